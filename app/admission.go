@@ -26,8 +26,8 @@ const noting = 250 * time.Millisecond
 // watched bounds how many credentials are remembered as noted.
 const watched = 1024
 
-// Parts is what a Keeper works with. Every field is required.
-type Parts struct {
+// CredentialsConfig is what a Keeper works with. Every field is required.
+type CredentialsConfig struct {
 	Credentials ports.Credentials
 	Clock       ports.Clock
 	IDs         ports.IDs
@@ -35,19 +35,21 @@ type Parts struct {
 	Log         *slog.Logger
 }
 
-// Keeper keeps credentials. It is safe for concurrent use; New makes it.
-type Keeper struct {
-	Parts
+// Credentials keeps credentials. It is safe for concurrent use; New makes it.
+type Credentials struct {
+	CredentialsConfig
 	mu    sync.Mutex
 	noted map[string]time.Time // when the use of a credential was last to be noted, by id
 }
 
 // NewCredentials is a keeper of those credentials. It opens nothing.
-func NewCredentials(p Parts) *Keeper { return &Keeper{Parts: p, noted: map[string]time.Time{}} }
+func NewCredentials(p CredentialsConfig) *Credentials {
+	return &Credentials{CredentialsConfig: p, noted: map[string]time.Time{}}
+}
 
 // Issue stores a new credential of that kind, name, scope, digest and expiry, and returns it with its id. A log-in lasts access.LoginTTL. A token
 // that has expired gives its name up. by is who asks ("terminal"). It fails with access.ErrName, access.ErrKind and access.ErrTaken.
-func (k *Keeper) Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
+func (k *Credentials) Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
 	now := k.Clock.Now()
 	c.ID, c.CreatedAt, c.UsedAt, c.EndedAt = k.IDs.NewID("key_", 10), now, time.Time{}, time.Time{}
 	if c.Kind == access.Login {
@@ -76,7 +78,7 @@ func (k *Keeper) Issue(ctx context.Context, by string, c access.Credential) (acc
 }
 
 // released ends the token that keeps a name although it has expired, and reports whether there was one.
-func (k *Keeper) released(ctx context.Context, name string, now time.Time) bool {
+func (k *Credentials) released(ctx context.Context, name string, now time.Time) bool {
 	all, err := k.Credentials.List(ctx)
 	for _, c := range all {
 		if err == nil && c.Holds(name) && c.Live(now) != nil {
@@ -89,7 +91,7 @@ func (k *Keeper) released(ctx context.Context, name string, now time.Time) bool 
 
 // Admit is the credential of that digest and kind, as long as it is good, and notes that it is used. It fails with access.ErrUnknown and
 // access.ErrExpired. A log-in is not let in: Exchange takes it.
-func (k *Keeper) Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error) {
+func (k *Credentials) Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error) {
 	now := k.Clock.Now()
 	c, err := k.known(ctx, kind, d, now)
 	if err != nil || !c.Stale(now) || !k.turn(c.ID, now) {
@@ -102,13 +104,13 @@ func (k *Keeper) Admit(ctx context.Context, kind access.Kind, d access.Digest) (
 }
 
 // Still fails as Admit does, and notes no use: what lasts long asks it whether it may go on.
-func (k *Keeper) Still(ctx context.Context, kind access.Kind, d access.Digest) error {
+func (k *Credentials) Still(ctx context.Context, kind access.Kind, d access.Digest) error {
 	_, err := k.known(ctx, kind, d, k.Clock.Now())
 	return err
 }
 
 // known is the credential of that digest and kind, as long as it is good.
-func (k *Keeper) known(ctx context.Context, kind access.Kind, d access.Digest, now time.Time) (access.Credential, error) {
+func (k *Credentials) known(ctx context.Context, kind access.Kind, d access.Digest, now time.Time) (access.Credential, error) {
 	c, err := k.Credentials.Find(ctx, d)
 	if err == nil && (c.Kind != kind || kind == access.Login) {
 		err = access.ErrUnknown
@@ -123,7 +125,7 @@ func (k *Keeper) known(ctx context.Context, kind access.Kind, d access.Digest, n
 }
 
 // turn reports whether it is this request's turn to have the use of the credential noted: one of all that come in a minute, also where that fails.
-func (k *Keeper) turn(id string, now time.Time) bool {
+func (k *Credentials) turn(id string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if last, ok := k.noted[id]; ok && now.Sub(last) < access.UseNoted && !now.Before(last) {
@@ -137,7 +139,7 @@ func (k *Keeper) turn(id string, now time.Time) bool {
 }
 
 // note has the use of a credential on record. It fails where that cannot be used any more, and not where the record cannot be written.
-func (k *Keeper) note(ctx context.Context, id string, now time.Time) error {
+func (k *Credentials) note(ctx context.Context, id string, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, noting)
 	defer cancel()
 	_, err := k.Credentials.Change(ctx, id, func(c *access.Credential) error { return c.Use(now) })
@@ -156,7 +158,7 @@ func (k *Keeper) note(ctx context.Context, id string, now time.Time) error {
 
 // Exchange uses up the log-in of one digest for a browser's credential of another. Of all that try with one log-in, exactly one succeeds. It fails
 // with access.ErrUnknown, access.ErrUsed and access.ErrExpired.
-func (k *Keeper) Exchange(ctx context.Context, login, browser access.Digest) (access.Credential, error) {
+func (k *Credentials) Exchange(ctx context.Context, login, browser access.Digest) (access.Credential, error) {
 	l, err := k.Credentials.Find(ctx, login)
 	if err != nil {
 		return access.Credential{}, err
@@ -173,7 +175,7 @@ func (k *Keeper) Exchange(ctx context.Context, login, browser access.Digest) (ac
 
 // Revoke ends the credential of that id, else the token of that name. by is who asks. It fails with access.ErrMissing. Ending what has ended does
 // nothing.
-func (k *Keeper) Revoke(ctx context.Context, by, which string) (access.Credential, error) {
+func (k *Credentials) Revoke(ctx context.Context, by, which string) (access.Credential, error) {
 	all, err := k.Credentials.List(ctx)
 	if err != nil {
 		return access.Credential{}, err
@@ -191,7 +193,7 @@ func (k *Keeper) Revoke(ctx context.Context, by, which string) (access.Credentia
 	return access.Credential{}, access.ErrMissing.Sayf("there is no credential %q", which)
 }
 
-func (k *Keeper) revoke(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
+func (k *Credentials) revoke(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
 	if err := k.record(ctx, "revoke", by, c, nil); err != nil {
 		return access.Credential{}, err
 	}
@@ -200,7 +202,7 @@ func (k *Keeper) revoke(ctx context.Context, by string, c access.Credential) (ac
 }
 
 // List is the credentials that are good, oldest first.
-func (k *Keeper) List(ctx context.Context) ([]access.Credential, error) {
+func (k *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	all, err := k.Credentials.List(ctx)
 	if err != nil {
 		return nil, err
@@ -215,7 +217,7 @@ func (k *Keeper) List(ctx context.Context) ([]access.Credential, error) {
 }
 
 // record has the audit know of a credential before anything is done with it, and once more where that failed.
-func (k *Keeper) record(ctx context.Context, verdict, by string, c access.Credential, failed error) error {
+func (k *Credentials) record(ctx context.Context, verdict, by string, c access.Credential, failed error) error {
 	args, err := tool.Encode(c)
 	if err != nil {
 		return err

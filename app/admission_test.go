@@ -26,20 +26,20 @@ import (
 
 // rig is a keeper over a store in memory, at a time that obeys.
 type rig struct {
-	*app.Keeper
+	*app.Credentials
 	clock *clock.Fake
 	store *memstore.Store
 	log   *bytes.Buffer
 }
 
-func openCredentials(change func(*app.Parts)) rig {
+func openCredentials(change func(*app.CredentialsConfig)) rig {
 	r := rig{clock: &clock.Fake{}, store: memstore.New(), log: &bytes.Buffer{}}
-	p := app.Parts{Credentials: r.store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: r.store,
+	p := app.CredentialsConfig{Credentials: r.store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: r.store,
 		Log: slog.New(slog.NewTextHandler(r.log, nil))}
 	if change != nil {
 		change(&p)
 	}
-	r.Keeper = app.NewCredentials(p)
+	r.Credentials = app.NewCredentials(p)
 	return r
 }
 
@@ -270,7 +270,7 @@ func TestNothingIsMadeOrEndedUnaudited(t *testing.T) {
 	t.Parallel()
 	r := openCredentials(nil)
 	kept := r.issue(t, access.Token, "ci", "1")
-	r.Keeper = app.NewCredentials(app.Parts{Credentials: r.store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: credentialsMute{}, Log: r.Log})
+	r.Credentials = app.NewCredentials(app.CredentialsConfig{Credentials: r.store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: credentialsMute{}, Log: r.Log})
 	_, err := r.Issue(t.Context(), "terminal", access.Credential{Kind: access.Token, Name: "other", Digest: access.DigestOf("2")})
 	require.ErrorContains(t, err, "full")
 	_, err = r.Revoke(t.Context(), "terminal", "ci")
@@ -323,7 +323,7 @@ func (c *credentialsCounting) Change(ctx context.Context, id string, change func
 func TestUsesAreNotedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var store *credentialsCounting
-	r := openCredentials(func(p *app.Parts) {
+	r := openCredentials(func(p *app.CredentialsConfig) {
 		store = &credentialsCounting{Credentials: p.Credentials}
 		p.Credentials = store
 	})
@@ -354,7 +354,7 @@ func TestUsesAreNotedOnceAMinute(t *testing.T) {
 func TestAStoreThatCannotBeWrittenLetsPeopleIn(t *testing.T) {
 	t.Parallel()
 	var store *credentialsCounting
-	r := openCredentials(func(p *app.Parts) {
+	r := openCredentials(func(p *app.CredentialsConfig) {
 		store = &credentialsCounting{Credentials: p.Credentials}
 		p.Credentials = store
 	})

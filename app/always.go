@@ -14,8 +14,8 @@ import (
 )
 
 // Remember keeps "always allow" for what g asked for, in the session that it came from. by is on which channel that was said.
-func (k *ApprovalsKeeper) Remember(ctx context.Context, g confirm.Grant, by string) error {
-	a := confirm.Allowance{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: k.Clock.Now().UTC()}
+func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) error {
+	a := confirm.SessionGrant{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: k.Clock.Now().UTC()}
 	return k.Sessions.Update(ctx, ports.SessionKey(g.Binding.Principal, g.Binding.Session), func(s *ports.Session) error {
 		s.Grant(a)
 		return nil
@@ -24,11 +24,11 @@ func (k *ApprovalsKeeper) Remember(ctx context.Context, g confirm.Grant, by stri
 
 // Spend uses up the approved question of a call that "always allow" lets run, which has no other end: it asked before that was said. It is the id of
 // the question; empty where there is none.
-func (k *ApprovalsKeeper) Spend(ctx context.Context, b confirm.Binding) string {
+func (k *Approvals) Spend(ctx context.Context, b confirm.Binding) string {
 	now := k.Clock.Now()
 	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b}, now)
 	for _, g := range asked {
-		if err == nil && g.State == confirm.Approved && k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Redeem(b, "", now) }) == nil {
+		if err == nil && g.State == confirm.Approved && k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Redeem(b, "", now) }) == nil {
 			return g.ID
 		}
 	}
@@ -36,7 +36,7 @@ func (k *ApprovalsKeeper) Spend(ctx context.Context, b confirm.Binding) string {
 }
 
 // Allowed lists what is always allowed, in any session or until a date, oldest first.
-func (k *ApprovalsKeeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
+func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 	sessions, err := k.Sessions.List(ctx)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (k *ApprovalsKeeper) Allowed(ctx context.Context) ([]confirm.Always, error)
 		for _, a := range s.Granted {
 			if a.Holds(now) {
 				a.Scope = visible.Text(a.Scope)
-				all = append(all, confirm.Always{Allowance: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
+				all = append(all, confirm.Always{SessionGrant: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
 			}
 		}
 	}
@@ -63,15 +63,15 @@ func (k *ApprovalsKeeper) Allowed(ctx context.Context) ([]confirm.Always, error)
 	return all, nil
 }
 
-// Revoke ends the "always allow" of that id, from the next call on, and is on record with who did it. It fails with confirm.ErrNoAllowance.
-func (k *ApprovalsKeeper) Revoke(ctx context.Context, id, by string) (confirm.Always, error) {
+// Revoke ends the "always allow" of that id, from the next call on, and is on record with who did it. It fails with confirm.ErrNoSessionGrant.
+func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, error) {
 	all, err := k.Allowed(ctx)
 	if err != nil {
 		return confirm.Always{}, err
 	}
 	i := slices.IndexFunc(all, func(a confirm.Always) bool { return a.ID == id })
 	if i < 0 {
-		return confirm.Always{}, confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", visible.Text(id))
+		return confirm.Always{}, confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", visible.Text(id))
 	}
 	ended := all[i]
 	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
@@ -81,15 +81,15 @@ func (k *ApprovalsKeeper) Revoke(ctx context.Context, id, by string) (confirm.Al
 	}
 	if ended.Dated != nil {
 		err := k.Dated.Remove(ctx, id)
-		if errors.Is(err, confirm.ErrNoAllowance) { // somebody else was faster
-			err = confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", visible.Text(id))
+		if errors.Is(err, confirm.ErrNoSessionGrant) { // somebody else was faster
+			err = confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		return ended, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
-		i := slices.IndexFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })
+		i := slices.IndexFunc(s.Granted, func(a confirm.SessionGrant) bool { return a.ID == id })
 		if i < 0 { // somebody else was faster, or the session has ended meanwhile
-			return confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", visible.Text(id))
+			return confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)
 		return nil

@@ -57,8 +57,8 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	all, err = h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	assert.Equal(t, confirm.Always{Allowance: confirm.Allowance{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun}, Session: "s1", Principal: "me",
-		ExpiresAt: begun.Add(confirm.AllowanceLasts)}, all[0])
+	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun}, Session: "s1", Principal: "me",
+		ExpiresAt: begun.Add(confirm.SessionGrantTTL)}, all[0])
 	assert.Equal(t, second, all[1].ID)
 
 	ended, err := h.RevokeAlways(ctx, first, "console key_1")
@@ -68,7 +68,7 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	require.NoError(t, h.call("run_script", job(2), in("s2")).Err, "the other session has its own")
 	for _, id := range []string{first, "", "cf_none", "\x00"} {
 		_, err = h.RevokeAlways(ctx, id, "terminal")
-		require.ErrorIs(t, err, confirm.ErrNoAllowance, id)
+		require.ErrorIs(t, err, confirm.ErrNoSessionGrant, id)
 	}
 	tail, err := h.AuditTail(ctx, 100)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestAQuestionEndsWithItsAlways(t *testing.T) {
 	id := h.allowed(t, "s1", 1)
 	rec, err := h.RunRecord(ctx, id)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Completed, rec.Status)
+	assert.Equal(t, tool.StatusCompleted, rec.Status)
 	assert.Equal(t, "session_grant", rec.Decision)
 	assert.Empty(t, h.waiting(t))
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
@@ -120,7 +120,7 @@ func TestAQuestionEndsWithItsAlways(t *testing.T) {
 func TestAlwaysRunsOut(t *testing.T) {
 	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
-	h.clock.Advance(confirm.AllowanceLasts - 1)
+	h.clock.Advance(confirm.SessionGrantTTL - 1)
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 	h.clock.Advance(1)
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
@@ -133,7 +133,7 @@ func TestAlwaysRunsOut(t *testing.T) {
 	require.NoError(t, json.Unmarshal(h.call("get_policy", `{}`, in("s1")).Value, &shown))
 	assert.Empty(t, shown.Always)
 	_, err = h.RevokeAlways(ctx, id, "terminal")
-	assert.True(t, errors.Is(err, confirm.ErrNoAllowance))
+	assert.True(t, errors.Is(err, confirm.ErrNoSessionGrant))
 }
 
 // TestOneOfManyRevokes: the others are told that there is nothing to revoke any more.
@@ -147,7 +147,7 @@ func TestOneOfManyRevokes(t *testing.T) {
 			switch _, err := h.RevokeAlways(ctx, id, "terminal"); {
 			case err == nil:
 				done.Add(1)
-			case !errors.Is(err, confirm.ErrNoAllowance):
+			case !errors.Is(err, confirm.ErrNoSessionGrant):
 				t.Error(err)
 			}
 		})
@@ -215,7 +215,7 @@ func TestAnAlwaysStaysInItsSession(t *testing.T) {
 	put("you", "s1")
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"), func(c *tool.Call) { c.Principal.ID = "you" })))
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
-	h.clock.Advance(confirm.AllowanceLasts)
+	h.clock.Advance(confirm.SessionGrantTTL)
 	had.Granted[0].At = h.clock.Now()
 	put("me", "s1")
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
@@ -237,7 +237,7 @@ func TestAYesIsUsedOnceWhateverItsRowSays(t *testing.T) {
 		ran, err := h.AuditSearch(ctx, audit.Filter{Confirmation: asked.ID})
 		require.NoError(t, err)
 		require.Len(t, ran, 2, "intent and outcome")
-		require.NoError(t, h.store.Settle(ctx, asked.Digest, func(g *confirm.Grant) error {
+		require.NoError(t, h.store.Settle(ctx, asked.Digest, func(g *confirm.Request) error {
 			g.State, g.GoneAt = confirm.Approved, h.clock.Now()
 			return nil
 		}))

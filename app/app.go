@@ -80,11 +80,11 @@ type App struct {
 	opts     Options
 	registry *tool.Registry
 	served   map[tool.Name]bool
-	journal  *Journal
-	runs     *CallsKeeper
-	grants   *ApprovalsKeeper
-	keys     *enrolment.Keeper
-	resolved Memory
+	journal  *AuditBuffer
+	runs     *Calls
+	grants   *Approvals
+	keys     *enrolment.KeyManager
+	resolved PolicyCache
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
@@ -97,7 +97,7 @@ type Selection = ToolsetSelection
 const ControlToolset = ToolsetControlToolset
 
 // Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
-func (a *App) Toolsets() []tool.Toolset { return List(a.registry, a.served, a.opts.Absent) }
+func (a *App) Toolsets() []tool.Toolset { return ListToolsets(a.registry, a.served, a.opts.Absent) }
 
 // Unserved says, for a tool that exists and whose toolset is not served here, which toolset that is and how a person has it served; empty for any other.
 func (a *App) Unserved(name string) string {
@@ -128,10 +128,10 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 		return nil, ErrWiring.Sayf("every part of app.Core is required")
 	}
 	if core.Bell == nil {
-		core.Bell = unheard{}
+		core.Bell = nopBell{}
 	}
 	if core.Notifier == nil {
-		core.Notifier = untold{}
+		core.Notifier = nopNotifier{}
 	}
 	registry, err := tool.NewRegistry(caps...)
 	if err != nil {
@@ -141,10 +141,10 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
+	keys := enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := NewCalls(core.Runs, core.Owner, core.Clock, core.Log)
-	return &App{core: core, opts: opts, registry: registry, served: served, journal: NewJournal(core.Audit, core.Log), runs: runs, keys: keys,
-		grants: NewApprovals(ApprovalsParts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: NewAuditBuffer(core.Audit, core.Log), runs: runs, keys: keys,
+		grants: NewApprovals(ApprovalsConfig{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.
@@ -184,7 +184,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	c := r.call
 	value, err := r.guarded(ctx)
-	if f, ok := value.(tool.Forward); ok && err == nil {
+	if f, ok := value.(tool.ForwardedCall); ok && err == nil {
 		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.View, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry
 		return a.Call(ctx, f.Call)
 	}
@@ -244,7 +244,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return r.plan, nil
 	case policy.Explain:
 		r.out.Explained = true
-		return r.plan, Of(r.decision, r.call.Tool, r.assessment.Scope)
+		return r.plan, DenialError(r.decision, r.call.Tool, r.assessment.Scope)
 	case policy.Confirm:
 		if r.human { // nobody is asked about what would be refused anyway
 			if err := r.gate(); err != nil {
@@ -265,7 +265,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if a, ok := r.plan.(tool.Announced); ok && err == nil && a.Announcement() != "" {
 		r.app.core.Notifier.Announce(visible.Text(r.mask.Text(a.Announcement())))
 	}
-	if offer, ok := value.(tool.Offer); ok && err == nil {
+	if offer, ok := value.(tool.TokenOffer); ok && err == nil {
 		err = r.offer(ctx, offer)
 	}
 	return value, err

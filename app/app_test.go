@@ -541,7 +541,7 @@ func TestASelectionHidesToolsAndRefusesThem(t *testing.T) {
 	assert.NotContains(t, names, "write_note")
 	assert.NotContains(t, names, "leak_note")
 	assert.Equal(t, "tool_unknown", code(h.call("write_note", `{"name":"a"}`)))
-	readOnly := func(c *tool.Call) { c.Principal.Grants = app.ReadOnlyGrants }
+	readOnly := func(c *tool.Call) { c.Principal.Grants = app.ReadOnlyPermissions }
 	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`, readOnly)))
 
 	reading := tool.Spec{Class: policy.ClassScratch, Effects: policy.Read | policy.Write, Reading: &tool.Facet{Title: "Look", Input: json.RawMessage(`{}`)}}.ReadOnly()

@@ -43,7 +43,7 @@ type scriptPlan struct {
 }
 
 func (p scriptPlan) Hash() canon.Hash {
-	return canon.Bytes("test.script", []byte(p.Script+"\n"+p.Command))
+	return canon.SumBytes("test.script", []byte(p.Script+"\n"+p.Command))
 }
 func (p scriptPlan) Assessment() policy.Assessment { return p.knows }
 func (p scriptPlan) Prompt() string                { return "run " + p.Script }

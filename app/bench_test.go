@@ -67,7 +67,7 @@ func BenchmarkLongAudit(b *testing.B) {
 		}
 	})
 	for name, f := range map[string]audit.Filter{
-		"Answer": {Phase: audit.Answer, Call: "cf_7", Limit: audit.AtMost}, "Used": {Confirmation: "cf_7", Limit: audit.AtMost},
+		"Answer": {Phase: audit.Answer, Call: "cf_7", Limit: audit.MaxListed}, "Used": {Confirmation: "cf_7", Limit: audit.MaxListed},
 		"Remote": {Phase: audit.Outcome, Call: "remote_0123456789", Tool: "approve_remote", Limit: 1},
 	} {
 		b.Run(name, func(b *testing.B) {

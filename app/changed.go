@@ -12,17 +12,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ApprovalsChanged is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
-type ApprovalsChanged struct {
+// PlanChange is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
+type PlanChange struct {
 	Current     canon.Hash           `json:"current_plan_hash"`
 	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`
 	Differences []confirm.Difference `json:"differences,omitempty"`
 }
 
-// Explain is the mismatch between a confirmation and the call it is brought along by. Where all but the plan fits, it says what has changed;
+// MismatchError is the mismatch between a confirmation and the call it is brought along by. Where all but the plan fits, it says what has changed;
 // now is the plan there is now, as it would be shown, or nil.
-func Explain(g *confirm.Grant, call confirm.Binding, now json.RawMessage) error {
-	changed := ApprovalsChanged{Current: call.Subject, Confirmed: g.Binding.Subject}
+func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage) error {
+	changed := PlanChange{Current: call.Subject, Confirmed: g.Binding.Subject}
 	if call.Subject = g.Binding.Subject; call != g.Binding || changed.Current == changed.Confirmed {
 		return confirm.ErrMismatch
 	}
@@ -36,14 +36,14 @@ func Explain(g *confirm.Grant, call confirm.Binding, now json.RawMessage) error 
 		With(changed)
 }
 
-// IsChanged reports an error of Explain where all but the plan fits.
-func IsChanged(err error) bool {
-	_, changed := fault.From(err).Details.(ApprovalsChanged)
+// IsPlanChanged reports an error of Explain where all but the plan fits.
+func IsPlanChanged(err error) bool {
+	_, changed := fault.From(err).Details.(PlanChange)
 	return changed
 }
 
-// Because is the end of a question as err has it, with what the record of its call says of why; by is who answered it.
-func Because(rec tool.Record, by string, err error) error {
+// WithRecordedReason is the end of a question as err has it, with what the record of its call says of why; by is who answered it.
+func WithRecordedReason(rec tool.Record, by string, err error) error {
 	switch {
 	case errors.Is(err, confirm.ErrDenied):
 		said := "a person denied this call"
@@ -52,7 +52,7 @@ func Because(rec tool.Record, by string, err error) error {
 		}
 		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in the form of this client"}[by]
 		return confirm.ErrDenied.Sayf("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
-	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == tool.ContextChanged:
+	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == tool.ReasonContextChanged:
 		return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
 	}
 	return err

@@ -33,7 +33,7 @@ func (r *run) present(ctx context.Context) error {
 		}
 		return ErrRequired.Sayf("%s needs the confirm_token that %s gives for the plan it shows; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
 	}
-	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
+	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
 		binding := r.binding()
 		binding.Subject = g.Binding.Subject // the plan is not known yet
 		if r.human {
@@ -99,7 +99,7 @@ func (r *run) confirmed(ctx context.Context) error {
 
 // presented is the time at which the call's token is judged: when it is presented. A call that has waited for a person has presented it before, in time,
 // and keeps it however long that took.
-func (r *run) presented(g *confirm.Grant) time.Time {
+func (r *run) presented(g *confirm.Request) time.Time {
 	if r.human && r.decided() {
 		return g.IssuedAt
 	}
@@ -110,17 +110,17 @@ func (r *run) presented(g *confirm.Grant) time.Time {
 // is the plan there is now.
 func (r *run) names(ctx context.Context) error {
 	var about confirm.Binding
-	err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
+	err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
 		about = g.Binding
 		return r.explain(g, g.Named(r.binding(), r.presented(g)))
 	})
-	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsChanged(err) {
+	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsPlanChanged(err) {
 		asked, pendingErr := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &about}, r.app.core.Clock.Now())
 		if pendingErr != nil {
 			return pendingErr
 		}
 		for _, g := range asked {
-			if err := r.app.grants.Withdraw(ctx, g.ID, Outdated); err != nil {
+			if err := r.app.grants.Withdraw(ctx, g.ID, VerdictChanged); err != nil {
 				return err
 			}
 		}
@@ -133,11 +133,11 @@ func (r *run) names(ctx context.Context) error {
 }
 
 // question is what was asked about a plan before, and not ended yet: by this session, or by one of the same principal and host entry that is gone.
-func (r *run) question(ctx context.Context, binding confirm.Binding, args json.RawMessage) (confirm.Grant, bool, error) {
+func (r *run) question(ctx context.Context, binding confirm.Binding, args json.RawMessage) (confirm.Request, bool, error) {
 	now := r.app.core.Clock.Now()
 	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
 	if err != nil {
-		return confirm.Grant{}, false, err
+		return confirm.Request{}, false, err
 	}
 	for _, g := range pending {
 		if r.human && (g.HumanOnly || g.State == confirm.Approved) {
@@ -145,12 +145,12 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 				if errors.Is(err, confirm.ErrEdited) { // nobody has asked that
 					continue
 				}
-				return confirm.Grant{}, false, err
+				return confirm.Request{}, false, err
 			}
 		}
 		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy asks for more since: an answer to that question would not do
-			if err := r.app.grants.Withdraw(ctx, g.ID, Outdated); err != nil {
-				return confirm.Grant{}, false, err
+			if err := r.app.grants.Withdraw(ctx, g.ID, VerdictChanged); err != nil {
+				return confirm.Request{}, false, err
 			}
 			continue
 		}
@@ -160,7 +160,7 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 				continue
 			}
 			if err != nil {
-				return confirm.Grant{}, false, err
+				return confirm.Request{}, false, err
 			}
 			if !vouched { // nobody has said so: it waits as before
 				g.State = confirm.Pending
@@ -174,23 +174,23 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 		}
 	}
 	if !r.human {
-		return confirm.Grant{}, false, nil
+		return confirm.Request{}, false, nil
 	}
 	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, args)
 	if err == nil && found {
 		if err := r.app.grants.AsAsked(ctx, &g); errors.Is(err, confirm.ErrEdited) {
-			return confirm.Grant{}, false, nil
+			return confirm.Request{}, false, nil
 		} else if err != nil {
-			return confirm.Grant{}, false, err
+			return confirm.Request{}, false, err
 		}
 	}
 	if err == nil && found && g.State == confirm.Approved {
 		vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
 		if errors.Is(err, confirm.ErrUsed) {
-			return confirm.Grant{}, false, nil
+			return confirm.Request{}, false, nil
 		}
 		if err != nil {
-			return confirm.Grant{}, false, err
+			return confirm.Request{}, false, err
 		}
 		if !vouched {
 			g.State = confirm.Pending
@@ -206,7 +206,7 @@ func (r *run) brought(ctx context.Context) error {
 	if byToken {
 		r.digest, r.answerer = r.call.Token.Digest(), "token"
 	}
-	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Request) error {
 		if !byToken && (!g.HumanOnly || g.Names) {
 			return confirm.ErrUnknown // having asked confirms nothing
 		}
@@ -216,8 +216,8 @@ func (r *run) brought(ctx context.Context) error {
 		return r.explain(g, g.Check(r.binding(), r.call.Typed, r.app.core.Clock.Now()))
 	})
 	if err == nil && r.human {
-		var at confirm.Grant
-		err = r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+		var at confirm.Request
+		err = r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Request) error {
 			at = *g
 			return nil
 		})
@@ -227,11 +227,11 @@ func (r *run) brought(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, confirm.ErrBurnt):
-		r.app.runs.Deny(ctx, r.grantID, tool.Mistyped, "")
+		r.app.runs.Deny(ctx, r.grantID, tool.ReasonMistyped, "")
 	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
 		rec, _ := r.app.runs.Load(ctx, r.grantID)
-		return Because(rec, r.answerer, err)
-	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsChanged(err):
+		return WithRecordedReason(rec, r.answerer, err)
+	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsPlanChanged(err):
 		return r.askAnew(ctx, err)
 	}
 	return err
@@ -239,7 +239,7 @@ func (r *run) brought(ctx context.Context) error {
 
 // askAnew gives up a confirmation whose plan is not the one there is now, and asks about that one; changed is what the call fails with.
 func (r *run) askAnew(ctx context.Context, changed error) error {
-	if err := r.app.grants.Withdraw(ctx, r.grantID, Outdated); err != nil {
+	if err := r.app.grants.Withdraw(ctx, r.grantID, VerdictChanged); err != nil {
 		return err
 	}
 	r.grantID, r.answerer = "", ""
@@ -250,19 +250,19 @@ func (r *run) askAnew(ctx context.Context, changed error) error {
 }
 
 // Changed is the details of a confirmation that was given for another plan than there is now.
-type Changed = ApprovalsChanged
+type Changed = PlanChange
 
 // explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
-func (r *run) explain(g *confirm.Grant, err error) error {
+func (r *run) explain(g *confirm.Request, err error) error {
 	if !errors.Is(err, confirm.ErrMismatch) {
 		return err
 	}
 	now, _ := r.shown(r.plan) // what cannot be shown is told of without differences
-	return Explain(g, r.binding(), now)
+	return MismatchError(g, r.binding(), now)
 }
 
 // shown is a plan as a person sees it before deciding.
-func (r *run) shown(plan any) (json.RawMessage, error) { return Shown(plan, r.mask.JSON) }
+func (r *run) shown(plan any) (json.RawMessage, error) { return ReviewJSON(plan, r.mask.JSON) }
 
 // ask issues a grant for the plan at hand and answers with it.
 func (r *run) ask(ctx context.Context) error {
@@ -295,15 +295,15 @@ func (r *run) ask(ctx context.Context) error {
 
 // token is a fresh token that names the plan of a question, for a tool whose contract answers with one; none for any other, and none where the call
 // has brought one along.
-func (r *run) token(ctx context.Context, g confirm.Grant) (confirm.Token, error) {
+func (r *run) token(ctx context.Context, g confirm.Request) (confirm.Token, error) {
 	if !r.entry.Spec.AtOnce || r.named {
 		return confirm.Token{}, nil
 	}
-	return r.nameIt(ctx, g, TTL(r.app.opts.ConfirmTTL, r.plan))
+	return r.nameIt(ctx, g, ApprovalTTL(r.app.opts.ConfirmTTL, r.plan))
 }
 
 // nameIt stores a token that names the plan of g.
-func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (confirm.Token, error) {
+func (r *run) nameIt(ctx context.Context, g confirm.Request, ttl time.Duration) (confirm.Token, error) {
 	token := r.app.core.Tokens.NewToken()
 	g.ID, g.Digest, g.HumanOnly = r.app.core.IDs.NewID("ct_", 10), token.Digest(), false
 	g.State, g.Answerer, g.Exhibit = confirm.Pending, "", nil
@@ -313,13 +313,13 @@ func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (c
 }
 
 // asked puts the question into the outcome.
-func (r *run) asked(g confirm.Grant, token confirm.Token) error {
+func (r *run) asked(g confirm.Request, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target, Scope: g.Scope,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Veil: g.Veil, Formable: g.Formable(),
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Redacted: g.Redacted, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
-		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(TTL(r.app.opts.ConfirmTTL, r.plan))
+		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(ApprovalTTL(r.app.opts.ConfirmTTL, r.plan))
 	}
 	if g.HumanOnly {
 		return ErrRequired.Sayf("%s; a person approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
@@ -328,31 +328,31 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 }
 
 // grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
-func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
+func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Request, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
-	g := confirm.Grant{
+	g := confirm.Request{
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
-		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(TTL(r.app.opts.ConfirmTTL, plan)),
+		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(ApprovalTTL(r.app.opts.ConfirmTTL, plan)),
 		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Insists: insists(plan), Reach: r.reach(), ByHand: r.call.Person},
 	}
 	if s, ok := plan.(tool.Subject); ok {
-		g.About = notice.Name(r.mask.Text(s.About()))
+		g.About = notice.PlainName(r.mask.Text(s.About()))
 	}
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
 	}
-	g.Target, g.Prompt = Words(plan, g.Prompt)
-	g.Prompt, g.Place, g.Veil = visible.Text(r.mask.Text(g.Prompt))+r.mask.Text(r.survey.Words()), r.app.opts.Place, r.survey.Veil()
+	g.Target, g.Prompt = TargetAndPrompt(plan, g.Prompt)
+	g.Prompt, g.Place, g.Redacted = visible.Text(r.mask.Text(g.Prompt))+r.mask.Text(r.survey.RiskReason()), r.app.opts.Place, r.survey.Redacted()
 	if plan != nil {
 		if r.survey.Err != nil {
-			return confirm.Grant{}, confirm.Token{}, r.survey.Err
+			return confirm.Request{}, confirm.Token{}, r.survey.Err
 		}
 		g.Plan, g.Binding.Subject = r.survey.Plan, plan.Hash()
 	}
 	if g.HumanOnly || r.call.Person { // people will look at it
-		g.Exhibit = r.survey.Shows(r.app.core.Log)
+		g.Exhibit = r.survey.BoundedExhibit(r.app.core.Log)
 	}
 	if g.HumanOnly {
 		return g, confirm.Token{}, nil
@@ -373,7 +373,7 @@ func insists(plan tool.Plan) bool {
 
 // offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where people approve it names the plan and asks nobody:
 // the call that presents it does.
-func (r *run) offer(ctx context.Context, o tool.Offer) error {
+func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 	name, args, plan := o.Offer()
 	e, ok := r.app.registry.Lookup(name)
 	if !ok || plan == nil {
@@ -428,22 +428,22 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 }
 
 // answer settles the grant an answer names. What a person says about it holds no secret.
-func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
+func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
-			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first: countersign connect HOST --forms, or in the settings of the console", answer.Proof.Entry)))
+			return confirm.Request{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first: countersign connect HOST --forms, or in the settings of the console", answer.Proof.Entry)))
 		}
 	}
 	if answer.Approve {
 		if err := a.asAsked(ctx, answer.ID); err != nil {
-			return confirm.Grant{}, err
+			return confirm.Request{}, err
 		}
 	}
 	if err := a.proven(ctx, &answer); err != nil {
-		return confirm.Grant{}, err
+		return confirm.Request{}, err
 	}
 	mask := NewRedaction(a.core.Redact)
-	answer.Reason = mask.Text(visible.Text(Runes(answer.Reason, confirm.MaxReason)))
+	answer.Reason = mask.Text(visible.Text(TruncateRunes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
 }
 
@@ -479,21 +479,21 @@ func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
 func (a *App) Keys(ctx context.Context) ([]Key, error) { return a.keys.List(ctx) }
 
 // Key is an enrolled key, and whether it counts.
-type Key = enrolment.Standing
+type Key = enrolment.KeyStatus
 
-// unheard is the bell where there is none.
-type unheard struct{}
+// nopBell is the bell where there is none.
+type nopBell struct{}
 
-func (unheard) Ring(string) {}
+func (nopBell) Ring(string) {}
 
-func (unheard) Listen(string) (<-chan struct{}, func()) { return nil, func() {} }
+func (nopBell) Listen(string) (<-chan struct{}, func()) { return nil, func() {} }
 
-// untold is the notifier where there is none.
-type untold struct{}
+// nopNotifier is the notifier where there is none.
+type nopNotifier struct{}
 
-func (untold) Asked(string, bool) {}
+func (nopNotifier) Asked(string, bool) {}
 
-func (untold) Announce(string) {}
+func (nopNotifier) Announce(string) {}
 
 // Decided is told, until stop is called, when it is worth asking Waiting about the confirmation of that id: at once when somebody decides on it, in
 // whatever process. It may be told without cause. Where nothing tells (Core.Bell) the channel is silent, so whoever waits asks now and then all the same.
@@ -516,7 +516,7 @@ func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {
 	return a.grants.Allowed(ctx)
 }
 
-// RevokeAlways ends the "always allow" or the dated grant of that id from the next call on; by is who does it. It fails with confirm.ErrNoAllowance.
+// RevokeAlways ends the "always allow" or the dated grant of that id from the next call on; by is who does it. It fails with confirm.ErrNoSessionGrant.
 func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error) {
 	return a.grants.Revoke(ctx, id, by)
 }

@@ -14,7 +14,7 @@ import (
 // secretless is a scope without secrets: what was masked in it still tells scopes apart.
 func (r *run) secretless(scope string) string {
 	if masked := r.mask.Text(scope); masked != scope {
-		return masked + " " + canon.Bytes("policy.scope.v1", []byte(scope)).String()
+		return masked + " " + canon.SumBytes("policy.scope.v1", []byte(scope)).String()
 	}
 	return scope
 }
@@ -60,7 +60,7 @@ func (r *run) let(ctx context.Context) bool {
 }
 
 // datedReach is what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
-func (a *App) datedReach(ctx context.Context, g *confirm.Grant) (reach confirm.Reach, err error) {
+func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
 		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")
 	}
@@ -85,7 +85,7 @@ func (a *App) datedReach(ctx context.Context, g *confirm.Grant) (reach confirm.R
 		}
 	}
 	if r.planHash != b.Subject {
-		return reach, Explain(g, r.binding(), nil)
+		return reach, MismatchError(g, r.binding(), nil)
 	}
 	return r.reach(), nil
 }

@@ -171,7 +171,7 @@ func TestADatedGrantLetsTheSameThrough(t *testing.T) {
 	all, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
-	assert.Equal(t, confirm.Always{Allowance: confirm.Allowance{ID: id, Tool: "yard_run", Scope: "shop/test", By: "terminal", At: begun}, Principal: "me", ExpiresAt: begun.Add(8 * time.Hour),
+	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: id, Tool: "yard_run", Scope: "shop/test", By: "terminal", At: begun}, Principal: "me", ExpiresAt: begun.Add(8 * time.Hour),
 		Dated: &confirm.Terms{What: "run test of shop", User: "tester", Entry: "claude-code", Uses: 2, UsedAt: h.clock.Now()}}, all[0])
 	marked, err := h.AuditSearch(t.Context(), audit.Filter{Grant: id, Phase: audit.Outcome})
 	require.NoError(t, err)
@@ -327,7 +327,7 @@ func TestWhatTheQuestionsRowSaysIsNotGranted(t *testing.T) {
 	h, _ := openYard(t)
 	o := h.call("yard_run", yarding("shop", "test"))
 	evil := yardPlan{Project: "shop", Script: "evil"}
-	require.NoError(t, h.store.Settle(t.Context(), o.Issued.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, h.store.Settle(t.Context(), o.Issued.Digest, func(g *confirm.Request) error {
 		g.Reach = confirm.Reach{Scope: "shop/evil", Content: evil.Hash(), Target: "shop/evil", Loose: evil.Loose()}
 		return nil
 	}))
@@ -390,7 +390,7 @@ func TestManyUseOneGrant(t *testing.T) {
 	all, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 40, all[0].Dated.Uses)
-	marked, err := h.AuditSearch(t.Context(), audit.Filter{Grant: id, Phase: audit.Intent, Limit: audit.AtMost})
+	marked, err := h.AuditSearch(t.Context(), audit.Filter{Grant: id, Phase: audit.Intent, Limit: audit.MaxListed})
 	require.NoError(t, err)
 	assert.Len(t, marked, 40)
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // edit does to a question what somebody does who writes to the database.
-func (h *house) edit(t *testing.T, id string, f func(*confirm.Grant)) {
+func (h *house) edit(t *testing.T, id string, f func(*confirm.Request)) {
 	t.Helper()
 	found, err := h.store.Pending(context.Background(), ports.PendingFilter{ID: id}, h.clock.Now())
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	require.NoError(t, h.store.Settle(context.Background(), found[0].Digest, func(g *confirm.Grant) error {
+	require.NoError(t, h.store.Settle(context.Background(), found[0].Digest, func(g *confirm.Request) error {
 		f(g)
 		return nil
 	}))
@@ -27,14 +27,14 @@ func (h *house) edit(t *testing.T, id string, f func(*confirm.Grant)) {
 
 // TestAnEditedQuestionIsShownToNobodyAndApprovesNothing: what a person reads is what was asked, or they are told that it is not.
 func TestAnEditedQuestionIsShownToNobodyAndApprovesNothing(t *testing.T) {
-	for name, f := range map[string]func(*confirm.Grant){
-		"its plan":    func(g *confirm.Grant) { g.Plan = []byte(strings.ReplaceAll(string(g.Plan), "evil", "good")) },
-		"its words":   func(g *confirm.Grant) { g.Prompt = "write good" },
-		"its exhibit": func(g *confirm.Grant) { g.Exhibit = []byte(`"nothing much"`) },
-		"its args":    func(g *confirm.Grant) { g.Args = []byte(`{"name":"good"}`) },
-		"its proof":   func(g *confirm.Grant) { g.Risk, g.Needs = 0, 0; g.Strength = 0 },
-		"its kind":    func(g *confirm.Grant) { g.HumanOnly = false; g.Prompt = "write good" },
-		"its form":    func(g *confirm.Grant) { g.Entry = "mine" },
+	for name, f := range map[string]func(*confirm.Request){
+		"its plan":    func(g *confirm.Request) { g.Plan = []byte(strings.ReplaceAll(string(g.Plan), "evil", "good")) },
+		"its words":   func(g *confirm.Request) { g.Prompt = "write good" },
+		"its exhibit": func(g *confirm.Request) { g.Exhibit = []byte(`"nothing much"`) },
+		"its args":    func(g *confirm.Request) { g.Args = []byte(`{"name":"good"}`) },
+		"its proof":   func(g *confirm.Request) { g.Risk, g.Needs = 0, 0; g.Strength = 0 },
+		"its kind":    func(g *confirm.Request) { g.HumanOnly = false; g.Prompt = "write good" },
+		"its form":    func(g *confirm.Request) { g.Entry = "mine" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, human)
@@ -48,12 +48,12 @@ func TestAnEditedQuestionIsShownToNobodyAndApprovesNothing(t *testing.T) {
 
 			o = h.call("write_note", `{"name":"evil"}`)
 			require.Equal(t, "confirm_token_required", code(o), "it is asked anew")
-			h.edit(t, o.Issued.ID, func(g *confirm.Grant) { g.Prompt = "write good" })
+			h.edit(t, o.Issued.ID, func(g *confirm.Request) { g.Prompt = "write good" })
 			assert.Empty(t, h.waiting(t), "and an edited one is not even shown: it could be put right again before the answer")
 			_, err = h.Reveal(t.Context(), o.Issued.ID)
 			require.Error(t, err)
 			o = h.call("write_note", `{"name":"evil"}`)
-			h.edit(t, o.Issued.ID, func(g *confirm.Grant) { g.Prompt = "write good" })
+			h.edit(t, o.Issued.ID, func(g *confirm.Request) { g.Prompt = "write good" })
 			assert.NotEqual(t, o.Issued.ID, h.call("write_note", `{"name":"evil"}`).Issued.ID, "nor is a call handed it")
 			require.Len(t, h.waiting(t), 1)
 			_, err = h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})

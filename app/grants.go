@@ -22,8 +22,8 @@ import (
 
 // How many confirmations may wait for people at a time (packageflow-security contract §4.4). More than these nobody reads with care.
 const (
-	PerSession = 5
-	PerMachine = 20
+	MaxPendingPerSession = 5
+	MaxPendingPerMachine = 20
 )
 
 // approvalsKept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
@@ -32,8 +32,8 @@ const approvalsKept = 24 * time.Hour
 // ErrLimit reports a call that cannot ask, because too many wait for a person already.
 var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
 
-// TTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
-func TTL(operator time.Duration, plan tool.Plan) time.Duration {
+// ApprovalTTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
+func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 	ttl := operator
 	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
 		ttl = p.TTL()
@@ -44,40 +44,40 @@ func TTL(operator time.Duration, plan tool.Plan) time.Duration {
 	return min(max(ttl, confirm.MinTTL), confirm.MaxTTL)
 }
 
-// Records is what remembers how a call ended that nobody will carry out.
-type Records interface {
+// CallRecorder is what remembers how a call ended that nobody will carry out.
+type CallRecorder interface {
 	Deny(ctx context.Context, confirmation string, reason tool.Reason, said string)
 }
 
-// Proofs judges answers on record that claim an enrolled key.
-type Proofs interface {
+// ProofVerifier judges answers on record that claim an enrolled key.
+type ProofVerifier interface {
 	Holds(ctx context.Context, answer audit.Event) error
 }
 
-// ApprovalsParts is what a Keeper works with. Every field is required but Dated.
-type ApprovalsParts struct {
+// ApprovalsConfig is what a Keeper works with. Every field is required but Dated.
+type ApprovalsConfig struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
 	Dated    ports.DatedGrants // nil where nothing is allowed until a date
 	Clock    ports.Clock
-	Runs     Records
+	Runs     CallRecorder
 	Owner    ports.Owner
 	Bell     ports.Bell // rung after every decision
-	Proofs   Proofs
+	Proofs   ProofVerifier
 	Strange  bool // what was approved before this process began may have been approved by others, elsewhere
 	Log      *slog.Logger
 }
 
-// ApprovalsKeeper keeps confirmations. It is safe for concurrent use; New makes it.
-type ApprovalsKeeper struct{ ApprovalsParts }
+// Approvals keeps confirmations. It is safe for concurrent use; New makes it.
+type Approvals struct{ ApprovalsConfig }
 
 // NewApprovals is a keeper of the confirmations in that ledger.
-func NewApprovals(p ApprovalsParts) *ApprovalsKeeper { return &ApprovalsKeeper{p} }
+func NewApprovals(p ApprovalsConfig) *Approvals { return &Approvals{p} }
 
 // Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session
 // or for the machine, that waits for people; but what a person does by hand is never held up by what agents ask.
-func (k *ApprovalsKeeper) Issue(ctx context.Context, g confirm.Grant, byHand bool) error {
+func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) error {
 	bounded := g.HumanOnly && !byHand
 	if bounded {
 		if err := k.room(ctx, g, 1); err != nil {
@@ -92,7 +92,7 @@ func (k *ApprovalsKeeper) Issue(ctx context.Context, g confirm.Grant, byHand boo
 	}
 	if bounded { // others may have asked at the same time: whoever stands behind the last place steps back
 		if err := k.room(ctx, g, 0); err != nil {
-			_ = k.Ledger.Settle(context.WithoutCancel(ctx), g.Digest, func(g *confirm.Grant) error { return g.Cancel(k.Clock.Now()) })
+			_ = k.Ledger.Settle(context.WithoutCancel(ctx), g.Digest, func(g *confirm.Request) error { return g.Cancel(k.Clock.Now()) })
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ type asked struct {
 }
 
 // asks puts on record what people are asked.
-func (k *ApprovalsKeeper) asks(ctx context.Context, g *confirm.Grant) error {
+func (k *Approvals) asks(ctx context.Context, g *confirm.Request) error {
 	if !g.HumanOnly || g.Names {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (k *ApprovalsKeeper) asks(ctx context.Context, g *confirm.Grant) error {
 
 // AsAsked fails with confirm.ErrEdited, and ends the question, unless it is to the letter the one that the audit says was asked: whoever edits the row of
 // a question, for a person to read something else than what they approve, has asked nothing.
-func (k *ApprovalsKeeper) AsAsked(ctx context.Context, g *confirm.Grant) error {
+func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Asked, Call: g.ID, Limit: 1})
 	if err != nil {
 		return err
@@ -134,29 +134,29 @@ func (k *ApprovalsKeeper) AsAsked(ctx context.Context, g *confirm.Grant) error {
 		}
 	}
 	k.Log.Warn("a question is not what the audit says was asked: somebody has edited it; it is withdrawn", "confirmation", g.ID)
-	if err := k.Withdraw(ctx, g.ID, Edited); err != nil {
+	if err := k.Withdraw(ctx, g.ID, VerdictEdited); err != nil {
 		k.Log.Warn("a question that somebody has edited could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
 	}
 	return confirm.ErrEdited.Sayf("%s is not what was asked: somebody has edited it where it is stored, so it is withdrawn and nothing was approved; have the call made again to see what it would do", g.ID)
 }
 
-// Open is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
-const Open = 100
+// MaxOpenApprovals is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
+const MaxOpenApprovals = 100
 
-// Fresh is how long a question counts towards PerSession and PerMachine.
-const Fresh = 5 * time.Minute
+// PendingWindow is how long a question counts towards PerSession and PerMachine.
+const PendingWindow = 5 * time.Minute
 
 // room fails with ErrLimit when there is no room for more after those that wait, up to g itself if that is one of them.
-func (k *ApprovalsKeeper) room(ctx context.Context, g confirm.Grant, more int) error {
+func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
 	if err != nil {
 		return err
 	}
-	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.State != confirm.Pending || !w.HumanOnly })
+	waiting = slices.DeleteFunc(waiting, func(w confirm.Request) bool { return w.State != confirm.Pending || !w.HumanOnly })
 	k.crowded(ctx, waiting)
-	stale := k.Clock.Now().Add(-Fresh)
-	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return !w.IssuedAt.After(stale) || !w.GoneAt.IsZero() })
-	if i := slices.IndexFunc(waiting, func(w confirm.Grant) bool { return w.ID == g.ID }); i >= 0 {
+	stale := k.Clock.Now().Add(-PendingWindow)
+	waiting = slices.DeleteFunc(waiting, func(w confirm.Request) bool { return !w.IssuedAt.After(stale) || !w.GoneAt.IsZero() })
+	if i := slices.IndexFunc(waiting, func(w confirm.Request) bool { return w.ID == g.ID }); i >= 0 {
 		waiting = waiting[:i+1]
 	}
 	own := more
@@ -167,19 +167,19 @@ func (k *ApprovalsKeeper) room(ctx context.Context, g confirm.Grant, more int) e
 	}
 	const way = "a person answers them first (countersign confirmations lists them), or they run out"
 	switch {
-	case own > PerSession:
-		return ErrLimit.Sayf("%d calls of this session wait for a person already, which is as many as may; %s", PerSession, way)
-	case len(waiting)+more > PerMachine:
-		return ErrLimit.Sayf("%d calls wait for a person on this machine already, which is as many as may; %s", PerMachine, way)
+	case own > MaxPendingPerSession:
+		return ErrLimit.Sayf("%d calls of this session wait for a person already, which is as many as may; %s", MaxPendingPerSession, way)
+	case len(waiting)+more > MaxPendingPerMachine:
+		return ErrLimit.Sayf("%d calls wait for a person on this machine already, which is as many as may; %s", MaxPendingPerMachine, way)
 	}
 	return nil
 }
 
 // crowded has the oldest questions expire where more are open than people can look through.
-func (k *ApprovalsKeeper) crowded(ctx context.Context, open []confirm.Grant) {
-	for _, g := range open[:max(len(open)-Open, 0)] {
+func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
+	for _, g := range open[:max(len(open)-MaxOpenApprovals, 0)] {
 		now := k.Clock.Now()
-		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error {
 			if g.State == confirm.Pending {
 				g.ExpiresAt = now
 			}
@@ -189,18 +189,18 @@ func (k *ApprovalsKeeper) crowded(ctx context.Context, open []confirm.Grant) {
 			k.Log.Warn("an old question could not be ended", "confirmation", g.ID, "cause", err.Error())
 			continue
 		}
-		k.Runs.Deny(ctx, g.ID, tool.Expired, "")
+		k.Runs.Deny(ctx, g.ID, tool.ReasonExpired, "")
 		k.Bell.Ring(g.ID)
 	}
 }
 
 // Leave marks the open questions of a session that has ended.
-func (k *ApprovalsKeeper) Leave(ctx context.Context, principal, session string) {
+func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, now)
 	for _, g := range open {
 		if err == nil && g.Binding.Principal == principal && g.HumanOnly {
-			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Leave(now) })
+			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Leave(now) })
 		}
 	}
 	if err != nil {
@@ -209,12 +209,12 @@ func (k *ApprovalsKeeper) Leave(ctx context.Context, principal, session string) 
 }
 
 // Left marks one open question whose call nobody waits for any more, in a session that may go on.
-func (k *ApprovalsKeeper) Left(ctx context.Context, id string) error {
+func (k *Approvals) Left(ctx context.Context, id string) error {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
 	for _, g := range open {
 		if err == nil && g.HumanOnly {
-			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Leave(now) })
+			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Leave(now) })
 		}
 	}
 	return err
@@ -222,7 +222,7 @@ func (k *ApprovalsKeeper) Left(ctx context.Context, id string) error {
 
 // PickUp hands the question that the same call asked in a session that is gone to the session of b: one of the same principal, host entry, tool, arguments
 // and plan.
-func (k *ApprovalsKeeper) PickUp(ctx context.Context, b confirm.Binding, entry string, args json.RawMessage) (found confirm.Grant, ok bool, err error) {
+func (k *Approvals) PickUp(ctx context.Context, b confirm.Binding, entry string, args json.RawMessage) (found confirm.Request, ok bool, err error) {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, now)
 	if err != nil {
@@ -234,7 +234,7 @@ func (k *ApprovalsKeeper) PickUp(ctx context.Context, b confirm.Binding, entry s
 		if !g.HumanOnly || k.Strange && g.State != confirm.Pending || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || !k.Owner.Judge(g.Owner).Dead()) {
 			continue
 		}
-		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error {
 			err := g.PickUp(b.Session, k.Owner.Self(), now)
 			found = *g
 			return err
@@ -243,7 +243,7 @@ func (k *ApprovalsKeeper) PickUp(ctx context.Context, b confirm.Binding, entry s
 			return found, true, nil
 		}
 	}
-	return confirm.Grant{}, false, nil
+	return confirm.Request{}, false, nil
 }
 
 // same reports whether two calls have the same arguments.
@@ -258,7 +258,7 @@ func same(a, b json.RawMessage) bool {
 
 // Waiting reports whether the confirmation of that id is still to be decided: not once somebody has answered it, and not once it has run
 // out or was withdrawn.
-func (k *ApprovalsKeeper) Waiting(ctx context.Context, id string) (bool, error) {
+func (k *Approvals) Waiting(ctx context.Context, id string) (bool, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
 	if err != nil || len(found) == 0 {
 		return false, err
@@ -280,8 +280,8 @@ func (k *ApprovalsKeeper) Waiting(ctx context.Context, id string) (bool, error) 
 // OnRecord reports whether the audit has the answer that approved g, for the plan that g is about, with a proof as strong as needed: a row that somebody
 // edited approves nothing. What an enrolled key has signed is verified again. It fails with confirm.ErrUsed where a call has run with that answer already,
 // whatever the row says of it since.
-func (k *ApprovalsKeeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Proving) (bool, error) {
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.AtMost})
+func (k *Approvals) OnRecord(ctx context.Context, g confirm.Request, needs policy.Proving) (bool, error) {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.MaxListed})
 	if err != nil {
 		return false, err
 	}
@@ -302,7 +302,7 @@ func (k *ApprovalsKeeper) OnRecord(ctx context.Context, g confirm.Grant, needs p
 }
 
 // unused fails with confirm.ErrUsed where the audit has, behind the answer, a call that the confirmation of that id let run.
-func (k *ApprovalsKeeper) unused(ctx context.Context, id string, answered int64) error {
+func (k *Approvals) unused(ctx context.Context, id string, answered int64) error {
 	ran, err := k.Audit.Search(ctx, audit.Filter{After: answered, Confirmation: id, Limit: 1})
 	if err == nil && len(ran) > 0 {
 		err = confirm.ErrUsed
@@ -311,8 +311,8 @@ func (k *ApprovalsKeeper) unused(ctx context.Context, id string, answered int64)
 }
 
 // AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of the session of b, by the principal of b, less than
-// confirm.AllowanceLasts ago, with a proof as strong as is needed now. Where b has a subject, the answer was to that very plan.
-func (k *ApprovalsKeeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, b confirm.Binding, needs policy.Proving) (bool, error) {
+// confirm.SessionGrantTTL ago, with a proof as strong as is needed now. Where b has a subject, the answer was to that very plan.
+func (k *Approvals) AlwaysOnRecord(ctx context.Context, a confirm.SessionGrant, b confirm.Binding, needs policy.Proving) (bool, error) {
 	now := k.Clock.Now()
 	return k.ruled(ctx, a.ID, a.Tool, alwaysRule(a.Scope), needs, func(e *audit.Event) bool {
 		a.At = e.Time
@@ -322,8 +322,8 @@ func (k *ApprovalsKeeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowanc
 
 // ruled reports whether the audit has an answer that approved the question of that id and said that rule of the tool, with a
 // proof as strong as needed, and nobody who revoked it since. fits says what else has to hold of it.
-func (k *ApprovalsKeeper) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving, fits func(*audit.Event) bool) (bool, error) {
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+func (k *Approvals) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving, fits func(*audit.Event) bool) (bool, error) {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	if err != nil || slices.ContainsFunc(said, revoked) {
 		return false, err
 	}
@@ -332,7 +332,7 @@ func (k *ApprovalsKeeper) ruled(ctx context.Context, id, tool, rule string, need
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) || k.Proofs.Holds(ctx, r.Event) != nil {
 			continue
 		}
-		since, err := k.Audit.Search(ctx, audit.Filter{After: r.Seq, Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+		since, err := k.Audit.Search(ctx, audit.Filter{After: r.Seq, Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 		return err == nil && !slices.ContainsFunc(since, revoked), err
 	}
 	return false, err
@@ -348,24 +348,24 @@ const (
 
 // alwaysRule is what the audit says of an answer that allowed the scope for the rest of the session.
 func alwaysRule(scope string) string {
-	return "always " + canon.Bytes("confirm.always.v1", []byte(scope)).Hex()[:16]
+	return "always " + canon.SumBytes("confirm.always.v1", []byte(scope)).Hex()[:16]
 }
 
 // Answer settles the confirmation that an answer names, records who said what, and remembers an "always" where one may be said. It fails
 // with the faults of package confirm, a denial with ErrDenied; the grant is there whenever it was found.
-func (k *ApprovalsKeeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
+func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	word := wordApprove
 	if !answer.Approve {
 		word = "deny"
 	}
 	now := k.Clock.Now()
 	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 && found[0].State == confirm.Pending {
-		k.Runs.Deny(ctx, answer.ID, tool.UserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
+		k.Runs.Deny(ctx, answer.ID, tool.ReasonUserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
 	}
 	defer k.Bell.Ring(answer.ID) // last, so that whoever it wakes finds all of it
-	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Grant) error { return answer.Settle(g, now) })
+	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Request) error { return answer.Settle(g, now) })
 	if errors.Is(err, confirm.ErrBurnt) {
-		k.Runs.Deny(ctx, settled.ID, tool.Mistyped, "")
+		k.Runs.Deny(ctx, settled.ID, tool.ReasonMistyped, "")
 	}
 	if err == nil && settled.Allowing {
 		err = k.Remember(ctx, settled, answer.By)
@@ -378,20 +378,20 @@ func (k *ApprovalsKeeper) Answer(ctx context.Context, answer confirm.Answer) (co
 
 // By whom questions are withdrawn, where nobody did so.
 const (
-	Outdated = "changed" // its plan is not the one there is now
-	Granted  = "granted" // a dated grant let its call run
-	Edited   = "edited"  // it is not the one that was asked
+	VerdictChanged = "changed" // its plan is not the one there is now
+	VerdictGranted = "granted" // a dated grant let its call run
+	VerdictEdited  = "edited"  // it is not the one that was asked
 )
 
 // Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
-func (k *ApprovalsKeeper) Withdraw(ctx context.Context, id, by string) error {
+func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 	now := k.Clock.Now()
 	defer k.Bell.Ring(id)
-	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Grant) error { return g.Cancel(now) })
+	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Request) error { return g.Cancel(now) })
 	if g.State == confirm.Canceled {
-		reason := tool.Cancelled
-		if by == Outdated || by == Edited {
-			reason = tool.ContextChanged
+		reason := tool.ReasonCancelled
+		if by == VerdictChanged || by == VerdictEdited {
+			reason = tool.ReasonContextChanged
 		}
 		k.Runs.Deny(ctx, g.ID, reason, "")
 	}
@@ -399,7 +399,7 @@ func (k *ApprovalsKeeper) Withdraw(ctx context.Context, id, by string) error {
 }
 
 // Supersede ends the older questions of g's session about the same scope of the same tool. Nothing depends on it: each stays bound to its plan.
-func (k *ApprovalsKeeper) Supersede(ctx context.Context, g confirm.Grant) {
+func (k *Approvals) Supersede(ctx context.Context, g confirm.Request) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session}, k.Clock.Now())
 	for _, w := range waiting {
 		if w.ID != g.ID && w.Binding.Tool == g.Binding.Tool && w.Binding.Principal == g.Binding.Principal && ownScope(&w) == ownScope(&g) && err == nil {
@@ -411,14 +411,14 @@ func (k *ApprovalsKeeper) Supersede(ctx context.Context, g confirm.Grant) {
 	}
 }
 
-func ownScope(g *confirm.Grant) string {
+func ownScope(g *confirm.Request) string {
 	own, _ := confirm.OwnScope(g.Scope, g.Binding.Subject)
 	return own
 }
 
 // over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.
-func (k *ApprovalsKeeper) over(ctx context.Context, id, word string) error {
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+func (k *Approvals) over(ctx context.Context, id, word string) error {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == "cancel" && r.Event.Code == "" }) {
 		said = nil // it was withdrawn, whatever was said before
 	}
@@ -437,7 +437,7 @@ func (k *ApprovalsKeeper) over(ctx context.Context, id, word string) error {
 }
 
 // settle runs f on the waiting confirmation of that id, and has the audit know.
-func (k *ApprovalsKeeper) settle(ctx context.Context, id, word, by string, f func(*confirm.Grant) error) (settled confirm.Grant, err error) {
+func (k *Approvals) settle(ctx context.Context, id, word, by string, f func(*confirm.Request) error) (settled confirm.Request, err error) {
 	now := k.Clock.Now()
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
 	if err != nil {
@@ -446,7 +446,7 @@ func (k *ApprovalsKeeper) settle(ctx context.Context, id, word, by string, f fun
 	if len(found) == 0 {
 		return settled, k.over(ctx, id, word)
 	}
-	err = k.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {
+	err = k.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Request) error {
 		err := f(g)
 		settled = *g
 		return err

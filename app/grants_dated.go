@@ -13,7 +13,7 @@ import (
 )
 
 // keep stores what an answer on record allowed until a date, and forgets what ran out long ago.
-func (k *ApprovalsKeeper) keep(ctx context.Context, d confirm.Dated) error {
+func (k *Approvals) keep(ctx context.Context, d confirm.Dated) error {
 	all, err := k.Dated.List(ctx)
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func (k *ApprovalsKeeper) keep(ctx context.Context, d confirm.Dated) error {
 	now := k.Clock.Now()
 	for _, old := range all {
 		if now.After(old.Until.Add(approvalsKept)) {
-			if err := k.Dated.Remove(ctx, old.ID); err != nil && !errors.Is(err, confirm.ErrNoAllowance) {
+			if err := k.Dated.Remove(ctx, old.ID); err != nil && !errors.Is(err, confirm.ErrNoSessionGrant) {
 				return err
 			}
 		}
@@ -34,7 +34,7 @@ func (k *ApprovalsKeeper) keep(ctx context.Context, d confirm.Dated) error {
 }
 
 // wake has the calls go on that wait for answers which d makes needless.
-func (k *ApprovalsKeeper) wake(ctx context.Context, d confirm.Dated) {
+func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
 	if err != nil {
 		k.Log.Warn("calls that wait for what is allowed now could not be looked for", "grant", d.ID, "cause", err.Error())
@@ -47,7 +47,7 @@ func (k *ApprovalsKeeper) wake(ctx context.Context, d confirm.Dated) {
 }
 
 // claim is the call behind a question, as the question has it: good enough to wake it, and no more.
-func claim(g *confirm.Grant) confirm.Claim {
+func claim(g *confirm.Request) confirm.Claim {
 	if !g.Datable() {
 		return confirm.Claim{}
 	}
@@ -55,7 +55,7 @@ func claim(g *confirm.Grant) confirm.Claim {
 }
 
 // needless reports whether what somebody allowed until a date answers the question. The call that asked finds out whether it truly does.
-func (k *ApprovalsKeeper) needless(ctx context.Context, g *confirm.Grant) (bool, error) {
+func (k *Approvals) needless(ctx context.Context, g *confirm.Request) (bool, error) {
 	c := claim(g)
 	if c.IsZero() {
 		return false, nil
@@ -65,10 +65,10 @@ func (k *ApprovalsKeeper) needless(ctx context.Context, g *confirm.Grant) (bool,
 }
 
 // Moot ends the open question of a call that a dated grant lets run, and reports whether it did. What becomes of its record is the call's.
-func (k *ApprovalsKeeper) Moot(ctx context.Context, id string) bool {
+func (k *Approvals) Moot(ctx context.Context, id string) bool {
 	now := k.Clock.Now()
 	defer k.Bell.Ring(id)
-	g, err := k.settle(ctx, id, "cancel", Granted, func(g *confirm.Grant) error {
+	g, err := k.settle(ctx, id, "cancel", VerdictGranted, func(g *confirm.Request) error {
 		if g.State != confirm.Pending {
 			return confirm.ErrAnswered
 		}
@@ -78,7 +78,7 @@ func (k *ApprovalsKeeper) Moot(ctx context.Context, id string) bool {
 }
 
 // datedNow is the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.
-func (k *ApprovalsKeeper) datedNow(ctx context.Context, now time.Time) (out []confirm.Dated, err error) {
+func (k *Approvals) datedNow(ctx context.Context, now time.Time) (out []confirm.Dated, err error) {
 	if k.Dated == nil {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func (k *ApprovalsKeeper) datedNow(ctx context.Context, now time.Time) (out []co
 }
 
 // DatedOnRecord reports whether the audit has the answer that gave d, as d says, and nobody who revoked it.
-func (k *ApprovalsKeeper) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, error) {
+func (k *Approvals) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, error) {
 	rule := d.Rule()
 	if rule == "" {
 		return false, nil
@@ -105,7 +105,7 @@ func (k *ApprovalsKeeper) DatedOnRecord(ctx context.Context, d confirm.Dated) (b
 }
 
 // Let uses a dated grant that covers the call, and reports whether there is one. Of all that revoke it and use it at the same time, the store has one first.
-func (k *ApprovalsKeeper) Let(ctx context.Context, c confirm.Claim) (confirm.Dated, bool, error) {
+func (k *Approvals) Let(ctx context.Context, c confirm.Claim) (confirm.Dated, bool, error) {
 	if k.Dated == nil || c.IsZero() {
 		return confirm.Dated{}, false, nil
 	}
@@ -127,7 +127,7 @@ func (k *ApprovalsKeeper) Let(ctx context.Context, c confirm.Claim) (confirm.Dat
 		rule := d.Rule()
 		err := k.Dated.Change(ctx, d.ID, func(have *confirm.Dated) error {
 			if have.Rule() != rule || !have.Holds(now) {
-				return confirm.ErrNoAllowance
+				return confirm.ErrNoSessionGrant
 			}
 			have.Uses++
 			if now := now.UTC().Round(0); now.After(have.UsedAt) {
@@ -139,7 +139,7 @@ func (k *ApprovalsKeeper) Let(ctx context.Context, c confirm.Claim) (confirm.Dat
 		switch {
 		case err == nil:
 			return d, true, nil
-		case !errors.Is(err, confirm.ErrNoAllowance):
+		case !errors.Is(err, confirm.ErrNoSessionGrant):
 			return confirm.Dated{}, false, err
 		}
 	}
@@ -147,13 +147,13 @@ func (k *ApprovalsKeeper) Let(ctx context.Context, c confirm.Claim) (confirm.Dat
 }
 
 // Earlier is how often people approved that plan of that tool for that principal before, as far as the newest answers on record tell.
-func (k *ApprovalsKeeper) Earlier(ctx context.Context, id string) (int, error) {
+func (k *Approvals) Earlier(ctx context.Context, id string) (int, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
 	b := found[0].Binding
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Tool: b.Tool, Limit: audit.AtMost})
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Tool: b.Tool, Limit: audit.MaxListed})
 	n := 0
 	for _, r := range said {
 		e := r.Event

@@ -19,8 +19,8 @@ const (
 	bound = 4096
 )
 
-// Journal is the buffer between reads and the audit log. Its writer runs only while something is waiting. New makes it.
-type Journal struct {
+// AuditBuffer is the buffer between reads and the audit log. Its writer runs only while something is waiting. New makes it.
+type AuditBuffer struct {
 	log     ports.AuditLog
 	slog    *slog.Logger
 	mu      sync.Mutex
@@ -33,13 +33,13 @@ type Journal struct {
 	idle    sync.WaitGroup
 }
 
-// NewJournal is a journal before that log. It starts nothing until something is added.
-func NewJournal(log ports.AuditLog, l *slog.Logger) *Journal {
-	return &Journal{log: log, slog: l, full: make(chan struct{}, 1), closing: make(chan struct{})}
+// NewAuditBuffer is a journal before that log. It starts nothing until something is added.
+func NewAuditBuffer(log ports.AuditLog, l *slog.Logger) *AuditBuffer {
+	return &AuditBuffer{log: log, slog: l, full: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
 // Add puts an event on its way.
-func (j *Journal) Add(e audit.Event) {
+func (j *AuditBuffer) Add(e audit.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.waiting) >= bound {
@@ -61,7 +61,7 @@ func (j *Journal) Add(e audit.Event) {
 }
 
 // write appends what is waiting, group by group, and ends when nothing is.
-func (j *Journal) write() {
+func (j *AuditBuffer) write() {
 	defer j.idle.Done()
 	for {
 		over, cancel := context.WithTimeout(context.Background(), pause)
@@ -85,13 +85,13 @@ func (j *Journal) write() {
 }
 
 // Dropped is how many events could not be written.
-func (j *Journal) Dropped() int64 {
+func (j *AuditBuffer) Dropped() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.dropped
 }
 
-func (j *Journal) append(events []audit.Event) {
+func (j *AuditBuffer) append(events []audit.Event) {
 	if err := j.log.Append(context.Background(), events...); err != nil {
 		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one of them cannot be written: the others need not be lost with it
 			for _, e := range events {
@@ -108,7 +108,7 @@ func (j *Journal) append(events []audit.Event) {
 }
 
 // Close waits until everything waiting is written, or ctx ends.
-func (j *Journal) Close(ctx context.Context) error {
+func (j *AuditBuffer) Close(ctx context.Context) error {
 	j.once.Do(func() { close(j.closing) })
 	done := make(chan struct{})
 	go func() {

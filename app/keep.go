@@ -49,7 +49,7 @@ func (r *run) start(ctx context.Context) error {
 	if !r.kept() {
 		return nil
 	}
-	rec := r.runRecord(tool.Executing)
+	rec := r.runRecord(tool.StatusExecuting)
 	if rec.Decision = r.decision.Rule; r.decision.Verdict == policy.Confirm {
 		rec.Decision = r.answerer
 	}
@@ -62,11 +62,11 @@ func (r *run) start(ctx context.Context) error {
 }
 
 // pend puts on record that the call waits for that grant. It does so before anybody can answer, so that no answer comes before its record.
-func (r *run) pend(ctx context.Context, g confirm.Grant) {
+func (r *run) pend(ctx context.Context, g confirm.Request) {
 	if !r.kept() {
 		return
 	}
-	rec := r.runRecord(tool.PendingConfirmation)
+	rec := r.runRecord(tool.StatusPendingConfirmation)
 	rec.ConfirmationID, rec.ExpiresAt, rec.What = g.ID, g.ExpiresAt, g.Prompt
 	r.app.runs.Note(ctx, rec)
 }
@@ -78,25 +78,25 @@ func (r *run) keep(ctx context.Context, value any) {
 	if !r.kept() || r.out.Explained || r.out.Err == nil && !r.started {
 		return
 	}
-	result, reason := Result(r.out, value)
+	result, reason := CallResult(r.out, value)
 	if r.started {
 		if err := r.app.runs.Finish(ctx, r.call.ID, result, reason); err != nil {
 			r.out.Warnings = append(r.out.Warnings, "what came of this call could not be put on record: "+fault.From(err).Message)
 		}
 		return
 	}
-	rec := r.runRecord(tool.Failed)
+	rec := r.runRecord(tool.StatusFailed)
 	switch kind := fault.From(r.out.Err).Kind; {
 	case r.asks && r.out.Issued == nil:
 		r.app.runs.Refuse(ctx, r.call.ID, result)
 		return
 	case r.decision.Verdict == policy.Deny && r.decision.Rule != "":
-		rec.Status, rec.Reason, rec.Decision = tool.Denied, tool.Policy, r.decision.Rule
+		rec.Status, rec.Reason, rec.Decision = tool.StatusDenied, tool.ReasonPolicy, r.decision.Rule
 	case r.redeems() || kind == fault.Unconfirmed:
 		return
 	default:
-		if rec.Result, rec.Reason = &result, reason; reason == tool.Errored {
-			rec.Reason = tool.Rejected
+		if rec.Result, rec.Reason = &result, reason; reason == tool.ReasonErrored {
+			rec.Reason = tool.ReasonRejected
 		}
 	}
 	r.app.runs.Note(ctx, rec)

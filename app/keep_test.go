@@ -66,7 +66,7 @@ func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 	pending, err := h.RunRecord(context.Background(), asked.Issued.ID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.Record{
-		CallID: asked.CallID, Tool: "run_script", Status: tool.PendingConfirmation, Args: json.RawMessage(`{"script":"build"}`), At: h.clock.Now(),
+		CallID: asked.CallID, Tool: "run_script", Status: tool.StatusPendingConfirmation, Args: json.RawMessage(`{"script":"build"}`), At: h.clock.Now(),
 		Risk: policy.RiskMedium, What: "run build", ExpiresAt: asked.Issued.ExpiresAt, ConfirmationID: asked.Issued.ID, Toolset: "projects",
 		Session: "s1", Principal: "me", Client: "demo/1.0",
 	}, pending)
@@ -77,7 +77,7 @@ func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 	for _, id := range []string{asked.CallID, done.CallID, asked.Issued.ID} {
 		r, err := h.RunRecord(context.Background(), id)
 		require.NoError(t, err)
-		assert.Equal(t, tool.Completed, r.Status)
+		assert.Equal(t, tool.StatusCompleted, r.Status)
 		assert.Equal(t, asked.CallID, r.CallID)
 		assert.Equal(t, done.CallID, r.Redeemed)
 		assert.Equal(t, "token", r.Decision)
@@ -99,7 +99,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}{
 		"allowed":             {fullAccess, "build", nil, "completed/ by full_access true"},
 		"auto-approved":       {func(o *app.Options) { o.Policy.Auto = policy.AutoApprove{Enabled: true, Tools: []string{"run_script"}} }, "build", nil, "completed/ by auto_approve true"},
-		"the command says so": {fullAccess, "build", func(w *workshop) { w.exit = tool.NonZeroExit }, "failed/non_zero_exit by full_access false"},
+		"the command says so": {fullAccess, "build", func(w *workshop) { w.exit = tool.ReasonNonZeroExit }, "failed/non_zero_exit by full_access false"},
 		"it fails":            {fullAccess, "build", func(w *workshop) { w.fails = fault.New(fault.State, "test_failed", "it failed") }, "failed/error by full_access false test_failed"},
 		"too slow":            {fullAccess, "build", func(w *workshop) { w.fails = context.DeadlineExceeded }, "failed/timeout by full_access false timeout"},
 		"stopped":             {fullAccess, "build", func(w *workshop) { w.fails = context.Canceled }, "failed/cancelled by full_access false canceled"},
@@ -224,7 +224,7 @@ func TestThePreviewsTokenIsOneRunOfTheToolThatCarriesOut(t *testing.T) {
 	r, err := h.RunRecord(context.Background(), offered.Issued.ID)
 	require.NoError(t, err)
 	assert.Equal(t, done.CallID, r.CallID)
-	assert.Equal(t, tool.Completed, r.Status)
+	assert.Equal(t, tool.StatusCompleted, r.Status)
 }
 
 // other is a door of another process over the same stores.
@@ -270,19 +270,19 @@ func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	require.Len(t, o.Warnings, 1)
 	raw, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	require.Equal(t, tool.Executing, raw.Status)
+	require.Equal(t, tool.StatusExecuting, raw.Status)
 	require.Equal(t, gone{}.Self(), raw.Owner)
 
 	shown, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Interrupted, shown.Reason)
-	failed, err := h.Runs(context.Background(), app.RunFilter{Status: tool.Failed})
+	assert.Equal(t, tool.ReasonInterrupted, shown.Reason)
+	failed, err := h.Runs(context.Background(), app.RunFilter{Status: tool.StatusFailed})
 	require.NoError(t, err)
 	require.Len(t, failed, 1)
-	assert.Equal(t, tool.Interrupted, failed[0].Reason)
+	assert.Equal(t, tool.ReasonInterrupted, failed[0].Reason)
 	stored, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Failed, stored.Status, "listing stores it")
+	assert.Equal(t, tool.StatusFailed, stored.Status, "listing stores it")
 	assert.EqualValues(t, 1, h.shelf.writes.Load())
 }
 
@@ -306,7 +306,7 @@ func (m mute) Change(context.Context, string, func(*tool.Record) error) error {
 // TestNoRecordNoChange: what cannot be put on record is not carried out; what is only refused or asked needs no record.
 func TestNoRecordNoChange(t *testing.T) {
 	h := open(t)
-	deaf := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.PendingConfirmation} })
+	deaf := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.StatusPendingConfirmation} })
 	c := tool.Call{Session: "s1", Principal: me, Tool: "write_note", Args: json.RawMessage(`{"name":"a"}`)}
 	asked := deaf.Call(context.Background(), c)
 	require.Equal(t, "confirm_token_required", code(asked), "the question is asked all the same")
@@ -317,7 +317,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	require.NoError(t, deaf.Call(context.Background(), tool.Call{Session: "s1", Principal: me, Tool: "scribble", Args: json.RawMessage(`{"name":"n"}`)}).Err,
 		"notes are no runs")
 
-	late := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.Executing} })
+	late := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.StatusExecuting} })
 	c.Token = confirm.Token{}
 	asked = late.Call(context.Background(), c)
 	c.Token = asked.Issued.Token
@@ -325,7 +325,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	assert.EqualValues(t, 1, h.shelf.writes.Load(), "only the note")
 	r, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.PendingConfirmation, r.Status)
+	assert.Equal(t, tool.StatusPendingConfirmation, r.Status)
 }
 
 func TestADoorWithoutRunsIsNoDoor(t *testing.T) {

@@ -64,7 +64,7 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	if err != nil {
 		return policy.Resolved{}, err
 	}
-	if last, ok := a.resolved.Recall(s, account, newest); ok {
+	if last, ok := a.resolved.Get(s, account, newest); ok {
 		return last, nil
 	}
 	layers, sound := slices.Clone(a.opts.Above), true
@@ -114,16 +114,16 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	is := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
 	is.OffRecord, is.Missing, is.Recovered = now.OffRecord, now.Missing, now.Recovered
 	if sound { // a change that is being made is on record in a moment
-		a.resolved.Keep(s, account, newest, is)
+		a.resolved.Put(s, account, newest, is)
 	}
 	return is, nil
 }
 
 // newestChanges are the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
-func (a *App) newestChanges(ctx context.Context) (Newest, error) {
+func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 	var (
-		stamps Stamps
-		newest Newest
+		stamps StoreStamps
+		newest NewestChanges
 	)
 	stamped := true
 	for _, store := range []struct {
@@ -143,7 +143,7 @@ func (a *App) newestChanges(ctx context.Context) (Newest, error) {
 			return newest, err
 		}
 	}
-	if last, ok := a.resolved.Noticed(stamps); ok && stamped {
+	if last, ok := a.resolved.Changes(stamps); ok && stamped {
 		return last, nil
 	}
 	for _, record := range []struct {
@@ -162,7 +162,7 @@ func (a *App) newestChanges(ctx context.Context) (Newest, error) {
 		}
 	}
 	if stamped {
-		a.resolved.Notice(stamps, newest)
+		a.resolved.PutChanges(stamps, newest)
 	}
 	return newest, nil
 }

@@ -14,20 +14,20 @@ import (
 // maxArgs bounds the arguments of one record, in bytes, so that no call can fill the audit.
 const maxArgs = 16 << 10
 
-// Mask masks what belongs to one call, and counts. It is not for several goroutines.
-type Mask struct {
+// Redaction masks what belongs to one call, and counts. It is not for several goroutines.
+type Redaction struct {
 	redact func() *redact.Redactor
 	hits   int
 }
 
 // NewRedaction is a mask over that redactor, which is asked for when it is first needed.
-func NewRedaction(redact func() *redact.Redactor) Mask { return Mask{redact: redact} }
+func NewRedaction(redact func() *redact.Redactor) Redaction { return Redaction{redact: redact} }
 
 // Hits is how many secrets were masked.
-func (m *Mask) Hits() int { return m.hits }
+func (m *Redaction) Hits() int { return m.hits }
 
 // Text is the text without its secrets.
-func (m *Mask) Text(s string) string {
+func (m *Redaction) Text(s string) string {
 	if s == "" {
 		return s
 	}
@@ -37,7 +37,7 @@ func (m *Mask) Text(s string) string {
 }
 
 // JSON masks string leaves; a document the redactor cannot read is replaced, never shown.
-func (m *Mask) JSON(doc json.RawMessage) json.RawMessage {
+func (m *Redaction) JSON(doc json.RawMessage) json.RawMessage {
 	masked, n, err := m.redact().JSON(doc)
 	if err != nil {
 		return json.RawMessage(`{"error":"redaction_failed"}`)
@@ -47,7 +47,7 @@ func (m *Mask) JSON(doc json.RawMessage) json.RawMessage {
 }
 
 // Quietly is JSON, uncounted.
-func (m *Mask) Quietly(doc json.RawMessage) json.RawMessage {
+func (m *Redaction) Quietly(doc json.RawMessage) json.RawMessage {
 	before := m.hits
 	defer func() { m.hits = before }()
 	return m.JSON(doc)
@@ -57,14 +57,14 @@ func (m *Mask) Quietly(doc json.RawMessage) json.RawMessage {
 const longestName = 64
 
 // Name is the name of a tool for records: whoever calls what there is not may have written anything.
-func (m *Mask) Name(s string) string {
+func (m *Redaction) Name(s string) string {
 	masked, _ := m.redact().Text(s)
-	return Runes(masked, longestName)
+	return TruncateRunes(masked, longestName)
 }
 
 // Args is a call's arguments for records: masked, uncounted, and replaced by their beginning where they are long. What is no JSON cannot be recorded,
 // and is replaced.
-func (m *Mask) Args(args json.RawMessage) json.RawMessage {
+func (m *Redaction) Args(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return nil
 	}
@@ -73,13 +73,13 @@ func (m *Mask) Args(args json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{"redaction_failed":true}`)
 	}
 	if len(masked) > maxArgs {
-		masked, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(masked), "head": Cut(string(masked), maxArgs)})
+		masked, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(masked), "head": TruncateBytes(string(masked), maxArgs)})
 	}
 	return masked
 }
 
 // Fault is the fault with message and details masked, with everything in them seen, and its cause gone.
-func (m *Mask) Fault(f *fault.Error) *fault.Error {
+func (m *Redaction) Fault(f *fault.Error) *fault.Error {
 	out := &fault.Error{Kind: f.Kind, Code: f.Code, Message: visible.Lines(m.Text(strings.ToValidUTF8(f.Message, "\uFFFD")))}
 	if f.Details == nil {
 		return out
@@ -90,8 +90,8 @@ func (m *Mask) Fault(f *fault.Error) *fault.Error {
 	return out
 }
 
-// Runes is at most the first n characters of s.
-func Runes(s string, n int) string {
+// TruncateRunes is at most the first n characters of s.
+func TruncateRunes(s string, n int) string {
 	for at := range s {
 		if n--; n < 0 {
 			return s[:at]
@@ -100,8 +100,8 @@ func Runes(s string, n int) string {
 	return s
 }
 
-// Cut is at most n bytes of s, ending at a rune's end.
-func Cut(s string, n int) string {
+// TruncateBytes is at most n bytes of s, ending at a rune's end.
+func TruncateBytes(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}

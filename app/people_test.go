@@ -37,7 +37,7 @@ func (h *house) waiting(t testing.TB) []confirm.View {
 // TestOnlySoManyWaitForAPerson: five of a session, twenty of the machine (packageflow-security contract §4.4).
 func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	h := open(t, human)
-	for i := range app.PerSession {
+	for i := range app.MaxPendingPerSession {
 		require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i))))
 	}
 	o := h.call("write_note", note(9))
@@ -45,7 +45,7 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	assert.Equal(t, fault.Unavailable, fault.From(o.Err).Kind)
 	assert.Contains(t, o.Err.Error(), "5 calls of this session")
 	assert.Nil(t, o.Issued)
-	assert.Len(t, h.waiting(t), app.PerSession)
+	assert.Len(t, h.waiting(t), app.MaxPendingPerSession)
 	assert.Equal(t, "denied/rejected by  false confirm_limit", h.said(t))
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))), "what waits already may be asked again")
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.Person = true })), "people are not held up")
@@ -78,9 +78,9 @@ func TestManyAtOnceAreStillOnlySoMany(t *testing.T) {
 	for _, v := range h.waiting(t) {
 		bySession[v.Session]++
 	}
-	assert.LessOrEqual(t, len(h.waiting(t)), app.PerMachine)
+	assert.LessOrEqual(t, len(h.waiting(t)), app.MaxPendingPerMachine)
 	for session, n := range bySession {
-		assert.LessOrEqual(t, n, app.PerSession, session)
+		assert.LessOrEqual(t, n, app.MaxPendingPerSession, session)
 	}
 	assert.NotEmpty(t, bySession)
 }
@@ -281,7 +281,7 @@ type eager struct {
 	deny func(id string)
 }
 
-func (l eager) Issue(ctx context.Context, g confirm.Grant) error {
+func (l eager) Issue(ctx context.Context, g confirm.Request) error {
 	err := l.Ledger.Issue(ctx, g)
 	l.deny(g.ID)
 	return err
@@ -301,7 +301,7 @@ func TestNoAnswerComesBeforeItsRecord(t *testing.T) {
 	runs, err := h.Runs(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
-	assert.Equal(t, tool.Denied, runs[0].Status)
-	assert.Equal(t, tool.UserDenied, runs[0].Reason)
+	assert.Equal(t, tool.StatusDenied, runs[0].Status)
+	assert.Equal(t, tool.ReasonUserDenied, runs[0].Reason)
 	assert.Equal(t, "no", runs[0].Said)
 }

@@ -31,7 +31,7 @@ func TestWhatIsPickedUp(t *testing.T) {
 
 	// Somebody edits the row, past the door.
 	require.NoError(t, h.EndSession(ctx, me.ID, "fifth"))
-	require.NoError(t, h.store.Settle(ctx, again.Issued.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, h.store.Settle(ctx, again.Issued.Digest, func(g *confirm.Request) error {
 		g.State, g.Answerer = confirm.Approved, "terminal"
 		return nil
 	}))

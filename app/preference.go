@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Opens is what the settings next would let happen that had does not: a line each, in a fixed order. A change that only narrows opens nothing.
+// LoosenedSettings is what the settings next would let happen that had does not: a line each, in a fixed order. A change that only narrows opens nothing.
 // builtIn is the permission level where none is set.
-func Opens(had, next ports.Settings, builtIn policy.Level) []string {
+func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if next.Approval.ByCaller() && !had.Approval.ByCaller() {
@@ -54,8 +54,8 @@ func Opens(had, next ports.Settings, builtIn policy.Level) []string {
 	return lines
 }
 
-// Changes is everything in which the settings differ, a line each, in a fixed order.
-func Changes(had, next ports.Settings) []string {
+// ChangedSettings is everything in which the settings differ, a line each, in a fixed order.
+func ChangedSettings(had, next ports.Settings) []string {
 	var lines []string
 	differs := func(what, before, after string) {
 		if before != after {

@@ -15,7 +15,9 @@ func TestAutoApproveIsAskedAboutWhenItIsOpen(t *testing.T) {
 	with := func(on bool, tools ...string) ports.Settings {
 		return ports.Settings{Auto: policy.AutoApprove{Enabled: on, Tools: tools}}
 	}
-	opens := func(had, next ports.Settings) []string { return app.Opens(had, next, policy.ExecuteWithConfirm) }
+	opens := func(had, next ports.Settings) []string {
+		return app.LoosenedSettings(had, next, policy.ExecuteWithConfirm)
+	}
 	assert.Empty(t, opens(with(false), with(false, "run_script")))
 	const runs = ": runs without asking, unless its plan is of high risk"
 	assert.Equal(t, []string{"deploy_apply" + runs, "run_script" + runs}, opens(with(false, "deploy_apply", "run_script"), with(true, "deploy_apply", "run_script")))

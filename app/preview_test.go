@@ -34,7 +34,7 @@ type parcelPlan struct {
 	please  bool
 }
 
-func (p parcelPlan) Hash() canon.Hash   { return canon.Bytes("test.parcel.v1", []byte(p.Content)) }
+func (p parcelPlan) Hash() canon.Hash   { return canon.SumBytes("test.parcel.v1", []byte(p.Content)) }
 func (p parcelPlan) TTL() time.Duration { return confirm.MaxTTL }
 func (p parcelPlan) Gate() error {
 	if p.please || p.Content != "rude" {

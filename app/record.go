@@ -16,7 +16,7 @@ import (
 // AuditTrail yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An
 // error ends it.
 func (a *App) AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error] {
-	return Trail(ctx, a.core.Audit, after)
+	return AuditRecords(ctx, a.core.Audit, after)
 }
 
 // AuditTail is the last n records, oldest first.

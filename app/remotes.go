@@ -49,7 +49,7 @@ func (remotesPlan) Insists() bool { return true }
 // scheme, user, host, port and path are those that git is given, so that who has approved one way has approved no other. The name of a name is itself.
 func remoteName(url string) string {
 	url = strings.TrimSpace(url)
-	if u, err := git.Parse(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
+	if u, err := git.ParseURL(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
 		return ""
 	}
 	scheme, rest, ok := strings.Cut(url, "://")
@@ -90,7 +90,7 @@ func repositoryPath(path string) string {
 
 // remoteRecord is the id under which the audit has the approval of a remote.
 func remoteRecord(name string) (string, canon.Hash) {
-	sum := canon.Bytes("remote.v1", []byte(name))
+	sum := canon.SumBytes("remote.v1", []byte(name))
 	return "remote_" + sum.Hex()[:20], sum
 }
 
@@ -216,7 +216,7 @@ func (r *run) remotesBinding(plan remotesPlan) confirm.Binding {
 }
 
 // spendRemotes spends an approval of remotes and puts them on record. One that another call has spent put them there already.
-func (r *run) spendRemotes(ctx context.Context, g confirm.Grant, plan remotesPlan) error {
+func (r *run) spendRemotes(ctx context.Context, g confirm.Request, plan remotesPlan) error {
 	binding, there := r.remotesBinding(plan), true
 	for _, name := range plan.Remotes {
 		approved, err := r.app.approvedRemote(ctx, name)
@@ -228,7 +228,7 @@ func (r *run) spendRemotes(ctx context.Context, g confirm.Grant, plan remotesPla
 	if there {
 		return nil
 	}
-	err := r.app.core.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+	err := r.app.core.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error {
 		return g.Redeem(binding, g.Target, r.app.core.Clock.Now())
 	})
 	if err != nil {
@@ -247,7 +247,7 @@ func (r *run) broughtRemotes(ctx context.Context) error {
 	if !r.decided() {
 		return nil
 	}
-	var g confirm.Grant
+	var g confirm.Request
 	if a := r.call.Answer; a != nil {
 		found, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{ID: a.ID}, r.app.core.Clock.Now())
 		if err != nil || len(found) == 0 || len(found[0].Remotes) == 0 {
@@ -257,7 +257,7 @@ func (r *run) broughtRemotes(ctx context.Context) error {
 			return err
 		}
 	} else {
-		err := r.app.core.Ledger.Settle(ctx, r.call.Asked, func(found *confirm.Grant) error {
+		err := r.app.core.Ledger.Settle(ctx, r.call.Asked, func(found *confirm.Request) error {
 			g = *found
 			return nil
 		})

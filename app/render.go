@@ -30,7 +30,7 @@ func (r *run) render(value any) {
 	}
 	if limit := r.maxOutput(); len(doc) > limit {
 		r.out.Truncated = true
-		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": Cut(string(doc), limit/2)})
+		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": TruncateBytes(string(doc), limit/2)})
 	}
 	r.out.Value = doc
 }
@@ -38,7 +38,7 @@ func (r *run) render(value any) {
 // reviewed reports what people and agents decide by: a plan that is shown, what a preview tool offers, and whatever says so of itself.
 func reviewed(value any) bool {
 	switch value.(type) {
-	case tool.Plan, tool.Offer, tool.Reviewed:
+	case tool.Plan, tool.TokenOffer, tool.Reviewed:
 		return true
 	}
 	return false
@@ -59,8 +59,8 @@ func (r *run) bound(s string) string {
 		return s
 	}
 	r.out.Truncated = true
-	return Cut(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
+	return TruncateBytes(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
 }
 
-// ReadOnlyGrants is what a caller of a read-only server may do at most.
-const ReadOnlyGrants = policy.Read | policy.Network
+// ReadOnlyPermissions is what a caller of a read-only server may do at most.
+const ReadOnlyPermissions = policy.Read | policy.Network

@@ -52,15 +52,15 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	b := g.Binding
 	if b.Subject = plan.Hash(); b != g.Binding {
 		now, _ := r.shown(plan) // what cannot be shown is told of without differences
-		return confirm.View{}, Explain(&g, b, now)
+		return confirm.View{}, MismatchError(&g, b, now)
 	}
-	bare := Look(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })
+	bare := InspectPlan(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })
 	if bare.Err != nil {
 		return confirm.View{}, bare.Err
 	}
 	v.Plan = bare.Plan
 	if len(g.Exhibit) > 0 {
-		if v.Exhibit = bare.Shows(a.core.Log); v.Exhibit == nil {
+		if v.Exhibit = bare.BoundedExhibit(a.core.Log); v.Exhibit == nil {
 			return confirm.View{}, ErrUnrevealed.Sayf("what is masked beside the plan cannot be worked out at the moment; try again")
 		}
 	}

@@ -27,10 +27,10 @@ func TestAMaskedPayloadIsRevealedBeforeItIsApproved(t *testing.T) {
 	asked := h.call("run_script", `{"script":"build"}`)
 	require.NotNil(t, asked.Issued, "in spite of auto-approval")
 	assert.Equal(t, "high", asked.Issued.Risk)
-	assert.Equal(t, confirm.Veil{Masked: 1, MustReveal: true}, asked.Issued.Veil)
+	assert.Equal(t, confirm.Redacted{Masked: 1, MustReveal: true}, asked.Issued.Redacted)
 	assert.Contains(t, asked.Issued.Prompt, "has to be revealed before it is approved")
 	v := h.waiting(t)[0]
-	assert.Equal(t, asked.Issued.Veil, v.Veil)
+	assert.Equal(t, asked.Issued.Redacted, v.Redacted)
 	assert.False(t, v.Lasting())
 	assert.NotContains(t, string(v.Plan), secret())
 
@@ -69,7 +69,7 @@ func TestAHarmlessMaskStays(t *testing.T) {
 	w.knows["x"] = policy.Assessment{}
 	asked := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`)
 	require.NotNil(t, asked.Issued)
-	assert.Equal(t, confirm.Veil{Masked: 2}, asked.Issued.Veil, "in the plan, and in the arguments")
+	assert.Equal(t, confirm.Redacted{Masked: 2}, asked.Issued.Redacted, "in the plan, and in the arguments")
 	_, err := h.Answer(t.Context(), atTerminal(asked.Issued.ID, false))
 	require.NoError(t, err)
 }

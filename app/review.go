@@ -38,7 +38,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if err == nil || now == (canon.Hash{}) {
 		return nil
 	}
-	if withdrawn := a.grants.Withdraw(ctx, g.ID, Outdated); withdrawn != nil {
+	if withdrawn := a.grants.Withdraw(ctx, g.ID, VerdictChanged); withdrawn != nil {
 		a.core.Log.Warn("a confirmation that is out of date could not be withdrawn", "confirmation", g.ID, "cause", withdrawn.Error())
 	}
 	return err
@@ -46,14 +46,14 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 
 // sees reports whether this process sees what the one sees that asked: it is at the same place, has the same files before it, and stands in the same
 // directory where the tool depends on that.
-func (a *App) sees(g *confirm.Grant) bool {
+func (a *App) sees(g *confirm.Request) bool {
 	spec, _ := a.Spec(tool.Name(g.Binding.Tool))
-	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.Together(g.Owner, a.core.Owner.Self())
+	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.SamePlace(g.Owner, a.core.Owner.Self())
 }
 
 // replan is the hash of the plan that the call behind a grant has now, with an error when there is none or it is not the grant's. A call
 // without a plan, and one of a tool that is not here, has that of the grant.
-func (a *App) replan(ctx context.Context, g *confirm.Grant) (canon.Hash, error) {
+func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error) {
 	b := g.Binding
 	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(b.Tool),
 		Args: g.Args, Person: true})
@@ -71,7 +71,7 @@ func (a *App) replan(ctx context.Context, g *confirm.Grant) (canon.Hash, error) 
 	}
 	now, _ := r.shown(plan) // what cannot be shown is told of without differences
 	b.Subject = plan.Hash()
-	return b.Subject, Explain(g, b, now)
+	return b.Subject, MismatchError(g, b, now)
 }
 
 // planned is the plan of the call, worked out and not carried out. A panic is an error.

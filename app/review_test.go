@@ -39,7 +39,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	assert.False(t, waiting, "nobody can answer a question that is out of date")
 	rec, err := h.RunRecord(ctx, asked.ID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.ContextChanged, rec.Reason)
+	assert.Equal(t, tool.ReasonContextChanged, rec.Reason)
 	assert.Zero(t, h.shelf.writes.Load())
 
 	asked = h.call("write_note", `{"name":"a","text":"1"}`).Issued
@@ -51,7 +51,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 func TestAnApprovalIsForThePlanThatWasShown(t *testing.T) {
 	h := open(t, human)
 	asked := h.call("write_note", `{"name":"a"}`).Issued
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: canon.Bytes("test", []byte("another"))})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: canon.SumBytes("test", []byte("another"))})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	waiting, err := h.Waiting(context.Background(), asked.ID)
 	require.NoError(t, err)

@@ -42,16 +42,16 @@ type run struct {
 	ranBy      string // id of the confirmation that lets it run, once it is about to
 	started    bool   // its run is on record as executing
 	asks       bool   // it has issued a grant for itself
-	mask       Mask
-	survey     Survey // of the plan that was assessed last
+	mask       Redaction
+	survey     PlanInspection // of the plan that was assessed last
 	out        tool.Outcome
 }
 
 // The ways the door itself refuses. Argument faults carry the problems as details.
 var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
-	ErrPolicy    = ErrDenialPolicy
-	ErrMode      = ErrDenialMode
+	ErrPolicy    = ErrPolicyDenied
+	ErrMode      = ErrModeForbids
 	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "this call has to be approved first")
 	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "what the plan was made from has changed; call again to see the new plan")
 )
@@ -208,7 +208,7 @@ func (r *run) decide(ctx context.Context) error {
 	r.decision = p.Decide(q)
 	switch {
 	case r.decision.Verdict == policy.Deny:
-		return Of(r.decision, r.call.Tool, r.ownScope())
+		return DenialError(r.decision, r.call.Tool, r.ownScope())
 	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
 		i, insistent := r.plan.(tool.Insistent)
 		r.waived = r.human && !r.decided() && beforehand(r.decision.Rule) && !(insistent && i.Insists())
@@ -271,7 +271,7 @@ func (r *run) subject(ctx context.Context) error {
 			if err != nil {
 				args = r.call.Args
 			}
-			r.planHash = canon.Bytes("call.arguments.v1", append([]byte(r.call.Tool+"\n"), args...))
+			r.planHash = canon.SumBytes("call.arguments.v1", append([]byte(r.call.Tool+"\n"), args...))
 		}
 		if a := r.confined(r.assessment); a != r.assessment {
 			r.assessment = a
@@ -352,7 +352,7 @@ func (r *run) intend(ctx context.Context) error {
 		}
 		r.intended = true
 	}
-	var spent confirm.Grant
+	var spent confirm.Request
 	if r.decision.Rule == policy.RuleSession && r.grantID == "" {
 		r.grantID = r.app.grants.Spend(ctx, r.binding())
 		r.ranBy = r.grantID
@@ -363,7 +363,7 @@ func (r *run) intend(ctx context.Context) error {
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()
 		if !r.waived {
-			err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Request) error {
 				spent = *g
 				return g.Redeem(r.binding(), r.call.Typed, now)
 			})
@@ -372,7 +372,7 @@ func (r *run) intend(ctx context.Context) error {
 			}
 		}
 		if r.named { // the token is spent with what it names; whoever was faster with it has the approval as well
-			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error { return g.Use(r.binding(), r.presented(g)) })
+			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error { return g.Use(r.binding(), r.presented(g)) })
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 // tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
 const tidied = 64
 
-// CallsKeeper keeps runs. It is safe for concurrent use; New makes it.
-type CallsKeeper struct {
+// Calls keeps runs. It is safe for concurrent use; New makes it.
+type Calls struct {
 	store ports.Runs
 	owner ports.Owner
 	clock ports.Clock
@@ -24,12 +24,12 @@ type CallsKeeper struct {
 }
 
 // NewCalls is a keeper of the runs in that store, which the process that owner names carries out.
-func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *CallsKeeper {
-	return &CallsKeeper{store: store, owner: owner, clock: clock, log: log}
+func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *Calls {
+	return &Calls{store: store, owner: owner, clock: clock, log: log}
 }
 
 // Note stores a record of what does not run, or not yet. Nothing depends on it, so a failure is only logged.
-func (k *CallsKeeper) Note(ctx context.Context, r tool.Record) {
+func (k *Calls) Note(ctx context.Context, r tool.Record) {
 	if r.Status.Final() {
 		r.EndedAt = k.clock.Now()
 	}
@@ -42,7 +42,7 @@ func (k *CallsKeeper) Note(ctx context.Context, r tool.Record) {
 
 // Start puts on record that the call is carried out now: in the record that waited for its confirmation, else in a new one. When it
 // fails, nothing may be changed.
-func (k *CallsKeeper) Start(ctx context.Context, r tool.Record) error {
+func (k *Calls) Start(ctx context.Context, r tool.Record) error {
 	now := k.clock.Now()
 	if r.ConfirmationID != "" {
 		err := k.store.Change(ctx, r.ConfirmationID, func(waiting *tool.Record) error {
@@ -52,12 +52,12 @@ func (k *CallsKeeper) Start(ctx context.Context, r tool.Record) error {
 			return err
 		}
 	}
-	r.Status, r.Owner, r.StartedAt = tool.Executing, k.owner.Self(), now
+	r.Status, r.Owner, r.StartedAt = tool.StatusExecuting, k.owner.Self(), now
 	return k.store.Add(ctx, r)
 }
 
 // Finish puts on record what came of a call that was started.
-func (k *CallsKeeper) Finish(ctx context.Context, call string, result tool.Result, reason tool.Reason) error {
+func (k *Calls) Finish(ctx context.Context, call string, result tool.Result, reason tool.Reason) error {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, call, func(r *tool.Record) error { return r.Finish(result, reason, now) })
 	if err == nil {
@@ -68,7 +68,7 @@ func (k *CallsKeeper) Finish(ctx context.Context, call string, result tool.Resul
 
 // Deny ends the record that waits for this confirmation, with what the person who denied it said, if anything. There need not be one, and
 // nothing depends on it.
-func (k *CallsKeeper) Deny(ctx context.Context, confirmation string, reason tool.Reason, said string) {
+func (k *Calls) Deny(ctx context.Context, confirmation string, reason tool.Reason, said string) {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, confirmation, func(r *tool.Record) error {
 		r.Said = said
@@ -80,11 +80,11 @@ func (k *CallsKeeper) Deny(ctx context.Context, confirmation string, reason tool
 }
 
 // Refuse ends the record of a call that was to wait for a confirmation which nobody could be asked for. Nothing depends on it.
-func (k *CallsKeeper) Refuse(ctx context.Context, call string, result tool.Result) {
+func (k *Calls) Refuse(ctx context.Context, call string, result tool.Result) {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, call, func(r *tool.Record) error {
 		r.Result = &result
-		return r.Deny(tool.Rejected, now)
+		return r.Deny(tool.ReasonRejected, now)
 	})
 	if err != nil {
 		k.log.Warn("a refusal could not be recorded", "call", call, "cause", err.Error())
@@ -92,7 +92,7 @@ func (k *CallsKeeper) Refuse(ctx context.Context, call string, result tool.Resul
 }
 
 // List is the records that the filter chooses as they are now, newest first.
-func (k *CallsKeeper) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
+func (k *Calls) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
 	k.settle(ctx)
 	found, err := k.store.List(ctx, f)
 	if err != nil {
@@ -105,7 +105,7 @@ func (k *CallsKeeper) List(ctx context.Context, f ports.RunFilter) ([]tool.Recor
 }
 
 // Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with toolrun.ErrUnknown.
-func (k *CallsKeeper) Load(ctx context.Context, id string) (tool.Record, error) {
+func (k *Calls) Load(ctx context.Context, id string) (tool.Record, error) {
 	r, err := k.store.Load(ctx, id)
 	if err == nil {
 		r = k.settled(ctx, r)
@@ -114,7 +114,7 @@ func (k *CallsKeeper) Load(ctx context.Context, id string) (tool.Record, error) 
 }
 
 // settled is the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
-func (k *CallsKeeper) settled(ctx context.Context, r tool.Record) tool.Record {
+func (k *Calls) settled(ctx context.Context, r tool.Record) tool.Record {
 	now := k.clock.Now()
 	if open := r; r.Settle(now, k.gone) {
 		if last, err := k.store.Load(ctx, open.CallID); err == nil {
@@ -126,12 +126,12 @@ func (k *CallsKeeper) settled(ctx context.Context, r tool.Record) tool.Record {
 }
 
 // gone reports a process that is known to have ended. One that cannot be seen from here is not.
-func (k *CallsKeeper) gone(name string) bool { return k.owner.Judge(name).Dead() }
+func (k *Calls) gone(name string) bool { return k.owner.Judge(name).Dead() }
 
 // settle stores the end of the newest records that only look open.
-func (k *CallsKeeper) settle(ctx context.Context) {
+func (k *Calls) settle(ctx context.Context) {
 	now := k.clock.Now()
-	for _, status := range []tool.Status{tool.PendingConfirmation, tool.Executing} {
+	for _, status := range []tool.Status{tool.StatusPendingConfirmation, tool.StatusExecuting} {
 		open, err := k.store.List(ctx, ports.RunFilter{Status: status, Limit: ports.RunsAtMost})
 		for _, r := range open {
 			of := r.Owner
@@ -156,12 +156,12 @@ func (k *CallsKeeper) settle(ctx context.Context) {
 }
 
 // tidy settles what is open and forgets what is old, now and then.
-func (k *CallsKeeper) tidy(ctx context.Context) {
+func (k *Calls) tidy(ctx context.Context) {
 	if k.added.Add(1)%tidied != 1 {
 		return
 	}
 	k.settle(ctx)
-	if _, err := k.store.Purge(ctx, tool.Kept, k.clock.Now().Add(-tool.KeptFor)); err != nil {
+	if _, err := k.store.Purge(ctx, tool.MaxKeptRecords, k.clock.Now().Add(-tool.RecordRetention)); err != nil {
 		k.log.Warn("old runs could not be forgotten", "cause", err.Error())
 	}
 }

@@ -39,7 +39,7 @@ func (l living) Judge(name string) owner.Verdict {
 }
 func (l living) Elsewhere(name string) string { return "" }
 
-func openCalls(t *testing.T, owners ports.Owner) (*app.CallsKeeper, *memstore.Runs, *clock.Fake, *strings.Builder) {
+func openCalls(t *testing.T, owners ports.Owner) (*app.Calls, *memstore.Runs, *clock.Fake, *strings.Builder) {
 	t.Helper()
 	now, store, log := &clock.Fake{}, memstore.New().Runs(), &strings.Builder{}
 	now.Advance(runtest.Run(0).At.Sub(now.Now()))
@@ -51,22 +51,22 @@ func TestOldRunsAreForgottenNowAndThen(t *testing.T) {
 	k, store, now, _ := openCalls(t, living{"me"})
 	ended := func(n int) tool.Record {
 		r := runtest.Run(n)
-		r.Status, r.Reason, r.At = tool.Denied, tool.Policy, now.Now()
+		r.Status, r.Reason, r.At = tool.StatusDenied, tool.ReasonPolicy, now.Now()
 		return r
 	}
 	require.NoError(t, store.Add(t.Context(), ended(1)))
-	now.Advance(tool.KeptFor + time.Second)
+	now.Advance(tool.RecordRetention + time.Second)
 	k.Note(t.Context(), ended(2))
 	found, err := k.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, found, 1, "the month is over")
 	assert.Equal(t, now.Now(), found[0].EndedAt)
-	for n := range tool.Kept + 70 {
+	for n := range tool.MaxKeptRecords + 70 {
 		k.Note(t.Context(), ended(10+n))
 	}
 	left, err := store.Purge(t.Context(), 0, now.Now())
 	require.NoError(t, err)
-	assert.LessOrEqual(t, left, tool.Kept+64)
+	assert.LessOrEqual(t, left, tool.MaxKeptRecords+64)
 }
 
 func TestARunIsStartedOnce(t *testing.T) {
@@ -85,7 +85,7 @@ func TestARunIsStartedOnce(t *testing.T) {
 	require.NoError(t, k.Finish(t.Context(), "call_again", tool.Result{Success: true}, ""))
 	r, err := k.Load(t.Context(), waiting.ConfirmationID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Completed, r.Status)
+	assert.Equal(t, tool.StatusCompleted, r.Status)
 	assert.EqualValues(t, 3000, r.Result.DurationMS)
 	require.ErrorIs(t, k.Finish(t.Context(), "call_again", tool.Result{}, ""), tool.ErrMove)
 }
@@ -95,7 +95,7 @@ func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
 	k, store, now, log := openCalls(t, living{"me", "other"})
 	for n, owner := range []string{"me", "other", "gone", "away: another container"} {
 		r := runtest.Run(n)
-		r.Status, r.Owner = tool.Executing, owner
+		r.Status, r.Owner = tool.StatusExecuting, owner
 		require.NoError(t, store.Add(t.Context(), r))
 	}
 	require.NoError(t, store.Add(t.Context(), runtest.Run(4)))
@@ -112,7 +112,7 @@ func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
 	const want = "denied/expired executing/ failed/interrupted executing/ executing/"
 	assert.Equal(t, want, said(k.List))
 	assert.Equal(t, want, said(store.List), "and it is stored")
-	open, err := k.List(t.Context(), ports.RunFilter{Status: tool.PendingConfirmation})
+	open, err := k.List(t.Context(), ports.RunFilter{Status: tool.StatusPendingConfirmation})
 	require.NoError(t, err)
 	assert.Empty(t, open)
 	assert.Empty(t, log.String())
@@ -133,17 +133,17 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 	k := app.NewCalls(sealed{store}, living{"me"}, now, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, store.Add(t.Context(), runtest.Run(0)))
 	now.Advance(time.Hour)
-	for status, want := range map[tool.Status]int{tool.StatusNone: 1, tool.PendingConfirmation: 0} {
+	for status, want := range map[tool.Status]int{tool.StatusNone: 1, tool.StatusPendingConfirmation: 0} {
 		found, err := k.List(t.Context(), ports.RunFilter{Status: status})
 		require.NoError(t, err)
 		require.Len(t, found, want, "%s", status)
 	}
 	r, err := k.Load(t.Context(), runtest.Run(0).CallID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Expired, r.Reason)
+	assert.Equal(t, tool.ReasonExpired, r.Reason)
 	assert.Contains(t, log.String(), "open runs could not be settled")
 	k.Note(t.Context(), runtest.Run(1))
-	k.Deny(t.Context(), "cf_00000000", tool.UserDenied, "")
+	k.Deny(t.Context(), "cf_00000000", tool.ReasonUserDenied, "")
 	assert.Contains(t, log.String(), "a run could not be recorded")
 	assert.Contains(t, log.String(), "a denial could not be recorded")
 	require.ErrorIs(t, k.Start(t.Context(), runtest.Run(1)), errSealed)
@@ -152,13 +152,13 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 
 func TestADenialNeedsNoRecord(t *testing.T) {
 	k, store, now, log := openCalls(t, living{"me"})
-	k.Deny(t.Context(), "cf_nobody", tool.UserDenied, "")
+	k.Deny(t.Context(), "cf_nobody", tool.ReasonUserDenied, "")
 	require.NoError(t, store.Add(t.Context(), runtest.Run(1)))
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.Cancelled, "")
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.UserDenied, "")
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonCancelled, "")
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonUserDenied, "")
 	r, err := k.Load(t.Context(), runtest.Run(1).CallID)
 	require.NoError(t, err)
-	assert.Equal(t, tool.Cancelled, r.Reason, "the first word counts")
+	assert.Equal(t, tool.ReasonCancelled, r.Reason, "the first word counts")
 	assert.Equal(t, now.Now(), r.EndedAt)
 	assert.Empty(t, log.String())
 }
@@ -181,12 +181,12 @@ func TestResults(t *testing.T) {
 		"a text":          {tool.Outcome{Text: "done"}, tool.Text("done"), tool.Result{Success: true, Output: "done"}, ""},
 		"nothing":         {tool.Outcome{}, nil, tool.Result{Success: true}, ""},
 		"a good end":      {tool.Outcome{Text: "x"}, ended{}, tool.Result{Success: true, Output: "x"}, ""},
-		"a bad end":       {tool.Outcome{Text: "x"}, ended{tool.NonZeroExit}, tool.Result{Output: "x"}, tool.NonZeroExit},
-		"a fault":         {tool.Outcome{Err: f}, ended{tool.NonZeroExit}, tool.Result{Output: `{"output":"half"}`, Error: "it failed", Code: "test_failed"}, tool.Errored},
-		"any other error": {tool.Outcome{Err: errors.New("x")}, nil, tool.Result{Error: fault.ErrInternal.Message, Code: "internal"}, tool.Errored},
-		"a long one":      {tool.Outcome{Text: long}, nil, tool.Result{Success: true, Output: tool.Cut(long)}, ""},
+		"a bad end":       {tool.Outcome{Text: "x"}, ended{tool.ReasonNonZeroExit}, tool.Result{Output: "x"}, tool.ReasonNonZeroExit},
+		"a fault":         {tool.Outcome{Err: f}, ended{tool.ReasonNonZeroExit}, tool.Result{Output: `{"output":"half"}`, Error: "it failed", Code: "test_failed"}, tool.ReasonErrored},
+		"any other error": {tool.Outcome{Err: errors.New("x")}, nil, tool.Result{Error: fault.ErrInternal.Message, Code: "internal"}, tool.ReasonErrored},
+		"a long one":      {tool.Outcome{Text: long}, nil, tool.Result{Success: true, Output: tool.TruncateOutput(long)}, ""},
 	} {
-		result, reason := app.Result(c.outcome, c.value)
+		result, reason := app.CallResult(c.outcome, c.value)
 		assert.Equal(t, c.result, result, name)
 		assert.Equal(t, c.reason, reason, name)
 	}

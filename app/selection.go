@@ -11,7 +11,7 @@ import (
 )
 
 // ToolsetControlToolset is served whatever is selected.
-const ToolsetControlToolset = tool.Control
+const ToolsetControlToolset = tool.ControlToolset
 
 // everything stands for every toolset in a Selection.
 const everything = "all"
@@ -75,8 +75,8 @@ func (s ToolsetSelection) known(r *tool.Registry, absent []tool.Toolset) error {
 	return nil
 }
 
-// List is every toolset of the registry with the tools that are served and those that are hidden, and the absent ones, by name.
-func List(r *tool.Registry, served map[tool.Name]bool, absent []tool.Toolset) []tool.Toolset {
+// ListToolsets is every toolset of the registry with the tools that are served and those that are hidden, and the absent ones, by name.
+func ListToolsets(r *tool.Registry, served map[tool.Name]bool, absent []tool.Toolset) []tool.Toolset {
 	byName := map[string]*tool.Toolset{}
 	for _, t := range absent {
 		byName[t.Name] = &t

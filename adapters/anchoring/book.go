@@ -14,7 +14,7 @@ import (
 
 // The files of a home: which anchors there are, and how far each is.
 const (
-	ListFile  = "anchors.json"
+	listFile  = "anchors.json"
 	stateFile = "anchors.state.json"
 	lockFile  = "anchors.lock"
 )
@@ -39,7 +39,7 @@ type book struct{ dir *docfile.Dir }
 
 func (b book) list() (list, error) {
 	var l list
-	err := b.read(ListFile, &l)
+	err := b.read(listFile, &l)
 	return l, err
 }
 
@@ -88,7 +88,7 @@ func (b book) change(ctx context.Context, f func(*list) error) error {
 		if err := f(&l); err != nil {
 			return err
 		}
-		return b.write(ListFile, l)
+		return b.write(listFile, l)
 	})
 }
 

@@ -13,22 +13,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// File is a Place: signed heads as lines of JSON behind one another, in a file that may lie on other media. Several homes may share one.
-type File struct{ path string }
+// file is a Place: signed heads as lines of JSON behind one another, in a file that may lie on other media. Several homes may share one.
+type file struct{ path string }
 
 // most is how much of an anchor is read.
 const most = 1 << 30
 
 // OpenFile is the place of that name, which need not exist. The directory has to.
-func OpenFile(path string) (*File, error) {
+func OpenFile(path string) (*file, error) {
 	if !filepath.IsAbs(path) {
 		return nil, ErrAnchor.Sayf("the file of an anchor is named from the root: %q is not", path)
 	}
-	return &File{filepath.Clean(path)}, nil
+	return &file{filepath.Clean(path)}, nil
 }
 
 // Put appends the head durably. The mark is how long the file was then: it never gets shorter.
-func (f *File) Put(_ context.Context, h audit.Head, mark string) (string, error) {
+func (f *file) Put(_ context.Context, h audit.Head, mark string) (string, error) {
 	out, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return mark, f.unusable(err)
@@ -58,7 +58,7 @@ func (f *File) Put(_ context.Context, h audit.Head, mark string) (string, error)
 }
 
 // check is the size of the file, which must be the regular one that it was.
-func (f *File) check(in *os.File, mark string) (int64, error) {
+func (f *file) check(in *os.File, mark string) (int64, error) {
 	info, err := in.Stat()
 	switch {
 	case err != nil:
@@ -73,7 +73,7 @@ func (f *File) check(in *os.File, mark string) (int64, error) {
 }
 
 // Heads are the heads in the file, and how many of its lines are none.
-func (f *File) Heads(_ context.Context, mark string) ([]audit.Head, int, error) {
+func (f *file) Heads(_ context.Context, mark string) ([]audit.Head, int, error) {
 	in, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) && mark == "" {
 		return nil, 0, nil
@@ -109,7 +109,7 @@ func lines(text []byte) (heads []audit.Head, odd int) {
 	return heads, odd
 }
 
-func (f *File) unusable(err error) error {
+func (f *file) unusable(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return ErrAnchor.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)

@@ -42,15 +42,15 @@ type Place interface {
 	Heads(ctx context.Context, mark string) (heads []audit.Head, odd int, err error)
 }
 
-// Log is the audit that is kept: a ports.Chain that signs.
-type Log interface {
+// log is the audit that is kept: a ports.Chain that signs.
+type log interface {
 	ports.Chain
 	NewKey(ctx context.Context, key audit.Key, told func(follows audit.Key) audit.Event) error
 }
 
-// Parts are what a Keeper is made of. Every field but Journal is required.
-type Parts struct {
-	Log     Log
+// Options are what a Keeper is made of. Every field but Journal is required.
+type Options struct {
+	Log     log
 	Signer  *docfile.Signer
 	Dir     string // of the record: COUNTERSIGN_HOME
 	Home    string // the same, as heads name it
@@ -61,10 +61,10 @@ type Parts struct {
 	Slog    *slog.Logger
 }
 
-// Keeper is a ports.AuditLog and a ports.Checked. New makes it, Close ends it.
-type Keeper struct {
+// AnchoredLog is a ports.AuditLog and a ports.Checked. New makes it, Close ends it.
+type AnchoredLog struct {
 	ports.AuditLog
-	parts Parts
+	parts Options
 	book  book
 
 	mu      sync.Mutex
@@ -77,13 +77,13 @@ type Keeper struct {
 	idle    sync.WaitGroup
 }
 
-// New is the keeper of that log. It opens and starts nothing.
-func New(p Parts) *Keeper {
-	return &Keeper{AuditLog: p.Log, parts: p, book: book{docfile.At(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
+// NewAnchoredLog is the keeper of that log. It opens and starts nothing.
+func NewAnchoredLog(p Options) *AnchoredLog {
+	return &AnchoredLog{AuditLog: p.Log, parts: p, book: book{docfile.NewDir(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
 // Append appends to the log, and has the new end put into the anchors in a while: at once when a person has answered.
-func (k *Keeper) Append(ctx context.Context, events ...audit.Event) error {
+func (k *AnchoredLog) Append(ctx context.Context, events ...audit.Event) error {
 	if err := k.AuditLog.Append(ctx, events...); err != nil || len(events) == 0 {
 		return err
 	}
@@ -91,7 +91,7 @@ func (k *Keeper) Append(ctx context.Context, events ...audit.Event) error {
 	return nil
 }
 
-func (k *Keeper) grew(n int, urgent bool) {
+func (k *AnchoredLog) grew(n int, urgent bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
@@ -112,7 +112,7 @@ func (k *Keeper) grew(n int, urgent bool) {
 }
 
 // work puts heads until there is nothing to put.
-func (k *Keeper) work() {
+func (k *AnchoredLog) work() {
 	defer k.idle.Done()
 	for {
 		timer := time.NewTimer(pause)
@@ -138,7 +138,7 @@ func (k *Keeper) work() {
 }
 
 // Close puts what was not put yet, and waits for that, or for ctx to end. Records that are appended afterwards are put by the next process.
-func (k *Keeper) Close(ctx context.Context) error {
+func (k *AnchoredLog) Close(ctx context.Context) error {
 	k.mu.Lock()
 	if !k.closed {
 		k.closed = true
@@ -166,7 +166,7 @@ type named struct {
 }
 
 // places are the anchors of the list, and the journal.
-func (k *Keeper) places() ([]named, list, error) {
+func (k *AnchoredLog) places() ([]named, list, error) {
 	l, err := k.book.list()
 	if err != nil {
 		return nil, l, err
@@ -183,7 +183,7 @@ func (k *Keeper) places() ([]named, list, error) {
 }
 
 // put puts the newest signed head wherever it is not yet. Sparing leaves out what takes long and was done just now.
-func (k *Keeper) put(ctx context.Context, sparing bool) {
+func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 	end, err := k.parts.Log.End(ctx)
 	if err != nil || end.Signed == nil {
 		return
@@ -210,7 +210,7 @@ func (k *Keeper) put(ctx context.Context, sparing bool) {
 }
 
 // beside puts the head beside the key, where it does not take the place of one that the record contradicts.
-func (k *Keeper) beside(ctx context.Context, h audit.Head) error {
+func (k *AnchoredLog) beside(ctx context.Context, h audit.Head) error {
 	have, err := k.parts.Signer.Head()
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (k *Keeper) beside(ctx context.Context, h audit.Head) error {
 }
 
 // putOne puts a head into one anchor and counts.
-func (k *Keeper) putOne(ctx context.Context, a named, h audit.Head, mark string) error {
+func (k *AnchoredLog) putOne(ctx context.Context, a named, h audit.Head, mark string) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := a.err
@@ -247,7 +247,7 @@ func (k *Keeper) putOne(ctx context.Context, a named, h audit.Head, mark string)
 }
 
 // Check holds the whole audit against its chain, its signature and its anchors.
-func (k *Keeper) Check(ctx context.Context) (audit.Report, error) {
+func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 	all, l, err := k.places()
 	if err != nil {
 		return audit.Report{}, err
@@ -258,13 +258,13 @@ func (k *Keeper) Check(ctx context.Context) (audit.Report, error) {
 	}
 	about := audit.Context{Home: k.parts.Home, Machine: k.parts.Machine, Listed: l.Anchors, NoJournal: l.NoJournal}
 	beside, besideErr := k.parts.Signer.Head()
-	holdings := []audit.Holding{{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Err: besideErr}}
+	holdings := []audit.AnchorContents{{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Err: besideErr}}
 	if beside != nil {
 		holdings[0].Heads = []audit.Head{*beside}
 	}
 	for _, a := range all {
 		was := state[a.String()]
-		h := audit.Holding{Anchor: a.Anchor, Put: was.Put, Fades: a.Kind == audit.AnchorJournal, Err: a.err}
+		h := audit.AnchorContents{Anchor: a.Anchor, Put: was.Put, Fades: a.Kind == audit.AnchorJournal, Err: a.err}
 		if h.Err == nil {
 			bounded, cancel := context.WithTimeout(ctx, 3*timeout)
 			h.Heads, h.Odd, h.Err = a.place.Heads(bounded, was.Mark)
@@ -301,7 +301,7 @@ func (k *Keeper) Check(ctx context.Context) (audit.Report, error) {
 }
 
 // own is the key of this machine; a fault where it has signed and is not there.
-func (k *Keeper) own(end audit.End, beside *audit.Head) (audit.Key, error) {
+func (k *AnchoredLog) own(end audit.End, beside *audit.Head) (audit.Key, error) {
 	key, err := k.parts.Signer.Peek()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err

@@ -31,7 +31,7 @@ type house struct {
 	dir, away string
 	clock     *clock.Fake
 	store     *sqlitestore.Store
-	keeper    *anchoring.Keeper
+	keeper    *anchoring.AnchoredLog
 	journal   anchoring.Place
 	calls     int
 }
@@ -45,9 +45,9 @@ func open(t *testing.T) *house {
 
 func (h *house) open() {
 	h.store = sqlitestore.Open(h.db())
-	signer := docfile.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
+	signer := docfile.NewSigner(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 	h.store.SignWith(signer)
-	h.keeper = anchoring.New(anchoring.Parts{Log: h.store, Signer: signer, Dir: h.dir, Home: h.dir, Machine: "m1", Clock: h.clock, Slog: slog.New(slog.DiscardHandler),
+	h.keeper = anchoring.NewAnchoredLog(anchoring.Options{Log: h.store, Signer: signer, Dir: h.dir, Home: h.dir, Machine: "m1", Clock: h.clock, Slog: slog.New(slog.DiscardHandler),
 		Journal: h.journal, Open: func(a audit.Anchor) (anchoring.Place, error) { return anchoring.OpenFile(a.Where) }})
 }
 
@@ -133,7 +133,7 @@ func (h *house) rebuild(from int64, sign bool) {
 	}
 	h.do("UPDATE audit_head SET hash = ?", last.Hash[:])
 	if sign {
-		signer := docfile.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
+		signer := docfile.NewSigner(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 		key, err := signer.Peek()
 		require.NoError(h.t, err)
 		head, err := signer.Sign(key, last.Seq, last.Hash)
@@ -244,10 +244,10 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.write(h.file(), append(h.read(h.file()), strings.Replace(lastLine(h.read(h.file())), `"seq":9`, `"seq":8`, 1)...))
 		}, audit.ErrContradicted, "has signed record 8", 9, 9},
 		"entries of others, and none": {func(h *house) {
-			signer := docfile.Signing(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
+			signer := docfile.NewSigner(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
 			key, err := signer.Key(audit.Key{})
 			require.NoError(h.t, err)
-			other, err := signer.Sign(key, 700, canon.Bytes("test", nil))
+			other, err := signer.Sign(key, 700, canon.SumBytes("test", nil))
 			require.NoError(h.t, err)
 			h.write(h.file(), append(h.read(h.file()), append([]byte("torn {\n"), other.Line()...)...))
 			h.append(1) // behind a line that has no end
@@ -443,4 +443,4 @@ func TestManyShareAFile(t *testing.T) {
 	}
 }
 
-var _ ports.Checked = (*anchoring.Keeper)(nil)
+var _ ports.Checked = (*anchoring.AnchoredLog)(nil)

@@ -11,20 +11,20 @@ import (
 )
 
 // Standing says how the audit stands.
-func (k *Keeper) Standing(ctx context.Context) (audit.Standing, error) {
+func (k *AnchoredLog) Standing(ctx context.Context) (audit.LogStatus, error) {
 	end, err := k.parts.Log.End(ctx)
 	if err != nil {
-		return audit.Standing{}, err
+		return audit.LogStatus{}, err
 	}
 	all, _, err := k.places()
 	if err != nil {
-		return audit.Standing{}, err
+		return audit.LogStatus{}, err
 	}
 	state, err := k.book.state()
 	if err != nil {
-		return audit.Standing{}, err
+		return audit.LogStatus{}, err
 	}
-	s := audit.Standing{Records: end.Seq, Anchors: []audit.Place{}}
+	s := audit.LogStatus{Records: end.Seq, Anchors: []audit.AnchorStatus{}}
 	beside, err := k.parts.Signer.Head()
 	if err != nil {
 		s.Faults = append(s.Faults, err)
@@ -48,11 +48,11 @@ func (k *Keeper) Standing(ctx context.Context) (audit.Standing, error) {
 		if hash != beside.Hash {
 			s.Faults = append(s.Faults, audit.ErrContradicted.Sayf("the audit is not the one that this home knows: look with countersign audit verify"))
 		}
-		s.Anchors = append(s.Anchors, audit.Place{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Put: beside.Seq, At: beside.At, Behind: max(end.Seq-beside.Seq, 0)})
+		s.Anchors = append(s.Anchors, audit.AnchorStatus{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Put: beside.Seq, At: beside.At, Behind: max(end.Seq-beside.Seq, 0)})
 	}
 	for _, a := range all {
 		p := state[a.String()]
-		s.Anchors = append(s.Anchors, audit.Place{Anchor: a.Anchor, Put: p.Put.Seq, At: p.Put.At, Behind: max(end.Seq-p.Put.Seq, 0), Failures: p.Failures, Failure: p.Failure})
+		s.Anchors = append(s.Anchors, audit.AnchorStatus{Anchor: a.Anchor, Put: p.Put.Seq, At: p.Put.At, Behind: max(end.Seq-p.Put.Seq, 0), Failures: p.Failures, Failure: p.Failure})
 		if a.err != nil {
 			s.Faults = append(s.Faults, a.err)
 		}
@@ -61,7 +61,7 @@ func (k *Keeper) Standing(ctx context.Context) (audit.Standing, error) {
 }
 
 // Add has heads put there as well from now on, after the newest was put there once. by is who says so, for the record.
-func (k *Keeper) Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
+func (k *AnchoredLog) Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
 	a, place, err := k.known(a)
 	if err != nil {
 		return a, err
@@ -88,7 +88,7 @@ func (k *Keeper) Add(ctx context.Context, by string, a audit.Anchor) (audit.Anch
 }
 
 // Remove has nothing put there any more. What is there stays. It loosens what the record is held to.
-func (k *Keeper) Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
+func (k *AnchoredLog) Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
 	l, err := k.book.list()
 	if err != nil {
 		return a, err
@@ -105,7 +105,7 @@ func (k *Keeper) Remove(ctx context.Context, by string, a audit.Anchor) (audit.A
 }
 
 // turn changes the list and puts that on record, or neither.
-func (k *Keeper) turn(ctx context.Context, by, verdict string, a audit.Anchor) error {
+func (k *AnchoredLog) turn(ctx context.Context, by, verdict string, a audit.Anchor) error {
 	change := func(verdict string) func(*list) error {
 		return func(l *list) error {
 			if a.Kind == audit.AnchorJournal {
@@ -123,7 +123,7 @@ func (k *Keeper) turn(ctx context.Context, by, verdict string, a audit.Anchor) e
 	if err := k.book.change(ctx, change(verdict)); err != nil {
 		return err
 	}
-	if err := k.Append(ctx, audit.Telling(k.parts.Clock.Now(), audit.AnchorTool, verdict, by, a)); err != nil {
+	if err := k.Append(ctx, audit.SelfEvent(k.parts.Clock.Now(), audit.AnchorTool, verdict, by, a)); err != nil {
 		_ = k.book.change(context.WithoutCancel(ctx), change(other)) // what went wrong first is the one to tell
 		return err
 	}
@@ -131,7 +131,7 @@ func (k *Keeper) turn(ctx context.Context, by, verdict string, a audit.Anchor) e
 }
 
 // known is an anchor as it is written down, and its place.
-func (k *Keeper) known(a audit.Anchor) (audit.Anchor, Place, error) {
+func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	switch a.Kind {
 	case audit.AnchorJournal:
 		if k.parts.Journal == nil {
@@ -163,7 +163,7 @@ func (k *Keeper) known(a audit.Anchor) (audit.Anchor, Place, error) {
 
 // Accept puts on record that a person takes what contradicts the audit now for explained, and why; what is in the anchors stays there. It loosens what
 // the record is held to. It is how many faults there were. A broken chain is not accepted: it stays broken.
-func (k *Keeper) Accept(ctx context.Context, by, reason string) (int, error) {
+func (k *AnchoredLog) Accept(ctx context.Context, by, reason string) (int, error) {
 	report, err := k.Check(ctx)
 	if err != nil && fault.From(err).Code != ErrAnchor.Code {
 		return 0, err
@@ -179,7 +179,7 @@ func (k *Keeper) Accept(ctx context.Context, by, reason string) (int, error) {
 	if len(said.Faults) == 0 {
 		return 0, nil
 	}
-	if err := k.AuditLog.Append(ctx, audit.Telling(k.parts.Clock.Now(), audit.AcceptTool, "", by, said)); err != nil {
+	if err := k.AuditLog.Append(ctx, audit.SelfEvent(k.parts.Clock.Now(), audit.AcceptTool, "", by, said)); err != nil {
 		return 0, err
 	}
 	for _, a := range l.Anchors {
@@ -196,13 +196,13 @@ func (k *Keeper) Accept(ctx context.Context, by, reason string) (int, error) {
 }
 
 // NewKey begins with a new key, and puts that on record. It loosens what the record is held to.
-func (k *Keeper) NewKey(ctx context.Context, by string) (audit.Key, error) {
+func (k *AnchoredLog) NewKey(ctx context.Context, by string) (audit.Key, error) {
 	key, err := k.parts.Signer.Renew(ctx)
 	if err != nil {
 		return key, err
 	}
 	err = k.parts.Log.NewKey(ctx, key, func(follows audit.Key) audit.Event {
-		return audit.Telling(k.parts.Clock.Now(), audit.KeyTool, "", by, audit.NewKey{Key: key, Follows: follows})
+		return audit.SelfEvent(k.parts.Clock.Now(), audit.KeyTool, "", by, audit.KeyAdded{Key: key, Follows: follows})
 	})
 	if err == nil {
 		k.grew(1, true)

@@ -101,7 +101,7 @@ func TestAPersonDecides(t *testing.T) {
 		assert.Equal(t, []chat.Pending{p}, h.Waiting())
 		run, err := s.RunRecord(t.Context(), p.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, tool.PendingConfirmation, run.Status)
+		assert.Equal(t, tool.StatusPendingConfirmation, run.Status)
 
 		r = h.ExecuteConfirmed(t.Context(), "toolu_1")
 		require.True(t, r.Success, "%+v", r.Problem)
@@ -112,7 +112,7 @@ func TestAPersonDecides(t *testing.T) {
 		assert.Empty(t, h.Waiting())
 		run, err = s.RunRecord(t.Context(), p.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, tool.Completed, run.Status)
+		assert.Equal(t, tool.StatusCompleted, run.Status)
 		assert.Equal(t, chat.By, run.Decision)
 
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.ExecuteConfirmed(t.Context(), "toolu_1")), "an approval is good for one use")
@@ -155,8 +155,8 @@ func TestDenying(t *testing.T) {
 		assert.Empty(t, h.Waiting())
 		run, err := s.RunRecord(t.Context(), pending.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, tool.Denied, run.Status)
-		assert.Equal(t, tool.UserDenied, run.Reason)
+		assert.Equal(t, tool.StatusDenied, run.Status)
+		assert.Equal(t, tool.ReasonUserDenied, run.Reason)
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.ExecuteConfirmed(t.Context(), "a")))
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.Deny(t.Context(), "a", "again")))
 	}

@@ -32,16 +32,16 @@ import (
 type Program struct {
 	Version      string
 	Open         command.Open
-	ServeMCP     Serve
-	ServeGateway ServeGateway // may be nil
+	ServeMCP     serve
+	ServeGateway serveGateway // may be nil
 	Web          admincmd.Machine
 
 	heed func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
 
-// Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for. It calls heed before the
+// serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for. It calls heed before the
 // first call is carried out: from then on SIGINT and SIGTERM end ctx, and no longer the process.
-type Serve func(ctx context.Context, d command.Door, streams *command.Terminal, env func(string) string, heed func()) error
+type serve func(ctx context.Context, d command.Door, streams *command.Terminal, env func(string) string, heed func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
 // kilobytes each.
@@ -158,7 +158,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 			return err
 		}
 		if listing, _ := cmd.Flags().GetBool(listTools); listing {
-			return admincmd.List(cmd.Context(), s)
+			return admincmd.PrintTools(cmd.Context(), s)
 		}
 		return command.Alone(cmd, args)
 	}
@@ -189,11 +189,11 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
-	add("start", admincmd.ConnectUp(s, p.Web), packcmd.Command(s), admincmd.Serve(s, p.Web), admincmd.Login(s, p.Web), admincmd.Connect(s, p.Web), admincmd.Status(s, p.Web), mcpCommand(p, s))
-	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), admincmd.Tools(s))
+	add("start", admincmd.UpCommand(s, p.Web), packcmd.TourCommand(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), mcpCommand(p, s))
+	add("work", packcmd.PackCommand(s), agentcmd.AgentsCommand(s, p.Version), admincmd.ToolsCommand(s))
 	add("projects", projectcmd.Commands(s)...)
-	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
-	add("govern", admincmd.Token(s, p.Web), admincmd.Policy(s), admincmd.Approvals(s), admincmd.Confirmations(s), admincmd.Approve(s), admincmd.Deny(s), admincmd.Grants(s), admincmd.Keys(s), admincmd.Runs(s), admincmd.Owners(s), admincmd.Notify(s), admincmd.Audit(s))
+	add("projects", sandboxcmd.Command(s), ecocmd.Command(s))
+	add("govern", admincmd.TokenCommand(s, p.Web), admincmd.PolicyCommand(s), admincmd.ApprovalsCommand(s), admincmd.ConfirmationsCommand(s), admincmd.ApproveCommand(s), admincmd.DenyCommand(s), admincmd.GrantsCommand(s), admincmd.KeysCommand(s), admincmd.RunsCommand(s), admincmd.OwnersCommand(s), admincmd.NotifyCommand(s), admincmd.AuditCommand(s))
 	for _, c := range root.Commands() { // what people try first
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
 	}

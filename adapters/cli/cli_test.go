@@ -94,7 +94,7 @@ func storesOf(dir string) stores {
 		return stores{store, store, store.Sessions(), store.Runs(), func() error { return nil }}
 	}
 	store := sqlitestore.Open(filepath.Join(dir, "demo.db"))
-	return stores{sqlitestore.NewGrant(store), store, store.Sessions(), sqlitestore.NewCall(store), store.Close}
+	return stores{sqlitestore.NewLedger(store), store, store.Sessions(), sqlitestore.NewRuns(store), store.Close}
 }
 
 type input struct {
@@ -106,7 +106,7 @@ type plan struct {
 	Wipe string `json:"wipe"`
 }
 
-func (p plan) Hash() canon.Hash { return canon.Bytes("demo", []byte(p.Wipe)) }
+func (p plan) Hash() canon.Hash { return canon.SumBytes("demo", []byte(p.Wipe)) }
 func (p plan) Target() string   { return p.Wipe }
 func (p plan) Prompt() string   { return "wipe " + p.Wipe + "\x1b[2J for good" }
 

@@ -24,11 +24,11 @@ func mcpCommand(p Program, s *command.Shell) *cobra.Command {
   countersign mcp --list-tools`}
 	c.Flags().BoolVar(&list, listTools, false, "print the tools these flags would serve, and end")
 	admincmd.HostFlag(c)
-	admincmd.Flags(c, "packs,deployments as far as there are tools")
+	admincmd.AddServerFlags(c, "packs,deployments as far as there are tools")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		admincmd.Apply(cmd, s)
+		admincmd.ApplyServerFlags(cmd, s)
 		if list {
-			return admincmd.List(cmd.Context(), s)
+			return admincmd.PrintTools(cmd.Context(), s)
 		}
 		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
 			s.Set("COUNTERSIGN_LOG", "info")

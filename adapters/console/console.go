@@ -35,18 +35,18 @@ type section interface {
 
 // Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
-	desk := ui.New(life, o.App, o.IDs)
-	person := ui.Telling(adminpages.Holding(o.Person, o.App), func(ctx context.Context) (bool, error) {
+	desk := ui.NewCallRunner(life, o.App, o.IDs)
+	person := ui.Telling(adminpages.WithPasskeys(o.Person, o.App), func(ctx context.Context) (bool, error) {
 		rules, err := o.App.PolicyInForce(ctx)
 		return rules.Approval.ByCaller(), err
 	})
 	for _, s := range []section{
-		desk, adminpages.NewApproval(desk, o.App), adminpages.New(life, desk, o.App), adminpages.NewTool(desk, o.App), adminpages.NewSetting(desk, o.App, o.Credentials), adminpages.NewKeypages(desk, o.App),
+		desk, adminpages.NewApprovalSection(desk, o.App), adminpages.NewActivitySection(life, desk, o.App), adminpages.NewToolSection(desk, o.App), adminpages.NewSettingPages(desk, o.App, o.Credentials), adminpages.NewKeyPages(desk, o.App),
 		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
 	} {
 		s.Mount(mux, person)
 	}
-	mux.Handle("/assets/", ui.Handler())
+	mux.Handle("/assets/", ui.AssetHandler())
 	mux.Handle("/", person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 }

@@ -12,7 +12,7 @@ import (
 // record. A failure on the way is taken back before it is reported. Directories that the deletions leave empty are removed where a deployment
 // made them.
 func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func(done, total int)) (string, error) {
-	h, err := Open(t.Place.Home)
+	h, err := OpenHome(t.Place.Home)
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +38,7 @@ func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func
 		return "", errors.Join(err, op.archive.Abort())
 	}
 	if len(op.jobs) == 0 {
-		return "", observe.Fault(op.archive.Abort(), h.Vault.Dir())
+		return "", observe.FileFault(op.archive.Abort(), h.Vault.Dir())
 	}
 	if err := op.run(ctx, done); err != nil {
 		return "", err
@@ -53,22 +53,22 @@ func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func
 func (op *operation) run(ctx context.Context, done func(done, total int)) error {
 	m, h := op.m, op.h
 	if _, err := op.archive.Commit(); err != nil {
-		return observe.Fault(err, h.Vault.Dir())
+		return observe.FileFault(err, h.Vault.Dir())
 	}
 	m.options.Step("kept", h.Vault.File(op.id))
 	encoded := h.Encode(op.journal.Snapshot)
 	journal, err := EncodeJournal(op.journal, encoded)
 	if err == nil {
-		err = h.Files.Write(JournalName, journal)
+		err = h.Files.Write(journalName, journal)
 	}
 	if err != nil { // whether the journal is there or not, nothing was written
-		return errors.Join(observe.Fault(err, h.Files.File(JournalName)), h.Files.Remove(JournalName), h.Vault.Remove(op.id))
+		return errors.Join(observe.FileFault(err, h.Files.File(journalName)), h.Files.Remove(journalName), h.Vault.Remove(op.id))
 	}
-	m.options.Step("journalled", h.Files.File(JournalName))
-	w := m.work(h, op.journal, Forward)
+	m.options.Step("journalled", h.Files.File(journalName))
+	w := m.work(h, op.journal, forward)
 	w.Jobs, w.Ground, w.Umask, w.Done = op.jobs, op.ground, op.umask, done
-	if _, err = Run(ctx, w); err == nil {
-		err = m.finish(h, op.journal, deployment.Applied, encoded)
+	if _, err = RunWork(ctx, w); err == nil {
+		err = m.finish(h, op.journal, deployment.StatusApplied, encoded)
 	}
 	if err == nil {
 		return nil
@@ -79,30 +79,30 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 // giveUp takes back what was written before something failed.
 func (op *operation) giveUp(ctx context.Context, reason error) error {
 	ctx = context.WithoutCancel(ctx)
-	_, err := Run(ctx, op.m.work(op.h, op.journal, Backward))
+	_, err := RunWork(ctx, op.m.work(op.h, op.journal, backward))
 	if err == nil {
-		err = observe.Fault(errors.Join(op.h.Files.Remove(RecordName(op.id)), op.h.Files.Remove(JournalName)), op.h.Files.File(JournalName))
+		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.h.Files.Remove(journalName)), op.h.Files.File(journalName))
 	}
 	if err != nil {
 		return deployment.ErrInterrupted.Sayf("writing failed (%v), and so did taking it back (%v); repair the cause, then finish it with resume or take it back with undo",
-			reason, err).With(deployment.Fields("snapshot_id", op.id).Add("kind", string(op.t.Kind)).Add("started_at", op.at)).Because(reason)
+			reason, err).With(deployment.FieldDetails("snapshot_id", op.id).Add("kind", string(op.t.Kind)).Add("started_at", op.at)).Because(reason)
 	}
 	_ = op.h.Vault.Remove(op.id) // what is left of it, Prune drops
 	return reason
 }
 
 // finish makes the outcome of an operation known and forgets its journal.
-func (m *Machine) finish(h *Home, j Journal, outcome deployment.Status, encoded Encoded) error {
+func (m *Machine) finish(h *home, j Journal, outcome deployment.SnapshotStatus, encoded encoded) error {
 	if j.Kind != deployment.KindEdit {
-		if err := h.Files.Write(RecordName(j.ID), encoded.As(outcome)); err != nil {
-			return observe.Fault(err, h.Files.File(RecordName(j.ID)))
+		if err := h.Files.Write(SnapshotFileName(j.ID), encoded.As(outcome)); err != nil {
+			return observe.FileFault(err, h.Files.File(SnapshotFileName(j.ID)))
 		}
 	}
-	m.options.Step("recorded", h.Files.File(RecordName(j.ID)))
-	if err := h.Files.Remove(JournalName); err != nil {
-		return observe.Fault(err, h.Files.File(JournalName))
+	m.options.Step("recorded", h.Files.File(SnapshotFileName(j.ID)))
+	if err := h.Files.Remove(journalName); err != nil {
+		return observe.FileFault(err, h.Files.File(journalName))
 	}
-	m.options.Step("closed", h.Files.File(JournalName))
+	m.options.Step("closed", h.Files.File(journalName))
 	if j.Kind == deployment.KindEdit {
 		_ = h.Vault.Remove(j.ID) // nothing needs it; what is left of it, Prune drops
 	}

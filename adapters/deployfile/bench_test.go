@@ -23,10 +23,10 @@ func creates(home, root string, n int) deployment.Transaction {
 		Roots: []deployment.Root{{Target: "codex", Path: root}}}
 	for i := range n {
 		path := filepath.Join(root, "skills", fmt.Sprintf("some-skill-%04d", i/10), "references", fmt.Sprintf("topic-%d.md", i%10))
-		data := deployment.Bytes(fmt.Appendf(nil, "%d\n%s", i, body[i%400:]))
-		t.Writes = append(t.Writes, deployment.Write{Target: "codex", Op: deployment.Create, Path: path, Root: root, Data: data,
-			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Size: data.Size, Mode: deployment.Plain}})
-		t.Owned = append(t.Owned, deployment.Owned{Target: "codex", Root: root, Path: path, Sum: data.Sum, Mode: deployment.Plain, Modules: []string{"skill:some-skill"}})
+		data := deployment.ContentOf(fmt.Appendf(nil, "%d\n%s", i, body[i%400:]))
+		t.Writes = append(t.Writes, deployment.Write{Target: "codex", Op: deployment.OpCreate, Path: path, Root: root, Data: data,
+			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Size: data.Size, Mode: deployment.PlainMode}})
+		t.Owned = append(t.Owned, deployment.Owned{Target: "codex", Root: root, Path: path, Sum: data.Sum, Mode: deployment.PlainMode, Modules: []string{"skill:some-skill"}})
 	}
 	return t
 }
@@ -37,7 +37,7 @@ func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		base := b.TempDir()
 		b.Run(fmt.Sprintf("creates/%d", n), func(b *testing.B) {
-			m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: &clock.Fake{}})
+			m := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: &clock.Fake{}})
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				dir := filepath.Join(base, fmt.Sprint("apply", i))

@@ -66,7 +66,7 @@ func obey(path string) error {
 	}
 	c := &clock.Fake{}
 	c.Set(o.At)
-	m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: c, Step: step})
+	m := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: c, Step: step})
 	ctx := context.Background()
 	switch o.Action {
 	case "apply":

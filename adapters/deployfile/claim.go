@@ -41,7 +41,7 @@ func (op *operation) holdings() []deployment.Root {
 // readLedgers reads the manifests as they are now, under the lock. What is wrong with one was said when the plan was made.
 func (op *operation) readLedgers() error {
 	for _, root := range op.holdings() {
-		l, _, err := observe.OwnershipRead(root)
+		l, _, err := observe.ReadManifest(root)
 		if err != nil {
 			return err
 		}
@@ -83,26 +83,26 @@ func (op *operation) claims() ([]deployment.Write, error) {
 }
 
 func (op *operation) claim(root deployment.Root, files []deployment.Owned) (deployment.Write, bool, error) {
-	path := filepath.Join(root.Path, observe.Name(root.Target))
-	now, err := observe.See(path)
+	path := filepath.Join(root.Path, observe.ManifestName(root.Target))
+	now, err := observe.InspectPath(path)
 	if err != nil {
-		return deployment.Write{}, false, observe.Fault(err, path)
+		return deployment.Write{}, false, observe.FileFault(err, path)
 	}
-	w := deployment.Write{Target: root.Target, Op: deployment.Update, Path: path, Root: root.Path, Before: now.Seen}
+	w := deployment.Write{Target: root.Target, Op: deployment.OpUpdate, Path: path, Root: root.Path, Before: now.Seen}
 	_, noLegacy := os.Lstat(filepath.Join(root.Path, legacyManifest))
 	switch {
 	case len(files) == 0 && noLegacy != nil:
-		w.Op = deployment.Delete
+		w.Op = deployment.OpDelete
 		return w, now.Kind != deployment.Absent, nil
 	case now.Kind == deployment.Absent:
-		w.Op = deployment.Create
+		w.Op = deployment.OpCreate
 	}
-	data, err := observe.Encode(observe.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
+	data, err := observe.EncodeManifest(observe.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
 	if err != nil {
 		return deployment.Write{}, false, err
 	}
-	w.Data = deployment.Bytes(data)
-	w.After = deployment.Seen{Kind: deployment.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.Plain}
+	w.Data = deployment.ContentOf(data)
+	w.After = deployment.Seen{Kind: deployment.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.PlainMode}
 	return w, true, nil
 }
 
@@ -147,7 +147,7 @@ func (op *operation) registers() ([]Text, error) {
 			out = append(out, Text{Name: name, Before: before, After: after})
 		}
 	}
-	before, err := op.h.Document(OriginalsName)
+	before, err := op.h.Document(originalsName)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func (op *operation) registers() ([]Text, error) {
 		return nil, err
 	}
 	if len(first) > 0 || settled {
-		add(OriginalsName, before, EncodeOriginals(append(originals, first...)))
+		add(originalsName, before, EncodeOriginals(append(originals, first...)))
 	}
-	known, err := op.h.Document(RootsName)
+	known, err := op.h.Document(rootsName)
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +171,10 @@ func (op *operation) registers() ([]Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	add(RootsName, known, after)
+	add(rootsName, known, after)
 	made := op.directories()
 	if !slices.Equal(made, op.made) {
-		add(DirectoriesName, op.madeText, EncodePaths(made))
+		add(directoriesName, op.madeText, EncodePaths(made))
 	}
 	return out, nil
 }
@@ -231,9 +231,9 @@ func (op *operation) firsts(known []deployment.Original) ([]deployment.Original,
 		if skip[f.Path] {
 			continue
 		}
-		now, err := observe.See(f.Path)
+		now, err := observe.InspectPath(f.Path)
 		if err != nil {
-			return nil, observe.Fault(err, f.Path)
+			return nil, observe.FileFault(err, f.Path)
 		}
 		if f.Part == nil {
 			now.Seen.Sum = f.Sum // of a link, too, it is what was found to be as it should be
@@ -297,7 +297,7 @@ func (op *operation) emptied(candidates []string) ([]Folder, error) {
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			return nil, observe.Fault(err, dir)
+			return nil, observe.FileFault(err, dir)
 		}
 		if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 			path := filepath.Join(dir, e.Name())

@@ -12,18 +12,18 @@ import (
 
 // file is a record as it is read.
 type file struct {
-	Kind         deployment.SnapshotKind `json:"kind"`
-	ID           string                  `json:"id"`
-	CreatedAt    time.Time               `json:"created_at"`
-	Targets      []string                `json:"targets"`
-	Managed      []owned                 `json:"managed_files"`
-	Changes      []change                `json:"changes"`
-	RolledBackTo string                  `json:"rolled_back_to"`
-	Lock         deployment.Sum          `json:"lockfile_sha256"`
-	Status       deployment.Status       `json:"status"`
-	Roots        []deployment.Root       `json:"roots"`
-	ProjectRoot  string                  `json:"project_root"`
-	Profile      string                  `json:"profile"`
+	Kind         deployment.SnapshotKind   `json:"kind"`
+	ID           string                    `json:"id"`
+	CreatedAt    time.Time                 `json:"created_at"`
+	Targets      []string                  `json:"targets"`
+	Managed      []owned                   `json:"managed_files"`
+	Changes      []change                  `json:"changes"`
+	RolledBackTo string                    `json:"rolled_back_to"`
+	Lock         deployment.Sum            `json:"lockfile_sha256"`
+	Status       deployment.SnapshotStatus `json:"status"`
+	Roots        []deployment.Root         `json:"roots"`
+	ProjectRoot  string                    `json:"project_root"`
+	Profile      string                    `json:"profile"`
 }
 
 type owned struct {
@@ -54,23 +54,23 @@ type change struct {
 	AfterLink   string         `json:"after_link"`
 }
 
-// Decoded is a record that was read.
-type Decoded struct {
+// decoded is a record that was read.
+type decoded struct {
 	deployment.Snapshot
 	Foreign bool // written by the original tool, whose contents are in directories beside the record
 }
 
-// Decode reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as Plain. It
+// DecodeSnapshot reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as Plain. It
 // fails with ErrSnapshotDamaged.
-func Decode(data []byte) (Decoded, error) {
+func DecodeSnapshot(data []byte) (decoded, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
-		return Decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record is not valid: %v", err).Because(err)
+		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record is not valid: %v", err).Because(err)
 	}
 	if !ValidID(f.ID) {
-		return Decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record's id %q is none", f.ID)
+		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record's id %q is none", f.ID)
 	}
-	d := Decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}
+	d := decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}
 	if d.Foreign {
 		d.findRoots()
 	}
@@ -79,7 +79,7 @@ func Decode(data []byte) (Decoded, error) {
 
 // findRoots works out which roots a record of the original tool was about, which did not say: those whose manifests are among its changes
 // (agentpack contract §4.6). A file that is below none of them counts as alone in its directory.
-func (d *Decoded) findRoots() {
+func (d *decoded) findRoots() {
 	for _, c := range d.Changes {
 		if dir, name := filepath.Split(c.Path); strings.HasPrefix(name, ".agentpack.manifest.") && strings.HasSuffix(name, ".json") {
 			d.Roots = append(d.Roots, deployment.Root{Target: c.Target, Path: filepath.Clean(dir)})
@@ -98,15 +98,15 @@ func (d *Decoded) findRoots() {
 
 func (f file) snapshot() deployment.Snapshot {
 	s := deployment.Snapshot{
-		ID: f.ID, Kind: cmp.Or(f.Kind, deployment.KindDeploy), Status: cmp.Or(f.Status, deployment.Applied), CreatedAt: f.CreatedAt, Targets: f.Targets,
+		ID: f.ID, Kind: cmp.Or(f.Kind, deployment.KindDeploy), Status: cmp.Or(f.Status, deployment.StatusApplied), CreatedAt: f.CreatedAt, Targets: f.Targets,
 		Roots: f.Roots, ProjectRoot: f.ProjectRoot, Profile: f.Profile, RolledBackTo: f.RolledBackTo, Lock: f.Lock,
 	}
 	for _, o := range f.Managed {
 		s.Managed = append(s.Managed, deployment.Owned{Target: o.Target, Root: o.Root, Path: o.Path, Sum: o.Sum, Modules: o.Modules, Owner: o.Owner,
-			Mode: cmp.Or(o.Mode, octal(deployment.Plain)).perm(), Part: o.Part, PartSum: o.PartSum, Made: o.Made, Created: o.Created})
+			Mode: cmp.Or(o.Mode, octal(deployment.PlainMode)).perm(), Part: o.Part, PartSum: o.PartSum, Made: o.Made, Created: o.Created})
 	}
 	for _, c := range f.Changes {
-		s.Changes = append(s.Changes, deployment.Record{Target: c.Target, Op: c.Op, Path: c.Path,
+		s.Changes = append(s.Changes, deployment.SnapshotRecord{Target: c.Target, Op: c.Op, Path: c.Path,
 			Before: seen(c.BeforeSum, c.BeforeBytes, c.BeforeMode, c.BeforeLink), After: seen(c.AfterSum, c.AfterBytes, c.AfterMode, c.AfterLink)})
 	}
 	return s
@@ -120,7 +120,7 @@ func seen(sum deployment.Sum, size int64, mode *octal, link string) deployment.S
 	case mode != nil:
 		return deployment.Seen{Kind: deployment.Regular, Sum: sum, Size: size, Mode: mode.perm()}
 	case !sum.IsZero():
-		return deployment.Seen{Kind: deployment.Regular, Sum: sum, Size: size, Mode: deployment.Plain}
+		return deployment.Seen{Kind: deployment.Regular, Sum: sum, Size: size, Mode: deployment.PlainMode}
 	}
 	return deployment.Seen{}
 }

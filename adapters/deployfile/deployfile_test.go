@@ -21,7 +21,7 @@ func host(t *testing.T) hosttest.Host { return hostWith(t, t.TempDir(), nil) }
 
 func hostWith(t testing.TB, dir string, step func(step, path string)) hosttest.Host {
 	c := &clock.Fake{}
-	m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: c, Step: step})
+	m := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: c, Step: step})
 	return hosttest.Host{Machine: m, Snapshots: m, Recovery: m, Clock: c, Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "place")}
 }
 

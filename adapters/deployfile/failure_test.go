@@ -48,7 +48,7 @@ func TestTwoProcessesWithOneTransaction(t *testing.T) {
 func TestWaitsForTheLockAsLongAsTheCallerDoes(t *testing.T) {
 	h := host(t)
 	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
-	held, err := docfile.At(filepath.Join(h.Home, "state")).Lock(t.Context(), "deploy.lock")
+	held, err := docfile.NewDir(filepath.Join(h.Home, "state")).Lock(t.Context(), "deploy.lock")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -187,10 +187,10 @@ func TestAnEditInTheLastMomentSurvives(t *testing.T) {
 func TestPathTooLong(t *testing.T) {
 	h := host(t)
 	require.NoError(t, os.MkdirAll(h.Path("root"), 0o755))
-	data := deployment.Bytes([]byte("x"))
+	data := deployment.ContentOf([]byte("x"))
 	long := h.Path("root", strings.Repeat("x", 256))
 	_, err := h.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Claim: true, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{h.Root("codex", "root")},
-		Writes: []deployment.Write{{Op: deployment.Create, Path: long, Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}}}}, nil)
+		Writes: []deployment.Write{{Op: deployment.OpCreate, Path: long, Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}}}}, nil)
 	require.ErrorIs(t, err, deployment.ErrPathLong)
 }
 

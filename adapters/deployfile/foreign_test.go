@@ -39,9 +39,9 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	foreign(t, h, id, path, "before", "after")
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
-	assert.Equal(t, deployment.Applied, s.Status)
-	assert.Equal(t, []deployment.Owned{{Target: "codex", Root: h.Path("root"), Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.Plain}}, s.Managed)
-	assert.Equal(t, deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("before")), Mode: deployment.Plain}, s.Changes[0].Before)
+	assert.Equal(t, deployment.StatusApplied, s.Status)
+	assert.Equal(t, []deployment.Owned{{Target: "codex", Root: h.Path("root"), Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.PlainMode}}, s.Managed)
+	assert.Equal(t, deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("before")), Mode: deployment.PlainMode}, s.Changes[0].Before)
 	for _, text := range []string{"before", "after"} {
 		data, err := h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte(text)))
 		require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	back.Kind, back.RolledBackTo, back.Writes[0].Data = deployment.KindRollback, id, deployment.Content{Sum: deployment.SumOf([]byte("after"))}
 	ours := h.Apply(t, back)
 	assert.Equal(t, "-rw-r--r-- after", hosttest.Tree(t, h.Path("root"))[path], "its content is where the original tool put it")
-	assert.True(t, deployment.Later(ours, id))
+	assert.True(t, deployment.LaterSnapshot(ours, id))
 
 	freed, err := h.Snapshots.Prune(t.Context(), h.Home, []string{id})
 	require.NoError(t, err)

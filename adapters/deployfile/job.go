@@ -13,18 +13,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Job is one write of an operation.
-type Job struct {
-	deployment.Record
-	Root string             // Path must stay below it
-	At   observe.Spot       // the directory of Path
-	From deployment.Content // of After, when it is Regular
-	Then fs.FileInfo        // of what stood there when it was looked at
-	Twin bool               // another job writes that very file, through another name
+// job is one write of an operation.
+type job struct {
+	deployment.SnapshotRecord
+	Root string              // Path must stay below it
+	At   observe.ResolvedDir // the directory of Path
+	From deployment.Content  // of After, when it is Regular
+	Then fs.FileInfo         // of what stood there when it was looked at
+	Twin bool                // another job writes that very file, through another name
 }
 
-// Each does n things with a few goroutines, a run of neighbours each at a time, until one fails or ctx is done.
-func Each(ctx context.Context, n int, do func(i int) error) error {
+// each does n things with a few goroutines, a run of neighbours each at a time, until one fails or ctx is done.
+func each(ctx context.Context, n int, do func(i int) error) error {
 	const run = 64
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers())
@@ -50,14 +50,14 @@ func Each(ctx context.Context, n int, do func(i int) error) error {
 // workers is how many goroutines wait for the disk at a time: a few more than there are cores.
 func workers() int { return max(2, min(8, runtime.GOMAXPROCS(0))) }
 
-// Paths collects paths from many goroutines.
-type Paths struct {
+// paths collects paths from many goroutines.
+type paths struct {
 	mu  sync.Mutex
 	All []string
 }
 
 // Add takes one in.
-func (p *Paths) Add(path string) {
+func (p *paths) Add(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.All = append(p.All, path)
@@ -66,18 +66,18 @@ func (p *Paths) Add(path string) {
 // maxNamed is how many paths an error names.
 const maxNamed = 20
 
-// Stale is ErrStale, and says what changed meanwhile.
-func Stale(changed []string) error {
+// StaleError is ErrStale, and says what changed meanwhile.
+func StaleError(changed []string) error {
 	slices.Sort(changed)
 	changed = slices.Compact(changed)
 	named := changed[:min(len(changed), maxNamed)]
 	posix := make([]string, len(named))
 	for i, path := range named {
-		posix[i] = deployment.Posix(path)
+		posix[i] = deployment.PosixPath(path)
 	}
 	return deployment.ErrStale.Sayf("%d files are not what they were when the plan was made, the first of them %s; nothing was written, look again",
 		len(changed), named[0]).
-		With(deployment.Fields("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
+		With(deployment.FieldDetails("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
 }
 
 // spreadGroups does something to every group with a few goroutines, until one fails or ctx is done.

@@ -57,7 +57,7 @@ type textFile struct {
 }
 
 // EncodeJournal writes a journal down. snapshot is j.Snapshot as it was encoded.
-func EncodeJournal(j Journal, snapshot Encoded) ([]byte, error) {
+func EncodeJournal(j Journal, snapshot encoded) ([]byte, error) {
 	f := journalFile{Version: journalVersion, Made: j.Made, Within: make([]int, len(j.Roots))}
 	known := map[string]int{}
 	for i, base := range j.Roots {
@@ -85,7 +85,7 @@ func EncodeJournal(j Journal, snapshot Encoded) ([]byte, error) {
 	if !found {
 		return nil, deployment.ErrSnapshotDamaged
 	}
-	return slices.Concat(head, []byte(`"snapshot":`), snapshot.As(deployment.Applying), tail, []byte("\n")), nil
+	return slices.Concat(head, []byte(`"snapshot":`), snapshot.As(deployment.StatusApplying), tail, []byte("\n")), nil
 }
 
 func pointer(text []byte) *string {
@@ -105,7 +105,7 @@ func DecodeJournal(data []byte) (Journal, error) {
 	if f.Version != journalVersion {
 		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is of version %d and this program knows version %d", f.Version, journalVersion)
 	}
-	d, err := Decode(f.Snapshot)
+	d, err := DecodeSnapshot(f.Snapshot)
 	if err != nil {
 		return Journal{}, err
 	}

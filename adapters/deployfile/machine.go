@@ -19,19 +19,19 @@ type Options struct {
 // Machine is the computer this runs on: deployport.Machine, Snapshots and Recovery. Its methods may run concurrently, here and in other
 // processes.
 type Machine struct {
-	*observe.Looker
+	*observe.Observer
 	options Options
 }
 
-// New is the machine. It looks at nothing yet.
-func New(o Options) *Machine {
+// NewMachine is the machine. It looks at nothing yet.
+func NewMachine(o Options) *Machine {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
 	if o.Step == nil {
 		o.Step = func(string, string) {}
 	}
-	return &Machine{observe.New(o.Index), o}
+	return &Machine{observe.NewObserver(o.Index), o}
 }
 
 // durable reports whether deployed files are to survive a crash of the machine (agentpack contract §1.2). Records, journal and vault always do.
@@ -44,6 +44,6 @@ func (m *Machine) durable() bool {
 }
 
 // work is an operation of this machine's, to be looked at before anything is done.
-func (m *Machine) work(h *Home, j Journal, to Direction) Work {
+func (m *Machine) work(h *home, j Journal, to direction) Work {
 	return Work{Home: h, Journal: j, To: to, Fsync: m.durable(), Step: m.options.Step}
 }

@@ -15,18 +15,18 @@ import (
 // operation is a transaction on its way.
 type operation struct {
 	m        *Machine
-	h        *Home
+	h        *home
 	t        deployment.Transaction
 	id       string
 	at       time.Time
 	umask    fs.FileMode
-	ledgers  []deployment.Ledger
-	jobs     []Job // of t.Writes, then of manifests
-	ground   *observe.Map
+	ledgers  []deployment.OwnershipManifest
+	jobs     []job // of t.Writes, then of manifests
+	ground   *observe.PathResolver
 	made     []string // directories that deployments made so far, sorted
 	madeText []byte   // as it is on disk
 	journal  Journal
-	archive  *Writer
+	archive  *ArchiveWriter
 }
 
 // prepare finds out everything that can be known before something is written, and puts what has to be kept into the archive. Nothing but the
@@ -37,7 +37,7 @@ func (op *operation) prepare(ctx context.Context) error {
 			return err
 		}
 		if lost := op.orphans(); len(lost) > 0 {
-			return Stale(lost)
+			return StaleError(lost)
 		}
 	}
 	writes := op.t.Writes
@@ -69,13 +69,13 @@ func (op *operation) prepare(ctx context.Context) error {
 // lay finds the directory of every write, what will be made and what will be left empty.
 func (op *operation) lay(writes []deployment.Write) error {
 	gone := map[string]bool{}
-	op.jobs = make([]Job, len(writes))
+	op.jobs = make([]job, len(writes))
 	for i, w := range writes {
 		root, err := op.rootOf(w)
 		if err != nil {
 			return err
 		}
-		op.jobs[i] = Job{Record: deployment.Record{Target: w.Target, Op: w.Op, Path: w.Path, Before: w.Before, After: w.After}, Root: root, From: w.Data}
+		op.jobs[i] = job{SnapshotRecord: deployment.SnapshotRecord{Target: w.Target, Op: w.Op, Path: w.Path, Before: w.Before, After: w.After}, Root: root, From: w.Data}
 		switch w.After.Kind {
 		case deployment.Regular:
 			op.jobs[i].After.Mode = observe.FinalMode(w, op.umask)
@@ -83,15 +83,15 @@ func (op *operation) lay(writes []deployment.Write) error {
 			gone[w.Path] = w.Before.Kind != deployment.Absent
 		}
 	}
-	op.ground = observe.NewMap(gone)
-	if err := op.place(func(j *Job) bool { return j.After.Kind != deployment.Absent }); err != nil {
+	op.ground = observe.NewPathResolver(gone)
+	if err := op.place(func(j *job) bool { return j.After.Kind != deployment.Absent }); err != nil {
 		return err
 	}
 	if err := op.inProject(); err != nil {
 		return err
 	}
 	op.journal.Made = slices.Clone(op.ground.Made)
-	if err := op.place(func(j *Job) bool { return j.After.Kind == deployment.Absent }); err != nil {
+	if err := op.place(func(j *job) bool { return j.After.Kind == deployment.Absent }); err != nil {
 		return err
 	}
 	if err := op.led(); err != nil {
@@ -104,7 +104,7 @@ func (op *operation) lay(writes []deployment.Write) error {
 		return err
 	}
 	var err error
-	if op.madeText, err = op.h.Document(DirectoriesName); err != nil {
+	if op.madeText, err = op.h.Document(directoriesName); err != nil {
 		return err
 	}
 	if op.made, err = DecodePaths(op.madeText); err != nil {
@@ -124,12 +124,12 @@ func (op *operation) led() error {
 	for i := range op.jobs {
 		j := &op.jobs[i]
 		dir := filepath.Dir(j.Path)
-		if j.At.File("") != op.t.Ways.Real(dir) && !op.makesWay(dir) {
+		if j.At.File("") != op.t.Ways.Resolve(dir) && !op.makesWay(dir) {
 			changed = append(changed, j.Path)
 		}
 	}
 	if len(changed) > 0 {
-		return Stale(changed)
+		return StaleError(changed)
 	}
 	return nil
 }
@@ -148,13 +148,13 @@ func (op *operation) makesWay(dir string) bool {
 // somebody cloned may hold any link. Below the home directory people link as they like.
 func (op *operation) inProject() error {
 	project := filepath.Clean(op.t.Place.ProjectRoot)
-	if op.t.Place.ProjectRoot == "" || deployment.Below(project, op.t.Place.UserHome, filepath.Separator) {
+	if op.t.Place.ProjectRoot == "" || deployment.IsBelow(project, op.t.Place.UserHome, filepath.Separator) {
 		return nil
 	}
-	inside := observe.NewMap(op.ground.Gone)
+	inside := observe.NewPathResolver(op.ground.Gone)
 	for i := range op.jobs {
 		j := &op.jobs[i]
-		if j.After.Kind == deployment.Absent || !deployment.Below(project, j.Path, filepath.Separator) || j.Path == project {
+		if j.After.Kind == deployment.Absent || !deployment.IsBelow(project, j.Path, filepath.Separator) || j.Path == project {
 			continue
 		}
 		if _, err := inside.Parent(project, j.Path); err != nil {
@@ -164,7 +164,7 @@ func (op *operation) inProject() error {
 	return nil
 }
 
-func (op *operation) place(which func(*Job) bool) error {
+func (op *operation) place(which func(*job) bool) error {
 	for i := range op.jobs {
 		j := &op.jobs[i]
 		if !which(j) {
@@ -185,25 +185,25 @@ func (op *operation) rootOf(w deployment.Write) (string, error) {
 	}
 	best := ""
 	for _, r := range op.t.Roots {
-		if root := filepath.Clean(r.Path); deployment.Below(root, w.Path, filepath.Separator) && len(root) > len(best) && root != w.Path {
+		if root := filepath.Clean(r.Path); deployment.IsBelow(root, w.Path, filepath.Separator) && len(root) > len(best) && root != w.Path {
 			best = root
 		}
 	}
 	if best == "" {
-		return "", observe.Unusable(w.Path, "it is below none of the roots")
+		return "", observe.UnusablePath(w.Path, "it is below none of the roots")
 	}
 	return best, nil
 }
 
 // nested finds a write below a path that another one makes a file of, by the names they have and by where links between directories lead.
 func (op *operation) nested() error {
-	if err := op.nestedBy(func(j *Job) (path, top string) { return j.Path, j.Root }); err != nil {
+	if err := op.nestedBy(func(j *job) (path, top string) { return j.Path, j.Root }); err != nil {
 		return err
 	}
-	return op.nestedBy(func(j *Job) (path, top string) { return j.At.File(filepath.Base(j.Path)), j.At.Root })
+	return op.nestedBy(func(j *job) (path, top string) { return j.At.File(filepath.Base(j.Path)), j.At.Root })
 }
 
-func (op *operation) nestedBy(name func(*Job) (path, top string)) error {
+func (op *operation) nestedBy(name func(*job) (path, top string)) error {
 	files := make(map[string]bool, len(op.jobs))
 	for i := range op.jobs {
 		if path, _ := name(&op.jobs[i]); op.jobs[i].After.Kind != deployment.Absent {
@@ -216,7 +216,7 @@ func (op *operation) nestedBy(name func(*Job) (path, top string)) error {
 		path, top := name(j)
 		for dir := filepath.Dir(path); j.After.Kind != deployment.Absent && len(dir) > len(top) && !checked[dir]; dir = filepath.Dir(dir) {
 			if checked[dir] = true; files[dir] {
-				return observe.Unusable(j.Path, dir+" is to be a file")
+				return observe.UnusablePath(j.Path, dir+" is to be a file")
 			}
 		}
 	}
@@ -234,8 +234,8 @@ func (op *operation) twins() error {
 			first[real] = i
 			continue
 		}
-		if o := op.jobs[other]; !observe.Exactly(o.After, j.After) || !observe.Exactly(o.Before, j.Before) {
-			return observe.Unusable(j.Path, "it is the same file as "+o.Path+", which is to be something else")
+		if o := op.jobs[other]; !observe.SameState(o.After, j.After) || !observe.SameState(o.Before, j.Before) {
+			return observe.UnusablePath(j.Path, "it is the same file as "+o.Path+", which is to be something else")
 		}
 		j.Twin = true
 	}
@@ -248,8 +248,8 @@ func (op *operation) check(ctx context.Context) error {
 	for _, dir := range op.journal.Pruned {
 		pruned[dir.Path] = true
 	}
-	var changed Paths
-	err := Each(ctx, len(op.jobs), func(i int) error {
+	var changed paths
+	err := each(ctx, len(op.jobs), func(i int) error {
 		j := &op.jobs[i]
 		fine, err := op.checkOne(j, pruned[j.Path])
 		if !fine {
@@ -258,7 +258,7 @@ func (op *operation) check(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = Each(ctx, len(op.t.Owned), func(i int) error {
+		err = each(ctx, len(op.t.Owned), func(i int) error {
 			fine, err := op.keep(op.t.Owned[i])
 			if !fine {
 				changed.Add(op.t.Owned[i].Path)
@@ -267,26 +267,26 @@ func (op *operation) check(ctx context.Context) error {
 		})
 	}
 	if len(changed.All) > 0 { // more to the point than what may have gone wrong besides
-		return Stale(changed.All)
+		return StaleError(changed.All)
 	}
 	return err
 }
 
 // checkOne is check for one write. vacated says that a directory stands there which the operation removes.
-func (op *operation) checkOne(j *Job, vacated bool) (fine bool, err error) {
-	var now observe.Sight
+func (op *operation) checkOne(j *job, vacated bool) (fine bool, err error) {
+	var now observe.FileState
 	if !j.At.Missing { // where there is no directory there is no file
-		if now, err = observe.See(j.At.File(filepath.Base(j.Path))); err != nil {
-			return true, observe.Fault(err, j.Path)
+		if now, err = observe.InspectPath(j.At.File(filepath.Base(j.Path))); err != nil {
+			return true, observe.FileFault(err, j.Path)
 		}
 	}
 	if vacated && now.Kind == deployment.Directory {
-		now, j.Before = observe.Sight{}, deployment.Seen{}
+		now, j.Before = observe.FileState{}, deployment.Seen{}
 	}
 	if j.Before.Kind == deployment.Directory || j.Before.Kind == deployment.Special {
-		return true, observe.Unusable(j.Path, "no file stands there")
+		return true, observe.UnusablePath(j.Path, "no file stands there")
 	}
-	if !observe.Exactly(now.Seen, j.Before) {
+	if !observe.SameState(now.Seen, j.Before) {
 		return false, nil
 	}
 	j.Then = now.Info
@@ -294,18 +294,18 @@ func (op *operation) checkOne(j *Job, vacated bool) (fine bool, err error) {
 	case deployment.Regular:
 		j.Before.Size = now.Size
 		if err := op.archive.Put(now.Sum, now.Data); err != nil {
-			return true, observe.Fault(err, op.h.Vault.Dir())
+			return true, observe.FileFault(err, op.h.Vault.Dir())
 		}
 	case deployment.Link:
 		if j.Before.Link != strings.ToValidUTF8(j.Before.Link, "") {
-			return true, observe.Unusable(j.Path, "the symbolic link there leads to no valid UTF-8")
+			return true, observe.UnusablePath(j.Path, "the symbolic link there leads to no valid UTF-8")
 		}
 	}
 	return op.source(j)
 }
 
 // source reads what is to be written, checks it and keeps it.
-func (op *operation) source(j *Job) (fine bool, err error) {
+func (op *operation) source(j *job) (fine bool, err error) {
 	if j.After.Kind != deployment.Regular {
 		return true, nil
 	}
@@ -313,8 +313,8 @@ func (op *operation) source(j *Job) (fine bool, err error) {
 	switch {
 	case data != nil || j.After.Sum == deployment.SumOf(nil):
 	case j.From.Origin != "":
-		if data, _, err = observe.Read(j.From.Origin); err != nil {
-			return true, observe.Fault(err, j.From.Origin)
+		if data, _, err = observe.ReadFile(j.From.Origin); err != nil {
+			return true, observe.FileFault(err, j.From.Origin)
 		}
 	default:
 		if data, err = op.h.Blob(j.After.Sum); err != nil {
@@ -325,7 +325,7 @@ func (op *operation) source(j *Job) (fine bool, err error) {
 		return false, nil
 	}
 	j.After.Size = int64(len(data))
-	return true, observe.Fault(op.archive.Put(j.After.Sum, data), op.h.Vault.Dir())
+	return true, observe.FileFault(op.archive.Put(j.After.Sum, data), op.h.Vault.Dir())
 }
 
 // keep makes sure that the content of a file that is owned, and not written now, can be had again.
@@ -335,41 +335,41 @@ func (op *operation) keep(f deployment.Owned) (fine bool, err error) {
 	}
 	kept, err := op.archive.Has(f.Sum)
 	if kept || err != nil {
-		return true, observe.Fault(err, op.h.Vault.Dir())
+		return true, observe.FileFault(err, op.h.Vault.Dir())
 	}
-	data, found, err := observe.Read(f.Path)
+	data, found, err := observe.ReadFile(f.Path)
 	switch {
 	case err != nil:
-		return true, observe.Fault(err, f.Path)
+		return true, observe.FileFault(err, f.Path)
 	case !found || deployment.SumOf(data) != f.Sum:
 		return false, nil
 	}
-	return true, observe.Fault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
+	return true, observe.FileFault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
 }
 
 // keepWhole keeps a document that only a part of is ours, as it is: it may be what its user had.
 func (op *operation) keepWhole(path string) error {
-	data, found, err := observe.Read(path)
+	data, found, err := observe.ReadFile(path)
 	if err != nil || !found {
-		return observe.Fault(err, path)
+		return observe.FileFault(err, path)
 	}
 	sum := deployment.SumOf(data)
 	kept, err := op.archive.Has(sum)
 	if err == nil && !kept {
 		err = op.archive.Put(sum, data)
 	}
-	return observe.Fault(err, op.h.Vault.Dir())
+	return observe.FileFault(err, op.h.Vault.Dir())
 }
 
 // snapshot is the record of the operation.
 func (op *operation) snapshot() deployment.Snapshot {
 	s := deployment.Snapshot{
-		ID: op.id, Kind: op.t.Kind, Status: deployment.Applying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
+		ID: op.id, Kind: op.t.Kind, Status: deployment.StatusApplying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
 		Roots: op.t.Roots, ProjectRoot: op.t.Place.ProjectRoot, Profile: op.t.Profile, Managed: op.t.Owned,
-		Changes: make([]deployment.Record, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
+		Changes: make([]deployment.SnapshotRecord, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
 	}
 	for i, j := range op.jobs {
-		s.Changes[i] = j.Record
+		s.Changes[i] = j.SnapshotRecord
 	}
 	return s
 }

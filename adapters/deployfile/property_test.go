@@ -77,9 +77,9 @@ func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []deployment.Roo
 	w := deployment.Wanted{Roots: roots, Targets: []string{"codex"}}
 	paths := somePaths(r, "wanted")
 	for _, path := range paths {
-		mode := rapid.SampledFrom([]os.FileMode{deployment.Plain, deployment.Executable}).Draw(r, "executable")
+		mode := rapid.SampledFrom([]os.FileMode{deployment.PlainMode, deployment.ExecutableMode}).Draw(r, "executable")
 		w.Files = append(w.Files, deployment.Desired{Target: "codex", Root: roots[0].Path, Path: filepath.Join(roots[0].Path, path), Mode: mode,
-			Content: deployment.Bytes([]byte(rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(r, "content")))})
+			Content: deployment.ContentOf([]byte(rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(r, "content")))})
 	}
 	for i := range paths {
 		paths[i] = h.Path("root", paths[i])
@@ -90,7 +90,7 @@ func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []deployment.Roo
 		return "", false // a link leads to itself
 	}
 	require.NoError(r, err)
-	p, err := deployment.Make(w, seen)
+	p, err := deployment.NewPlan(w, seen)
 	if errors.Is(err, deployment.ErrPath) {
 		return "", false // a directory stands there
 	}

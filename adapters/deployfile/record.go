@@ -20,8 +20,8 @@ func ValidID(id string) bool {
 	return id != "" && len(id) <= maxID && deployment.SafeName(id) == id
 }
 
-// Compare orders identifiers: numbers by value, then words.
-func Compare(a, b string) int {
+// CompareIDs orders identifiers: numbers by value, then words.
+func CompareIDs(a, b string) int {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)
 	switch {
@@ -35,23 +35,23 @@ func Compare(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// Record is a snapshot with where its contents are.
-type Record struct {
+// SnapshotRecord is a snapshot with where its contents are.
+type SnapshotRecord struct {
 	deployment.Snapshot
 	BackupRoot string                          // the vault's directory
 	Where      func(sum deployment.Sum) string // where a content is kept, for people who have only the record
 }
 
-// Encoded is a record in its form on disk, but for its status, which is all that changes while an operation goes on.
-type Encoded struct{ head, tail []byte }
+// encoded is a record in its form on disk, but for its status, which is all that changes while an operation goes on.
+type encoded struct{ head, tail []byte }
 
 // As is the record with that status.
-func (e Encoded) As(s deployment.Status) []byte {
+func (e encoded) As(s deployment.SnapshotStatus) []byte {
 	return bytes.Join([][]byte{e.head, []byte(s), e.tail}, nil)
 }
 
-// Encode writes a record down. The contract's fields come first and in its order; what else there is to say is left out when it is empty.
-func Encode(r Record) Encoded {
+// EncodeSnapshot writes a record down. The contract's fields come first and in its order; what else there is to say is left out when it is empty.
+func EncodeSnapshot(r SnapshotRecord) encoded {
 	w := &writer{b: make([]byte, 0, 1024+360*len(r.Managed)+420*len(r.Changes))}
 	w.begin('{')
 	w.text("kind", string(r.Kind))
@@ -82,7 +82,7 @@ func Encode(r Record) Encoded {
 	w.text("backup_root", r.BackupRoot)
 	w.key("status")
 	w.raw(`"`)
-	var e Encoded
+	var e encoded
 	e.head, w.b = w.b, nil
 	w.raw(`"`)
 	w.roots(r.Roots)
@@ -117,7 +117,7 @@ func (w *writer) owned(f deployment.Owned) {
 	w.text("target", f.Target)
 	w.text("path", f.Path)
 	w.text("sha256", f.Sum.String())
-	if f.Mode != 0 && f.Mode != deployment.Plain {
+	if f.Mode != 0 && f.Mode != deployment.PlainMode {
 		w.text("mode", octal(f.Mode).String())
 	}
 	if len(f.Modules) > 0 {
@@ -139,7 +139,7 @@ func (w *writer) owned(f deployment.Owned) {
 	w.end('}')
 }
 
-func (w *writer) change(c deployment.Record, where func(deployment.Sum) string) {
+func (w *writer) change(c deployment.SnapshotRecord, where func(deployment.Sum) string) {
 	w.item()
 	w.begin('{')
 	w.text("target", c.Target)

@@ -20,20 +20,20 @@ func sum(text string) deployment.Sum { return deployment.SumOf([]byte(text)) }
 
 func full() deployment.Snapshot {
 	return deployment.Snapshot{
-		ID: "1772359200500000000", Kind: deployment.KindRollback, Status: deployment.Applied, CreatedAt: time.Date(2026, 3, 1, 10, 0, 0, 5e8, time.UTC),
+		ID: "1772359200500000000", Kind: deployment.KindRollback, Status: deployment.StatusApplied, CreatedAt: time.Date(2026, 3, 1, 10, 0, 0, 5e8, time.UTC),
 		Targets: []string{"claude_code", "codex"}, Roots: []deployment.Root{{Target: "codex", Path: "/w/codex", ScanExtras: true}}, ProjectRoot: "/w", Profile: "work",
 		Managed: []deployment.Owned{
-			{Target: "codex", Root: "/w/codex", Path: "/w/codex/AGENTS.md", Sum: sum("a"), Mode: deployment.Plain, Modules: []string{"instructions:a", "instructions:b"}},
-			{Target: "codex", Root: "/w/codex", Path: "/w/codex/run \"é\" <x>", Sum: sum("b"), Mode: deployment.Executable, Owner: deployment.Bootstrap,
-				Part: &deployment.Part{Format: deployment.TOML, Keys: []deployment.Key{{Path: []string{"mcp", "x"}, Value: json.RawMessage(`{"a":1}`), Module: "m"}}}, PartSum: sum("p"),
+			{Target: "codex", Root: "/w/codex", Path: "/w/codex/AGENTS.md", Sum: sum("a"), Mode: deployment.PlainMode, Modules: []string{"instructions:a", "instructions:b"}},
+			{Target: "codex", Root: "/w/codex", Path: "/w/codex/run \"é\" <x>", Sum: sum("b"), Mode: deployment.ExecutableMode, Owner: deployment.OwnerBootstrap,
+				Part: &deployment.Part{Format: deployment.FormatTOML, Keys: []deployment.Key{{Path: []string{"mcp", "x"}, Value: json.RawMessage(`{"a":1}`), Module: "m"}}}, PartSum: sum("p"),
 				Made: [][]string{{"mcp"}}, Created: true},
 		},
-		Changes: []deployment.Record{
-			{Target: "codex", Op: deployment.Create, Path: "/w/codex/new", After: deployment.Seen{Kind: deployment.Regular, Sum: sum(""), Mode: 0o644}},
-			{Target: "codex", Op: deployment.Update, Path: "/w/codex/AGENTS.md", Before: deployment.Seen{Kind: deployment.Regular, Sum: sum("old"), Size: 3, Mode: 0o600},
+		Changes: []deployment.SnapshotRecord{
+			{Target: "codex", Op: deployment.OpCreate, Path: "/w/codex/new", After: deployment.Seen{Kind: deployment.Regular, Sum: sum(""), Mode: 0o644}},
+			{Target: "codex", Op: deployment.OpUpdate, Path: "/w/codex/AGENTS.md", Before: deployment.Seen{Kind: deployment.Regular, Sum: sum("old"), Size: 3, Mode: 0o600},
 				After: deployment.Seen{Kind: deployment.Regular, Sum: sum("a"), Size: 1, Mode: 0o600}},
 			{Target: "codex", Op: "rollback_restore", Path: "/w/codex/link", Before: deployment.Seen{Kind: deployment.Regular, Sum: sum("x"), Size: 1}, After: deployment.Seen{Kind: deployment.Link, Link: "../x"}},
-			{Target: "codex", Op: deployment.Delete, Path: "/w/codex/gone", Before: deployment.Seen{Kind: deployment.Link, Link: "y", Sum: sum("y")}},
+			{Target: "codex", Op: deployment.OpDelete, Path: "/w/codex/gone", Before: deployment.Seen{Kind: deployment.Link, Link: "y", Sum: sum("y")}},
 		},
 		RolledBackTo: "17", Lock: sum("lock"),
 	}
@@ -42,21 +42,21 @@ func full() deployment.Snapshot {
 func where(s deployment.Sum) string { return "/h/state/vault/1.zip#" + s.Short(8) }
 
 func TestForm(t *testing.T) {
-	data := deployfile.Encode(deployfile.Record{Snapshot: full(), BackupRoot: "/h/state/vault", Where: where}).As(deployment.Applied)
+	data := deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: full(), BackupRoot: "/h/state/vault", Where: where}).As(deployment.StatusApplied)
 	require.True(t, json.Valid(data))
 	golden.Text(t, "snapshot.json", string(data))
 	small := deployment.Snapshot{ID: "1", Kind: deployment.KindDeploy, CreatedAt: time.Unix(0, 0)}
-	data = deployfile.Encode(deployfile.Record{Snapshot: small}).As(deployment.Applying)
+	data = deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: small}).As(deployment.StatusApplying)
 	require.True(t, json.Valid(data))
 	golden.Text(t, "empty.json", string(data))
 }
 
 func TestComesBackAsItWas(t *testing.T) {
 	want := full()
-	d, err := deployfile.Decode(deployfile.Encode(deployfile.Record{Snapshot: want, Where: where}).As(deployment.Undone))
+	d, err := deployfile.DecodeSnapshot(deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: want, Where: where}).As(deployment.StatusUndone))
 	require.NoError(t, err)
 	assert.False(t, d.Foreign)
-	want.Status = deployment.Undone
+	want.Status = deployment.StatusUndone
 	assert.Equal(t, want, d.Snapshot)
 }
 
@@ -72,19 +72,19 @@ func TestAnySnapshotComesBack(t *testing.T) {
 		}
 		return deployment.Seen{}
 	})
-	change := rapid.Custom(func(r *rapid.T) deployment.Record {
-		return deployment.Record{Target: text.Draw(r, "target"), Op: deployment.Op(text.Draw(r, "op")), Path: text.Draw(r, "path"), Before: seen.Draw(r, "before"), After: seen.Draw(r, "after")}
+	change := rapid.Custom(func(r *rapid.T) deployment.SnapshotRecord {
+		return deployment.SnapshotRecord{Target: text.Draw(r, "target"), Op: deployment.Op(text.Draw(r, "op")), Path: text.Draw(r, "path"), Before: seen.Draw(r, "before"), After: seen.Draw(r, "after")}
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		s := deployment.Snapshot{ID: rapid.StringMatching(`[0-9]{1,19}`).Draw(r, "id"), Kind: deployment.KindDeploy, CreatedAt: time.Unix(rapid.Int64Range(0, 1<<32).Draw(r, "at"), 7).UTC(),
 			Targets: rapid.SliceOfN(text, 1, 3).Draw(r, "targets"), Changes: rapid.SliceOfN(change, 1, 5).Draw(r, "changes"), Profile: text.Draw(r, "profile")}
-		encoded := deployfile.Encode(deployfile.Record{Snapshot: s, Where: where})
+		encoded := deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: s, Where: where})
 		j := deployfile.Journal{Snapshot: s, Made: rapid.SliceOfN(text, 1, 3).Draw(r, "made"), Pruned: []deployfile.Folder{{Path: text.Draw(r, "pruned"), Mode: fs.FileMode(mode.Draw(r, "mode"))}},
 			State: []deployfile.Text{{Name: "a", Before: nil, After: []byte(text.Draw(r, "state"))}, {Name: "b", Before: []byte{}, After: nil}}}
 		for range s.Changes {
 			j.Roots = append(j.Roots, text.Draw(r, "root"))
 		}
-		j.Status = deployment.Applying
+		j.Status = deployment.StatusApplying
 		data, err := deployfile.EncodeJournal(j, encoded)
 		require.NoError(r, err)
 		back, err := deployfile.DecodeJournal(data)
@@ -94,18 +94,18 @@ func TestAnySnapshotComesBack(t *testing.T) {
 }
 
 func TestOfTheOriginalTool(t *testing.T) {
-	d, err := deployfile.Decode([]byte(`{"id":"7","created_at":"2026-03-01T10:00:00.5Z","targets":["codex"],
+	d, err := deployfile.DecodeSnapshot([]byte(`{"id":"7","created_at":"2026-03-01T10:00:00.5Z","targets":["codex"],
 		"changes":[{"target":"codex","op":"delete","path":"/a","before_sha256":"` + sum("x").String() + `"}],"lockfile_sha256":null,"backup_root":"b"}`))
 	require.NoError(t, err)
 	assert.True(t, d.Foreign)
 	assert.Equal(t, deployment.KindDeploy, d.Kind, "the kind that is left out")
-	assert.Equal(t, deployment.Applied, d.Status)
-	assert.Equal(t, []deployment.Record{{Target: "codex", Op: deployment.Delete, Path: "/a", Before: deployment.Seen{Kind: deployment.Regular, Sum: sum("x"), Mode: deployment.Plain}}}, d.Changes)
+	assert.Equal(t, deployment.StatusApplied, d.Status)
+	assert.Equal(t, []deployment.SnapshotRecord{{Target: "codex", Op: deployment.OpDelete, Path: "/a", Before: deployment.Seen{Kind: deployment.Regular, Sum: sum("x"), Mode: deployment.PlainMode}}}, d.Changes)
 }
 
 func TestDamage(t *testing.T) {
 	for _, text := range []string{``, `[]`, `{}`, `{"id":"../x"}`, `{"id":"1","lockfile_sha256":"xyz"}`, `{"id":"1","changes":[{"before_mode":"9"}]}`, `{"id":"1","changes":[{"before_mode":"7777"}]}`} {
-		_, err := deployfile.Decode([]byte(text))
+		_, err := deployfile.DecodeSnapshot([]byte(text))
 		assert.ErrorIs(t, err, deployment.ErrSnapshotDamaged, text)
 		_, err = deployfile.DecodeJournal([]byte(text))
 		assert.ErrorIs(t, err, deployment.ErrSnapshotDamaged, text)
@@ -152,16 +152,16 @@ func TestIdentifiers(t *testing.T) {
 		assert.False(t, deployfile.ValidID(id), "%q", id)
 	}
 	ids := []string{"b", "10", "9", "a", "1", "01"}
-	slices.SortFunc(ids, deployfile.Compare)
+	slices.SortFunc(ids, deployfile.CompareIDs)
 	assert.Equal(t, []string{"01", "1", "9", "10", "a", "b"}, ids)
 }
 
 // FuzzDecode reads any bytes: what can be read is written down and read again as the same.
 func FuzzDecode(f *testing.F) {
-	f.Add(deployfile.Encode(deployfile.Record{Snapshot: full(), Where: where}).As(deployment.Applied))
+	f.Add(deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: full(), Where: where}).As(deployment.StatusApplied))
 	f.Add([]byte(`{"id":"7","changes":[{"before_sha256":""}],"managed_files":[{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := deployfile.Decode(data)
+		d, err := deployfile.DecodeSnapshot(data)
 		if err != nil {
 			assert.ErrorIs(t, err, deployment.ErrSnapshotDamaged)
 			return
@@ -169,7 +169,7 @@ func FuzzDecode(f *testing.F) {
 		if y := d.CreatedAt.UTC().Year(); y < 0 || y > 9999 {
 			return // a time that no text can be made of
 		}
-		again, err := deployfile.Decode(deployfile.Encode(deployfile.Record{Snapshot: d.Snapshot}).As(d.Status))
+		again, err := deployfile.DecodeSnapshot(deployfile.EncodeSnapshot(deployfile.SnapshotRecord{Snapshot: d.Snapshot}).As(d.Status))
 		require.NoError(t, err)
 		assert.Equal(t, len(d.Managed), len(again.Managed))
 		assert.Equal(t, d.ID, again.ID)

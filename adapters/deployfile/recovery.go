@@ -12,8 +12,8 @@ import (
 
 // Pending implements deployport.Recovery. An operation that another process is carrying out is waited for; one that takes longer than a lock is
 // waited for is not interrupted, but at work.
-func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interrupted, error) {
-	h, err := Open(path)
+func (m *Machine) Pending(ctx context.Context, path string) (*deployment.InterruptedOperation, error) {
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +33,15 @@ func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interru
 	if j == nil || err != nil {
 		return nil, err
 	}
-	p := &deployment.Interrupted{ID: j.ID, Kind: j.Kind, StartedAt: j.CreatedAt, Total: len(j.Changes)}
-	land := observe.NewMap(nil)
+	p := &deployment.InterruptedOperation{ID: j.ID, Kind: j.Kind, StartedAt: j.CreatedAt, Total: len(j.Changes)}
+	land := observe.NewPathResolver(nil)
 	for i, c := range j.Changes {
 		at, err := land.Parent(j.Roots[i], c.Path)
 		if err != nil {
 			continue // it cannot be looked at, so it does not count as done
 		}
-		now, err := observe.See(at.File(filepath.Base(c.Path)))
-		if err == nil && (observe.Nearly(now.Seen, c.After) || c.After.Kind == deployment.Absent && now.Kind == deployment.Directory) {
+		now, err := observe.InspectPath(at.File(filepath.Base(c.Path)))
+		if err == nil && (observe.EquivalentState(now.Seen, c.After) || c.After.Kind == deployment.Absent && now.Kind == deployment.Directory) {
 			p.Done++
 		}
 	}
@@ -50,17 +50,17 @@ func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interru
 
 // Resume implements deployport.Recovery.
 func (m *Machine) Resume(ctx context.Context, path string) ([]string, error) {
-	return m.mend(ctx, path, Forward)
+	return m.mend(ctx, path, forward)
 }
 
 // Undo implements deployport.Recovery. The record stays, as undone.
 func (m *Machine) Undo(ctx context.Context, path string) ([]string, error) {
-	return m.mend(ctx, path, Backward)
+	return m.mend(ctx, path, backward)
 }
 
 // mend finishes what was interrupted, or takes it back. With nothing interrupted there is nothing to do.
-func (m *Machine) mend(ctx context.Context, path string, to Direction) ([]string, error) {
-	h, err := Open(path)
+func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string, error) {
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +81,13 @@ func (m *Machine) mend(ctx context.Context, path string, to Direction) ([]string
 	if err := h.Sweep(); err != nil {
 		return nil, err
 	}
-	left, err := Run(ctx, m.work(h, *j, to))
+	left, err := RunWork(ctx, m.work(h, *j, to))
 	if err != nil {
 		return nil, err
 	}
-	outcome := deployment.Applied
-	if to == Backward {
-		outcome = deployment.Undone
+	outcome := deployment.StatusApplied
+	if to == backward {
+		outcome = deployment.StatusUndone
 	}
 	return left, m.finish(h, *j, outcome, h.Encode(j.Snapshot))
 }

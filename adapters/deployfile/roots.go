@@ -13,12 +13,12 @@ import (
 
 // Roots implements deployport.Registry. A list that cannot be read fails with ErrSnapshotDamaged: without it files could be left behind.
 func (m *Machine) Roots(_ context.Context, path string) ([]deployport.KnownRoot, error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	data, err := h.Document(RootsName)
+	data, err := h.Document(rootsName)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func decodeRoots(data []byte) ([]deployport.KnownRoot, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", RootsName, err)
+		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", rootsName, err)
 	}
 	return known, nil
 }
@@ -45,7 +45,7 @@ func (op *operation) knownRoots(before []byte) ([]byte, error) {
 	added := false
 	for _, f := range op.t.Owned {
 		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: op.t.Place.Repo}
-		if deployment.Below(op.t.Place.ProjectRoot, f.Root, '/') {
+		if deployment.IsBelow(op.t.Place.ProjectRoot, f.Root, '/') {
 			r.Project = op.t.Place.ProjectRoot
 		}
 		if len(known) > 0 && known[len(known)-1] == r || slices.Contains(known, r) {

@@ -11,7 +11,7 @@ import (
 
 // List implements deployport.Snapshots. An operation that was interrupted is among them, as applying; its record is the journal.
 func (m *Machine) List(ctx context.Context, path string) (all []deployment.Snapshot, warnings []string, err error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,7 +21,7 @@ func (m *Machine) List(ctx context.Context, path string) (all []deployment.Snaps
 	}
 	found := make([]*deployment.Snapshot, len(ids))
 	wrong := make([]error, len(ids))
-	err = Each(ctx, len(ids), func(i int) error {
+	err = each(ctx, len(ids), func(i int) error {
 		d, err := h.Load(ids[i])
 		found[i], wrong[i] = &d.Snapshot, err
 		return nil
@@ -49,7 +49,7 @@ func (m *Machine) List(ctx context.Context, path string) (all []deployment.Snaps
 
 // Load implements deployport.Snapshots.
 func (m *Machine) Load(_ context.Context, path, id string) (deployment.Snapshot, error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return deployment.Snapshot{}, err
 	}
@@ -64,11 +64,11 @@ func (m *Machine) Load(_ context.Context, path, id string) (deployment.Snapshot,
 
 // Originals implements deployport.Snapshots.
 func (m *Machine) Originals(_ context.Context, path string) ([]deployment.Original, error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := h.Document(OriginalsName)
+	data, err := h.Document(originalsName)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (m *Machine) Originals(_ context.Context, path string) ([]deployment.Origin
 
 // Blob implements deployport.Snapshots.
 func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]byte, error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +88,15 @@ func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]by
 // Prune implements deployport.Snapshots. Records go first and contents after them: whenever the process dies, every record that is left has
 // what it needs. It is refused while an operation is unfinished.
 func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed int64, err error) {
-	h, err := Open(path)
+	h, err := OpenHome(path)
 	if err != nil {
 		return 0, err
 	}
 	defer h.Close()
 	for _, id := range ids {
-		if _, err := h.Files.Stat(RecordName(id)); !ValidID(id) || err != nil {
+		if _, err := h.Files.Stat(SnapshotFileName(id)); !ValidID(id) || err != nil {
 			return 0, deployment.ErrSnapshot.Sayf("there is no snapshot %q; list the snapshots to see which there are", id).
-				With(deployment.Fields("snapshot_id", id))
+				With(deployment.FieldDetails("snapshot_id", id))
 		}
 	}
 	held, err := h.Lock(ctx)
@@ -117,9 +117,9 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 		if err != nil {
 			return freed, err
 		}
-		m.options.Step("forgotten", h.Files.File(RecordName(id)))
+		m.options.Step("forgotten", h.Files.File(SnapshotFileName(id)))
 	}
 	size, err := h.Vault.Keep(func(sum deployment.Sum) bool { return needed[sum] })
 	m.options.Step("pruned", h.Vault.Dir())
-	return freed + size, observe.Fault(err, h.Vault.Dir())
+	return freed + size, observe.FileFault(err, h.Vault.Dir())
 }

@@ -18,47 +18,47 @@ const foreignChars = 16
 // damaged is ErrSnapshotDamaged for a record, with what is wrong with it.
 func damaged(id string, err error) error {
 	return deployment.ErrSnapshotDamaged.Sayf("the snapshot %s cannot be used: %v", id, err).
-		With(deployment.Fields("snapshot_id", id)).Because(err)
+		With(deployment.FieldDetails("snapshot_id", id)).Because(err)
 }
 
 // Load reads one record.
-func (h *Home) Load(id string) (Decoded, error) {
+func (h *home) Load(id string) (decoded, error) {
 	if !ValidID(id) {
-		return Decoded{}, deployment.ErrSnapshot.Sayf("%q is no snapshot; list the snapshots to see which there are", id)
+		return decoded{}, deployment.ErrSnapshot.Sayf("%q is no snapshot; list the snapshots to see which there are", id)
 	}
-	data, err := h.Document(RecordName(id))
+	data, err := h.Document(SnapshotFileName(id))
 	switch {
 	case err != nil:
-		return Decoded{}, damaged(id, err)
+		return decoded{}, damaged(id, err)
 	case data == nil:
-		return Decoded{}, deployment.ErrSnapshot.Sayf("there is no snapshot %s; list the snapshots to see which there are", id).
-			With(deployment.Fields("snapshot_id", id))
+		return decoded{}, deployment.ErrSnapshot.Sayf("there is no snapshot %s; list the snapshots to see which there are", id).
+			With(deployment.FieldDetails("snapshot_id", id))
 	}
-	d, err := Decode(data)
+	d, err := DecodeSnapshot(data)
 	if err == nil && d.ID != id {
 		err = errors.New("it is the record of " + d.ID)
 	}
 	if err != nil {
-		return Decoded{}, damaged(id, err)
+		return decoded{}, damaged(id, err)
 	}
 	return d, nil
 }
 
 // DecodeOriginals reads the registry, which is never given up on: what it lists is kept for ever.
-func (h *Home) DecodeOriginals(data []byte) ([]deployment.Original, error) {
+func (h *home) DecodeOriginals(data []byte) ([]deployment.Original, error) {
 	all, err := DecodeOriginals(data)
 	if err != nil {
 		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists what stood here before deployments, so restore it from a backup",
-			h.Files.File(OriginalsName)).Because(err)
+			h.Files.File(originalsName)).Because(err)
 	}
 	return all, nil
 }
 
 // Blob is kept content, also from beside the records of the original tool.
-func (h *Home) Blob(sum deployment.Sum) ([]byte, error) {
+func (h *home) Blob(sum deployment.Sum) ([]byte, error) {
 	data, err := h.Vault.Blob(sum)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return data, observe.Fault(err, h.Vault.Dir())
+		return data, observe.FileFault(err, h.Vault.Dir())
 	}
 	ids, err := h.IDs()
 	if err != nil {
@@ -70,11 +70,11 @@ func (h *Home) Blob(sum deployment.Sum) ([]byte, error) {
 		}
 	}
 	return nil, deployment.ErrSnapshotDamaged.Sayf("the content %s is kept nowhere; the snapshots that need it cannot be used", sum).
-		With(deployment.Fields("sha256", sum.String()))
+		With(deployment.FieldDetails("sha256", sum.String()))
 }
 
 // foreign is a content that the original tool stored with that snapshot, or nil.
-func (h *Home) foreign(id string, sum deployment.Sum) []byte {
+func (h *home) foreign(id string, sum deployment.Sum) []byte {
 	beside := h.Files.File(snapshotsName + "/" + id)
 	if info, err := os.Lstat(beside); err != nil || !info.IsDir() {
 		return nil // one of ours has no such directory
@@ -93,7 +93,7 @@ func (h *Home) foreign(id string, sum deployment.Sum) []byte {
 	}
 	for _, f := range d.Managed {
 		if f.Sum == sum {
-			if data := read("state", f.Target, deployment.Posix(f.Path)); data != nil {
+			if data := read("state", f.Target, deployment.PosixPath(f.Path)); data != nil {
 				return data
 			}
 		}
@@ -102,7 +102,7 @@ func (h *Home) foreign(id string, sum deployment.Sum) []byte {
 		var data []byte
 		switch sum {
 		case c.After.Sum:
-			data = read("state", c.Target, deployment.Posix(c.Path))
+			data = read("state", c.Target, deployment.PosixPath(c.Path))
 		case c.Before.Sum:
 			data = read("backup", c.Target, c.Path)
 		}
@@ -114,9 +114,9 @@ func (h *Home) foreign(id string, sum deployment.Sum) []byte {
 }
 
 // Needed are the contents that originals and snapshots need, but for those that go. A record that cannot be read may need anything.
-func (h *Home) Needed(ctx context.Context, without []string) (map[deployment.Sum]bool, error) {
+func (h *home) Needed(ctx context.Context, without []string) (map[deployment.Sum]bool, error) {
 	needed := map[deployment.Sum]bool{}
-	data, err := h.Document(OriginalsName)
+	data, err := h.Document(originalsName)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (h *Home) Needed(ctx context.Context, without []string) (map[deployment.Sum
 }
 
 // Forget removes a record and, first, what the original tool stored beside it: without its record that would be found by nobody.
-func (h *Home) Forget(id string) (freed int64, err error) {
+func (h *home) Forget(id string) (freed int64, err error) {
 	beside := h.Files.File(snapshotsName + "/" + id)
 	_ = filepath.WalkDir(beside, func(_ string, e fs.DirEntry, err error) error { // only to tell how much it is
 		if info, wrong := infoOf(e, err); wrong == nil && info.Mode().IsRegular() {
@@ -162,12 +162,12 @@ func (h *Home) Forget(id string) (freed int64, err error) {
 		return nil
 	})
 	if err := os.RemoveAll(beside); err != nil {
-		return 0, observe.Fault(err, beside)
+		return 0, observe.FileFault(err, beside)
 	}
-	if info, err := h.Files.Stat(RecordName(id)); err == nil {
+	if info, err := h.Files.Stat(SnapshotFileName(id)); err == nil {
 		freed += info.Size()
 	}
-	return freed, observe.Fault(h.Files.Remove(RecordName(id)), h.Files.File(RecordName(id)))
+	return freed, observe.FileFault(h.Files.Remove(SnapshotFileName(id)), h.Files.File(SnapshotFileName(id)))
 }
 
 func infoOf(e fs.DirEntry, err error) (fs.FileInfo, error) {

@@ -48,8 +48,8 @@ type place struct {
 	entry *zip.File
 }
 
-// At is the vault in that directory.
-func At(dir string) *Vault { return &Vault{dir: dir} }
+// NewVault is the vault in that directory.
+func NewVault(dir string) *Vault { return &Vault{dir: dir} }
 
 // Dir is where the vault is.
 func (v *Vault) Dir() string { return v.dir }

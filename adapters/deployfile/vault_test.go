@@ -41,7 +41,7 @@ func has(t testing.TB, v *deployfile.Vault, content string) bool {
 }
 
 func open(t testing.TB, dir string) *deployfile.Vault {
-	v := deployfile.At(dir)
+	v := deployfile.NewVault(dir)
 	t.Cleanup(func() { assert.NoError(t, v.Close()) })
 	return v
 }
@@ -141,7 +141,7 @@ func TestKeepDropsExactlyWhatNobodyNeeds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		require.NoError(r, err)
-		v := deployfile.At(dir)
+		v := deployfile.NewVault(dir)
 		defer v.Close()
 		content := rapid.StringN(0, 40, 200)
 		var all []string

@@ -16,8 +16,8 @@ import (
 
 const buffer = 1 << 18 // bytes between two writes to an archive
 
-// Writer makes the archive of one operation. Nothing of it can be found before Commit. Put may run concurrently.
-type Writer struct {
+// ArchiveWriter makes the archive of one operation. Nothing of it can be found before Commit. Put may run concurrently.
+type ArchiveWriter struct {
 	vault *Vault
 	name  string // of the archive
 
@@ -29,12 +29,12 @@ type Writer struct {
 }
 
 // Begin is a writer of the archive of that operation, which nobody else has.
-func (v *Vault) Begin(operation string) *Writer {
-	return &Writer{vault: v, name: operation + suffix, seen: map[deployment.Sum]bool{}}
+func (v *Vault) Begin(operation string) *ArchiveWriter {
+	return &ArchiveWriter{vault: v, name: operation + suffix, seen: map[deployment.Sum]bool{}}
 }
 
 // Put keeps the content, whose sum the caller has checked, unless it is kept already.
-func (w *Writer) Put(sum deployment.Sum, data []byte) error {
+func (w *ArchiveWriter) Put(sum deployment.Sum, data []byte) error {
 	kept, err := w.vault.Holds(sum)
 	if kept || err != nil {
 		return err
@@ -58,7 +58,7 @@ func (w *Writer) Put(sum deployment.Sum, data []byte) error {
 }
 
 // open makes the file when the first content comes.
-func (w *Writer) open() error {
+func (w *ArchiveWriter) open() error {
 	if w.file != nil {
 		return nil
 	}
@@ -85,10 +85,10 @@ func makeDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-func (w *Writer) temp() string { return filepath.Join(w.vault.dir, w.name+".tmp") }
+func (w *ArchiveWriter) temp() string { return filepath.Join(w.vault.dir, w.name+".tmp") }
 
 // Commit makes the archive durable and its contents available, and reports whether there is one: nothing put, no archive.
-func (w *Writer) Commit() (made bool, err error) {
+func (w *ArchiveWriter) Commit() (made bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {
@@ -120,7 +120,7 @@ func (w *Writer) Commit() (made bool, err error) {
 }
 
 // Has reports whether the content is kept already or was put.
-func (w *Writer) Has(sum deployment.Sum) (bool, error) {
+func (w *ArchiveWriter) Has(sum deployment.Sum) (bool, error) {
 	w.mu.Lock()
 	seen := w.seen[sum]
 	w.mu.Unlock()
@@ -131,7 +131,7 @@ func (w *Writer) Has(sum deployment.Sum) (bool, error) {
 }
 
 // Abort forgets everything that was put. After Commit it does nothing.
-func (w *Writer) Abort() error {
+func (w *ArchiveWriter) Abort() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {

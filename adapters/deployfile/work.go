@@ -18,28 +18,28 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Direction is where an operation goes.
-type Direction bool
+// direction is where an operation goes.
+type direction bool
 
 // The directions.
 const (
-	Forward  Direction = true  // to what is to be there after it
-	Backward Direction = false // to what was there before it
+	forward  direction = true  // to what is to be there after it
+	backward direction = false // to what was there before it
 )
 
 // Work is an operation to carry out, to finish or to take back.
 type Work struct {
-	Home    *Home
+	Home    *home
 	Journal Journal
-	To      Direction
+	To      direction
 	Fsync   bool
 	Step    func(step, path string) // called after everything that changes the disk
 	Done    func(done, total int)   // called after each file, or nil
 
 	// Of an operation that was just prepared, so that nothing has to be looked at again. Without Jobs the journal's are looked at first, what
 	// is still to do is done, and what is neither as before nor as after is left alone: so that can be repeated after dying anywhere.
-	Jobs   []Job
-	Ground *observe.Map
+	Jobs   []job
+	Ground *observe.PathResolver
 	Umask  fs.FileMode
 }
 
@@ -48,7 +48,7 @@ type run struct {
 	Work
 	prepared bool
 	todo     []bool // by job
-	left     Paths
+	left     paths
 
 	mu    sync.Mutex
 	count int
@@ -56,12 +56,12 @@ type run struct {
 	roots map[string]*os.Root
 }
 
-// Run does the work, and reports the files that it left alone.
-func Run(ctx context.Context, work Work) (left []string, err error) {
+// RunWork does the work, and reports the files that it left alone.
+func RunWork(ctx context.Context, work Work) (left []string, err error) {
 	w := &run{Work: work, prepared: work.Jobs != nil, roots: map[string]*os.Root{}}
 	if !w.prepared {
 		for i, c := range w.Journal.Changes {
-			w.Jobs = append(w.Jobs, Job{Record: c, Root: w.Journal.Roots[i]})
+			w.Jobs = append(w.Jobs, job{SnapshotRecord: c, Root: w.Journal.Roots[i]})
 		}
 	}
 	err = w.run(ctx)
@@ -70,8 +70,8 @@ func Run(ctx context.Context, work Work) (left []string, err error) {
 }
 
 // target is what a job's path is to be.
-func (w *run) target(j *Job) deployment.Seen {
-	if w.To == Forward {
+func (w *run) target(j *job) deployment.Seen {
+	if w.To == forward {
 		return j.After
 	}
 	return j.Before
@@ -87,7 +87,7 @@ func (w *run) run(ctx context.Context) error {
 			w.total++
 		}
 	}
-	removes := func(j *Job) bool { return w.target(j).Kind == deployment.Absent }
+	removes := func(j *job) bool { return w.target(j).Kind == deployment.Absent }
 	if err := w.each(ctx, removes, w.remove); err != nil {
 		return err
 	}
@@ -95,11 +95,11 @@ func (w *run) run(ctx context.Context) error {
 		return err
 	}
 	if w.Ground == nil || len(w.Ground.Gone) > 0 || !w.prepared {
-		if err := w.settle(observe.NewMap(nil)); err != nil { // directories went, and others gave way
+		if err := w.settle(observe.NewPathResolver(nil)); err != nil { // directories went, and others gave way
 			return err
 		}
 	}
-	puts := func(j *Job) bool { return !removes(j) }
+	puts := func(j *job) bool { return !removes(j) }
 	if err := w.each(ctx, puts, w.put); err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func (w *run) look(ctx context.Context) error {
 	if w.Umask, err = w.Home.Umask(); err != nil {
 		return err
 	}
-	if err := w.settle(observe.NewMap(w.gone())); err != nil {
+	if err := w.settle(observe.NewPathResolver(w.gone())); err != nil {
 		return err
 	}
-	err = Each(ctx, len(w.Jobs), func(i int) error {
+	err = each(ctx, len(w.Jobs), func(i int) error {
 		where, err := w.where(i)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func (w *run) gone() map[string]bool {
 }
 
 // settle finds every job's directory. One whose directory leads out of its root by now is left alone, unless that cannot have happened yet.
-func (w *run) settle(land *observe.Map) error {
+func (w *run) settle(land *observe.PathResolver) error {
 	w.Ground = land
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
@@ -161,7 +161,7 @@ func (w *run) settle(land *observe.Map) error {
 			return err
 		}
 		if err != nil {
-			at = observe.Spot{}
+			at = observe.ResolvedDir{}
 		}
 		if err != nil && w.todo[i] {
 			w.todo[i] = false
@@ -184,25 +184,25 @@ const (
 // where says how far a job is, by what stands at its path.
 func (w *run) where(i int) (standing, error) {
 	j := &w.Jobs[i]
-	if j.At == (observe.Spot{}) {
+	if j.At == (observe.ResolvedDir{}) {
 		return lost, nil
 	}
-	if err := os.Remove(j.At.File(w.temp(i))); err != nil && !observe.Absent(err) {
-		return lost, observe.Fault(err, j.Path)
+	if err := os.Remove(j.At.File(w.temp(i))); err != nil && !observe.IsAbsent(err) {
+		return lost, observe.FileFault(err, j.Path)
 	}
-	now, err := observe.See(j.At.File(filepath.Base(j.Path)))
+	now, err := observe.InspectPath(j.At.File(filepath.Base(j.Path)))
 	if err != nil {
-		return lost, observe.Fault(err, j.Path)
+		return lost, observe.FileFault(err, j.Path)
 	}
 	if now.Kind == deployment.Directory && w.passing(j.Path) {
-		now = observe.Sight{}
+		now = observe.FileState{}
 	}
 	from, to := j.Before, j.After
-	if w.To == Backward {
+	if w.To == backward {
 		from, to = to, from
 	}
 	j.Then = now.Info
-	for _, same := range []func(a, b deployment.Seen) bool{observe.Exactly, observe.Nearly} {
+	for _, same := range []func(a, b deployment.Seen) bool{observe.SameState, observe.EquivalentState} {
 		switch {
 		case same(now.Seen, to):
 			return here, nil
@@ -224,7 +224,7 @@ func (w *run) temp(i int) string {
 }
 
 // each does something to every job that is still to do, directory by directory.
-func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.Root, i int) error) error {
+func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir *os.Root, i int) error) error {
 	const row = 128 // files of one directory that are written in a row
 	var all []int
 	for i := range w.Jobs {
@@ -232,7 +232,7 @@ func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.R
 			all = append(all, i)
 		}
 	}
-	at := func(i int) observe.Spot { return w.Jobs[i].At }
+	at := func(i int) observe.ResolvedDir { return w.Jobs[i].At }
 	sorting.Stable(all, func(a, b int) int {
 		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
 	})
@@ -254,7 +254,7 @@ func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int)
 	first := &w.Jobs[all[0]]
 	dir, err := w.enter(first)
 	if err != nil {
-		return observe.Fault(err, filepath.Dir(first.Path))
+		return observe.FileFault(err, filepath.Dir(first.Path))
 	}
 	defer dir.Close()
 	for _, i := range all {
@@ -266,7 +266,7 @@ func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int)
 		case errors.Is(err, errLeft):
 			w.left.Add(w.Jobs[i].Path)
 		case err != nil:
-			return observe.Fault(err, w.Jobs[i].Path)
+			return observe.FileFault(err, w.Jobs[i].Path)
 		}
 		w.tell()
 	}
@@ -275,12 +275,12 @@ func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int)
 	}
 	f, err := dir.Open(".")
 	if err != nil {
-		return observe.Fault(err, filepath.Dir(first.Path))
+		return observe.FileFault(err, filepath.Dir(first.Path))
 	}
 	if err = f.Sync(); errors.Is(err, syscall.EINVAL) {
 		err = nil
 	}
-	return observe.Fault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
+	return observe.FileFault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
 }
 
 // openRoots opens the roots of all groups, making those that are missing. What is opened is the directory that was found there, reached without a
@@ -302,11 +302,11 @@ func (w *run) openRoots(groups [][]int) error {
 			if info, gone := os.Stat(real); gone == nil && !info.IsDir() {
 				err = syscall.ENOTDIR // os.OpenRoot has words for it, and no number
 			}
-			return observe.Fault(err, real)
+			return observe.FileFault(err, real)
 		}
 		w.roots[real] = root
 		if !stands(root, real) {
-			return Stale([]string{w.Jobs[g[0]].Path})
+			return StaleError([]string{w.Jobs[g[0]].Path})
 		}
 	}
 	return nil
@@ -335,7 +335,7 @@ func (w *run) closeRoots() {
 
 // enter opens a directory below its root, one part of its path after the other: where links lead was found out before, and one that stands there now
 // is not followed. A missing directory is made.
-func (w *run) enter(j *Job) (*os.Root, error) {
+func (w *run) enter(j *job) (*os.Root, error) {
 	at, made := j.At, false
 	dir, err := w.roots[at.Root].OpenRoot(".")
 	if err != nil || at.Rel == "." {
@@ -344,7 +344,7 @@ func (w *run) enter(j *Job) (*os.Root, error) {
 	for name := range strings.SplitSeq(filepath.ToSlash(at.Rel), "/") {
 		next, fresh, err := step(dir, name)
 		if errors.Is(err, errLink) {
-			err = Stale([]string{j.Path})
+			err = StaleError([]string{j.Path})
 		}
 		if err = errors.Join(err, dir.Close()); err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ func (w *run) remove(dir *os.Root, i int) error {
 	if err := w.unmoved(dir, name, j); err != nil {
 		return err
 	}
-	if err := dir.Remove(name); err != nil && !observe.Absent(err) {
+	if err := dir.Remove(name); err != nil && !observe.IsAbsent(err) {
 		return err
 	}
 	w.Step("removed", j.Path)
@@ -28,18 +28,18 @@ func (w *run) remove(dir *os.Root, i int) error {
 
 // unmoved fails when somebody changed a file since it was looked at: what they wrote is kept nowhere. It is a moment before the change, and as
 // near as a file system lets us come.
-func (w *run) unmoved(dir *os.Root, name string, j *Job) error {
+func (w *run) unmoved(dir *os.Root, name string, j *job) error {
 	now, err := dir.Lstat(name)
-	if observe.Absent(err) {
+	if observe.IsAbsent(err) {
 		now, err = nil, nil
 	}
 	switch {
 	case err != nil:
 		return err
-	case observe.Untouched(now, j.Then):
+	case observe.SameFile(now, j.Then):
 		return nil
 	case w.prepared:
-		return Stale([]string{j.Path})
+		return StaleError([]string{j.Path})
 	}
 	return errLeft
 }
@@ -71,18 +71,18 @@ func (w *run) put(dir *os.Root, i int) error {
 }
 
 func discard(dir *os.Root, temp string) error {
-	if err := dir.Remove(temp); err != nil && !observe.Absent(err) {
+	if err := dir.Remove(temp); err != nil && !observe.IsAbsent(err) {
 		return err
 	}
 	return nil
 }
 
 // content is what is to be written: out of memory, or out of the vault.
-func (w *run) content(j *Job, to deployment.Seen) ([]byte, error) {
+func (w *run) content(j *job, to deployment.Seen) ([]byte, error) {
 	if to.Kind != deployment.Regular {
 		return nil, nil
 	}
-	if w.To == Forward && j.From.Data != nil {
+	if w.To == forward && j.From.Data != nil {
 		return j.From.Data, nil
 	}
 	return w.Home.Blob(to.Sum)
@@ -111,7 +111,7 @@ func (w *run) stage(dir *os.Root, temp string, to deployment.Seen, data []byte) 
 // folders removes the directories that are to go and, on the way back, makes again those that went.
 func (w *run) folders() error {
 	goes, comes := w.Journal.Pruned, []Folder(nil)
-	if w.To == Backward {
+	if w.To == backward {
 		goes, comes = nil, slices.Clone(w.Journal.Pruned)
 		for _, dir := range slices.Backward(w.Journal.Made) {
 			goes = append(goes, Folder{Path: dir})
@@ -120,14 +120,14 @@ func (w *run) folders() error {
 	}
 	for _, dir := range goes {
 		// One in which something is left stays, one that became something else is not ours.
-		if err := syscall.Rmdir(dir.Path); err != nil && !observe.Absent(err) && !errors.Is(err, fs.ErrExist) {
-			return observe.Fault(&fs.PathError{Op: "rmdir", Path: dir.Path, Err: err}, dir.Path)
+		if err := syscall.Rmdir(dir.Path); err != nil && !observe.IsAbsent(err) && !errors.Is(err, fs.ErrExist) {
+			return observe.FileFault(&fs.PathError{Op: "rmdir", Path: dir.Path, Err: err}, dir.Path)
 		}
 		w.Step("unmade", dir.Path)
 	}
 	for _, dir := range comes {
 		if err := comeBack(dir); err != nil {
-			return observe.Fault(err, dir.Path)
+			return observe.FileFault(err, dir.Path)
 		}
 		w.Step("made", dir.Path)
 	}
@@ -137,7 +137,7 @@ func (w *run) folders() error {
 // comeBack makes a directory again, as it was. Where something else stands, or nothing to stand in, it is not made.
 func comeBack(dir Folder) error {
 	err := os.Mkdir(dir.Path, dir.Mode)
-	if err != nil && !errors.Is(err, fs.ErrExist) && !observe.Absent(err) {
+	if err != nil && !errors.Is(err, fs.ErrExist) && !observe.IsAbsent(err) {
 		return err
 	}
 	if info, err := os.Lstat(dir.Path); err != nil || !info.IsDir() || info.Mode().Perm() == dir.Mode {
@@ -150,7 +150,7 @@ func comeBack(dir Folder) error {
 func (w *run) lists() error {
 	for _, s := range w.Journal.State {
 		text := s.After
-		if w.To == Backward {
+		if w.To == backward {
 			text = s.Before
 		}
 		var err error
@@ -160,7 +160,7 @@ func (w *run) lists() error {
 			err = w.Home.Files.Write(s.Name, text)
 		}
 		if err != nil {
-			return observe.Fault(err, w.Home.Files.File(s.Name))
+			return observe.FileFault(err, w.Home.Files.File(s.Name))
 		}
 		w.Step("listed", w.Home.Files.File(s.Name))
 	}

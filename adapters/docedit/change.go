@@ -13,39 +13,39 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Change is one value to set: where, as a tree that keeps the order of its keys, and what it means.
-type Change struct {
+// change is one value to set: where, as a tree that keeps the order of its keys, and what it means.
+type change struct {
 	Path  []string
 	Node  hujson.Value
 	Value any
 }
 
-// NewChange reads a JSON value. It fails with ErrFormat if raw is none, has a key twice, or nests too deeply.
-func NewChange(path []string, raw json.RawMessage) (Change, error) {
+// newChange reads a JSON value. It fails with ErrFormat if raw is none, has a key twice, or nests too deeply.
+func newChange(path []string, raw json.RawMessage) (change, error) {
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil || Nesting(raw) > ValueMaxDepth {
-		return Change{}, ErrValueFormat.Sayf("the value for %s is not JSON, or nests deeper than %d levels", KeyText(path), ValueMaxDepth)
+	if err := json.Compact(&compact, raw); err != nil || nesting(raw) > valueMaxDepth {
+		return change{}, ErrValueFormat.Sayf("the value for %s is not JSON, or nests deeper than %d levels", keyText(path), valueMaxDepth)
 	}
 	node, err := hujson.Parse(compact.Bytes())
 	if err != nil {
-		return Change{}, ErrValueFormat.Sayf("the value for %s is not JSON", KeyText(path))
+		return change{}, ErrValueFormat.Sayf("the value for %s is not JSON", keyText(path))
 	}
-	var m Document
+	var m document
 	value := m.tree(node, nil)
 	if len(m.Twice) > 0 {
-		return Change{}, ErrValueFormat.Sayf("the value for %s has the key %s twice; keep the one that counts", KeyText(path), KeyText(m.Twice[0]))
+		return change{}, ErrValueFormat.Sayf("the value for %s has the key %s twice; keep the one that counts", keyText(path), keyText(m.Twice[0]))
 	}
-	return Change{Path: slices.Clone(path), Node: node, Value: value}, nil
+	return change{Path: slices.Clone(path), Node: node, Value: value}, nil
 }
 
 // Table reports whether the value is an object.
-func (c Change) Table() bool {
+func (c change) Table() bool {
 	_, table := c.Value.(map[string]any)
 	return table
 }
 
-// Nesting is how deeply brackets nest in JSON, outside of strings and comments. Parsers follow nesting with the stack, so this is asked first.
-func Nesting(doc []byte) (deepest int) {
+// nesting is how deeply brackets nest in JSON, outside of strings and comments. Parsers follow nesting with the stack, so this is asked first.
+func nesting(doc []byte) (deepest int) {
 	depth := 0
 	for i := 0; i < len(doc); i++ {
 		switch doc[i] {
@@ -71,9 +71,9 @@ func Nesting(doc []byte) (deepest int) {
 	return deepest
 }
 
-// Number brings a JSON number into one form per value. Integers are text of any length; what has a fraction or an exponent is a float
+// number brings a JSON number into one form per value. Integers are text of any length; what has a fraction or an exponent is a float
 // and stays one.
-func Number(text string) json.Number {
+func number(text string) json.Number {
 	if !strings.ContainsAny(text, ".eE") {
 		if text == "-0" {
 			text = "0"
@@ -84,11 +84,11 @@ func Number(text string) json.Number {
 	if err != nil { // beyond what a float holds
 		return json.Number(strings.ToLower(text))
 	}
-	return Float(f)
+	return float(f)
 }
 
-// Float is the Number of a finite float.
-func Float(f float64) json.Number {
+// float is the Number of a finite float.
+func float(f float64) json.Number {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {
 		text += ".0"
@@ -96,8 +96,8 @@ func Float(f float64) json.Number {
 	return json.Number(text)
 }
 
-// Canonical is a value as canonical JSON, except that it may have floats.
-func Canonical(v any) (json.RawMessage, error) {
+// canonical is a value as canonical JSON, except that it may have floats.
+func canonical(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -111,8 +111,8 @@ func Canonical(v any) (json.RawMessage, error) {
 	return raw, nil // it has floats
 }
 
-// KeyText is how a path is written in TOML, and in messages: bare keys where TOML allows them, quoted ones elsewhere, dots between.
-func KeyText(path []string) string {
+// keyText is how a path is written in TOML, and in messages: bare keys where TOML allows them, quoted ones elsewhere, dots between.
+func keyText(path []string) string {
 	keys := make([]string, 0, len(path))
 	for _, key := range path {
 		bare := key != ""
@@ -120,15 +120,15 @@ func KeyText(path []string) string {
 			bare = bare && (c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z')
 		}
 		if !bare {
-			key = Quoted(key)
+			key = quoted(key)
 		}
 		keys = append(keys, key)
 	}
 	return strings.Join(keys, ".")
 }
 
-// Quoted is text as a string that both JSON and TOML read, on one line.
-func Quoted(s string) string {
+// quoted is text as a string that both JSON and TOML read, on one line.
+func quoted(s string) string {
 	var out strings.Builder
 	out.WriteByte('"')
 	for _, c := range s {
@@ -151,8 +151,8 @@ func Quoted(s string) string {
 	return out.String()
 }
 
-// Discreet takes what a parser quotes from the document out of its message: it may be a secret with a slip in it.
-func Discreet(message string) string {
+// discreet takes what a parser quotes from the document out of its message: it may be a secret with a slip in it.
+func discreet(message string) string {
 	if head, _, found := strings.Cut(message, "invalid literal: "); found {
 		return head + "a string, number or word is not well formed"
 	}

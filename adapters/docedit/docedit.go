@@ -18,7 +18,7 @@ const (
 )
 
 // MaxDepth is how deeply a document and a value may nest.
-const MaxDepth = ValueMaxDepth
+const MaxDepth = valueMaxDepth
 
 // What an Editor fails with. ErrFormat reports a document, or a value to set, that is not of its format; the message has the line and the
 // column. ErrShape reports a document, or paths, that leave no safe edit: a path passes through something that is no object, a key is
@@ -43,9 +43,9 @@ type Editor struct{}
 
 // syntax is what differs between the formats. Paths were held against the document's meaning before they get here.
 type syntax interface {
-	Read(doc []byte) (Document, error)
-	Missing(doc []byte, e Change) ([][]string, error)
-	Put(doc []byte, e Change) ([]byte, error)
+	Read(doc []byte) (document, error)
+	Missing(doc []byte, e change) ([][]string, error)
+	Put(doc []byte, e change) ([]byte, error)
 	Drop(doc []byte, path []string) ([]byte, error)
 	Discard(doc []byte, made []string) ([]byte, error)
 }
@@ -73,7 +73,7 @@ func (Editor) Values(format string, doc []byte, paths [][]string) (map[int]json.
 			return nil, err
 		}
 		if found {
-			if values[i], err = Canonical(v); err != nil {
+			if values[i], err = canonical(v); err != nil {
 				return nil, err
 			}
 		}
@@ -90,25 +90,25 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 		return nil, err
 	}
 	if format == TOML { // keys at the root go above the tables; with the tables still to come, Remove can undo the empty lines exactly
-		sorting.Stable(work.changes, func(a, b Change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
+		sorting.Stable(work.changes, func(a, b change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
 	}
 	text, now, want := work.text, work.before, work.before
 	for _, e := range work.changes {
 		if old, found, err := now.At(e.Path); err != nil {
 			return nil, err
-		} else if found && Same(old, e.Value) {
+		} else if found && SameValue(old, e.Value) {
 			continue
 		}
 		if text, err = work.Put(text, e); err != nil {
 			return nil, err
 		}
 		if now, err = work.Read(text); err != nil {
-			return nil, Unsafe(e.Path)
+			return nil, unsafe(e.Path)
 		}
 		want = want.With(e.Path, e.Value)
 	}
 	if !now.Says(want) {
-		return nil, Unsafe(work.paths...)
+		return nil, unsafe(work.paths...)
 	}
 	return slices.Concat(work.mark, text), nil
 }
@@ -136,11 +136,11 @@ func (Editor) Remove(format string, doc []byte, paths [][]string, made [][]strin
 			return nil, err
 		}
 		if now, err = work.Read(text); err != nil {
-			return nil, Unsafe(step.path)
+			return nil, unsafe(step.path)
 		}
 	}
 	if !now.Pruned(paths, made).Says(want.Pruned(paths, made)) {
-		return nil, Unsafe(paths...)
+		return nil, unsafe(paths...)
 	}
 	return slices.Concat(work.mark, text), nil
 }
@@ -175,23 +175,23 @@ func (Editor) Made(format string, doc []byte, entries []Entry) ([][]string, erro
 type job struct {
 	syntax
 	mark, text []byte // a byte order mark, and what follows
-	before     Document
-	changes    []Change
+	before     document
+	changes    []change
 	paths      [][]string
 }
 
 // open reads the document and the entries, and refuses paths that it or they do not allow.
 func open(format string, doc []byte, entries []Entry) (job, error) {
-	changes := make([]Change, 0, len(entries))
+	changes := make([]change, 0, len(entries))
 	paths := make([][]string, 0, len(entries))
 	for _, entry := range entries {
-		e, err := NewChange(entry.Path, entry.Value)
+		e, err := newChange(entry.Path, entry.Value)
 		if err != nil {
 			return job{}, err
 		}
 		for _, other := range paths {
-			if Within(e.Path, other) || Within(other, e.Path) {
-				return job{}, ErrShape.Sayf("the entries %s and %s overlap; set the outer one alone", KeyText(other), KeyText(e.Path))
+			if within(e.Path, other) || within(other, e.Path) {
+				return job{}, ErrShape.Sayf("the entries %s and %s overlap; set the outer one alone", keyText(other), keyText(e.Path))
 			}
 		}
 		changes, paths = append(changes, e), append(paths, e.Path)
@@ -228,9 +228,9 @@ func openPaths(format string, doc []byte, paths [][]string) (job, error) {
 func syntaxOf(format string) (syntax, error) {
 	switch format {
 	case JSON, JSONC:
-		return Syntax{}, nil
+		return JSONSyntax{}, nil
 	case TOML:
-		return TomlSyntax{}, nil
+		return TOMLSyntax{}, nil
 	}
 	return nil, ErrFormat.Sayf("there is no format %q; json, jsonc and toml can be edited", format)
 }
@@ -245,7 +245,7 @@ func cutMark(doc []byte) (mark, text []byte) {
 }
 
 // rootKey is 1 for a plain key at the root.
-func rootKey(e Change) int {
+func rootKey(e change) int {
 	if len(e.Path) == 1 && !e.Table() {
 		return 1
 	}
@@ -261,7 +261,7 @@ type step struct {
 
 // removal is the order in which Remove works: what stands on its own first, plain keys at the root last, the reverse of how Set puts
 // them. Containers go from the innermost out, and the document itself at the very end.
-func removal(m Document, paths, made [][]string) (steps []step) {
+func removal(m document, paths, made [][]string) (steps []step) {
 	const tables, keys, containers, root, document = 0, 1, 2, 3, 4
 	for _, path := range paths {
 		s := step{path: path, rank: keys}

@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Syntax edits JSON. It has no state.
-type Syntax struct{}
+// JSONSyntax edits JSON. It has no state.
+type JSONSyntax struct{}
 
 // text is a document that was read.
 type text struct {
@@ -23,12 +23,12 @@ type text struct {
 func blank(doc []byte) bool { return len(bytes.TrimSpace(doc)) == 0 }
 
 func parse(doc []byte) (text, error) {
-	if Nesting(doc) > ValueMaxDepth {
-		return text{}, ErrValueFormat.Sayf("the document nests deeper than %d levels", ValueMaxDepth)
+	if nesting(doc) > valueMaxDepth {
+		return text{}, ErrValueFormat.Sayf("the document nests deeper than %d levels", valueMaxDepth)
 	}
 	tree, err := hujson.Parse(append(bytes.Clone(doc), '\n')) // a comment on the last line may end with the document
 	if err != nil {
-		why := Discreet(strings.TrimPrefix(err.Error(), "hujson: "))
+		why := discreet(strings.TrimPrefix(err.Error(), "hujson: "))
 		return text{}, ErrValueFormat.Sayf("the document is not JSON: %s; mend it there and try again", why)
 	}
 	root, ok := tree.Value.(*hujson.Object)
@@ -39,19 +39,19 @@ func parse(doc []byte) (text, error) {
 }
 
 // Read is what the document says. It fails with ErrFormat, or ErrShape for one that is no object.
-func (s Syntax) Read(doc []byte) (Document, error) {
+func (s JSONSyntax) Read(doc []byte) (document, error) {
 	if blank(doc) {
-		return Document{Root: map[string]any{}}, nil
+		return document{Root: map[string]any{}}, nil
 	}
 	t, err := parse(doc)
 	if err != nil {
-		return Document{}, err
+		return document{}, err
 	}
-	return Of(t.root), nil
+	return NewDocument(t.root), nil
 }
 
 // Missing lists the containers that Put would make.
-func (s Syntax) Missing(doc []byte, e Change) ([][]string, error) {
+func (s JSONSyntax) Missing(doc []byte, e change) ([][]string, error) {
 	m, err := s.Read(doc)
 	if err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func (s Syntax) Missing(doc []byte, e Change) ([][]string, error) {
 }
 
 // Put sets a value at a path that is absent or has another one.
-func (s Syntax) Put(doc []byte, e Change) ([]byte, error) {
+func (s JSONSyntax) Put(doc []byte, e change) ([]byte, error) {
 	if blank(doc) {
-		doc = append([]byte("{}"+LineEndOf(doc)), doc...)
+		doc = append([]byte("{}"+lineEndOf(doc)), doc...)
 	}
 	t, err := parse(doc)
 	if err != nil {
@@ -78,17 +78,17 @@ func (s Syntax) Put(doc []byte, e Change) ([]byte, error) {
 	raw := string(e.Node.Pack())
 	if i := index(b, key); i >= 0 {
 		m := b.Members[i]
-		l.Indent = Indentation(doc, m.Start)
-		return Splice(doc, m.Value, m.End, t.render(raw, l)), nil
+		l.Indent = indentation(doc, m.Start)
+		return splice(doc, m.Value, m.End, t.render(raw, l)), nil
 	}
 	for i := len(e.Path) - 1; i > depth; i-- {
-		raw = "{" + Quoted(e.Path[i]) + ":" + raw + "}"
+		raw = "{" + quoted(e.Path[i]) + ":" + raw + "}"
 	}
-	return b.Insert(doc, l, Quoted(key)+":"+t.space(l)+t.render(raw, l)), nil
+	return b.Insert(doc, l, quoted(key)+":"+t.space(l)+t.render(raw, l)), nil
 }
 
 // Drop takes out a key that is there.
-func (s Syntax) Drop(doc []byte, path []string) ([]byte, error) {
+func (s JSONSyntax) Drop(doc []byte, path []string) ([]byte, error) {
 	t, err := parse(doc)
 	if err != nil {
 		return nil, err
@@ -96,13 +96,13 @@ func (s Syntax) Drop(doc []byte, path []string) ([]byte, error) {
 	b, _, depth := t.descend(path)
 	i := index(b, path[depth])
 	if i < 0 || depth != len(path)-1 {
-		return nil, Unsafe(path)
+		return nil, unsafe(path)
 	}
 	return b.Remove(doc, i), nil
 }
 
 // Discard takes out a container that was made, if it is there and nothing is in it, not even a comment.
-func (s Syntax) Discard(doc []byte, made []string) ([]byte, error) {
+func (s JSONSyntax) Discard(doc []byte, made []string) ([]byte, error) {
 	if blank(doc) {
 		return doc, nil
 	}
@@ -115,10 +115,10 @@ func (s Syntax) Discard(doc []byte, made []string) ([]byte, error) {
 		if t.tree.StartOffset > 0 || t.tree.EndOffset != len("{}") || !blank(rest) {
 			return doc, nil
 		}
-		return bytes.TrimPrefix(rest, []byte(LineEnd(rest))), nil
+		return bytes.TrimPrefix(rest, []byte(lineEnd(rest))), nil
 	}
 	b, _, depth := t.descend(append(made[:len(made):len(made)], ""))
-	if depth != len(made) || len(b.Members) > 0 || Look(b.After(doc)).Head > 0 {
+	if depth != len(made) || len(b.Members) > 0 || look(b.After(doc)).Head > 0 {
 		return doc, nil
 	}
 	return s.Drop(doc, made)
@@ -126,7 +126,7 @@ func (s Syntax) Discard(doc []byte, made []string) ([]byte, error) {
 
 // descend goes down path as far as objects are there, at most to the one that holds the last key. lines says whether what holds the
 // innermost object is spread over lines.
-func (t text) descend(path []string) (b Pair, lines bool, depth int) {
+func (t text) descend(path []string) (b pair, lines bool, depth int) {
 	b, lines = inside(t.root, t.tree.EndOffset, t.tree.StartOffset), true
 	object := t.root
 	for depth = 0; depth < len(path)-1; depth++ {
@@ -146,8 +146,8 @@ func (t text) descend(path []string) (b Pair, lines bool, depth int) {
 }
 
 // inside finds where the members of an object are, and their commas.
-func inside(object *hujson.Object, end, start int) Pair {
-	b := Pair{Open: start + 1, Close: end - 1}
+func inside(object *hujson.Object, end, start int) pair {
+	b := pair{Open: start + 1, Close: end - 1}
 	for i, m := range object.Members {
 		comma := -1
 		if i < len(object.Members)-1 || m.Value.AfterExtra != nil {
@@ -160,17 +160,17 @@ func inside(object *hujson.Object, end, start int) Pair {
 }
 
 // index is the member with that name, or -1.
-func index(b Pair, key string) int {
+func index(b pair, key string) int {
 	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Key[0] == key })
 }
 
 // layout is how the object is set out, so that a new member looks like the others.
-func (t text) layout(b Pair, inherited bool) Layout {
-	l := Layout{Lines: b.Spread(t.doc, inherited), NL: LineEndOf(t.doc), Outer: Indentation(t.doc, b.Open-1)}
+func (t text) layout(b pair, inherited bool) layout {
+	l := layout{Lines: b.Spread(t.doc, inherited), NL: lineEndOf(t.doc), Outer: indentation(t.doc, b.Open-1)}
 	l.Indent = l.Outer + t.unit()
 	n := len(b.Members)
-	if n > 0 && Look(b.Before(t.doc, n-1)).Breaks {
-		l.Indent = Indentation(t.doc, b.Members[n-1].Start)
+	if n > 0 && look(b.Before(t.doc, n-1)).Breaks {
+		l.Indent = indentation(t.doc, b.Members[n-1].Start)
 	}
 	l.Gap = t.space(l)
 	if n > 1 {
@@ -182,7 +182,7 @@ func (t text) layout(b Pair, inherited bool) Layout {
 }
 
 // space is what stands between a colon and its value: on lines of their own always a space, elsewhere what the document has.
-func (t text) space(l Layout) string {
+func (t text) space(l layout) string {
 	if !l.Lines && len(t.root.Members) > 0 && len(t.root.Members[0].Value.BeforeExtra) == 0 {
 		return ""
 	}
@@ -204,10 +204,10 @@ func (t text) unit() string {
 				gap, at = c.Elements[0].BeforeExtra, c.Elements[0].StartOffset
 			}
 		}
-		if !Look(gap).Breaks {
+		if !look(gap).Breaks {
 			continue
 		}
-		if step, deeper := strings.CutPrefix(Indentation(t.doc, at), Indentation(t.doc, v.StartOffset)); deeper && step != "" {
+		if step, deeper := strings.CutPrefix(indentation(t.doc, at), indentation(t.doc, v.StartOffset)); deeper && step != "" {
 			return step
 		}
 	}
@@ -215,7 +215,7 @@ func (t text) unit() string {
 }
 
 // render writes a value the way the document is written.
-func (t text) render(raw string, l Layout) string {
+func (t text) render(raw string, l layout) string {
 	var out bytes.Buffer
 	if l.Lines {
 		_ = json.Indent(&out, []byte(raw), l.Indent, t.unit()) // it is valid JSON: NewChange saw to it

@@ -7,13 +7,13 @@ import (
 // slot is the statement behind which a plain key of that table can stand on a line of its own, or -1.
 func slot(statements []statement, table []string) int {
 	for i, st := range statements {
-		if st.header && !st.array && len(st.Key) == len(table) && Within(st.Key, table) {
+		if st.header && !st.array && len(st.Key) == len(table) && within(st.Key, table) {
 			return sectionEnd(statements, i)
 		}
 	}
 	for i := len(statements) - 1; i >= 0; i-- { // a table made of dotted keys goes on with dotted keys
 		st := statements[i]
-		inTable := len(st.Key) > len(table) && Within(st.Key, table) && st.table < len(table)
+		inTable := len(st.Key) > len(table) && within(st.Key, table) && st.table < len(table)
 		if !st.header && (inTable || len(table) == 0 && st.section < 0) {
 			return i
 		}
@@ -33,16 +33,16 @@ func sectionEnd(statements []statement, i int) int {
 // addLines writes lines where a line begins. At the end of a document without a last line end they have none either: by that Remove
 // knows what was there.
 func addLines(doc []byte, at int, text string) []byte {
-	nl := LineEndOf(doc)
+	nl := lineEndOf(doc)
 	if at > 0 && doc[at-1] != '\n' {
-		return Splice(doc, at, at, nl+text)
+		return splice(doc, at, at, nl+text)
 	}
-	return Splice(doc, at, at, text+nl)
+	return splice(doc, at, at, text+nl)
 }
 
 // addSection writes a section and an empty line in front of it, behind the sections it belongs with, or at the end.
 func addSection(doc []byte, statements []statement, path []string, text string) []byte {
-	at, nl := place(doc, statements, path), LineEndOf(doc)
+	at, nl := place(doc, statements, path), lineEndOf(doc)
 	if at == 0 {
 		return addLines(doc, at, text)
 	}
@@ -53,7 +53,7 @@ func addSection(doc []byte, statements []statement, path []string, text string) 
 func place(doc []byte, statements []statement, path []string) int {
 	for n := len(path); n > 0; n-- {
 		for i := len(statements) - 1; i >= 0; i-- {
-			if statements[i].header && Within(statements[i].Key, path[:n]) {
+			if statements[i].header && within(statements[i].Key, path[:n]) {
 				return pastComments(doc, statements[sectionEnd(statements, i)].to)
 			}
 		}
@@ -92,7 +92,7 @@ func addFirst(doc []byte, statements []statement, line string) []byte {
 		at = above
 	}
 	if opening := bytes.TrimSpace(doc[:at]); len(opening) == 0 {
-		return addLines(doc, at, line+LineEndOf(doc))
+		return addLines(doc, at, line+lineEndOf(doc))
 	}
 	for above := at; blankText(doc[above:at]); above = bytes.LastIndexByte(doc[:at-1], '\n') + 1 {
 		at = above
@@ -135,7 +135,7 @@ func cut(doc []byte, from, to int) []byte {
 		head := bytes.TrimSuffix(doc[:from], []byte("\n"))
 		from = len(bytes.TrimSuffix(head, []byte("\r")))
 	}
-	return Splice(doc, from, to, "")
+	return splice(doc, from, to, "")
 }
 
 func nextLine(doc []byte, at int) int {

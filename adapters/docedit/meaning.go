@@ -12,8 +12,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ValueMaxDepth is how deeply a document and a value may nest.
-const ValueMaxDepth = canon.MaxDepth
+// valueMaxDepth is how deeply a document and a value may nest.
+const valueMaxDepth = canon.MaxDepth
 
 // ErrFormat reports a document, or a value to set, that is not of its format. The message has the line and the column.
 var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "the document is not of its format")
@@ -22,35 +22,35 @@ var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "the document 
 // a key is there twice, or the text cannot be changed without changing more than was asked.
 var ErrValueShape = fault.New(fault.Conflict, "document_shape", "the document's shape leaves no safe edit")
 
-// Unsafe is the ErrShape for keys whose edit would change something else as well.
-func Unsafe(paths ...[]string) error {
+// unsafe is the ErrShape for keys whose edit would change something else as well.
+func unsafe(paths ...[]string) error {
 	names := make([]string, 0, len(paths))
 	for _, path := range paths {
-		names = append(names, KeyText(path))
+		names = append(names, keyText(path))
 	}
 	return ErrValueShape.Sayf("%s cannot be edited without changing more of the document; write the tables around it as plain [table] sections or "+
 		"objects, or make this change by hand", strings.Join(names, ", "))
 }
 
-// Document is what a document says. The values in it are map[string]any, []any, string, bool, nil, json.Number in the form of Number,
+// document is what a document says. The values in it are map[string]any, []any, string, bool, nil, json.Number in the form of Number,
 // and Special; nobody changes them.
-type Document struct {
+type document struct {
 	Root  map[string]any // never nil
 	Twice [][]string     // the keys that are there more than once, with the last one winning in Root
 }
 
-// Special is a TOML value that JSON has no kind for: a date, a time, infinity or NaN. It is no string, though JSON shows it as one.
-type Special string
+// special is a TOML value that JSON has no kind for: a date, a time, infinity or NaN. It is no string, though JSON shows it as one.
+type special string
 
-// Of is the meaning of an object of JSON.
-func Of(object *hujson.Object) Document {
-	m := Document{}
+// NewDocument is the meaning of an object of JSON.
+func NewDocument(object *hujson.Object) document {
+	m := document{}
 	m.Root = m.tree(hujson.Value{Value: object}, nil).(map[string]any)
 	return m
 }
 
 // tree is what a JSON value means; repeated keys below it are noted in m.
-func (m *Document) tree(v hujson.Value, path []string) any {
+func (m *document) tree(v hujson.Value, path []string) any {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
 		object := make(map[string]any, len(v.Members))
@@ -74,7 +74,7 @@ func (m *Document) tree(v hujson.Value, path []string) any {
 		case '"':
 			return v.String()
 		case '0':
-			return Number(string(v))
+			return number(string(v))
 		case 't', 'f':
 			return v.Bool()
 		}
@@ -89,13 +89,13 @@ func Text(name hujson.Value) string {
 }
 
 // At is the value at path, and whether there is one. A path through something that is no object fails with ErrShape.
-func (m Document) At(path []string) (any, bool, error) {
+func (m document) At(path []string) (any, bool, error) {
 	var v any = m.Root
 	for i, key := range path {
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, false, ErrValueShape.Sayf("%s is %s, so there can be no %s in it; make it an object (a table), or take it out",
-				KeyText(path[:i]), kind(v), KeyText(path[i:]))
+				keyText(path[:i]), kind(v), keyText(path[i:]))
 		}
 		if v, ok = object[key]; !ok {
 			return nil, false, nil
@@ -105,7 +105,7 @@ func (m Document) At(path []string) (any, bool, error) {
 }
 
 // Has reports whether there is a value at path.
-func (m Document) Has(path []string) bool {
+func (m document) Has(path []string) bool {
 	_, found, err := m.At(path)
 	return found && err == nil
 }
@@ -121,9 +121,9 @@ func kind(v any) string {
 }
 
 // Unique fails with ErrShape if one of the objects that path passes through has a key twice.
-func (m Document) Unique(path []string) error {
+func (m document) Unique(path []string) error {
 	for _, key := range m.Twice {
-		if len(key) <= len(path) && Within(path, key[:len(key)-1]) {
+		if len(key) <= len(path) && within(path, key[:len(key)-1]) {
 			return repeated(key)
 		}
 	}
@@ -131,9 +131,9 @@ func (m Document) Unique(path []string) error {
 }
 
 // Unambiguous fails with ErrShape if path, or anything below it, depends on a key that is there twice.
-func (m Document) Unambiguous(path []string) error {
+func (m document) Unambiguous(path []string) error {
 	for _, key := range m.Twice {
-		if Within(key, path) {
+		if within(key, path) {
 			return repeated(key)
 		}
 	}
@@ -141,11 +141,11 @@ func (m Document) Unambiguous(path []string) error {
 }
 
 func repeated(key []string) error {
-	return ErrValueShape.Sayf("the key %s is in the document twice, and nobody can say which one counts; take one of them out", KeyText(key))
+	return ErrValueShape.Sayf("the key %s is in the document twice, and nobody can say which one counts; take one of them out", keyText(key))
 }
 
 // Absent lists the containers of path that are not there, outermost first.
-func (m Document) Absent(path []string) (missing [][]string) {
+func (m document) Absent(path []string) (missing [][]string) {
 	for n := 1; n < len(path); n++ {
 		if !m.Has(path[:n]) {
 			missing = append(missing, slices.Clone(path[:n]))
@@ -155,8 +155,8 @@ func (m Document) Absent(path []string) (missing [][]string) {
 }
 
 // With is the document with value at path.
-func (m Document) With(path []string, value any) Document {
-	return Document{Root: with(m.Root, path, value)}
+func (m document) With(path []string, value any) document {
+	return document{Root: with(m.Root, path, value)}
 }
 
 func with(root map[string]any, path []string, value any) map[string]any {
@@ -172,8 +172,8 @@ func with(root map[string]any, path []string, value any) map[string]any {
 }
 
 // Without is the document without the key at path.
-func (m Document) Without(path []string) Document {
-	return Document{Root: without(m.Root, path)}
+func (m document) Without(path []string) document {
+	return document{Root: without(m.Root, path)}
 }
 
 func without(root map[string]any, path []string) map[string]any {
@@ -188,7 +188,7 @@ func without(root map[string]any, path []string) map[string]any {
 
 // Pruned is the document without the containers that are empty and were made, or stand on the way to a removed key: TOML has tables
 // that exist only because something is in them.
-func (m Document) Pruned(removed, made [][]string) Document {
+func (m document) Pruned(removed, made [][]string) document {
 	containers := slices.Clone(made)
 	for _, path := range removed {
 		containers = append(containers, path[:len(path)-1])
@@ -205,12 +205,12 @@ func (m Document) Pruned(removed, made [][]string) Document {
 }
 
 // Says reports whether two documents mean the same.
-func (m Document) Says(other Document) bool { return Same(m.Root, other.Root) }
+func (m document) Says(other document) bool { return SameValue(m.Root, other.Root) }
 
-// Same reports whether two values mean the same.
-func Same(a, b any) bool { return reflect.DeepEqual(a, b) }
+// SameValue reports whether two values mean the same.
+func SameValue(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// Within reports whether path is outer or something below it.
-func Within(path, outer []string) bool {
+// within reports whether path is outer or something below it.
+func within(path, outer []string) bool {
 	return len(path) >= len(outer) && slices.Equal(path[:len(outer)], outer)
 }

@@ -230,7 +230,7 @@ func (s *scanner) quoted(quote byte) {
 }
 
 func (s *scanner) skipValue() error {
-	if s.depth++; s.depth > ValueMaxDepth {
+	if s.depth++; s.depth > valueMaxDepth {
 		return errDeep
 	}
 	defer func() { s.depth-- }()
@@ -266,7 +266,7 @@ func (s *scanner) skipValue() error {
 }
 
 // inline reads an inline table.
-func (s *scanner) inline() (b Pair, err error) {
+func (s *scanner) inline() (b pair, err error) {
 	s.at++
 	b.Open = s.at
 	for s.space(); s.peek() != '}'; s.space() {

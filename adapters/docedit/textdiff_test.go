@@ -79,7 +79,7 @@ func TestDiffsApply(t *testing.T) {
 			assert.Empty(t, diff)
 			return
 		}
-		p, err := overlay.Parse([]byte(diff))
+		p, err := overlay.ParsePatch([]byte(diff))
 		require.NoError(t, err, diff)
 		require.NoError(t, overlay.CheckPaths(p, "f.txt"))
 		assert.Equal(t, diff, p.String(), "the diff is written as this software writes patches")

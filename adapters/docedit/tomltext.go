@@ -14,35 +14,35 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// TomlSyntax edits TOML. It has no state.
-type TomlSyntax struct{}
+// TOMLSyntax edits TOML. It has no state.
+type TOMLSyntax struct{}
 
 // maxBrackets bounds the brackets of a TOML document: the library follows nesting with its stack, and keeps every path it is on.
 const maxBrackets = 20_000
 
 // Read is what the document says. It fails with ErrFormat.
-func (TomlSyntax) Read(doc []byte) (m Document, err error) {
+func (TOMLSyntax) Read(doc []byte) (m document, err error) {
 	if bytes.Count(doc, []byte("["))+bytes.Count(doc, []byte("{")) > maxBrackets {
-		return Document{}, ErrValueFormat.Sayf("the document has more than %d brackets; no settings need that many", maxBrackets)
+		return document{}, ErrValueFormat.Sayf("the document has more than %d brackets; no settings need that many", maxBrackets)
 	}
 	if _, err := scan(doc); errors.Is(err, errDeep) {
-		return Document{}, ErrValueFormat.Sayf("the document nests deeper than %d levels", ValueMaxDepth)
+		return document{}, ErrValueFormat.Sayf("the document nests deeper than %d levels", valueMaxDepth)
 	}
 	defer func() {
 		if p := recover(); p != nil { // the library panics on what it takes for its own defects
-			m, err = Document{}, ErrValueFormat.Sayf("the document is not TOML that can be understood").Because(fmt.Errorf("panic: %v", p))
+			m, err = document{}, ErrValueFormat.Sayf("the document is not TOML that can be understood").Because(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	root := map[string]any{}
 	if _, err := toml.Decode(string(doc), &root); err != nil {
 		var at toml.ParseError
 		if !errors.As(err, &at) {
-			return Document{}, ErrValueFormat.Sayf("the document is not TOML").Because(err)
+			return document{}, ErrValueFormat.Sayf("the document is not TOML").Because(err)
 		}
-		return Document{}, ErrValueFormat.Sayf("the document is not TOML: line %d, column %d: %s; mend it there and try again",
-			at.Position.Line, max(at.Position.Col, 1), Discreet(at.Message))
+		return document{}, ErrValueFormat.Sayf("the document is not TOML: line %d, column %d: %s; mend it there and try again",
+			at.Position.Line, max(at.Position.Col, 1), discreet(at.Message))
 	}
-	return Document{Root: neutral(root).(map[string]any)}, nil
+	return document{Root: neutral(root).(map[string]any)}, nil
 }
 
 // neutral brings what the library decoded into the form of a meaning.
@@ -67,14 +67,14 @@ func neutral(v any) any {
 		}
 		return array
 	case int64:
-		return Number(fmt.Sprint(v))
+		return number(fmt.Sprint(v))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Special(strings.ToLower(fmt.Sprint(v)))
+			return special(strings.ToLower(fmt.Sprint(v)))
 		}
-		return Float(v)
+		return float(v)
 	case time.Time:
-		return Special(moment(v))
+		return special(moment(v))
 	}
 	return v
 }
@@ -93,7 +93,7 @@ func moment(t time.Time) string {
 }
 
 // Missing lists the containers that Put would make, and one that is there only by what is below it if Put would give it a header.
-func (s TomlSyntax) Missing(doc []byte, e Change) ([][]string, error) {
+func (s TOMLSyntax) Missing(doc []byte, e change) ([][]string, error) {
 	m, err := s.Read(doc)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s TomlSyntax) Missing(doc []byte, e Change) ([][]string, error) {
 	made := m.Absent(e.Path)
 	statements, err := scan(doc)
 	if err != nil {
-		return nil, Unsafe(e.Path)
+		return nil, unsafe(e.Path)
 	}
 	parent := e.Path[:len(e.Path)-1]
 	inline := slices.ContainsFunc(statements, func(st statement) bool { return st.holds(e.Path) })
@@ -112,20 +112,20 @@ func (s TomlSyntax) Missing(doc []byte, e Change) ([][]string, error) {
 }
 
 // holds reports whether the value of the statement is the one at path, or an inline table that path goes through.
-func (st statement) holds(path []string) bool { return !st.header && Within(path, st.Key) }
+func (st statement) holds(path []string) bool { return !st.header && within(path, st.Key) }
 
 // Put sets a value at a path that is absent or has another one. It fails with ErrShape.
-func (s TomlSyntax) Put(doc []byte, e Change) ([]byte, error) {
+func (s TOMLSyntax) Put(doc []byte, e change) ([]byte, error) {
 	statements, err := scan(doc)
 	if err != nil {
-		return nil, Unsafe(e.Path)
+		return nil, unsafe(e.Path)
 	}
 	if i := slices.IndexFunc(statements, func(st statement) bool { return st.holds(e.Path) }); i >= 0 {
 		return s.putInline(doc, statements[i].Member, e.Path[len(statements[i].Key):], e)
 	}
 	m, err := s.Read(doc)
 	if err != nil {
-		return nil, Unsafe(e.Path)
+		return nil, unsafe(e.Path)
 	}
 	old, found, err := m.At(e.Path)
 	if err != nil || !found {
@@ -139,22 +139,22 @@ func (s TomlSyntax) Put(doc []byte, e Change) ([]byte, error) {
 		return nil, err
 	}
 	if statements, err = scan(doc); err != nil {
-		return nil, Unsafe(e.Path)
+		return nil, unsafe(e.Path)
 	}
 	return s.insert(doc, statements, e)
 }
 
 // merge changes a table that has its own lines key by key, so that what stays the same keeps its place and its comments.
-func (s TomlSyntax) merge(doc []byte, was map[string]any, table *hujson.Object, e Change) ([]byte, error) {
+func (s TOMLSyntax) merge(doc []byte, was map[string]any, table *hujson.Object, e change) ([]byte, error) {
 	now := e.Value.(map[string]any)
 	for _, member := range table.Members {
 		key := Text(member.Name)
 		m, err := s.Read(doc)
 		if err != nil {
-			return nil, Unsafe(e.Path)
+			return nil, unsafe(e.Path)
 		}
-		below := Change{Path: append(slices.Clip(e.Path), key), Node: member.Value, Value: now[key]}
-		if old, found, _ := m.At(below.Path); found && Same(old, below.Value) {
+		below := change{Path: append(slices.Clip(e.Path), key), Node: member.Value, Value: now[key]}
+		if old, found, _ := m.At(below.Path); found && SameValue(old, below.Value) {
 			continue
 		}
 		if doc, err = s.Put(doc, below); err != nil {
@@ -179,14 +179,14 @@ func (s TomlSyntax) merge(doc []byte, was map[string]any, table *hujson.Object, 
 	}
 	statements, err := scan(doc) // it was there only by what was in it
 	if err != nil {
-		return nil, Unsafe(e.Path)
+		return nil, unsafe(e.Path)
 	}
 	return s.insert(doc, statements, e)
 }
 
 // insert writes a key that is not there and is in no inline table: a table as a section of its own, anything else as a line.
-func (s TomlSyntax) insert(doc []byte, statements []statement, e Change) ([]byte, error) {
-	w := writer{nl: LineEndOf(doc), path: e.Path}
+func (s TOMLSyntax) insert(doc []byte, statements []statement, e change) ([]byte, error) {
+	w := writer{nl: lineEndOf(doc), path: e.Path}
 	if table, ok := e.Node.Value.(*hujson.Object); ok {
 		text, err := w.section(e.Path, table)
 		if err != nil {
@@ -204,28 +204,28 @@ func (s TomlSyntax) insert(doc []byte, statements []statement, e Change) ([]byte
 		if st.header {
 			last = len(st.Key)
 		} else {
-			last, indent = st.table, Indentation(doc, st.Start)
+			last, indent = st.table, indentation(doc, st.Start)
 		}
-		return addLines(doc, st.to, indent+KeyText(e.Path[last:])+" = "+value), nil
+		return addLines(doc, st.to, indent+keyText(e.Path[last:])+" = "+value), nil
 	}
-	line := KeyText(e.Path[last:]) + " = " + value
+	line := keyText(e.Path[last:]) + " = " + value
 	if last == 0 {
 		return addFirst(doc, statements, line), nil
 	}
-	return addSection(doc, statements, e.Path[:last], "["+KeyText(e.Path[:last])+"]"+w.nl+line), nil
+	return addSection(doc, statements, e.Path[:last], "["+keyText(e.Path[:last])+"]"+w.nl+line), nil
 }
 
 // Drop takes out a key that is there, with every line that is about it.
-func (s TomlSyntax) Drop(doc []byte, path []string) ([]byte, error) {
+func (s TOMLSyntax) Drop(doc []byte, path []string) ([]byte, error) {
 	for {
 		statements, err := scan(doc)
 		if err != nil {
-			return nil, Unsafe(path)
+			return nil, unsafe(path)
 		}
 		i := len(statements) - 1
 		for ; i >= 0; i-- {
 			st := statements[i]
-			if Within(st.Key, path) && (st.header || st.table < len(path)) {
+			if within(st.Key, path) && (st.header || st.table < len(path)) {
 				break
 			}
 			if st.holds(path) {
@@ -244,10 +244,10 @@ func (s TomlSyntax) Drop(doc []byte, path []string) ([]byte, error) {
 }
 
 // Discard takes out a container that was made, if it is there and nothing is in it, and a header it does not need.
-func (s TomlSyntax) Discard(doc []byte, made []string) ([]byte, error) {
+func (s TOMLSyntax) Discard(doc []byte, made []string) ([]byte, error) {
 	m, err := s.Read(doc)
 	if err != nil {
-		return nil, Unsafe(made)
+		return nil, unsafe(made)
 	}
 	v, found, err := m.At(made)
 	table, ok := v.(map[string]any)
@@ -259,7 +259,7 @@ func (s TomlSyntax) Discard(doc []byte, made []string) ([]byte, error) {
 	}
 	statements, err := scan(doc)
 	if err != nil {
-		return nil, Unsafe(made)
+		return nil, unsafe(made)
 	}
 	i := slices.IndexFunc(statements, func(st statement) bool { return st.header && !st.array && slices.Equal(st.Key, made) })
 	if i < 0 || sectionEnd(statements, i) != i {

@@ -16,7 +16,7 @@ type writer struct {
 // section is a table with its own header, and those below it, without the last line end. Plain values come first, because a line
 // belongs to the header above it.
 func (w writer) section(path []string, table *hujson.Object) (string, error) {
-	text := "[" + KeyText(path) + "]"
+	text := "[" + keyText(path) + "]"
 	var below strings.Builder
 	for _, m := range table.Members {
 		key := Text(m.Name)
@@ -32,7 +32,7 @@ func (w writer) section(path []string, table *hujson.Object) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text += w.nl + KeyText([]string{key}) + " = " + value
+		text += w.nl + keyText([]string{key}) + " = " + value
 	}
 	return text + below.String(), nil
 }
@@ -47,7 +47,7 @@ func (w writer) inline(v hujson.Value) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			parts = append(parts, KeyText([]string{Text(m.Name)})+" = "+value)
+			parts = append(parts, keyText([]string{Text(m.Name)})+" = "+value)
 		}
 		if len(parts) == 0 {
 			return "{}", nil
@@ -66,24 +66,24 @@ func (w writer) inline(v hujson.Value) (string, error) {
 	case hujson.Literal:
 		return w.literal(v)
 	}
-	return "", Unsafe(w.path)
+	return "", unsafe(w.path)
 }
 
 func (w writer) literal(v hujson.Literal) (string, error) {
 	switch v.Kind() {
 	case '"':
-		return Quoted(v.String()), nil
+		return quoted(v.String()), nil
 	case '0':
-		text := string(Number(string(v)))
+		text := string(number(string(v)))
 		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return text, nil
 		}
 		if _, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".e") {
 			return text, nil
 		}
-		return "", ErrValueShape.Sayf("the value for %s has a number that TOML cannot hold; integers have 64 bits there", KeyText(w.path))
+		return "", ErrValueShape.Sayf("the value for %s has a number that TOML cannot hold; integers have 64 bits there", keyText(w.path))
 	case 'n':
-		return "", ErrValueShape.Sayf("the value for %s has a null, and TOML has none; leave that key out", KeyText(w.path))
+		return "", ErrValueShape.Sayf("the value for %s has a null, and TOML has none; leave that key out", keyText(w.path))
 	}
 	return string(v), nil
 }

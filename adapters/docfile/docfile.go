@@ -36,8 +36,8 @@ var (
 // Errors of the file system come as *fs.PathError with the document's full path; errors.Is(err, fs.ErrNotExist) works.
 type Dir struct{ path string }
 
-// At is the directory of that path, which need not exist.
-func At(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
+// NewDir is the directory of that path, which need not exist.
+func NewDir(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
 
 // Path is where the directory is.
 func (d *Dir) Path() string { return d.path }

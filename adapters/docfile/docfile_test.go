@@ -37,23 +37,23 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "count": // add one to a number, as often as told, under its lock
-		d := docfile.At(os.Args[1])
+		d := docfile.NewDir(os.Args[1])
 		times, _ := strconv.Atoi(os.Args[2])
 		for range times {
 			must(increment(d))
 		}
 	case "write": // rewrite one document until killed
-		d := docfile.At(os.Args[1])
+		d := docfile.NewDir(os.Args[1])
 		for i := 0; ; i++ {
 			must(d.Write("doc", bytes.Repeat([]byte{byte('a' + i%26)}, 200_000)))
 		}
 	case "full": // write what the limit on file sizes does not allow
 		signal.Ignore(syscall.SIGXFSZ)
 		must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}))
-		err := docfile.At(os.Args[1]).Write("doc", make([]byte, 100_000))
+		err := docfile.NewDir(os.Args[1]).Write("doc", make([]byte, 100_000))
 		fmt.Println(errors.Is(err, syscall.EFBIG), err)
 	case "hold": // hold a lock until killed
-		lock, err := docfile.At(os.Args[1]).Lock(context.Background(), "l.lock")
+		lock, err := docfile.NewDir(os.Args[1]).Lock(context.Background(), "l.lock")
 		must(err)
 		fmt.Println("held")
 		_, _ = os.Stdin.Read(make([]byte, 1))
@@ -109,7 +109,7 @@ func mode(t testing.TB, path string) fs.FileMode {
 
 func TestWriteMakesDirectoriesForTheOwnerAlone(t *testing.T) {
 	base := t.TempDir()
-	d := docfile.At(filepath.Join(base, "a", "b"))
+	d := docfile.NewDir(filepath.Join(base, "a", "b"))
 	require.NoError(t, d.Write("sub/deep/doc", []byte("x")))
 	for _, dir := range []string{"a", "a/b", "a/b/sub", "a/b/sub/deep"} {
 		assert.Equal(t, fs.FileMode(0o700), mode(t, filepath.Join(base, dir)), dir)
@@ -124,7 +124,7 @@ func TestWriteMakesDirectoriesForTheOwnerAlone(t *testing.T) {
 func TestExistingModesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o755))
-	d := docfile.At(dir)
+	d := docfile.NewDir(dir)
 	require.NoError(t, os.WriteFile(d.File("doc"), []byte("old"), 0o644))
 	require.NoError(t, d.Write("doc", []byte("new")))
 	assert.Equal(t, fs.FileMode(0o755), mode(t, dir))
@@ -136,7 +136,7 @@ func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
-	d := docfile.At(dir)
+	d := docfile.NewDir(dir)
 	require.NoError(t, d.Write("doc", []byte("12345")))
 	require.NoError(t, os.Mkdir(d.File("dir"), 0o700))
 	require.NoError(t, syscall.Mkfifo(d.File("pipe"), 0o600))
@@ -164,14 +164,14 @@ func TestReadRefuses(t *testing.T) {
 	var at *fs.PathError
 	require.ErrorAs(t, err, &at)
 	assert.Equal(t, filepath.Join(dir, "missing"), at.Path, "errors carry the full path")
-	_, _, err = docfile.At(filepath.Join(dir, "no", "where")).Read("doc", limit)
+	_, _, err = docfile.NewDir(filepath.Join(dir, "no", "where")).Read("doc", limit)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, _, err = docfile.At(d.File("doc")).Read("doc", limit)
+	_, _, err = docfile.NewDir(d.File("doc")).Read("doc", limit)
 	require.ErrorIs(t, err, syscall.ENOTDIR)
 }
 
 func TestMove(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	require.NoError(t, d.Write("packs/a", []byte("1")))
 	require.NoError(t, d.Write("packs/b", []byte("2")))
 	require.NoError(t, d.Move("packs/a", "trash/a"))
@@ -185,7 +185,7 @@ func TestMove(t *testing.T) {
 }
 
 func TestRemoveToleratesAbsence(t *testing.T) {
-	d := docfile.At(filepath.Join(t.TempDir(), "none"))
+	d := docfile.NewDir(filepath.Join(t.TempDir(), "none"))
 	require.NoError(t, d.Remove("a"))
 	require.NoError(t, d.Write("a", nil))
 	require.NoError(t, d.Remove("a"))
@@ -194,7 +194,7 @@ func TestRemoveToleratesAbsence(t *testing.T) {
 }
 
 func TestScan(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	require.ErrorIs(t, d.Scan("sub", nil), fs.ErrNotExist)
 	require.NoError(t, d.Write("sub/a", []byte("abc")))
 	require.NoError(t, d.Write("near", []byte("12")))
@@ -214,7 +214,7 @@ func TestScan(t *testing.T) {
 }
 
 func TestSweepRemovesOldLeftoversAlone(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	require.NoError(t, d.Write("sub/doc.tmp", nil))
 	old := time.Now().Add(-time.Hour)
 	for _, name := range []string{".doc.OLD.tmp", ".doc.NEW.tmp", "doc.tmp", ".hidden"} {
@@ -230,7 +230,7 @@ func TestSweepRemovesOldLeftoversAlone(t *testing.T) {
 }
 
 func TestLockExcludesGoroutines(t *testing.T) {
-	d := docfile.At(filepath.Join(t.TempDir(), "made", "on", "demand"))
+	d := docfile.NewDir(filepath.Join(t.TempDir(), "made", "on", "demand"))
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
@@ -257,13 +257,13 @@ func TestLockExcludesProcesses(t *testing.T) {
 	for _, cmd := range running {
 		require.NoError(t, cmd.Wait())
 	}
-	data, _, err := docfile.At(dir).Read("n", limit)
+	data, _, err := docfile.NewDir(dir).Read("n", limit)
 	require.NoError(t, err)
 	assert.Equal(t, "100", string(data))
 }
 
 func TestLockWaitsNoLongerThanItsContext(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	held, err := d.Lock(t.Context(), "l.lock")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -282,7 +282,7 @@ func TestLockWaitsNoLongerThanItsContext(t *testing.T) {
 }
 
 func TestLockIsAPlainFileInside(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	outside := filepath.Join(t.TempDir(), "made")
 	require.NoError(t, os.Symlink(outside, d.File("link.lock")))
 	require.NoError(t, syscall.Mkfifo(d.File("pipe.lock"), 0o600))
@@ -308,19 +308,19 @@ func TestLockGoesWithItsProcess(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	_, err = out.Read(make([]byte, 5))
 	require.NoError(t, err)
-	none, err := docfile.At(dir).TryLock("l.lock")
+	none, err := docfile.NewDir(dir).TryLock("l.lock")
 	require.NoError(t, err)
 	require.Nil(t, none)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	lock, err := docfile.At(dir).Lock(t.Context(), "l.lock")
+	lock, err := docfile.NewDir(dir).Lock(t.Context(), "l.lock")
 	require.NoError(t, err)
 	require.NoError(t, lock.Release())
 }
 
 // TestRetiredLockIsNotHeldTwice: whoever waited on a lock file that was removed starts over on the file that others find.
 func TestRetiredLockIsNotHeldTwice(t *testing.T) {
-	d := docfile.At(t.TempDir())
+	d := docfile.NewDir(t.TempDir())
 	var inside, most int
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -350,7 +350,7 @@ func TestRetiredLockIsNotHeldTwice(t *testing.T) {
 // TestKilledWriterLeavesAWholeDocument kills a process in the middle of its writes, again and again.
 func TestKilledWriterLeavesAWholeDocument(t *testing.T) {
 	dir := t.TempDir()
-	d := docfile.At(dir)
+	d := docfile.NewDir(dir)
 	require.NoError(t, d.Write("doc", bytes.Repeat([]byte{'a'}, 200_000)))
 	for i := range 15 {
 		cmd := child(t, "write", dir)
@@ -380,7 +380,7 @@ func TestKilledWriterLeavesAWholeDocument(t *testing.T) {
 
 func TestFullDiskLeavesTheDocumentAlone(t *testing.T) {
 	dir := t.TempDir()
-	d := docfile.At(dir)
+	d := docfile.NewDir(dir)
 	require.NoError(t, d.Write("doc", []byte("old")))
 	out, err := child(t, "full", dir).Output()
 	require.NoError(t, err)
@@ -395,16 +395,16 @@ func TestFullDiskLeavesTheDocumentAlone(t *testing.T) {
 func TestPlainFileForADirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plain")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	d := docfile.At(file)
+	d := docfile.NewDir(file)
 	require.ErrorIs(t, d.Write("doc", nil), syscall.ENOTDIR)
 	_, err := d.Lock(t.Context(), "l.lock")
 	require.ErrorIs(t, err, syscall.ENOTDIR)
 	require.ErrorIs(t, d.Scan(".", nil), syscall.ENOTDIR)
-	require.ErrorIs(t, docfile.At(filepath.Join(file, "below")).Write("doc", nil), syscall.ENOTDIR)
+	require.ErrorIs(t, docfile.NewDir(filepath.Join(file, "below")).Write("doc", nil), syscall.ENOTDIR)
 }
 
 func BenchmarkWrite(b *testing.B) {
-	d := docfile.At(b.TempDir())
+	d := docfile.NewDir(b.TempDir())
 	data := make([]byte, 16<<10)
 	for b.Loop() {
 		require.NoError(b, d.Write("doc", data))
@@ -412,7 +412,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkLock(b *testing.B) {
-	d := docfile.At(b.TempDir())
+	d := docfile.NewDir(b.TempDir())
 	for b.Loop() {
 		lock, err := d.Lock(b.Context(), "l.lock")
 		require.NoError(b, err)

@@ -15,50 +15,50 @@ import (
 
 const (
 	keySize  = 32
-	lockFile = KeyFile + ".lock"
+	lockFile = SecretKeyFile + ".lock"
 	others   = fs.FileMode(0o077) // what nobody but the owner may do
 )
 
 // read is the keys in the file. It refuses a directory or a file that others may look into. It runs under mu.
-func (b *Box) read() (*ring, error) {
+func (b *SecretBox) read() (*keyRing, error) {
 	dir, err := os.Stat(b.dir.Path())
 	if err != nil {
 		return nil, b.unusable(err)
 	}
-	data, info, err := b.dir.Read(KeyFile, 2*keySize)
+	data, info, err := b.dir.Read(SecretKeyFile, 2*keySize)
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return nil, b.unusable(err)
 	}
 	if err != nil || len(data) != keySize && len(data) != 2*keySize {
-		return nil, ErrKey.Sayf("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
+		return nil, ErrSecretKey.Sayf("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
 			"or move it away to begin with a new one, which cannot open what was sealed", b.File(), keySize)
 	}
 	if runtime.GOOS != "windows" { // which has no such modes
 		if mode := dir.Mode().Perm(); mode&others != 0 {
-			return nil, ErrKey.Sayf("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
+			return nil, ErrSecretKey.Sayf("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
 		}
 		if mode := info.Mode().Perm(); mode&others != 0 {
-			return nil, ErrKey.Sayf("others may use the key that seals secrets (mode %#o); chmod 600 %s", mode, b.File())
+			return nil, ErrSecretKey.Sayf("others may use the key that seals secrets (mode %#o); chmod 600 %s", mode, b.File())
 		}
 	}
-	return &ring{info: info, masters: slices.Collect(slices.Chunk(data, keySize)), ciphers: map[purpose]cipher.AEAD{}}, nil
+	return &keyRing{info: info, masters: slices.Collect(slices.Chunk(data, keySize)), ciphers: map[purpose]cipher.AEAD{}}, nil
 }
 
 // unusable names the key in what the file system says; fs.ErrNotExist stays in it.
-func (b *Box) unusable(err error) error {
+func (b *SecretBox) unusable(err error) error {
 	var said *fault.Error
 	if errors.As(err, &said) {
 		return err
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrKey.Sayf("the key that seals secrets cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+		return ErrSecretKey.Sayf("the key that seals secrets cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
 	}
-	return ErrKey.Sayf("the key %s that seals secrets cannot be used", b.File()).Because(err)
+	return ErrSecretKey.Sayf("the key %s that seals secrets cannot be used", b.File()).Because(err)
 }
 
 // create is the keys once there is one: processes that find none at the same time agree on the first that is made.
-func (b *Box) create() (*ring, error) {
+func (b *SecretBox) create() (*keyRing, error) {
 	err := b.locked(context.Background(), func() error {
 		if _, err := os.Lstat(b.File()); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -72,7 +72,7 @@ func (b *Box) create() (*ring, error) {
 }
 
 // locked runs f while no other process makes or exchanges keys.
-func (b *Box) locked(ctx context.Context, f func() error) error {
+func (b *SecretBox) locked(ctx context.Context, f func() error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)
 	if err != nil {
 		if ended := ctx.Err(); ended != nil {
@@ -84,8 +84,8 @@ func (b *Box) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-func (b *Box) write(keys []byte) error {
-	if err := b.dir.Write(KeyFile, keys); err != nil {
+func (b *SecretBox) write(keys []byte) error {
+	if err := b.dir.Write(SecretKeyFile, keys); err != nil {
 		return b.unusable(err)
 	}
 	return nil
@@ -100,7 +100,7 @@ func fresh() []byte {
 // Rotate exchanges the key. Reseal opens everything that was sealed and seals it again, all or nothing; while it runs both keys open, the
 // new one seals, and afterwards the old one is gone. One that was cut short, or whose reseal failed, loses nothing: everything stays
 // readable, and the next one goes on with the same new key. It waits while another process exchanges the key.
-func (b *Box) Rotate(ctx context.Context, reseal func() error) error {
+func (b *SecretBox) Rotate(ctx context.Context, reseal func() error) error {
 	return b.locked(ctx, func() error {
 		r, err := b.current()
 		if errors.Is(err, fs.ErrNotExist) {

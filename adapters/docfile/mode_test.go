@@ -14,7 +14,7 @@ import (
 
 // TestWriteModeSetsPermissions, for a new document and over one that has others, also where the umask would take them away.
 func TestWriteModeSetsPermissions(t *testing.T) {
-	d := docfile.At(filepath.Join(t.TempDir(), "new"))
+	d := docfile.NewDir(filepath.Join(t.TempDir(), "new"))
 	for _, mode := range []fs.FileMode{0o644, 0o600, 0o666, 0o755, 0o400, 0o640} {
 		require.NoError(t, d.WriteMode("doc", []byte("x"), mode))
 		info, err := os.Stat(d.File("doc"))

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// KeyFile is the name of the file that holds the master key.
-const KeyFile = "secret.key"
+// SecretKeyFile is the name of the file that holds the master key.
+const SecretKeyFile = "secret.key"
 
 // version is how values are sealed: version(1) ‖ nonce(12) ‖ ciphertext. No JSON begins with it. Which of two keys is meant while they
 // are being exchanged is found out by trying.
@@ -23,40 +23,40 @@ const version = 1
 
 // What can be wrong with secrets at rest.
 var (
-	ErrKey  = fault.New(fault.Unavailable, "secret_key_unusable", "the key that seals secrets cannot be used")
-	ErrLost = fault.New(fault.State, "secret_unreadable", "a sealed value cannot be opened with the key there is")
+	ErrSecretKey  = fault.New(fault.Unavailable, "secret_key_unusable", "the key that seals secrets cannot be used")
+	ErrSecretLost = fault.New(fault.State, "secret_unreadable", "a sealed value cannot be opened with the key there is")
 )
 
-// Place is where a sealed value is kept. It opens nowhere else. Table and Column, which hold no bar, also choose the derived key.
-type Place struct{ Table, Row, Column string }
+// SecretLocation is where a sealed value is kept. It opens nowhere else. Table and Column, which hold no bar, also choose the derived key.
+type SecretLocation struct{ Table, Row, Column string }
 
 // bound is what the ciphertext is bound to. Row alone may hold a bar, so that no two places read the same.
-func (p Place) bound() []byte {
+func (p SecretLocation) bound() []byte {
 	return []byte(p.Table + "|" + p.Row + "|" + p.Column + "|" + strconv.Itoa(version))
 }
 
-// Box seals and opens. Its methods may be called from many goroutines, and many processes may use the same key.
-type Box struct {
+// SecretBox seals and opens. Its methods may be called from many goroutines, and many processes may use the same key.
+type SecretBox struct {
 	dir  *Dir
 	mu   sync.Mutex
-	ring *ring // as the file was last read; nil before
+	ring *keyRing // as the file was last read; nil before
 }
 
-// Open is the box whose key is kept in dir. Nothing is opened or made before a value is sealed or opened: sealing makes the directory
+// NewSecretBox is the box whose key is kept in dir. Nothing is opened or made before a value is sealed or opened: sealing makes the directory
 // (0700) and the key (0600) when they are missing.
-func Open(dir string) *Box { return &Box{dir: At(dir)} }
+func NewSecretBox(dir string) *SecretBox { return &SecretBox{dir: NewDir(dir)} }
 
 // File is where the key is.
-func (b *Box) File() string { return b.dir.File(KeyFile) }
+func (b *SecretBox) File() string { return b.dir.File(SecretKeyFile) }
 
-// Sealed reports whether the stored bytes look like what Seal makes, rather than like text.
-func Sealed(stored []byte) bool { return len(stored) > 0 && stored[0] == version }
+// IsSealed reports whether the stored bytes look like what Seal makes, rather than like text.
+func IsSealed(stored []byte) bool { return len(stored) > 0 && stored[0] == version }
 
 // Seal makes plain unreadable to whoever has no key. Sealing the same again gives other bytes. It fails with ErrKey when the key cannot
 // be read or made, or may be read by others.
 //
 // Whoever stores what it makes calls it inside the transaction that stores it: Rotate counts on what was sealed earlier being stored.
-func (b *Box) Seal(at Place, plain []byte) ([]byte, error) {
+func (b *SecretBox) Seal(at SecretLocation, plain []byte) ([]byte, error) {
 	r, err := b.current()
 	if errors.Is(err, fs.ErrNotExist) {
 		r, err = b.create()
@@ -74,9 +74,9 @@ func (b *Box) Seal(at Place, plain []byte) ([]byte, error) {
 }
 
 // Open is what was sealed for that place. What was sealed for another one, under another key, or was altered since, is ErrLost.
-func (b *Box) Open(at Place, blob []byte) ([]byte, error) {
-	if !Sealed(blob) {
-		return nil, ErrLost.Sayf("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)
+func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
+	if !IsSealed(blob) {
+		return nil, ErrSecretLost.Sayf("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)
 	}
 	b.mu.Lock()
 	had := b.ring
@@ -101,13 +101,13 @@ func (b *Box) Open(at Place, blob []byte) ([]byte, error) {
 	return nil, b.lost(at, "is another one than it was sealed with, or it was altered since")
 }
 
-func (b *Box) lost(at Place, why string) error {
-	return ErrLost.Sayf("%s of %s %q cannot be opened: the key %s %s; put that file back from a copy, or remove what it sealed and store it anew",
+func (b *SecretBox) lost(at SecretLocation, why string) error {
+	return ErrSecretLost.Sayf("%s of %s %q cannot be opened: the key %s %s; put that file back from a copy, or remove what it sealed and store it anew",
 		at.Column, at.Table, at.Row, b.File(), why)
 }
 
 // current is the keys as the file holds them now, or fs.ErrNotExist. Looking whether the file has changed costs a microsecond or two.
-func (b *Box) current() (*ring, error) {
+func (b *SecretBox) current() (*keyRing, error) {
 	info, err := os.Stat(b.File())
 	if err != nil {
 		return nil, b.unusable(err)
@@ -124,8 +124,8 @@ func (b *Box) current() (*ring, error) {
 	return b.ring, nil
 }
 
-// ring is the master keys in one state of the file, and the ciphers made of them. There is one, the newest first while it is exchanged.
-type ring struct {
+// keyRing is the master keys in one state of the file, and the ciphers made of them. There is one, the newest first while it is exchanged.
+type keyRing struct {
 	info    fs.FileInfo
 	masters [][]byte
 	mu      sync.Mutex
@@ -139,12 +139,12 @@ type purpose struct {
 }
 
 // from reports whether the file has not changed since.
-func (r *ring) from(info fs.FileInfo) bool {
+func (r *keyRing) from(info fs.FileInfo) bool {
 	return os.SameFile(r.info, info) && r.info.ModTime().Equal(info.ModTime()) && r.info.Size() == info.Size() && r.info.Mode() == info.Mode()
 }
 
 // open tries every key, and reports whether one fits.
-func (r *ring) open(at Place, blob []byte) ([]byte, bool, error) {
+func (r *keyRing) open(at SecretLocation, blob []byte) ([]byte, bool, error) {
 	for i := range r.masters {
 		aead, err := r.cipher(i, at)
 		if err != nil {
@@ -158,7 +158,7 @@ func (r *ring) open(at Place, blob []byte) ([]byte, bool, error) {
 }
 
 // cipher is the one for the place under that master key.
-func (r *ring) cipher(master int, at Place) (cipher.AEAD, error) {
+func (r *keyRing) cipher(master int, at SecretLocation) (cipher.AEAD, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := purpose{master, at.Table, at.Column}

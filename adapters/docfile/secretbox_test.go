@@ -28,7 +28,7 @@ const envDir = "SECRETBOX_TEST_DIR"
 // sealChild is that process.
 func sealChild(dir string) {
 	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end of standard input is the signal to start
-	blob, err := docfile.Open(dir).Seal(here, []byte("from a child"))
+	blob, err := docfile.NewSecretBox(dir).Seal(here, []byte("from a child"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -36,13 +36,13 @@ func sealChild(dir string) {
 	os.Stdout.Write(blob) //nolint:errcheck // the parent notices
 }
 
-var here = docfile.Place{Table: "actions", Row: "a-1", Column: "body"}
+var here = docfile.SecretLocation{Table: "actions", Row: "a-1", Column: "body"}
 
 func homeOf(t testing.TB) string { return filepath.Join(t.TempDir(), "keys") }
 
 func TestSealsAndOpens(t *testing.T) {
 	dir := homeOf(t)
-	box := docfile.Open(dir)
+	box := docfile.NewSecretBox(dir)
 	assert.NoDirExists(t, dir, "nothing is made before it is needed")
 	first, err := box.Seal(here, []byte("hunter2"))
 	require.NoError(t, err)
@@ -52,11 +52,11 @@ func TestSealsAndOpens(t *testing.T) {
 	assert.NotContains(t, string(first), "hunter2")
 	assert.Equal(t, byte(1), first[0])
 	assert.Len(t, first, 1+12+len("hunter2")+16)
-	assert.True(t, docfile.Sealed(first))
+	assert.True(t, docfile.IsSealed(first))
 	for _, text := range []string{"", "{}", " []", "null", "\n1"} {
-		assert.False(t, docfile.Sealed([]byte(text)), "%q", text)
+		assert.False(t, docfile.IsSealed([]byte(text)), "%q", text)
 	}
-	plain, err := docfile.Open(dir).Open(here, first)
+	plain, err := docfile.NewSecretBox(dir).Open(here, first)
 	require.NoError(t, err, "another process has the same key")
 	assert.Equal(t, "hunter2", string(plain))
 
@@ -70,26 +70,26 @@ func TestSealsAndOpens(t *testing.T) {
 }
 
 func TestOpensNowhereElseAndNothingElse(t *testing.T) {
-	box := docfile.Open(homeOf(t))
+	box := docfile.NewSecretBox(homeOf(t))
 	blob, err := box.Seal(here, []byte("hunter2"))
 	require.NoError(t, err)
-	for _, place := range []docfile.Place{
+	for _, place := range []docfile.SecretLocation{
 		{Table: "actions", Row: "a-2", Column: "body"}, {Table: "workflows", Row: "a-1", Column: "body"}, {Table: "actions", Row: "a-1", Column: "args"},
 		{Table: "actions", Row: "a-1|body", Column: ""}, {Table: "", Row: "actions|a-1", Column: "body"},
 	} {
 		_, err := box.Open(place, blob)
-		require.ErrorIs(t, err, docfile.ErrLost, "%v", place)
+		require.ErrorIs(t, err, docfile.ErrSecretLost, "%v", place)
 	}
 	for i := range blob {
 		spoilt := bytes.Clone(blob)
 		spoilt[i] ^= 1
 		_, err := box.Open(here, spoilt)
-		require.ErrorIs(t, err, docfile.ErrLost, "byte %d", i)
+		require.ErrorIs(t, err, docfile.ErrSecretLost, "byte %d", i)
 		_, err = box.Open(here, blob[:i])
-		require.ErrorIs(t, err, docfile.ErrLost, "cut to %d", i)
+		require.ErrorIs(t, err, docfile.ErrSecretLost, "cut to %d", i)
 	}
 	_, err = box.Open(here, append(bytes.Clone(blob), 0))
-	require.ErrorIs(t, err, docfile.ErrLost)
+	require.ErrorIs(t, err, docfile.ErrSecretLost)
 	plain, err := box.Open(here, blob)
 	require.NoError(t, err)
 	assert.Equal(t, "hunter2", string(plain))
@@ -97,15 +97,15 @@ func TestOpensNowhereElseAndNothingElse(t *testing.T) {
 
 func TestLostKey(t *testing.T) {
 	dir := homeOf(t)
-	blob, err := docfile.Open(dir).Seal(here, []byte("hunter2"))
+	blob, err := docfile.NewSecretBox(dir).Seal(here, []byte("hunter2"))
 	require.NoError(t, err)
-	file := docfile.Open(dir).File()
+	file := docfile.NewSecretBox(dir).File()
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	says := func(why string) {
 		t.Helper()
-		_, err := docfile.Open(dir).Open(here, blob)
-		require.ErrorIs(t, err, docfile.ErrLost)
+		_, err := docfile.NewSecretBox(dir).Open(here, blob)
+		require.ErrorIs(t, err, docfile.ErrSecretLost)
 		said := fault.From(err).Message
 		assert.Contains(t, said, why)
 		assert.Contains(t, said, file)
@@ -114,14 +114,14 @@ func TestLostKey(t *testing.T) {
 	require.NoError(t, os.Remove(file))
 	says("is missing")
 	assert.NoFileExists(t, file, "opening makes no key")
-	fresh, err := docfile.Open(dir).Seal(here, []byte("new"))
+	fresh, err := docfile.NewSecretBox(dir).Seal(here, []byte("new"))
 	require.NoError(t, err)
 	says("is another one")
-	plain, err := docfile.Open(dir).Open(here, fresh)
+	plain, err := docfile.NewSecretBox(dir).Open(here, fresh)
 	require.NoError(t, err, "what is sealed from now on is not affected")
 	assert.Equal(t, "new", string(plain))
 	require.NoError(t, os.WriteFile(file, kept, 0o600))
-	plain, err = docfile.Open(dir).Open(here, blob)
+	plain, err = docfile.NewSecretBox(dir).Open(here, blob)
 	require.NoError(t, err, "the way out leads out")
 	assert.Equal(t, "hunter2", string(plain))
 }
@@ -146,25 +146,25 @@ func TestRefusesAKeyThatOthersMayHave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := homeOf(t)
-			box := docfile.Open(dir)
+			box := docfile.NewSecretBox(dir)
 			blob, err := box.Seal(here, []byte("hunter2"))
 			require.NoError(t, err)
 			c.spoil(t, dir, box.File())
 			want := fmt.Sprintf(c.says, dir, box.File())
-			for _, refused := range []func(*docfile.Box) error{
-				func(b *docfile.Box) error { _, err := b.Seal(here, nil); return err },
-				func(b *docfile.Box) error { _, err := b.Open(here, blob); return err },
-				func(b *docfile.Box) error {
+			for _, refused := range []func(*docfile.SecretBox) error{
+				func(b *docfile.SecretBox) error { _, err := b.Seal(here, nil); return err },
+				func(b *docfile.SecretBox) error { _, err := b.Open(here, blob); return err },
+				func(b *docfile.SecretBox) error {
 					return b.Rotate(t.Context(), func() error { t.Error("nothing to seal with"); return nil })
 				},
 			} {
-				err := refused(docfile.Open(dir))
-				require.True(t, errors.Is(err, docfile.ErrKey) || errors.Is(err, docfile.ErrNotFile), "%v", err)
+				err := refused(docfile.NewSecretBox(dir))
+				require.True(t, errors.Is(err, docfile.ErrSecretKey) || errors.Is(err, docfile.ErrNotFile), "%v", err)
 				assert.ErrorContains(t, err, want)
 			}
 			if strings.HasPrefix(name, "file for") {
 				_, err = box.Seal(here, nil)
-				require.ErrorIs(t, err, docfile.ErrKey, "whoever has read it already notices too")
+				require.ErrorIs(t, err, docfile.ErrSecretKey, "whoever has read it already notices too")
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestManyProcessesAgreeOnOneKey(t *testing.T) {
 		for _, start := range starts {
 			require.NoError(t, start.Close())
 		}
-		box := docfile.Open(dir)
+		box := docfile.NewSecretBox(dir)
 		for i, cmd := range children {
 			require.NoError(t, cmd.Wait())
 			plain, err := box.Open(here, said[i].Bytes())
@@ -202,11 +202,11 @@ func TestManyProcessesAgreeOnOneKey(t *testing.T) {
 }
 
 func TestManyGoroutines(t *testing.T) {
-	box := docfile.Open(homeOf(t))
+	box := docfile.NewSecretBox(homeOf(t))
 	var group sync.WaitGroup
 	for n := range 16 {
 		group.Go(func() {
-			at := docfile.Place{Table: "t", Row: fmt.Sprint(n), Column: fmt.Sprint(n % 3)}
+			at := docfile.SecretLocation{Table: "t", Row: fmt.Sprint(n), Column: fmt.Sprint(n % 3)}
 			for range 50 {
 				blob, err := box.Seal(at, []byte(at.Row))
 				if !assert.NoError(t, err) {
@@ -224,12 +224,12 @@ func TestManyGoroutines(t *testing.T) {
 // TestRotate: what was sealed opens before, while and after the key is exchanged, for others as well, and the old key is gone.
 func TestRotate(t *testing.T) {
 	dir := homeOf(t)
-	box, other := docfile.Open(dir), docfile.Open(dir)
+	box, other := docfile.NewSecretBox(dir), docfile.NewSecretBox(dir)
 	stored, err := box.Seal(here, []byte("hunter2"))
 	require.NoError(t, err)
 	old, err := os.ReadFile(box.File())
 	require.NoError(t, err)
-	opens := func(b *docfile.Box) {
+	opens := func(b *docfile.SecretBox) {
 		t.Helper()
 		plain, err := b.Open(here, stored)
 		require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestRotate(t *testing.T) {
 	assert.Equal(t, half[:32], now, "the second goes on with the new key of the first")
 	opens(box)
 	opens(other)
-	opens(docfile.Open(dir))
+	opens(docfile.NewSecretBox(dir))
 	plain, err := other.Open(here, late)
 	require.NoError(t, err, "what was sealed while both were there was sealed with the new one")
 	assert.Equal(t, "sealed meanwhile", string(plain))
@@ -271,11 +271,11 @@ func TestRotate(t *testing.T) {
 // TestRotateWaits: two exchanges never mix, and one that may not wait gives up.
 func TestRotateWaits(t *testing.T) {
 	dir := homeOf(t)
-	box := docfile.Open(dir)
+	box := docfile.NewSecretBox(dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, box.Rotate(t.Context(), func() error {
 		cancel()
-		require.ErrorIs(t, docfile.Open(dir).Rotate(ctx, func() error { t.Error("both at once"); return nil }), context.Canceled)
+		require.ErrorIs(t, docfile.NewSecretBox(dir).Rotate(ctx, func() error { t.Error("both at once"); return nil }), context.Canceled)
 		return nil
 	}))
 	require.NoError(t, box.Rotate(t.Context(), func() error { return nil }))
@@ -283,24 +283,24 @@ func TestRotateWaits(t *testing.T) {
 }
 
 func FuzzOpenGivesWhatWasSealed(f *testing.F) {
-	box := docfile.Open(filepath.Join(f.TempDir(), "keys"))
+	box := docfile.NewSecretBox(filepath.Join(f.TempDir(), "keys"))
 	f.Add("actions", "a-1", "body", []byte(`{"secret":"hunter2"}`))
 	f.Add("grants", "cf_1|x", "args", []byte{})
 	f.Add("", "", "", []byte{1, 0, 255})
 	f.Fuzz(func(t *testing.T, table, row, column string, plain []byte) {
-		at := docfile.Place{Table: table, Row: row, Column: column}
+		at := docfile.SecretLocation{Table: table, Row: row, Column: column}
 		blob, err := box.Seal(at, plain)
 		require.NoError(t, err)
 		have, err := box.Open(at, blob)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(plain, have))
-		_, err = box.Open(docfile.Place{Table: table, Row: row + "x", Column: column}, blob)
-		require.ErrorIs(t, err, docfile.ErrLost)
+		_, err = box.Open(docfile.SecretLocation{Table: table, Row: row + "x", Column: column}, blob)
+		require.ErrorIs(t, err, docfile.ErrSecretLost)
 	})
 }
 
 func FuzzOpenRefusesWhatItDidNotSeal(f *testing.F) {
-	box := docfile.Open(filepath.Join(f.TempDir(), "keys"))
+	box := docfile.NewSecretBox(filepath.Join(f.TempDir(), "keys"))
 	mine, err := box.Seal(here, []byte("hunter2"))
 	require.NoError(f, err)
 	f.Add([]byte{})
@@ -308,12 +308,12 @@ func FuzzOpenRefusesWhatItDidNotSeal(f *testing.F) {
 	f.Add(append(slices.Clone(mine), 1))
 	f.Fuzz(func(t *testing.T, blob []byte) {
 		_, err := box.Open(here, blob)
-		require.ErrorIs(t, err, docfile.ErrLost)
+		require.ErrorIs(t, err, docfile.ErrSecretLost)
 	})
 }
 
 func BenchmarkSeal(b *testing.B) {
-	box, plain := docfile.Open(homeOf(b)), bytes.Repeat([]byte("x"), 2048)
+	box, plain := docfile.NewSecretBox(homeOf(b)), bytes.Repeat([]byte("x"), 2048)
 	for b.Loop() {
 		_, err := box.Seal(here, plain)
 		require.NoError(b, err)
@@ -321,7 +321,7 @@ func BenchmarkSeal(b *testing.B) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	box := docfile.Open(homeOf(b))
+	box := docfile.NewSecretBox(homeOf(b))
 	blob, err := box.Seal(here, bytes.Repeat([]byte("x"), 2048))
 	require.NoError(b, err)
 	for b.Loop() {

@@ -17,8 +17,8 @@ import (
 
 // The files of a Signer: the seed of its key, and the newest head that was put beside it.
 const (
-	SignFile = "audit.key"
-	HeadFile = "audit.head"
+	SigningKeyFile = "audit.key"
+	HeadFile       = "audit.head"
 )
 
 // ErrSigner reports a key that has signed and is not there any more, is another one now, or cannot be used.
@@ -36,13 +36,13 @@ type Signer struct {
 	key  ed25519.PrivateKey
 }
 
-// Signing is the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
-func Signing(dir, home, machine string, now func() time.Time) *Signer {
-	return &Signer{dir: At(dir), home: home, machine: machine, now: now}
+// NewSigner is the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
+func NewSigner(dir, home, machine string, now func() time.Time) *Signer {
+	return &Signer{dir: NewDir(dir), home: home, machine: machine, now: now}
 }
 
 // File is where the key is.
-func (s *Signer) File() string { return s.dir.File(SignFile) }
+func (s *Signer) File() string { return s.dir.File(SigningKeyFile) }
 
 // Key is the key that signs after had has; zero where nothing was signed yet. One that is missing is made only where none has ever been.
 func (s *Signer) Key(had audit.Key) (audit.Key, error) {
@@ -147,7 +147,7 @@ func (s *Signer) current() (ed25519.PrivateKey, error) {
 	if s.key != nil && os.SameFile(s.info, info) && s.info.ModTime().Equal(info.ModTime()) && s.info.Size() == info.Size() && s.info.Mode() == info.Mode() {
 		return s.key, nil
 	}
-	seed, info, err := s.dir.Read(SignFile, 2*ed25519.SeedSize)
+	seed, info, err := s.dir.Read(SigningKeyFile, 2*ed25519.SeedSize)
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return nil, s.unusable(err)
 	}
@@ -168,12 +168,12 @@ func (s *Signer) make(ctx context.Context, over bool) error {
 		if _, err := os.Lstat(s.File()); !over && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return s.write(SignFile, fresh())
+		return s.write(SigningKeyFile, fresh())
 	})
 }
 
 func (s *Signer) locked(ctx context.Context, f func() error) error {
-	lock, err := s.dir.Lock(ctx, SignFile+".lock") // of its own: sealing locks while it waits for the database, and this is waited for within it
+	lock, err := s.dir.Lock(ctx, SigningKeyFile+".lock") // of its own: sealing locks while it waits for the database, and this is waited for within it
 	if err != nil {
 		if ended := ctx.Err(); ended != nil {
 			return ended

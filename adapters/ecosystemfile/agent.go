@@ -43,7 +43,7 @@ func (f *PathFinder) SetDefault(ctx context.Context, root, name string) error {
 			return err
 		}
 	}
-	dir := docfile.At(root)
+	dir := docfile.NewDir(root)
 	lock, err := dir.Lock(ctx, agentLock)
 	if err != nil {
 		return storedPath(err, dir.File(agentFile))
@@ -72,7 +72,7 @@ func storedPath(err error, path string) error {
 }
 
 func readAgent(root string) (string, error) {
-	text, _, err := docfile.At(root).Read(agentFile, maxSettings)
+	text, _, err := docfile.NewDir(root).Read(agentFile, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -19,8 +19,8 @@ import (
 // patience is how long a listener waits for answers under way when it stops, and for a request to come in.
 const patience = 5 * time.Second
 
-// Listener is an ecosystemport.ControlPlane; New makes it. It is safe for concurrent use.
-type Listener struct {
+// ControlPlane is an ecosystemport.ControlPlane; New makes it. It is safe for concurrent use.
+type ControlPlane struct {
 	version string
 	began   time.Time
 	mu      sync.Mutex
@@ -29,15 +29,15 @@ type Listener struct {
 	port    int
 }
 
-var _ ecosystemport.ControlPlane = (*Listener)(nil)
+var _ ecosystemport.ControlPlane = (*ControlPlane)(nil)
 
-// NewServer is a listener that does not listen yet. It calls itself that version.
-func NewServer(version string, clock ports.Clock) *Listener {
-	return &Listener{version: version, began: clock.Now()}
+// NewControlPlane is a listener that does not listen yet. It calls itself that version.
+func NewControlPlane(version string, clock ports.Clock) *ControlPlane {
+	return &ControlPlane{version: version, began: clock.Now()}
 }
 
 // Start has it listen on a loopback address. It fails with ecosystem.ErrServer.
-func (l *Listener) Start(ctx context.Context, host string, port int) error {
+func (l *ControlPlane) Start(ctx context.Context, host string, port int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.server != nil {
@@ -58,7 +58,7 @@ func (l *Listener) Start(ctx context.Context, host string, port int) error {
 }
 
 // handler answers /health to requests that name this very address: no page of a browser gets an answer through a name of its own.
-func (l *Listener) handler(host string, port int) http.Handler {
+func (l *ControlPlane) handler(host string, port int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != net.JoinHostPort(host, strconv.Itoa(port)) || r.Header.Get("Origin") != "" {
@@ -72,7 +72,7 @@ func (l *Listener) handler(host string, port int) http.Handler {
 }
 
 // Stop has it listen no more; it reports whether it did.
-func (l *Listener) Stop(ctx context.Context) (bool, error) {
+func (l *ControlPlane) Stop(ctx context.Context) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.server == nil {
@@ -89,7 +89,7 @@ func (l *Listener) Stop(ctx context.Context) (bool, error) {
 }
 
 // Status is what there is.
-func (l *Listener) Status(context.Context) ecosystemport.ServerStatus {
+func (l *ControlPlane) Status(context.Context) ecosystemport.ServerStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return ecosystemport.ServerStatus{PID: os.Getpid(), Host: l.host, Port: l.port, StartedAt: l.began, Version: l.version}

@@ -39,7 +39,7 @@ func get(t *testing.T, url string, change ...func(*http.Request)) (int, string) 
 
 // TestItListensOnLoopbackAlone, once, and no more once it is stopped.
 func TestItListensOnLoopbackAlone(t *testing.T) {
-	l, port := ecosystemfile.NewServer("1.2.3", system.Clock{}), free(t)
+	l, port := ecosystemfile.NewControlPlane("1.2.3", system.Clock{}), free(t)
 	for _, host := range []string{"0.0.0.0", "", "example.com", "::", "192.0.2.1"} {
 		require.ErrorIs(t, l.Start(t.Context(), host, port), ecosystem.ErrServer, host)
 	}
@@ -59,7 +59,7 @@ func TestItListensOnLoopbackAlone(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, code, "another name for this address gets nothing")
 	code, _ = get(t, url, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") })
 	assert.Equal(t, http.StatusForbidden, code)
-	require.ErrorIs(t, ecosystemfile.NewServer("2", system.Clock{}).Start(t.Context(), "127.0.0.1", port), ecosystem.ErrServer, "a port that is taken")
+	require.ErrorIs(t, ecosystemfile.NewControlPlane("2", system.Clock{}).Start(t.Context(), "127.0.0.1", port), ecosystem.ErrServer, "a port that is taken")
 
 	stopped, err = l.Stop(t.Context())
 	require.NoError(t, err)

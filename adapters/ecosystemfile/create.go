@@ -22,7 +22,7 @@ const (
 )
 
 // Create implements ecosystemport.Manifests. Of several that create one name at a time, one does.
-func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.New) (string, error) {
+func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Draft) (string, error) {
 	doc.Name = l.Name
 	if err := ecosystem.CheckName(l.Name); err != nil {
 		return "", err
@@ -32,7 +32,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Ne
 		return "", ecosystem.ErrManifest.Sayf("the ecosystem %s would not be valid: %s: %s", l.Name, p.Path, p.Message).
 			With(map[string]any{"errors": r.Errors, "ecosystem": l.Name})
 	}
-	text, err := yamlcodec.Encode(pairs(ecosystem.Document(doc)))
+	text, err := yamlcodec.Encode(pairs(ecosystem.DraftDocument(doc)))
 	if err != nil {
 		return "", err
 	}
@@ -104,10 +104,10 @@ func pairs(m ecosystem.Members) yamlcodec.Pairs {
 
 // furnish makes the directory beside its place and moves it there.
 func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
-	if err := root.MkdirAll(Ecosystems, sharedDir); err != nil {
+	if err := root.MkdirAll(ecosystems, sharedDir); err != nil {
 		return at(err, l)
 	}
-	temp := path.Join(Ecosystems, "."+l.Name+"."+rand.Text()+".tmp")
+	temp := path.Join(ecosystems, "."+l.Name+"."+rand.Text()+".tmp")
 	err := root.Mkdir(temp, sharedDir)
 	for _, sub := range []string{"kb", "journal"} {
 		if err == nil {
@@ -115,7 +115,7 @@ func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
 		}
 	}
 	if err == nil {
-		err = write(root, path.Join(temp, ManifestFile), text)
+		err = write(root, path.Join(temp, manifestFile), text)
 	}
 	if err == nil {
 		err = root.Rename(temp, inside(l.Name)) // takes the place of nothing but an empty directory
@@ -127,7 +127,7 @@ func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
 		}
 		return at(err, l)
 	}
-	return syncFile(root, Ecosystems)
+	return syncFile(root, ecosystems)
 }
 
 func taken(err error) bool {

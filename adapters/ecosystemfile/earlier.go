@@ -40,13 +40,13 @@ type stateTaken struct {
 }
 
 // earlier is what version 3 recorded of the ecosystem, unless it was taken over before. A file that cannot be read is passed over: it is not ours.
-func (b *Book) earlier(l ecosystem.Layout) (*earlier, error) {
+func (b *StateStore) earlier(l ecosystem.Layout) (*earlier, error) {
 	config, err := b.o.Config()
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []struct{ dir, name string }{{l.Workspace, legacyFile}, {l.Root, legacyFile}, {config, StateFile}} {
-		text, _, err := docfile.At(file.dir).Read(file.name, maxState)
+	for _, file := range []struct{ dir, name string }{{l.Workspace, legacyFile}, {l.Root, legacyFile}, {config, stateFile}} {
+		text, _, err := docfile.NewDir(file.dir).Read(file.name, maxState)
 		if err != nil {
 			continue
 		}
@@ -80,12 +80,12 @@ func (i imports) has(e *earlier) bool {
 	return false
 }
 
-func (b *Book) taken() (imports, error) {
+func (b *StateStore) taken() (imports, error) {
 	state, err := b.o.State()
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := docfile.At(state).Read(tookFile, maxState)
+	text, _, err := docfile.NewDir(state).Read(tookFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (b *Book) taken() (imports, error) {
 }
 
 // take puts down that the file was taken over.
-func (b *Book) take(ctx context.Context, l ecosystem.Layout, e *earlier) error {
+func (b *StateStore) take(ctx context.Context, l ecosystem.Layout, e *earlier) error {
 	if e == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (b *Book) take(ctx context.Context, l ecosystem.Layout, e *earlier) error {
 	if err != nil {
 		return err
 	}
-	lock, err := docfile.At(state).Lock(ctx, "locks/v3.lock") // other workspaces look at the same file
+	lock, err := docfile.NewDir(state).Lock(ctx, "locks/v3.lock") // other workspaces look at the same file
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (b *Book) take(ctx context.Context, l ecosystem.Layout, e *earlier) error {
 		return err
 	}
 	text, err := encodeState(append(was, stateTaken{Path: e.path, SHA256: e.sum, Ecosystem: l.Name, Root: l.Root}))
-	return cmp.Or(err, docfile.At(state).Write(tookFile, text))
+	return cmp.Or(err, docfile.NewDir(state).Write(tookFile, text))
 }
 
 // third is a state of version 3, as far as it is taken over. Its times need not say a zone.

@@ -28,20 +28,20 @@ type Options struct {
 type Store struct {
 	*PathFinder
 	o      Options
-	states *Book
+	states *StateStore
 	runs   *RunStore
 }
 
 // New is the files that o leads to. Nothing is opened or made yet.
 func New(o Options) *Store {
-	s := &Store{PathFinder: NewPath(PathOptions{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
-	s.states = NewState(StateOptions{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
-	s.runs = NewRun(RunOptions{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
+	s := &Store{PathFinder: NewPathFinder(pathOptions{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
+	s.states = NewStateStore(stateOptions{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
+	s.runs = NewRunStore(RunOptions{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
 	return s
 }
 
 // States are what is recorded of installed workspaces. It implements ecosystemport.States.
-func (s *Store) States() *Book { return s.states }
+func (s *Store) States() *StateStore { return s.states }
 
 // Runs are the records and logs of runs. It implements ecosystemport.Runs and RunLogs.
 func (s *Store) Runs() *RunStore { return s.runs }

@@ -40,7 +40,7 @@ func at(t testing.TB, base string) (*ecosystemfile.Store, ecosystem.Layout) {
 }
 
 func newRun(n int) ecosystem.Run {
-	return ecosystem.Run{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n), Ecosystem: "demo", Status: ecosystem.Queued, CreatedAt: clock.Epoch}
+	return ecosystem.Run{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n), Ecosystem: "demo", Status: ecosystem.RunQueued, CreatedAt: clock.Epoch}
 }
 
 func runsDir(t testing.TB, s *ecosystemfile.Store) string {
@@ -59,7 +59,7 @@ func TestWhatIsPrivateStaysPrivate(t *testing.T) {
 	s, l := house(t)
 	ctx := t.Context()
 	require.NoError(t, s.Runs().Add(ctx, newRun(1)))
-	require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.Event{Message: "x"}))
+	require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "x"}))
 	_, err := s.States().Update(ctx, l, install)
 	require.NoError(t, err)
 	require.NoError(t, s.States().Note(ctx, l, "spin/default.json", []byte("{}")))
@@ -88,7 +88,7 @@ func TestATornLineIsMended(t *testing.T) {
 	for _, torn := range []string{`{"seq":3,"times`, `{"seq":3}`, "\x00\x00\x00\x00", strings.Repeat("x", 300_000)} {
 		s, _ := house(t)
 		ctx := t.Context()
-		require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.Event{Message: "one"}, ecosystem.Event{Message: "two"}))
+		require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "one"}, ecosystem.RunEvent{Message: "two"}))
 		path := filepath.Join(runsDir(t, s), runID+".jsonl")
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestATornLineIsMended(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, chunk.Events, 2)
 		assert.EqualValues(t, 2, chunk.Total)
-		require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.Event{Message: "three"}))
+		require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "three"}))
 		chunk, err = s.Runs().Events(ctx, runID, 1)
 		require.NoError(t, err)
 		require.Len(t, chunk.Events, 2)
@@ -115,7 +115,7 @@ func TestALogOfNonsenseIsPassedOver(t *testing.T) {
 	chunk, err := s.Runs().Events(ctx, runID, 0)
 	require.NoError(t, err)
 	assert.Zero(t, chunk)
-	require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.Event{Message: "one"}))
+	require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "one"}))
 	chunk, err = s.Runs().Events(ctx, runID, 0)
 	require.NoError(t, err)
 	require.Len(t, chunk.Events, 1)
@@ -135,7 +135,7 @@ func TestWhatWritersThatDiedLeftDoesNoHarm(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(`{"run_id":"`), 0o600))
 	}
 	require.NoError(t, os.Chtimes(old, time.Now().Add(-2*time.Hour), time.Now().Add(-2*time.Hour)))
-	list, err := s.Runs().List(ctx, ecosystem.Filter{})
+	list, err := s.Runs().List(ctx, ecosystem.RunFilter{})
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
 	state, err := s.States().Load(ctx, l)
@@ -146,7 +146,7 @@ func TestWhatWritersThatDiedLeftDoesNoHarm(t *testing.T) {
 	assert.Equal(t, []string{"demo"}, names)
 	fresh, err := s.Layout(ctx, l.Root, "fresh")
 	require.NoError(t, err)
-	_, err = s.Create(ctx, fresh, ecosystem.New{})
+	_, err = s.Create(ctx, fresh, ecosystem.Draft{})
 	require.NoError(t, err)
 	require.NoError(t, s.Runs().Purge(ctx))
 	assert.NoFileExists(t, old)
@@ -161,7 +161,7 @@ func TestCorruptRecords(t *testing.T) {
 	record := filepath.Join(runsDir(t, s), runID+".json")
 	for _, text := range []string{"", "{", "[]", "null", `{"run_id":"other","status":"queued"}`, `{"run_id":"` + runID + `","status":"dancing"}`, "\x00", strings.Repeat(" ", 9<<20)} {
 		require.NoError(t, os.WriteFile(record, []byte(text), 0o600))
-		list, err := s.Runs().List(ctx, ecosystem.Filter{})
+		list, err := s.Runs().List(ctx, ecosystem.RunFilter{})
 		require.NoError(t, err)
 		assert.Len(t, list, 1, "the others are listed")
 		_, err = s.Runs().Load(ctx, runID)
@@ -202,12 +202,12 @@ func TestADirectoryThatCannotBeMade(t *testing.T) {
 	_, _, err = s.States().Lock(ctx, l, 0)
 	require.ErrorIs(t, err, ecosystem.ErrStorage)
 	require.ErrorIs(t, s.Runs().Add(ctx, newRun(1)), ecosystem.ErrStorage)
-	require.ErrorIs(t, s.Runs().Append(ctx, runID, ecosystem.Event{}), ecosystem.ErrStorage)
+	require.ErrorIs(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{}), ecosystem.ErrStorage)
 
 	eco := filepath.Join(l.Root, "ecosystems")
 	require.NoError(t, os.RemoveAll(eco))
 	require.NoError(t, os.WriteFile(eco, nil, 0o600))
-	_, err = s.Create(ctx, l, ecosystem.New{})
+	_, err = s.Create(ctx, l, ecosystem.Draft{})
 	require.Error(t, err)
 	require.NoError(t, os.Remove(eco))
 }
@@ -220,11 +220,11 @@ func TestLinksInPlaceOfFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(target, []byte("precious"), 0o600))
 	require.NoError(t, os.Symlink(target, filepath.Join(runsDir(t, s), runID+".jsonl")))
 	require.NoError(t, os.Symlink(target, filepath.Join(runsDir(t, s), runID+".json")))
-	require.Error(t, s.Runs().Append(ctx, runID, ecosystem.Event{Message: "x"}))
+	require.Error(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "x"}))
 	_, err := s.Runs().Events(ctx, runID, 0)
 	require.Error(t, err)
 	require.Error(t, s.Runs().Add(ctx, newRun(1)))
-	list, err := s.Runs().List(ctx, ecosystem.Filter{})
+	list, err := s.Runs().List(ctx, ecosystem.RunFilter{})
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
 	require.NoError(t, os.MkdirAll(l.State, 0o700))
@@ -245,12 +245,12 @@ func TestTheRootBecomesARepository(t *testing.T) {
 	}})
 	fresh, err := s.Layout(t.Context(), l.Root, "fresh")
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), fresh, ecosystem.New{})
+	_, err = s.Create(t.Context(), fresh, ecosystem.Draft{})
 	require.NoError(t, err)
 	assert.Empty(t, made, "it is one")
 	plain, err := s.Layout(t.Context(), t.TempDir(), "fresh")
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), plain, ecosystem.New{})
+	_, err = s.Create(t.Context(), plain, ecosystem.Draft{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{plain.Root}, made)
 
@@ -258,7 +258,7 @@ func TestTheRootBecomesARepository(t *testing.T) {
 	s = ecosystemfile.New(ecosystemfile.Options{Home: filepath.Dir(l.Root), Clock: &clock.Fake{}, Init: func(context.Context, string) error { return refusal }})
 	plain, err = s.Layout(t.Context(), t.TempDir(), "fresh")
 	require.NoError(t, err)
-	_, err = s.Create(t.Context(), plain, ecosystem.New{})
+	_, err = s.Create(t.Context(), plain, ecosystem.Draft{})
 	require.ErrorIs(t, err, refusal)
 	assert.NoDirExists(t, plain.Dir)
 }
@@ -299,7 +299,7 @@ func TestAKilledProcess(t *testing.T) {
 		assert.True(t, state.Installed())
 		_, err = s.Runs().Load(t.Context(), runID)
 		require.NoError(t, err)
-		require.NoError(t, s.Runs().Append(t.Context(), runID, ecosystem.Event{Message: "afterwards"}))
+		require.NoError(t, s.Runs().Append(t.Context(), runID, ecosystem.RunEvent{Message: "afterwards"}))
 		chunk, err := s.Runs().Events(t.Context(), runID, 0)
 		require.NoError(t, err)
 		assert.Len(t, chunk.Events, int(chunk.Total), "every line is whole, and none is missing")
@@ -317,7 +317,7 @@ func work(t *testing.T, base string) {
 			return install(s)
 		})
 		require.NoError(t, err)
-		require.NoError(t, s.Runs().Append(t.Context(), runID, ecosystem.Event{Message: strings.Repeat("x", 5000)}))
+		require.NoError(t, s.Runs().Append(t.Context(), runID, ecosystem.RunEvent{Message: strings.Repeat("x", 5000)}))
 		_, err = s.Runs().Change(t.Context(), runID, func(r *ecosystem.Run) error { r.Events = int64(i); return nil })
 		require.NoError(t, err)
 	}
@@ -338,7 +338,7 @@ func TestWhatIsListedAgainIsUpToDate(t *testing.T) {
 		require.NoError(t, os.Chtimes(filepath.Join(runsDir(t, s), r.ID+".json"), old, old))
 	}
 	errorOf := func() string {
-		list, err := s.Runs().List(ctx, ecosystem.Filter{})
+		list, err := s.Runs().List(ctx, ecosystem.RunFilter{})
 		require.NoError(t, err)
 		require.Equal(t, runID, list[len(list)-1].ID)
 		return list[len(list)-1].Error
@@ -350,7 +350,7 @@ func TestWhatIsListedAgainIsUpToDate(t *testing.T) {
 		assert.Equal(t, said, errorOf())
 	}
 	require.NoError(t, os.Remove(filepath.Join(runsDir(t, s), newRun(3).ID+".json")))
-	list, err := s.Runs().List(ctx, ecosystem.Filter{})
+	list, err := s.Runs().List(ctx, ecosystem.RunFilter{})
 	require.NoError(t, err)
 	assert.Len(t, list, 2)
 	list[0].Error = "the caller's"
@@ -361,9 +361,9 @@ func TestWhatIsListedAgainIsUpToDate(t *testing.T) {
 func BenchmarkList(b *testing.B) {
 	base := b.TempDir()
 	s, _ := at(b, base)
-	for i := range ecosystem.Kept {
+	for i := range ecosystem.MaxKeptRuns {
 		r := newRun(i + 1)
-		r.Status, r.Payload = ecosystem.Success, []byte(`{"repos":["`+strings.Repeat("x", 2000)+`"]}`)
+		r.Status, r.Payload = ecosystem.RunSuccess, []byte(`{"repos":["`+strings.Repeat("x", 2000)+`"]}`)
 		require.NoError(b, s.Runs().Add(b.Context(), r))
 		old := time.Now().Add(-time.Hour)
 		require.NoError(b, os.Chtimes(filepath.Join(runsDir(b, s), r.ID+".json"), old, old))
@@ -373,9 +373,9 @@ func BenchmarkList(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				list, err := open().Runs().List(b.Context(), ecosystem.Filter{})
+				list, err := open().Runs().List(b.Context(), ecosystem.RunFilter{})
 				require.NoError(b, err)
-				require.Len(b, list, ecosystem.Kept)
+				require.Len(b, list, ecosystem.MaxKeptRuns)
 			}
 		})
 	}
@@ -384,9 +384,9 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkAppend adds one line to a log of ten thousand.
 func BenchmarkAppend(b *testing.B) {
 	s, _ := house(b)
-	require.NoError(b, s.Runs().Append(b.Context(), runID, make([]ecosystem.Event, 10_000)...))
+	require.NoError(b, s.Runs().Append(b.Context(), runID, make([]ecosystem.RunEvent, 10_000)...))
 	for b.Loop() {
-		require.NoError(b, s.Runs().Append(b.Context(), runID, ecosystem.Event{Message: "pushed api to origin/main"}))
+		require.NoError(b, s.Runs().Append(b.Context(), runID, ecosystem.RunEvent{Message: "pushed api to origin/main"}))
 	}
 }
 

@@ -45,14 +45,14 @@ func scan(dir *docfile.Dir, visit func(id string, info func() (fs.FileInfo, erro
 }
 
 // List implements ecosystemport.Runs. Runs that have ended are read once: what is listed again and again is mostly those.
-func (s *RunStore) List(ctx context.Context, f ecosystem.Filter) ([]ecosystem.Run, error) {
+func (s *RunStore) List(ctx context.Context, f ecosystem.RunFilter) ([]ecosystem.Run, error) {
 	found, err := s.all(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	limit := f.Limit
 	if limit <= 0 {
-		limit = ecosystem.Kept
+		limit = ecosystem.MaxKeptRuns
 	}
 	out := make([]ecosystem.Run, 0, min(limit, len(found)))
 	for _, r := range found[:min(limit, len(found))] {
@@ -62,7 +62,7 @@ func (s *RunStore) List(ctx context.Context, f ecosystem.Filter) ([]ecosystem.Ru
 }
 
 // all is every run that the filter chooses, newest first.
-func (s *RunStore) all(ctx context.Context, f ecosystem.Filter) ([]*ecosystem.Run, error) {
+func (s *RunStore) all(ctx context.Context, f ecosystem.RunFilter) ([]*ecosystem.Run, error) {
 	dir, err := s.dir()
 	if err != nil {
 		return nil, err
@@ -99,6 +99,6 @@ func (s *RunStore) all(ctx context.Context, f ecosystem.Filter) ([]*ecosystem.Ru
 	s.mu.Lock()
 	s.seen = now
 	s.mu.Unlock()
-	sorting.By(found, func(a, b *ecosystem.Run) int { return ecosystem.Older(*b, *a) })
+	sorting.By(found, func(a, b *ecosystem.Run) int { return ecosystem.CompareAge(*b, *a) })
 	return found, nil
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // Append implements ecosystemport.RunLogs.
-func (s *RunStore) Append(ctx context.Context, id string, events ...ecosystem.Event) error {
+func (s *RunStore) Append(ctx context.Context, id string, events ...ecosystem.RunEvent) error {
 	dir, err := s.dir()
 	if err != nil {
 		return err
@@ -82,13 +82,13 @@ func openLog(dir *docfile.Dir, id string, flag int) (*os.File, error) {
 }
 
 // cleaned are the events without secrets, cut, timed, and without numbers.
-func (s *RunStore) cleaned(id string, events []ecosystem.Event) []ecosystem.Event {
+func (s *RunStore) cleaned(id string, events []ecosystem.RunEvent) []ecosystem.RunEvent {
 	texts := make([]string, len(events))
 	for i, e := range events {
 		texts[i] = clip(e.Message, maxSeen)
 	}
 	texts, _ = s.mask().Lines(texts) // together: a key may spread over several
-	out := make([]ecosystem.Event, len(events))
+	out := make([]ecosystem.RunEvent, len(events))
 	for i, e := range events {
 		e.Message, e.RunID = clip(texts[i], ecosystem.MaxLine), id
 		if e.Timestamp.IsZero() {
@@ -132,7 +132,7 @@ type end struct {
 func (l end) full() bool { return l.last >= ecosystem.MaxLines || l.size >= ecosystem.MaxLogBytes }
 
 // added are the lines to write for events.
-func (l end) added(events []ecosystem.Event) ([]byte, error) {
+func (l end) added(events []ecosystem.RunEvent) ([]byte, error) {
 	var out []byte
 	for _, e := range events {
 		if l.full() && (e.Type == "log" || l.last >= ecosystem.MaxLines+reserve || l.size >= ecosystem.MaxLogBytes+reserveSize) {
@@ -161,8 +161,8 @@ func (l end) added(events []ecosystem.Event) ([]byte, error) {
 }
 
 // marker is the event that takes the place of e and of all that would come later, with blanks behind it up to the bound.
-func (l end) marker(e ecosystem.Event) ([]byte, error) {
-	text, err := encode(ecosystem.Event{Number: l.last + 1, Timestamp: e.Timestamp, Level: "warning", Type: "log", RunID: e.RunID,
+func (l end) marker(e ecosystem.RunEvent) ([]byte, error) {
+	text, err := encode(ecosystem.RunEvent{Number: l.last + 1, Timestamp: e.Timestamp, Level: "warning", Type: "log", RunID: e.RunID,
 		Message: "the log has met its bound; what was logged later is missing", Payload: json.RawMessage(`{"truncated":true}`)})
 	if err != nil || l.last+1 >= ecosystem.MaxLines {
 		return text, err
@@ -254,7 +254,7 @@ func (s *RunStore) Events(ctx context.Context, id string, after int64) (ecosyste
 		if n, ok := numberOf(line); !ok || n <= after {
 			continue
 		}
-		var e ecosystem.Event
+		var e ecosystem.RunEvent
 		if json.Unmarshal(line, &e) == nil {
 			chunk.Events = append(chunk.Events, e)
 		}

@@ -25,13 +25,13 @@ const (
 
 // Names implements ecosystemport.Manifests.
 func (s *Store) Names(ctx context.Context, root string) ([]string, error) {
-	dir := docfile.At(root)
+	dir := docfile.NewDir(root)
 	names := []string{}
-	err := dir.Scan(Ecosystems, func(name string, _ func() (fs.FileInfo, error)) error {
+	err := dir.Scan(ecosystems, func(name string, _ func() (fs.FileInfo, error)) error {
 		if ecosystem.CheckName(name) != nil {
 			return ctx.Err()
 		}
-		if info, err := dir.Stat(inside(name, ManifestFile)); err == nil && info.Mode().IsRegular() {
+		if info, err := dir.Stat(inside(name, manifestFile)); err == nil && info.Mode().IsRegular() {
 			names = append(names, name)
 		}
 		return ctx.Err()
@@ -45,7 +45,7 @@ func (s *Store) Names(ctx context.Context, root string) ([]string, error) {
 
 // inside is the way from the root to what lies in an ecosystem's directory.
 func inside(name string, parts ...string) string {
-	return path.Join(append([]string{Ecosystems, name}, parts...)...)
+	return path.Join(append([]string{ecosystems, name}, parts...)...)
 }
 
 // Load implements ecosystemport.Manifests. What is wrong with the YAML is in the error's details, as ecomanifest.Problems under "errors".
@@ -53,7 +53,7 @@ func (s *Store) Load(ctx context.Context, l ecosystem.Layout) (ecosystemport.Loa
 	if err := cmp.Or(ctx.Err(), ecosystem.CheckName(l.Name)); err != nil {
 		return ecosystemport.Loaded{}, err
 	}
-	text, _, err := docfile.At(l.Root).Read(inside(l.Name, ManifestFile), ecosystem.MaxManifestBytes)
+	text, _, err := docfile.NewDir(l.Root).Read(inside(l.Name, manifestFile), ecosystem.MaxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ecosystemport.Loaded{}, s.missing(ctx, l)
 	}
@@ -65,7 +65,7 @@ func (s *Store) Load(ctx context.Context, l ecosystem.Layout) (ecosystemport.Loa
 		return ecosystemport.Loaded{}, unreadable(l, err)
 	}
 	sum := sha256.Sum256(text)
-	return ecosystemport.Loaded{Manifest: ecosystem.Of(l.Name, doc), SHA256: hex.EncodeToString(sum[:]), Bytes: text}, nil
+	return ecosystemport.Loaded{Manifest: ecosystem.ReadManifest(l.Name, doc), SHA256: hex.EncodeToString(sum[:]), Bytes: text}, nil
 }
 
 func (s *Store) missing(ctx context.Context, l ecosystem.Layout) error {

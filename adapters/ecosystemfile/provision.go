@@ -30,11 +30,11 @@ const (
 // errNotDirectory is that a part of a path is no directory, so that nothing is below it.
 const errNotDirectory = syscall.ENOTDIR
 
-// Finder is an ecosystemport.Provisioners over files.
-type Finder struct{}
+// ProvisionerFinder is an ecosystemport.Provisioners over files.
+type ProvisionerFinder struct{}
 
 // Script implements ecosystemport.Provisioners.
-func (Finder) Script(ctx context.Context, l ecosystem.Layout, name string) (ecosystem.Script, error) {
+func (ProvisionerFinder) Script(ctx context.Context, l ecosystem.Layout, name string) (ecosystem.Script, error) {
 	if err := errors.Join(ctx.Err(), ecosystem.CheckName(name)); err != nil {
 		return ecosystem.Script{}, err
 	}
@@ -141,7 +141,7 @@ func closed(root, inside, shown string) error {
 const suffix = "@"
 
 // Dir implements ecosystemport.Provisioners.
-func (Finder) Dir(ctx context.Context, l ecosystem.Layout, environment string) (string, error) {
+func (ProvisionerFinder) Dir(ctx context.Context, l ecosystem.Layout, environment string) (string, error) {
 	if err := errors.Join(ctx.Err(), ecosystem.CheckName(environment)); err != nil {
 		return "", err
 	}
@@ -163,4 +163,4 @@ func (Finder) Dir(ctx context.Context, l ecosystem.Layout, environment string) (
 }
 
 // Inherited implements ecosystemport.Provisioners.
-func (Finder) Inherited() []string { return os.Environ() }
+func (ProvisionerFinder) Inherited() []string { return os.Environ() }

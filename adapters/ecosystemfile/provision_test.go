@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var finder ecosystemport.Provisioners = ecosystemfile.Finder{}
+var finder ecosystemport.Provisioners = ecosystemfile.ProvisionerFinder{}
 
 func layout(t *testing.T) ecosystem.Layout {
 	t.Helper()

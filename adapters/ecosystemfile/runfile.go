@@ -47,8 +47,8 @@ type RunStore struct {
 	seen map[string]glance // records of runs that have ended, as they were last listed
 }
 
-// NewRun is the files in o.Dir. Nothing is opened or made yet.
-func NewRun(o RunOptions) *RunStore {
+// NewRunStore is the files in o.Dir. Nothing is opened or made yet.
+func NewRunStore(o RunOptions) *RunStore {
 	mask := o.Redact
 	if mask == nil {
 		mask = func() *redact.Redactor { return redact.New(redact.Options{}) }
@@ -61,7 +61,7 @@ func (s *RunStore) dir() (*docfile.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return docfile.At(path), nil
+	return docfile.NewDir(path), nil
 }
 
 // isID reports what can be, or begin, the id of a run: it is part of a file's name.
@@ -183,7 +183,7 @@ func read(dir *docfile.Dir, id string) (r ecosystem.Run, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err == nil && (r.ID != id || !slices.Contains(ecosystem.Statuses(), r.Status)) {
+	if err == nil && (r.ID != id || !slices.Contains(ecosystem.RunStatuses(), r.Status)) {
 		err = errors.New("it is no record of this run")
 	}
 	if err != nil {
@@ -232,13 +232,13 @@ func (s *RunStore) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ended, err := s.all(ctx, ecosystem.Filter{})
+	ended, err := s.all(ctx, ecosystem.RunFilter{})
 	if err != nil {
 		return err
 	}
 	now := s.o.Clock.Now()
 	for i, r := range ended {
-		if r.Status.Final() && (i >= ecosystem.Kept || now.Sub(r.CreatedAt) > ecosystem.KeptFor) {
+		if r.Status.Final() && (i >= ecosystem.MaxKeptRuns || now.Sub(r.CreatedAt) > ecosystem.RunRetention) {
 			err = cmp.Or(err, forget(ctx, dir, r.ID))
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// SettingsFile is the user's settings, in the configuration directory (amof contract §20.8).
-const SettingsFile = "amof.yaml"
+// settingsFile is the user's settings, in the configuration directory (amof contract §20.8).
+const settingsFile = "amof.yaml"
 
 const maxSettings = 64 << 10
 
@@ -48,7 +48,7 @@ type number struct {
 
 // Settings implements ecosystemport.Places. Its workspace root is the file's: what the environment says of that, Root knows.
 func (f *PathFinder) Settings(ctx context.Context) (ecosystem.Settings, error) {
-	s := ecosystem.Settings{QueueParallel: ecosystem.Parallel, RunTimeoutSeconds: int(ecosystem.Deadline.Seconds())}
+	s := ecosystem.Settings{QueueParallel: ecosystem.MaxParallel, RunTimeoutSeconds: int(ecosystem.RunTimeout.Seconds())}
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
@@ -97,8 +97,8 @@ func (f *PathFinder) read() (said file, path string, err error) {
 	if err != nil {
 		return said, "", err
 	}
-	path = filepath.Join(dir, SettingsFile)
-	text, _, err := docfile.At(dir).Read(SettingsFile, maxSettings)
+	path = filepath.Join(dir, settingsFile)
+	text, _, err := docfile.NewDir(dir).Read(settingsFile, maxSettings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return said, path, nil

@@ -24,8 +24,8 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// StateOptions are all required, but for Carry and End. A work is known by its name, whatever process is at it.
-type StateOptions struct {
+// stateOptions are all required, but for Carry and End. A work is known by its name, whatever process is at it.
+type stateOptions struct {
 	Clock  ports.Clock
 	State  func() (string, error)                                 // the user's state directory
 	Config func() (string, error)                                 // that of settings, where an earlier version's state may be
@@ -33,11 +33,11 @@ type StateOptions struct {
 	End    func(work string) (left []int)                         // ends the programs that a process which was killed had started for the work, and reports those that could not be; nil ends none
 }
 
-// Book is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
-type Book struct{ o StateOptions }
+// StateStore is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
+type StateStore struct{ o stateOptions }
 
-// NewState is the files below the directories of o. Nothing is opened or made yet.
-func NewState(o StateOptions) *Book { return &Book{o} }
+// NewStateStore is the files below the directories of o. Nothing is opened or made yet.
+func NewStateStore(o stateOptions) *StateStore { return &StateStore{o} }
 
 // recorded is what a state directory holds of a workspace's ecosystem.
 type recorded struct {
@@ -49,7 +49,7 @@ type recorded struct {
 }
 
 // Load implements ecosystemport.States. What is recorded of another workspace's ecosystem of that name is not this one's.
-func (b *Book) Load(ctx context.Context, l ecosystem.Layout) (ecosystem.State, error) {
+func (b *StateStore) Load(ctx context.Context, l ecosystem.Layout) (ecosystem.State, error) {
 	if err := ctx.Err(); err != nil {
 		return ecosystem.State{}, err
 	}
@@ -57,15 +57,15 @@ func (b *Book) Load(ctx context.Context, l ecosystem.Layout) (ecosystem.State, e
 	return r.state, err
 }
 
-func (b *Book) read(l ecosystem.Layout) (r recorded, err error) {
-	r.dir = docfile.At(l.State)
-	if r.owner, err = Owner(l.State); err != nil {
+func (b *StateStore) read(l ecosystem.Layout) (r recorded, err error) {
+	r.dir = docfile.NewDir(l.State)
+	if r.owner, err = owner(l.State); err != nil {
 		return r, err
 	}
 	if r.owner != "" && r.owner != l.Root {
 		return r, nil
 	}
-	text, _, err := r.dir.Read(StateFile, maxState)
+	text, _, err := r.dir.Read(stateFile, maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.old, err = b.earlier(l)
@@ -78,9 +78,9 @@ func (b *Book) read(l ecosystem.Layout) (r recorded, err error) {
 	}
 	switch {
 	case err != nil:
-		err = ecosystem.ErrState.Sayf("%s cannot be used; it is left untouched: mend it, or move it away and install again", r.dir.File(StateFile)).Because(err)
+		err = ecosystem.ErrState.Sayf("%s cannot be used; it is left untouched: mend it, or move it away and install again", r.dir.File(stateFile)).Because(err)
 	case r.state.Version > ecosystem.StateVersion:
-		err = ecosystem.ErrState.Sayf("%s is of version %d, and this program knows %d; use a newer one", r.dir.File(StateFile), r.state.Version, ecosystem.StateVersion)
+		err = ecosystem.ErrState.Sayf("%s is of version %d, and this program knows %d; use a newer one", r.dir.File(stateFile), r.state.Version, ecosystem.StateVersion)
 	case r.state.Version < ecosystem.StateVersion || r.state.Root != l.Root || r.state.Ecosystem != l.Name:
 		r.state = ecosystem.State{} // nothing of ours; it is replaced when something is recorded
 	default:
@@ -92,7 +92,7 @@ func (b *Book) read(l ecosystem.Layout) (r recorded, err error) {
 }
 
 // Update implements ecosystemport.States. It fills in the version, the names and the times; what is the same as before is not written again.
-func (b *Book) Update(ctx context.Context, l ecosystem.Layout, change func(*ecosystem.State) error) (ecosystem.State, error) {
+func (b *StateStore) Update(ctx context.Context, l ecosystem.Layout, change func(*ecosystem.State) error) (ecosystem.State, error) {
 	release, err := b.hold(ctx, l)
 	if err != nil {
 		return ecosystem.State{}, err
@@ -126,7 +126,7 @@ func (b *Book) Update(ctx context.Context, l ecosystem.Layout, change func(*ecos
 }
 
 // write stores a state, and takes over the directory and the earlier version's file with it.
-func (b *Book) write(ctx context.Context, l ecosystem.Layout, r recorded, s *ecosystem.State) error {
+func (b *StateStore) write(ctx context.Context, l ecosystem.Layout, r recorded, s *ecosystem.State) error {
 	s.Version, s.Ecosystem, s.Root, s.LastModified = ecosystem.StateVersion, l.Name, l.Root, b.o.Clock.Now().UTC()
 	if s.CreatedAt.IsZero() {
 		s.CreatedAt = s.LastModified
@@ -141,11 +141,11 @@ func (b *Book) write(ctx context.Context, l ecosystem.Layout, r recorded, s *eco
 	if err != nil {
 		return err
 	}
-	return cmp.Or(r.claim(l), b.take(ctx, l, r.old), r.dir.Write(StateFile, text))
+	return cmp.Or(r.claim(l), b.take(ctx, l, r.old), r.dir.Write(stateFile, text))
 }
 
 // forget removes a state; the directory stays the workspace's own while anything else is in it.
-func (b *Book) forget(ctx context.Context, l ecosystem.Layout, r recorded) error {
+func (b *StateStore) forget(ctx context.Context, l ecosystem.Layout, r recorded) error {
 	if !r.there && r.old == nil {
 		return nil
 	}
@@ -154,18 +154,18 @@ func (b *Book) forget(ctx context.Context, l ecosystem.Layout, r recorded) error
 			return err
 		}
 	}
-	if err := r.dir.Remove(StateFile); err != nil {
+	if err := r.dir.Remove(stateFile); err != nil {
 		return err
 	}
 	left := 0
 	err := r.dir.Scan(".", func(name string, _ func() (fs.FileInfo, error)) error {
-		if name != OwnerFile {
+		if name != ownerFile {
 			left++
 		}
 		return nil
 	})
 	if err == nil && left == 0 {
-		err = r.dir.Remove(OwnerFile)
+		err = r.dir.Remove(ownerFile)
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (r recorded) claim(l ecosystem.Layout) error {
 	if r.owner == l.Root {
 		return nil
 	}
-	return r.dir.Write(OwnerFile, []byte(l.Root+"\n"))
+	return r.dir.Write(ownerFile, []byte(l.Root+"\n"))
 }
 
 // foreign fails for a directory that another workspace took since the layout was worked out.
@@ -210,12 +210,12 @@ func storedState(err error, l ecosystem.Layout) error {
 }
 
 // hold takes the lock of an ecosystem's state for the moment of a change.
-func (b *Book) hold(ctx context.Context, l ecosystem.Layout) (release func(), err error) {
+func (b *StateStore) hold(ctx context.Context, l ecosystem.Layout) (release func(), err error) {
 	return b.lock(ctx, l, ".state.lock", docfile.LockWait)
 }
 
 // Lock implements ecosystemport.States. The lock goes with the process that has it; a file beside the lock says that it did not go in order.
-func (b *Book) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (held context.Context, release func(), err error) {
+func (b *StateStore) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (held context.Context, release func(), err error) {
 	unlock, err := b.lock(ctx, l, ".lock", most)
 	if err != nil {
 		return ctx, nil, err
@@ -244,12 +244,12 @@ func (b *Book) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration)
 	}, nil
 }
 
-func (b *Book) lock(ctx context.Context, l ecosystem.Layout, suffix string, most time.Duration) (func(), error) {
+func (b *StateStore) lock(ctx context.Context, l ecosystem.Layout, suffix string, most time.Duration) (func(), error) {
 	state, err := b.o.State()
 	if err != nil {
 		return nil, err
 	}
-	dir, name := docfile.At(filepath.Join(state, "locks")), filepath.Base(l.State)+suffix // apart from what it guards, which may go
+	dir, name := docfile.NewDir(filepath.Join(state, "locks")), filepath.Base(l.State)+suffix // apart from what it guards, which may go
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -273,7 +273,7 @@ func (b *Book) lock(ctx context.Context, l ecosystem.Layout, suffix string, most
 }
 
 // Note implements ecosystemport.States.
-func (b *Book) Note(ctx context.Context, l ecosystem.Layout, name string, doc []byte) error {
+func (b *StateStore) Note(ctx context.Context, l ecosystem.Layout, name string, doc []byte) error {
 	if err := checkNote(name); err != nil {
 		return err
 	}
@@ -282,8 +282,8 @@ func (b *Book) Note(ctx context.Context, l ecosystem.Layout, name string, doc []
 		return err
 	}
 	defer release()
-	r := recorded{dir: docfile.At(l.State)}
-	if r.owner, err = Owner(l.State); err == nil {
+	r := recorded{dir: docfile.NewDir(l.State)}
+	if r.owner, err = owner(l.State); err == nil {
 		err = r.foreign(l)
 	}
 	if err != nil {
@@ -296,14 +296,14 @@ func (b *Book) Note(ctx context.Context, l ecosystem.Layout, name string, doc []
 }
 
 // Noted implements ecosystemport.States.
-func (b *Book) Noted(ctx context.Context, l ecosystem.Layout, name string) ([]byte, error) {
+func (b *StateStore) Noted(ctx context.Context, l ecosystem.Layout, name string) ([]byte, error) {
 	if err := cmp.Or(ctx.Err(), checkNote(name)); err != nil {
 		return nil, err
 	}
-	if owner, err := Owner(l.State); err != nil || owner != "" && owner != l.Root {
+	if owner, err := owner(l.State); err != nil || owner != "" && owner != l.Root {
 		return nil, err
 	}
-	doc, _, err := docfile.At(l.State).Read(name, maxState)
+	doc, _, err := docfile.NewDir(l.State).Read(name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -316,7 +316,7 @@ func (b *Book) Noted(ctx context.Context, l ecosystem.Layout, name string) ([]by
 // checkNote fails for a name that is not one path element or two, or that the state itself has: a defect of the caller.
 func checkNote(name string) error {
 	if !fs.ValidPath(name) || strings.Count(name, "/") > 1 || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.ContainsRune(name, 0) ||
-		name == StateFile || name == OwnerFile || name == tookFile {
+		name == stateFile || name == ownerFile || name == tookFile {
 		return fault.ErrInternal.Because(errors.New("no name of a note: " + name))
 	}
 	return nil

@@ -19,8 +19,8 @@ const id = "6f1c0000-0000-4000-8000-000000000001"
 func openWatch(t *testing.T) (*ecosystemfile.RunStore, ecosystemfile.Watch) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
-	s := ecosystemfile.NewRun(ecosystemfile.RunOptions{Dir: func() (string, error) { return dir, nil }, Clock: system.Clock{}})
-	require.NoError(t, s.Add(t.Context(), ecosystem.Run{ID: id, Status: ecosystem.Running, Owner: "me", CreatedAt: time.Now()}))
+	s := ecosystemfile.NewRunStore(ecosystemfile.RunOptions{Dir: func() (string, error) { return dir, nil }, Clock: system.Clock{}})
+	require.NoError(t, s.Add(t.Context(), ecosystem.Run{ID: id, Status: ecosystem.RunRunning, Owner: "me", CreatedAt: time.Now()}))
 	return s, ecosystemfile.NewWatch(s, s)
 }
 
@@ -49,8 +49,8 @@ func TestAwait(t *testing.T) {
 	s, w := openWatch(t)
 	r, err := w.Await(t.Context(), id, 0, 10*time.Millisecond)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystem.Running, r.Status, "time passed")
-	require.NoError(t, s.Append(t.Context(), id, ecosystem.Event{Type: "log", Message: "one"}))
+	assert.Equal(t, ecosystem.RunRunning, r.Status, "time passed")
+	require.NoError(t, s.Append(t.Context(), id, ecosystem.RunEvent{Type: "log", Message: "one"}))
 	_, err = w.Await(t.Context(), id, 0, time.Hour)
 	require.NoError(t, err, "there is news")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestAwait(t *testing.T) {
 	require.NoError(t, err)
 	r, err = w.Await(t.Context(), id, 1, time.Hour)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystem.Success, r.Status)
+	assert.Equal(t, ecosystem.RunSuccess, r.Status)
 	_, err = w.Await(t.Context(), "6f1c0000-0000-4000-8000-00000000ffff", 0, time.Hour)
 	require.ErrorIs(t, err, ecosystem.ErrRunUnknown)
 }

@@ -18,27 +18,27 @@ import (
 
 // Names of files and directories that others look for, too.
 const (
-	Ecosystems   = "ecosystems" // below the workspace root, and below the state directory
-	ManifestFile = "ecosystem.yaml"
-	StateFile    = "state.json"
-	OwnerFile    = "workspace_root" // in an ecosystem's state directory: whose it is
+	ecosystems   = "ecosystems" // below the workspace root, and below the state directory
+	manifestFile = "ecosystem.yaml"
+	stateFile    = "state.json"
+	ownerFile    = "workspace_root" // in an ecosystem's state directory: whose it is
 
 	maxOwner  = 8 << 10
 	hashChars = 8
 )
 
-// PathOptions are what the places follow from. Only Home and Env count where they say something; empty ones are no error until they are needed.
-type PathOptions struct {
+// pathOptions are what the places follow from. Only Home and Env count where they say something; empty ones are no error until they are needed.
+type pathOptions struct {
 	Env  func(name string) string // variables of this process; nil for none
 	Home string                   // the user's home directory
 	Dir  string                   // the working directory; empty asks the system
 }
 
 // PathFinder finds. It implements ecosystemport.Places, and keeps nothing between calls.
-type PathFinder struct{ o PathOptions }
+type PathFinder struct{ o pathOptions }
 
-// NewPath finds by those options.
-func NewPath(o PathOptions) *PathFinder {
+// NewPathFinder finds by those options.
+func NewPathFinder(o pathOptions) *PathFinder {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
 	}
@@ -129,13 +129,13 @@ func (f *PathFinder) Root(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case settings.WorkspaceRoot != "":
-		return f.resolved(settings.WorkspaceRoot, SettingsFile)
+		return f.resolved(settings.WorkspaceRoot, settingsFile)
 	}
 	if working, err = f.resolved(working, "the working directory"); err != nil {
 		return "", err
 	}
 	for dir := working; ; dir = filepath.Dir(dir) {
-		if isDir(filepath.Join(dir, Ecosystems)) && isRepository(dir) {
+		if isDir(filepath.Join(dir, ecosystems)) && isRepository(dir) {
 			return mainOf(dir), nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -202,7 +202,7 @@ func mainOf(dir string) string {
 	}
 	trees := filepath.Dir(path) // <root>/.git/worktrees
 	root := filepath.Dir(filepath.Dir(trees))
-	if filepath.Base(trees) != "worktrees" || filepath.Base(filepath.Dir(trees)) != ".git" || !isDir(filepath.Join(root, Ecosystems)) {
+	if filepath.Base(trees) != "worktrees" || filepath.Base(filepath.Dir(trees)) != ".git" || !isDir(filepath.Join(root, ecosystems)) {
 		return dir
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
@@ -225,12 +225,12 @@ func (f *PathFinder) Layout(ctx context.Context, root, name string) (ecosystem.L
 	if err != nil {
 		return ecosystem.Layout{}, err
 	}
-	dir := filepath.Join(root, Ecosystems, name)
+	dir := filepath.Join(root, ecosystems, name)
 	l := ecosystem.Layout{
-		Name: name, Root: root, Dir: dir, Manifest: filepath.Join(dir, ManifestFile), Workspace: filepath.Join(root, "worktrees", name),
-		State: filepath.Join(state, Ecosystems, name), Data: data,
+		Name: name, Root: root, Dir: dir, Manifest: filepath.Join(dir, manifestFile), Workspace: filepath.Join(root, "worktrees", name),
+		State: filepath.Join(state, ecosystems, name), Data: data,
 	}
-	switch owner, err := Owner(l.State); {
+	switch owner, err := owner(l.State); {
 	case err != nil:
 		return ecosystem.Layout{}, err
 	case owner != "" && owner != root:
@@ -240,9 +240,9 @@ func (f *PathFinder) Layout(ctx context.Context, root, name string) (ecosystem.L
 	return l, nil
 }
 
-// Owner is the workspace root that an ecosystem's state directory belongs to, empty when it belongs to none yet.
-func Owner(dir string) (string, error) {
-	text, _, err := docfile.At(dir).Read(OwnerFile, maxOwner)
+// owner is the workspace root that an ecosystem's state directory belongs to, empty when it belongs to none yet.
+func owner(dir string) (string, error) {
+	text, _, err := docfile.NewDir(dir).Read(ownerFile, maxOwner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

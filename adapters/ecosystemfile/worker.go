@@ -27,8 +27,8 @@ type WorkerOptions struct {
 // Workers implements ecosystemport.Workers.
 type Workers struct{ o WorkerOptions }
 
-// NewWorker starts nothing yet.
-func NewWorker(o WorkerOptions) *Workers { return &Workers{o} }
+// NewWorkers starts nothing yet.
+func NewWorkers(o WorkerOptions) *Workers { return &Workers{o} }
 
 // Wake implements ecosystemport.Workers: it starts the program with --root and --ecosystem, in the root.
 func (w *Workers) Wake(ctx context.Context, l ecosystem.Layout) error {
@@ -39,13 +39,13 @@ func (w *Workers) Wake(ctx context.Context, l ecosystem.Layout) error {
 // Turn implements ecosystemport.Workers. A place is a file's lock, which goes with the process that has it.
 func (w *Workers) Turn(ctx context.Context, places int) (release func(), err error) {
 	if places < 1 {
-		places = ecosystem.Parallel
+		places = ecosystem.MaxParallel
 	}
 	path, err := w.o.Dir()
 	if err != nil {
 		return nil, err
 	}
-	dir, pause := docfile.At(path), workerFirstPause
+	dir, pause := docfile.NewDir(path), workerFirstPause
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err

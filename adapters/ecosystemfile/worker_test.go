@@ -17,7 +17,7 @@ import (
 )
 
 func workers(dir string) *ecosystemfile.Workers {
-	return ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: func() (string, error) { return dir, nil }})
+	return ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: func() (string, error) { return dir, nil }})
 }
 
 func TestOnlySoManyWorkAtATime(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPlacesThatCannotBeTaken(t *testing.T) {
 	_, err := workers(dir).Turn(t.Context(), 1)
 	require.ErrorIs(t, err, ecosystem.ErrStorage)
 	refusal := errors.New("no home")
-	_, err = ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: func() (string, error) { return "", refusal }}).Turn(t.Context(), 1)
+	_, err = ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: func() (string, error) { return "", refusal }}).Turn(t.Context(), 1)
 	require.ErrorIs(t, err, refusal)
 }
 
@@ -79,7 +79,7 @@ func TestWakeStartsTheProgram(t *testing.T) {
 	var argv []string
 	var dir string
 	command := append(make([]string, 0, 9), "countersign", "eco", "work")
-	w := ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Command: command, Start: func(_ context.Context, a []string, d string) error {
+	w := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Command: command, Start: func(_ context.Context, a []string, d string) error {
 		argv, dir = a, d
 		return nil
 	}})
@@ -89,6 +89,6 @@ func TestWakeStartsTheProgram(t *testing.T) {
 	assert.Equal(t, []string{"countersign", "eco", "work"}, command)
 
 	refusal := errors.New("no memory")
-	w = ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Start: func(context.Context, []string, string) error { return refusal }})
+	w = ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Start: func(context.Context, []string, string) error { return refusal }})
 	require.ErrorIs(t, w.Wake(t.Context(), ecosystem.Layout{}), refusal)
 }

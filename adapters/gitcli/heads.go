@@ -15,7 +15,7 @@ import (
 const parallel = 8
 
 // Head implements projectport.Repositories.
-func (c *Client) Head(ctx context.Context, dir string) (project.Head, error) {
+func (c *client) Head(ctx context.Context, dir string) (project.Head, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return project.Head{}, err
@@ -23,7 +23,7 @@ func (c *Client) Head(ctx context.Context, dir string) (project.Head, error) {
 	return c.head(ctx, at)
 }
 
-func (c *Client) head(ctx context.Context, at place) (project.Head, error) {
+func (c *client) head(ctx context.Context, at place) (project.Head, error) {
 	if at.plain {
 		if text, err := small(filepath.Join(at.gitDir, headFile)); err == nil {
 			if head, ok := project.ParseHead(text); ok {
@@ -51,7 +51,7 @@ func (c *Client) head(ctx context.Context, at place) (project.Head, error) {
 }
 
 // Heads implements projectport.Heads: eight at a time, two seconds each.
-func (c *Client) Heads(ctx context.Context, dirs []string) []projectport.HeadResult {
+func (c *client) Heads(ctx context.Context, dirs []string) []projectport.HeadResult {
 	results := make([]projectport.HeadResult, len(dirs))
 	var group errgroup.Group
 	group.SetLimit(parallel)
@@ -66,7 +66,7 @@ func (c *Client) Heads(ctx context.Context, dirs []string) []projectport.HeadRes
 }
 
 // bounded is Head for a short time. A file system that does not answer cannot be told to stop: then the answer is left behind.
-func (c *Client) bounded(ctx context.Context, dir string) projectport.HeadResult {
+func (c *client) bounded(ctx context.Context, dir string) projectport.HeadResult {
 	ctx, cancel := context.WithTimeout(ctx, c.options.HeadTimeout)
 	defer cancel()
 	done := make(chan projectport.HeadResult, 1)

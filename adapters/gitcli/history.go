@@ -20,17 +20,17 @@ const (
 // ErrGit reports a git that cannot be run.
 var ErrGit = fault.New(fault.Unavailable, "git_unavailable", "git cannot be run; install git 2.39 or newer, or put it on the PATH")
 
-// History reads source files as they were at a commit: packport.History over the repositories that the source roots lie in.
-type History struct {
+// history reads source files as they were at a commit: packport.History over the repositories that the source roots lie in.
+type history struct {
 	roots map[pack.Root]string
 }
 
 // NewHistory reads below the given source roots, which need not be repositories.
-func NewHistory(roots map[pack.Root]string) *History { return &History{roots: roots} }
+func NewHistory(roots map[pack.Root]string) *history { return &history{roots: roots} }
 
 // Lines implements packport.History. It fails with packport.ErrMissing when root, commit, file or lines are not there, and with ErrGit
 // when git itself cannot be run.
-func (h *History) Lines(ctx context.Context, at packport.Location, commit pack.Commit, l pack.LineRange) ([]string, error) {
+func (h *history) Lines(ctx context.Context, at packport.Location, commit pack.Commit, l pack.LineRange) ([]string, error) {
 	dir, ok := h.roots[at.Root]
 	if !ok {
 		return nil, packport.ErrRoot

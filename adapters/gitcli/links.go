@@ -34,7 +34,7 @@ func (t *Tree) submodules(ctx context.Context, below string, git starter, depth 
 	if err != nil {
 		return err
 	}
-	links, err := sandbox.ParseLinks(out)
+	links, err := sandbox.ParseSubmodules(out)
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,9 @@ type Repo struct {
 	busy    *os.File // the lock that its gits hold along with us (Alone)
 }
 
-// Open is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
+// OpenRepo is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
 // sandbox.ErrGit.
-func Open(dir string, timeout time.Duration) (*Repo, error) {
+func OpenRepo(dir string, timeout time.Duration) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, Disk(err, dir)
@@ -44,8 +44,8 @@ func Open(dir string, timeout time.Duration) (*Repo, error) {
 	return &Repo{Dir: dir, Common: common, timeout: timeout}, nil
 }
 
-// Gone reports a clone that is not there any more.
-func Gone(dir string) bool {
+// RepoGone reports a clone that is not there any more.
+func RepoGone(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, gitDir))
 	return os.IsNotExist(err)
 }

@@ -22,22 +22,22 @@ type Options struct {
 	HeadTimeout time.Duration // of one repository in Heads; 0 is 2 seconds
 }
 
-// Client is projectport.Repositories, projectport.Heads and projectport.Worktrees. Several goroutines may use it at once.
-type Client struct{ options Options }
+// client is projectport.Repositories, projectport.Heads and projectport.Worktrees. Several goroutines may use it at once.
+type client struct{ options Options }
 
 // New makes a client. It starts nothing.
-func New(o Options) *Client {
+func New(o Options) *client {
 	if o.Timeout <= 0 {
 		o.Timeout = gitTime
 	}
 	if o.HeadTimeout <= 0 {
 		o.HeadTimeout = headTime
 	}
-	return &Client{o}
+	return &client{o}
 }
 
 // Status implements projectport.Repositories.
-func (c *Client) Status(ctx context.Context, dir string) (project.GitStatus, error) {
+func (c *client) Status(ctx context.Context, dir string) (project.GitStatus, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return project.GitStatus{}, err
@@ -57,7 +57,7 @@ func (c *Client) Status(ctx context.Context, dir string) (project.GitStatus, err
 }
 
 // Staged implements projectport.Repositories. Whatever the repository configures, the text is a plain git diff.
-func (c *Client) Staged(ctx context.Context, dir string, limit int) (project.Diff, error) {
+func (c *client) Staged(ctx context.Context, dir string, limit int) (project.Diff, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return project.Diff{}, err
@@ -74,7 +74,7 @@ func (c *Client) Staged(ctx context.Context, dir string, limit int) (project.Dif
 }
 
 // Remote implements projectport.Repositories.
-func (c *Client) Remote(ctx context.Context, dir string) (string, error) {
+func (c *client) Remote(ctx context.Context, dir string) (string, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (c *Client) Remote(ctx context.Context, dir string) (string, error) {
 }
 
 // git runs one command, and gives its failures the names of the capability.
-func (c *Client) git(ctx context.Context, cmd Command) ([]byte, error) {
+func (c *client) git(ctx context.Context, cmd Command) ([]byte, error) {
 	cmd.Timeout = c.options.Timeout
 	cmd.Settings = append(cmd.Settings, Setting{Name: "core.quotePath", Value: "false"})
 	out, err := cmd.Output(ctx)

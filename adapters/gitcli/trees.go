@@ -8,7 +8,7 @@ import (
 )
 
 // inTree runs a command that compares files of the working tree.
-func (c *Client) inTree(ctx context.Context, at place, cmd Command) ([]byte, error) {
+func (c *client) inTree(ctx context.Context, at place, cmd Command) ([]byte, error) {
 	cmd.Dir = at.dir
 	if !at.plain || at.top == "" {
 		if err := c.treeful(ctx, at); err != nil {
@@ -19,7 +19,7 @@ func (c *Client) inTree(ctx context.Context, at place, cmd Command) ([]byte, err
 }
 
 // treeful refuses what has no working tree, which not every command of git does: without one it compares, or advises, something else.
-func (c *Client) treeful(ctx context.Context, at place) error {
+func (c *client) treeful(ctx context.Context, at place) error {
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--is-inside-work-tree"}})
 	if err == nil && strings.TrimSpace(string(out)) != "true" {
 		err = project.ErrNotRepository.Sayf("%s is in a git repository without a working tree, so there is nothing to compare; give a directory of one of its worktrees", at.dir)

@@ -11,7 +11,7 @@ import (
 )
 
 // Worktrees implements projectport.Repositories.
-func (c *Client) Worktrees(ctx context.Context, dir string) ([]project.Worktree, error) {
+func (c *client) Worktrees(ctx context.Context, dir string) ([]project.Worktree, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (c *Client) Worktrees(ctx context.Context, dir string) ([]project.Worktree,
 	return c.worktrees(ctx, at)
 }
 
-func (c *Client) worktrees(ctx context.Context, at place) ([]project.Worktree, error) {
+func (c *client) worktrees(ctx context.Context, at place) ([]project.Worktree, error) {
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"worktree", "list", "--porcelain", "-z"}})
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (c *Client) worktrees(ctx context.Context, at place) ([]project.Worktree, e
 
 // Belongs implements projectport.Worktrees. Directories are compared as such, not by their names, so that neither links nor letter case
 // count.
-func (c *Client) Belongs(ctx context.Context, dir, root string) (bool, error) {
+func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return stranger(err)

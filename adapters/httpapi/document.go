@@ -26,7 +26,7 @@ func (a *API) describe(within []tool.Narrowing) (described, error) {
 	if err != nil {
 		return described{}, err
 	}
-	return described{doc: doc, tag: `"` + canon.Bytes("openapi.document.v1", doc).Hex()[:32] + `"`}, nil
+	return described{doc: doc, tag: `"` + canon.SumBytes("openapi.document.v1", doc).Hex()[:32] + `"`}, nil
 }
 
 // showDocument shows the OpenAPI document, made once for whoever is served everything.

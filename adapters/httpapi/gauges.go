@@ -30,8 +30,8 @@ type Door interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// MetricsBook is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
-type MetricsBook interface {
+// MetricsSource is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
+type MetricsSource interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
@@ -39,15 +39,15 @@ type MetricsBook interface {
 
 // MetricsOptions says what is counted besides calls and requests. Every function may be nil.
 type MetricsOptions struct {
-	Version  string       // of the product
-	Book     MetricsBook  // nil: nothing is said of confirmations
-	Streams  func() int   // streams of events that are open
-	Sessions func() int   // sessions of clients that are open
-	Dropped  func() int64 // records of reads that this process could not write into the audit
+	Version  string        // of the product
+	Book     MetricsSource // nil: nothing is said of confirmations
+	Streams  func() int    // streams of events that are open
+	Sessions func() int    // sessions of clients that are open
+	Dropped  func() int64  // records of reads that this process could not write into the audit
 }
 
-// Gauges counts. It is safe for concurrent use; New makes it.
-type Gauges struct {
+// Metrics counts. It is safe for concurrent use; New makes it.
+type Metrics struct {
 	o        MetricsOptions
 	calls    family
 	requests family
@@ -61,8 +61,8 @@ type Gauges struct {
 }
 
 // NewMetrics counts from zero.
-func NewMetrics(o MetricsOptions) *Gauges {
-	return &Gauges{o: o, calls: newFamily("countersign_calls_total", "Calls of tools by what came of them: ok, or the code of the failure.", "counter"),
+func NewMetrics(o MetricsOptions) *Metrics {
+	return &Metrics{o: o, calls: newFamily("countersign_calls_total", "Calls of tools by what came of them: ok, or the code of the failure.", "counter"),
 		requests: newFamily("countersign_http_requests_total", "Requests that were answered, by route and status.", "counter"),
 		answers:  newFamily("countersign_confirmations_answered_total", "Answers to confirmations since the server began, in whatever process they were given.", "counter"),
 		took:     newHistograms("countersign_call_seconds", "How long calls took.", "tool"),
@@ -73,11 +73,11 @@ func NewMetrics(o MetricsOptions) *Gauges {
 // observed is a door whose calls are counted.
 type observed struct {
 	Door
-	gauges *Gauges
+	gauges *Metrics
 }
 
 // Observe is the door with its calls counted.
-func (g *Gauges) Observe(door Door) Door { return observed{door, g} }
+func (g *Metrics) Observe(door Door) Door { return observed{door, g} }
 
 // Call implements Door.
 func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {
@@ -90,7 +90,7 @@ func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {
 }
 
 // called counts a call. What nobody knows as a tool is all one.
-func (g *Gauges) called(out tool.Outcome, took time.Duration) {
+func (g *Metrics) called(out tool.Outcome, took time.Duration) {
 	name, code := string(out.Spec.Name), "ok"
 	if name == "" {
 		name = "unknown"
@@ -103,7 +103,7 @@ func (g *Gauges) called(out tool.Outcome, took time.Duration) {
 }
 
 // Requested counts a request that was answered. The route is one there is, never what somebody sent.
-func (g *Gauges) Requested(route string, status int, took time.Duration) {
+func (g *Metrics) Requested(route string, status int, took time.Duration) {
 	if status < 100 || status > 599 {
 		status = 0
 	}
@@ -112,7 +112,7 @@ func (g *Gauges) Requested(route string, status int, took time.Duration) {
 }
 
 // Route counts the requests that a handler serves, as that route.
-func (g *Gauges) Route(route string, next http.Handler) http.Handler {
+func (g *Metrics) Route(route string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &counted{ResponseWriter: w, code: http.StatusOK}
 		defer func() { g.Requested(route, seen.code, time.Since(began)) }()
@@ -150,7 +150,7 @@ func (w *counted) Flush() {
 func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Serve shows everything; it is an httpguard.Handler.
-func (g *Gauges) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
+func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
 	var body bytes.Buffer
 	g.Write(r.Context(), &body)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -160,7 +160,7 @@ func (g *Gauges) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visito
 }
 
 // Write writes everything in the text format of Prometheus.
-func (g *Gauges) Write(ctx context.Context, w io.Writer) {
+func (g *Metrics) Write(ctx context.Context, w io.Writer) {
 	g.calls.write(w)
 	g.took.write(w)
 	one(w, "countersign_calls_in_flight", "Calls under way.", float64(g.flying.Load()))
@@ -197,7 +197,7 @@ func process(w io.Writer) {
 const atOnce = 20_000
 
 // people writes what waits for people, and what they answered since the first look. What cannot be read just now is left out.
-func (g *Gauges) people(ctx context.Context, w io.Writer) {
+func (g *Metrics) people(ctx context.Context, w io.Writer) {
 	if g.o.Book == nil {
 		return
 	}
@@ -221,14 +221,14 @@ func (g *Gauges) people(ctx context.Context, w io.Writer) {
 }
 
 // Begin has answers counted from now on; else they are from the first time somebody looks.
-func (g *Gauges) Begin(ctx context.Context) {
+func (g *Metrics) Begin(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.count(ctx)
 }
 
 // count reads what is new in the audit. It runs under mu.
-func (g *Gauges) count(ctx context.Context) {
+func (g *Metrics) count(ctx context.Context) {
 	if g.o.Book == nil {
 		return
 	}

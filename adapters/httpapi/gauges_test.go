@@ -29,8 +29,8 @@ import (
 )
 
 var (
-	_ httpapi.Door        = (*app.App)(nil)
-	_ httpapi.MetricsBook = (*app.App)(nil)
+	_ httpapi.Door          = (*app.App)(nil)
+	_ httpapi.MetricsSource = (*app.App)(nil)
 )
 
 func open(t *testing.T) *local.Local {

@@ -26,8 +26,8 @@ const Prefix = "/api/v1"
 type App interface {
 	Caller
 	Catalogue
-	Desk
-	Book
+	Approvals
+	Records
 	Rules
 }
 
@@ -44,16 +44,16 @@ type Catalogue interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
-// Desk is where people answer.
-type Desk interface {
+// Approvals is where people answer.
+type Approvals interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
 	Decided(id string) (told <-chan struct{}, stop func())
 	Waiting(ctx context.Context, id string) (bool, error)
 }
 
-// Book is what is on record.
-type Book interface {
+// Records is what is on record.
+type Records interface {
 	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
 	RunRecord(ctx context.Context, id string) (tool.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)

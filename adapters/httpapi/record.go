@@ -71,7 +71,7 @@ func (a *API) listCalls(x *Exchange) error {
 func (a *API) showCall(x *Exchange) error {
 	rec, err := a.App.RunRecord(x.R.Context(), x.Name)
 	if err == nil && !a.sees(x.Visitor, rec.Tool) {
-		err = tool.Unknown(Shorten(x.Name))
+		err = tool.UnknownRecordError(Shorten(x.Name))
 	}
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *API) listAudit(x *Exchange) error {
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
 		Unattended: q.Get("unattended") == "true"}
 	var err error
-	if f.Limit, err = number(q, "limit", auditListed, 1, audit.AtMost); err != nil {
+	if f.Limit, err = number(q, "limit", auditListed, 1, audit.MaxListed); err != nil {
 		return err
 	}
 	before, err := number(q, "before", 0, 1, math.MaxInt)

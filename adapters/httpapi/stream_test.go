@@ -111,13 +111,13 @@ func TestEventsOverTheWire(t *testing.T) {
 	assert.Equal(t, "text/event-stream", s.header.Get("Content-Type"))
 	assert.Equal(t, "no-store", s.header.Get("Cache-Control"))
 	answered := d.calling("POST /api/v1/tools/wipe?wait=10m", `{"name":"Carthage"}`)
-	q := s.until(adaptersevents.Confirmation)
+	q := s.until(adaptersevents.KindConfirmation)
 	assert.Equal(t, "wipe Carthage", q.data["prompt"])
 	d.get(200, "POST /api/v1/confirmations/"+q.data["confirmationId"].(string)+"/approve", fmt.Sprintf(`{"plan_hash":%q}`, q.data["planHash"]), "person")
-	r := s.until(adaptersevents.Result)
+	r := s.until(adaptersevents.KindResult)
 	assert.Equal(t, true, r.data["success"])
 	assert.Equal(t, 200, (<-answered).status)
-	last := s.until(adaptersevents.Audit)
+	last := s.until(adaptersevents.KindAudit)
 	require.NotEmpty(t, last.id)
 	s.leave()
 
@@ -131,12 +131,12 @@ func TestEventsOverTheWire(t *testing.T) {
 			query = "?lastEventId=" + strconv.Itoa(id)
 		}
 		again := d.open(t, query, "", headers...)
-		assert.Equal(t, strconv.Itoa(id+1), again.until(adaptersevents.Audit).id)
+		assert.Equal(t, strconv.Itoa(id+1), again.until(adaptersevents.KindAudit).id)
 	}
 	only := d.open(t, "?events=ai-tool-confirmation,ai-tool-result&conversationId=s1", "")
 	d.send("POST /api/v1/tools/raze", `{"name":"y"}`, "")
 	e := <-only.events
-	assert.Equal(t, adaptersevents.Confirmation, e.kind)
+	assert.Equal(t, adaptersevents.KindConfirmation, e.kind)
 	assert.Equal(t, "y", e.data["typeToConfirm"])
 	assert.Empty(t, e.id)
 	for _, query := range []string{"?events=everything", "?topics=weather", "?lastEventId=x", "?lastEventId=-1"} {
@@ -218,7 +218,7 @@ func TestAnotherProcessIsHeardOverTheWire(t *testing.T) {
 	for i := range 5 {
 		_, err := fmt.Fprintf(in, "w%d\n", i)
 		require.NoError(t, err)
-		q := events.until(adaptersevents.Confirmation)
+		q := events.until(adaptersevents.KindConfirmation)
 		heard := time.Now()
 		require.True(t, said.Scan())
 		began, err := time.Parse(time.RFC3339Nano, said.Text())
@@ -236,10 +236,10 @@ func TestAnotherProcessIsHeardOverTheWire(t *testing.T) {
 // TestTopicsOverTheWire are read as the visitor: who may not call the tool is told so.
 func TestTopicsOverTheWire(t *testing.T) {
 	s := home(t, nil)
-	e := s.open(t, "?topics=processes", "narrow").until(adaptersevents.Unreadable)
+	e := s.open(t, "?topics=processes", "narrow").until(adaptersevents.KindUnreadable)
 	assert.Equal(t, "processes", e.data["topic"])
 	assert.Equal(t, "tool_unknown", e.data["code"])
-	e = s.open(t, "?process=run_none&run=none", "").until(adaptersevents.Unreadable)
+	e = s.open(t, "?process=run_none&run=none", "").until(adaptersevents.KindUnreadable)
 	assert.Contains(t, []any{"process", "run"}, e.data["topic"])
 }
 

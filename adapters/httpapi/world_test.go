@@ -97,7 +97,7 @@ type site struct {
 // serve serves a door on a socket of its own until the test ends.
 func serve(t testing.TB, door *app.App) *site {
 	t.Helper()
-	s := &site{t: t, app: door, hub: events.New(door, nil), observed: map[string]int{}}
+	s := &site{t: t, app: door, hub: events.NewHub(door, nil), observed: map[string]int{}}
 	api := httpapi.New(httpapi.Options{App: door, Hub: s.hub, Version: "1.2.3", Observe: func(route string, status int, _ time.Duration) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -155,7 +155,7 @@ type wiping struct {
 	how   policy.Strength
 }
 
-func (w wiping) Hash() canon.Hash          { return canon.Bytes("test.wiping", []byte(w.Wipe+"\n"+w.About)) }
+func (w wiping) Hash() canon.Hash          { return canon.SumBytes("test.wiping", []byte(w.Wipe+"\n"+w.About)) }
 func (w wiping) Prompt() string            { return "wipe " + w.Wipe }
 func (w wiping) Target() string            { return w.Wipe }
 func (w wiping) Strength() policy.Strength { return w.how }
@@ -180,8 +180,8 @@ func newDepot(t testing.TB) *depot {
 	}
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
-	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Audit: store, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewCall(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
+	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
 				return memstore.Rate{Events: 60, Per: time.Minute, Burst: 2000}
 			}

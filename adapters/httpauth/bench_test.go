@@ -25,11 +25,11 @@ func (m mute) Write(p []byte) (int, error) { return len(p), nil }
 func (m mute) WriteHeader(int)             {}
 
 // guarded is a guard over a real database.
-func guarded(t testing.TB) (*httpauth.Guard, *app.Keeper) {
+func guarded(t testing.TB) (*httpauth.Guard, *app.Credentials) {
 	store := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	k := app.NewCredentials(app.Parts{Credentials: sqlitestore.New(store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
-	return httpauth.New(httpauth.Options{Credentials: k, Owner: policy.Principal{ID: "local", Grants: policy.All}}), k
+	k := app.NewCredentials(app.CredentialsConfig{Credentials: sqlitestore.NewCredentials(store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
+	return httpauth.NewGuard(httpauth.Options{Credentials: k, Owner: policy.Principal{ID: "local", Grants: policy.All}}), k
 }
 
 // cost is what the guard adds to one request.

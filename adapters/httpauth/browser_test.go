@@ -316,7 +316,7 @@ func TestALogInForLookingAlone(t *testing.T) {
 	t.Parallel()
 	r := open(t)
 	got := r.ask(t, http.MethodGet, "/page", "", r.browser(t, access.Scope{ReadOnly: true, Ceiling: policy.Ask})).seen(t)
-	assert.Equal(t, policy.Principal{ID: "local", Grants: app.ReadOnlyGrants, Ceiling: policy.Ask}, got.Principal)
+	assert.Equal(t, policy.Principal{ID: "local", Grants: app.ReadOnlyPermissions, Ceiling: policy.Ask}, got.Principal)
 	assert.True(t, got.ReadOnly)
 }
 

@@ -60,8 +60,8 @@ type Guard struct {
 	end         context.CancelFunc
 }
 
-// New is a guard. It starts nothing.
-func New(o Options) *Guard {
+// NewGuard is a guard. It starts nothing.
+func NewGuard(o Options) *Guard {
 	g := &Guard{credentials: o.Credentials, owner: o.Owner, account: o.Account, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -240,7 +240,7 @@ func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error)
 func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
 	v.Credential, v.Client = c.ID, clientOf(r)
 	if v.Principal.Grants = g.owner.Grants; c.Scope.ReadOnly {
-		v.Principal.Grants &= app.ReadOnlyGrants
+		v.Principal.Grants &= app.ReadOnlyPermissions
 	}
 	if len(c.Scope.Toolsets) > 0 || c.Scope.ReadOnly {
 		v.Within = []tool.Narrowing{c.Scope.Narrowing()}

@@ -65,7 +65,7 @@ var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser's 
 // caller (modes, settings, credentials) takes one who is served everything.
 func (v Visitor) Reaches(spec tool.Spec) bool {
 	free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute
-	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec) && (spec.Toolset != tool.Control || len(v.Within) == 0)
+	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec) && (spec.Toolset != tool.ControlToolset || len(v.Within) == 0)
 }
 
 // Handler serves a request of a visitor.

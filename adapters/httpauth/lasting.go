@@ -15,7 +15,7 @@ import (
 // also when the server ends. The caller calls done when the request has been served.
 func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(r.Context())
-	look := &lookout{guard: g, ctx: ctx, cancel: cancel, kind: v.kind, digest: v.digest}
+	look := &credentialWatch{guard: g, ctx: ctx, cancel: cancel, kind: v.kind, digest: v.digest}
 	look.start()
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		return ctx, look.end
@@ -27,8 +27,8 @@ func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done f
 	}
 }
 
-// lookout looks now and then whether a credential is still good, and ends what it let in when it is not. For most requests it never comes to that.
-type lookout struct {
+// credentialWatch looks now and then whether a credential is still good, and ends what it let in when it is not. For most requests it never comes to that.
+type credentialWatch struct {
 	guard  *Guard
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -39,13 +39,13 @@ type lookout struct {
 	timer *time.Timer
 }
 
-func (l *lookout) start() {
+func (l *credentialWatch) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(l.guard.limits.Recheck, l.look)
 }
 
-func (l *lookout) look() {
+func (l *credentialWatch) look() {
 	if err := l.guard.credentials.Still(l.ctx, l.kind, l.digest); err != nil && fault.From(err).Kind == fault.Denied {
 		l.cancel()
 	}
@@ -56,7 +56,7 @@ func (l *lookout) look() {
 	}
 }
 
-func (l *lookout) end() {
+func (l *credentialWatch) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cancel()

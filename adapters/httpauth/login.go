@@ -13,8 +13,8 @@ import (
 
 // The paths that the guard itself serves.
 const (
-	LoginPath  = "/login"
-	LogoutPath = "/logout"
+	loginPath  = "/login"
+	logoutPath = "/logout"
 	healthPath = "/healthz"
 	stylePath  = "/login.css"
 )
@@ -25,7 +25,7 @@ func LoginURL(base, code, wanted string) string {
 	if wanted != "" {
 		query.Set("next", wanted)
 	}
-	return base + LoginPath + "?" + query.Encode()
+	return base + loginPath + "?" + query.Encode()
 }
 
 // maxLoginForm is bytes of the form that logs in.
@@ -44,13 +44,13 @@ func (g *Guard) Mount(mux *http.ServeMux) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		_, _ = w.Write([]byte(style)) // likewise
 	})
-	mux.HandleFunc("GET "+LoginPath, g.offer)
-	mux.HandleFunc("POST "+LoginPath, g.logIn)
-	mux.Handle("GET "+LogoutPath, g.Person(func(w http.ResponseWriter, _ *http.Request, v Visitor) {
+	mux.HandleFunc("GET "+loginPath, g.offer)
+	mux.HandleFunc("POST "+loginPath, g.logIn)
+	mux.Handle("GET "+logoutPath, g.Person(func(w http.ResponseWriter, _ *http.Request, v Visitor) {
 		writePage(w, http.StatusOK, page{title: "Log out", text: []string{"This browser is logged in to Countersign."},
-			form: LogoutPath, fields: [][2]string{{FieldForm, v.Form}}, button: "Log this browser out"})
+			form: logoutPath, fields: [][2]string{{FieldForm, v.Form}}, button: "Log this browser out"})
 	}))
-	mux.Handle("POST "+LogoutPath, g.Person(g.logOut))
+	mux.Handle("POST "+logoutPath, g.Person(g.logOut))
 }
 
 // offer shows a one-time log-in without using it: programs that look at links in advance send no forms.
@@ -62,7 +62,7 @@ func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writePage(w, http.StatusOK, page{title: "Log in", text: []string{"This link is good for one browser. Whoever is logged in decides what agents may do on this machine."},
-		form: LoginPath, fields: [][2]string{{"code", query.Get("code")}, {"next", query.Get("next")}}, button: "Log this browser in"})
+		form: loginPath, fields: [][2]string{{"code", query.Get("code")}, {"next", query.Get("next")}}, button: "Log this browser in"})
 }
 
 // logIn exchanges a one-time log-in for a cookie.
@@ -140,7 +140,7 @@ func wanted(next string) string {
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(next, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(next, "\\\r\n\t") {
 		return "/"
 	}
-	if u.Path == LoginPath || u.Path == LogoutPath {
+	if u.Path == loginPath || u.Path == logoutPath {
 		return "/"
 	}
 	return u.String()
@@ -164,7 +164,7 @@ func refusal(r *http.Request, status int, f *fault.Error) page {
 		return p
 	}
 	p.title, p.command = "Log in first", "countersign login"
-	if r.Method == http.MethodGet && r.URL.Path != LoginPath {
+	if r.Method == http.MethodGet && r.URL.Path != loginPath {
 		p.again = wanted(r.URL.RequestURI()) // a cookie is not sent along with links of other sites
 	}
 	return p

@@ -69,8 +69,8 @@ func BaseURL(at net.Addr, names []Host, secure bool) string {
 	return place{host: plainHost(net.JoinHostPort(host, port), secure), secure: secure}.origin()
 }
 
-// Reached are the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
-func Reached(at net.Addr, names []Host) []Host {
+// ReachableHosts are the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
+func ReachableHosts(at net.Addr, names []Host) []Host {
 	host, _, err := net.SplitHostPort(at.String())
 	if ip, wrong := netip.ParseAddr(host); err != nil || wrong != nil || ip.IsUnspecified() {
 		return names

@@ -196,10 +196,10 @@ func TestAnAddressIsItsOwnName(t *testing.T) {
 	t.Parallel()
 	at := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8317} }
 	name, own := httpauth.Host{Name: "cs.example.org"}, httpauth.Host{Name: "192.0.2.1"}
-	assert.Equal(t, []httpauth.Host{name, own}, httpauth.Reached(at("192.0.2.1"), []httpauth.Host{name}))
-	assert.Equal(t, []httpauth.Host{own}, httpauth.Reached(at("192.0.2.1"), []httpauth.Host{own}))
-	assert.Equal(t, []httpauth.Host{name}, httpauth.Reached(at("0.0.0.0"), []httpauth.Host{name}), "all of them are no name")
-	assert.Equal(t, []httpauth.Host{{Name: "::1"}}, httpauth.Reached(at("::1"), nil))
+	assert.Equal(t, []httpauth.Host{name, own}, httpauth.ReachableHosts(at("192.0.2.1"), []httpauth.Host{name}))
+	assert.Equal(t, []httpauth.Host{own}, httpauth.ReachableHosts(at("192.0.2.1"), []httpauth.Host{own}))
+	assert.Equal(t, []httpauth.Host{name}, httpauth.ReachableHosts(at("0.0.0.0"), []httpauth.Host{name}), "all of them are no name")
+	assert.Equal(t, []httpauth.Host{{Name: "::1"}}, httpauth.ReachableHosts(at("::1"), nil))
 }
 
 func TestCookiesByTheNameOfTheirServer(t *testing.T) {

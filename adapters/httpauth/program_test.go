@@ -40,16 +40,16 @@ func TestAProgramReachesAsFarAsItsToken(t *testing.T) {
 
 	narrow := access.Scope{Toolsets: []string{"packs", "projects"}, ReadOnly: true, Ceiling: policy.Plan}
 	got = r.ask(t, http.MethodGet, "/any", "", bearer(r.token(t, "narrow", narrow, noEnd()))).seen(t)
-	assert.Equal(t, policy.Principal{ID: "token:narrow", Grants: app.ReadOnlyGrants, Ceiling: policy.Plan}, got.Principal)
+	assert.Equal(t, policy.Principal{ID: "token:narrow", Grants: app.ReadOnlyPermissions, Ceiling: policy.Plan}, got.Principal)
 	assert.Equal(t, narrow.Toolsets, got.Toolsets)
 	assert.True(t, got.ReadOnly)
 }
 
 func TestNobodyReachesFurtherThanTheOperator(t *testing.T) {
 	t.Parallel()
-	r := open(t, func(s *setup) { s.guard.Owner.Grants = app.ReadOnlyGrants })
-	assert.Equal(t, app.ReadOnlyGrants, r.ask(t, http.MethodGet, "/tool", "", bearer(r.token(t, "ci", access.Scope{}, noEnd()))).seen(t).Principal.Grants)
-	assert.Equal(t, app.ReadOnlyGrants, r.ask(t, http.MethodGet, "/page", "", r.browser(t, access.Scope{})).seen(t).Principal.Grants)
+	r := open(t, func(s *setup) { s.guard.Owner.Grants = app.ReadOnlyPermissions })
+	assert.Equal(t, app.ReadOnlyPermissions, r.ask(t, http.MethodGet, "/tool", "", bearer(r.token(t, "ci", access.Scope{}, noEnd()))).seen(t).Principal.Grants)
+	assert.Equal(t, app.ReadOnlyPermissions, r.ask(t, http.MethodGet, "/page", "", r.browser(t, access.Scope{})).seen(t).Principal.Grants)
 }
 
 // TestWhoHasNoTokenGetsNothing: and is told how to get one, but no more.

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	addr   string
 	guard  *httpauth.Guard
-	keeper *app.Keeper
+	keeper *app.Credentials
 	clock  *clock.Fake
 	log    *logbuf.Buffer
 	client *http.Client // follows no redirect, and keeps no cookie
@@ -75,14 +75,14 @@ func open(t testing.TB, changes ...func(*setup)) *rig {
 	t.Helper()
 	r := &rig{clock: &clock.Fake{}, log: &logbuf.Buffer{}, begun: make(chan struct{}, 100), ended: make(chan struct{}, 100), goOn: make(chan struct{}), scheme: "http"}
 	store := memstore.New()
-	r.keeper = app.NewCredentials(app.Parts{Credentials: store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
+	r.keeper = app.NewCredentials(app.CredentialsConfig{Credentials: store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
 	s := setup{addr: "127.0.0.1:0", server: httpauth.ListenOptions{Grace: 5 * time.Second},
 		guard: httpauth.Options{Credentials: r.keeper, Owner: policy.Principal{ID: "local", Grants: policy.All}, Account: "ann", Now: r.clock.Now,
 			Log: slog.New(slog.NewTextHandler(r.log, nil)), Limits: httpauth.Limits{Recheck: 10 * time.Millisecond, Failures: 1000}}}
 	for _, change := range changes {
 		change(&s)
 	}
-	r.guard = httpauth.New(s.guard)
+	r.guard = httpauth.NewGuard(s.guard)
 	s.server.Ending = r.guard.End
 	l, err := net.Listen("tcp", s.addr)
 	require.NoError(t, err)

@@ -30,9 +30,9 @@ type parts struct {
 	tickets   ecogit.TicketClient
 	clones    *ecogit.Client
 	shipping  *ecogit.PushClient
-	attic     *ecogit.Bin
+	attic     *ecogit.Trash
 	tagging   *ecogit.ReleaseClient
-	finder    ecosystemfile.Finder
+	finder    ecosystemfile.ProvisionerFinder
 }
 
 // pause is what comes before a push is tried again, doubled each time (amof contract §20.9).
@@ -41,7 +41,7 @@ const pause = time.Second
 // grace is how long programs that a killed process had started have to end themselves.
 const grace = 5 * time.Second
 
-func (h *Host) adapters() parts {
+func (h *EcosystemHost) adapters() parts {
 	o := h.options
 	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
 		_, err := gitcli.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
@@ -49,29 +49,29 @@ func (h *Host) adapters() parts {
 	}, Carry: osproc.ForWork, End: orphans})
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
-	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs, runs), surveyor: ecogit.NewStatus(),
-		tickets: ecogit.NewTicket(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), shipping: ecogit.NewPush(pause), attic: ecogit.NewTrash(nil), tagging: ecogit.NewRelease(), finder: ecosystemfile.Finder{}}
+	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs, runs), surveyor: ecogit.NewSurveyor(),
+		tickets: ecogit.NewTicketClient(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), shipping: ecogit.NewPushClient(pause), attic: ecogit.NewTrash(nil), tagging: ecogit.NewReleaseClient(), finder: ecosystemfile.ProvisionerFinder{}}
 }
 
 // orphans ends the programs that were started for that work.
 func orphans(work string) []int {
-	_, _, left := osproc.Kin{Mark: osproc.WorkMark(work)}.End(grace)
+	_, _, left := osproc.ProcessTree{Mark: osproc.WorkMark(work)}.End(grace)
 	return left
 }
 
 // workers has a process of its own carry runs out; where nobody said which, this one.
-func (h *Host) workers(files *ecosystemfile.Store, processes *osproc.Processes) ecosystemport.Workers {
+func (h *EcosystemHost) workers(files *ecosystemfile.Store, processes *osproc.Processes) ecosystemport.Workers {
 	if len(h.options.Worker) == 0 || len(h.options.Supervisor) == 0 {
-		return &within{Workers: ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"-"}, Start: nil}), host: h}
+		return &within{Workers: ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"-"}, Start: nil}), host: h}
 	}
-	return ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: h.options.Worker, Start: func(ctx context.Context, argv []string, dir string) error {
+	return ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: h.options.Worker, Start: func(ctx context.Context, argv []string, dir string) error {
 		_, err := processes.Start(ctx, process.Spec{Argv: argv, Dir: dir, Env: h.environment(), Labels: map[string]string{"ecosystem": "worker"}})
 		return err
 	}})
 }
 
 // environment is what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
-func (h *Host) environment() map[string]string {
+func (h *EcosystemHost) environment() map[string]string {
 	inherited := os.Environ()
 	var pass []string
 	for _, v := range inherited {
@@ -82,14 +82,14 @@ func (h *Host) environment() map[string]string {
 			}
 		}
 	}
-	env, _ := process.Environment(inherited, pass, map[string]string{"COUNTERSIGN_HOME": h.options.State}, nil)
+	env, _ := process.ChildEnvironment(inherited, pass, map[string]string{"COUNTERSIGN_HOME": h.options.State}, nil)
 	return env
 }
 
 // within carries runs out in this process.
 type within struct {
 	*ecosystemfile.Workers
-	host  *Host
+	host  *EcosystemHost
 	going sync.WaitGroup
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // Admission is what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
-func (l *Local) Admission() *app.Keeper {
-	return app.NewCredentials(app.Parts{Credentials: sqlitestore.New(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
+func (l *Local) Admission() *app.Credentials {
+	return app.NewCredentials(app.CredentialsConfig{Credentials: sqlitestore.NewCredentials(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
 }
 
 // Home is the directory of Countersign's own state, which may not exist yet.

@@ -44,8 +44,8 @@ type Configs struct {
 func NewConfigs(index *observe.Index) Configs {
 	return Configs{index: index, made: sync.OnceValue(func() *configrepo.Configs {
 		scopes := map[string][]deployment.Scope{}
-		for _, name := range target.Names() {
-			scopes[name] = target.Scopes(name)
+		for _, name := range target.TargetNames() {
+			scopes[name] = target.TargetScopes(name)
 		}
 		return configrepo.NewConfigs(scopes)
 	})}

@@ -32,11 +32,11 @@ func (l *Local) deployments(core app.Core) []toolset {
 	return []toolset{
 		{name: deployments.Name, build: func() tool.Capability {
 			c := deployments.Capability(parts().deps)
-			c.Entries = append(c.Entries, Tools(Parts{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
+			c.Entries = append(c.Entries, ConnectTools(ConnectToolsOptions{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
 				Admission: l.Admission(), Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
 			return c
 		}},
-		{name: deployments.Authoring, build: func() tool.Capability { return parts().authoring() }},
+		{name: deployments.AuthoringName, build: func() tool.Capability { return parts().authoring() }},
 	}
 }
 
@@ -50,15 +50,15 @@ type deploymentParts struct {
 
 func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	c, env := l.config.Deployments, l.config.Env
-	index := observe.Open(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
+	index := observe.OpenIndex(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
 	l.atClose = append(l.atClose, index.Save)
 	files := configrepo.NewFiles(index)
 	git := confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
 		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
 	}})
-	machine := deployfile.New(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
+	machine := deployfile.NewMachine(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
 	compile := planner.Compiler{
-		Places: configrepo.NewLocation(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
+		Places: configrepo.NewPlaces(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
@@ -70,14 +70,14 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 func (p deploymentParts) authoring() tool.Capability {
 	compile, machine, git, clock := p.deps.Compiler, p.machine, p.git, p.deps.Clock
 	boot := deployments.BootstrapDeps{Compiler: compile, Machine: machine, Snapshots: machine, Version: p.deps.Version}
-	rules := configrepo.New()
+	rules := configrepo.NewPolicyReader()
 	return deployments.AuthoringCapability(
-		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScan(p.files), Clock: clock,
-			Bootstrap: deployments.Starting(boot)}),
+		authoring.ConfigRepoEntries(authoring.ConfigRepoDeps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScanner(p.files), Clock: clock,
+			Bootstrap: deployments.InitialAssets(boot)}),
 		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
 		authoring.OverlayEntries(authoring.OverlayDeps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: docedit.Differ{}, Clock: clock}),
-		deployments.Entries(boot),
+		deployments.BootstrapEntries(boot),
 		authoring.PolicyEntries(authoring.PolicyDeps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
 	)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Options are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
-type Options struct {
+// EcosystemOptions are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
+type EcosystemOptions struct {
 	Core       app.Core
 	Operator   policy.Policy       // as the server was started
 	Version    string              // of the product
@@ -36,37 +36,37 @@ type Options struct {
 	Supervisor []string            // a program, absolute, with arguments that make it call osproc.Supervise
 }
 
-// Host is the ecosystems of this machine; New makes it.
-type Host struct {
-	options Options
+// EcosystemHost is the ecosystems of this machine; New makes it.
+type EcosystemHost struct {
+	options EcosystemOptions
 	deps    ecosystems.Deps
 	table   ports.ProcessTable // of workers and services
 	atClose func() error
 }
 
-// New opens nothing.
-func New(o Options) *Host {
-	h := &Host{options: o, atClose: func() error { return nil }}
+// NewEcosystemHost opens nothing.
+func NewEcosystemHost(o EcosystemOptions) *EcosystemHost {
+	h := &EcosystemHost{options: o, atClose: func() error { return nil }}
 	h.deps = h.assembled()
 	return h
 }
 
 // Close waits for the runs that this very process carries out.
-func (h *Host) Close() error { return h.atClose() }
+func (h *EcosystemHost) Close() error { return h.atClose() }
 
 // Capability is the toolset.
-func (h *Host) Capability() tool.Capability {
+func (h *EcosystemHost) Capability() tool.Capability {
 	c := ecosystems.Capability(h.deps)
 	c.Mode, c.Ceiling = h.modes()
 	return c
 }
 
-// Toolset is the toolset's name.
-const Toolset = ecosystems.Name
+// EcosystemToolset is the toolset's name.
+const EcosystemToolset = ecosystems.Name
 
 // Over is the options of a door that serves the toolset: where its settings say so, only a person may confirm, by the client's form or in a
 // terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
-func (h *Host) Over(o app.Options) app.Options {
+func (h *EcosystemHost) Over(o app.Options) app.Options {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
 	if err != nil {
 		return o // nothing of the toolset changes anything then
@@ -83,7 +83,7 @@ func (h *Host) Over(o app.Options) app.Options {
 
 // modes is the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
 // nothing change.
-func (h *Host) modes() (mode, ceiling policy.Mode) {
+func (h *EcosystemHost) modes() (mode, ceiling policy.Mode) {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
 	if err != nil {
 		return policy.Ask, policy.Ask
@@ -96,7 +96,7 @@ func (h *Host) modes() (mode, ceiling policy.Mode) {
 }
 
 // assembled is what the tools work with.
-func (h *Host) assembled() ecosystems.Deps {
+func (h *EcosystemHost) assembled() ecosystems.Deps {
 	a, core := h.adapters(), h.options.Core
 	h.table = a.processes
 	if waiting, ok := a.workers.(io.Closer); ok {
@@ -114,33 +114,33 @@ func (h *Host) assembled() ecosystems.Deps {
 			mode, _ := h.modes()
 			return mode
 		}}
-	standing := control.StandingOf(door)
+	standing := control.SessionStatusOf(door)
 	return ecosystems.Deps{Basis: b, Control: control.Seed004(door),
-		Browsing: ecosystems.InfoDeps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (ecosystems.Gate, error) {
+		Browsing: ecosystems.InfoDeps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (ecosystems.ModeGate, error) {
 			s, err := standing(ctx, sc)
-			return ecosystems.Gate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
+			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
-		Installing: workspace.Deps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: workspace.Ensurer{Work: a.tickets}},
+		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
 		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
 		Shipping:   push.Deps{Deps: b, Shipping: a.shipping, Committing: a.shipping, Recording: a.shipping, Saving: a.shipping, Attic: a.attic, Moorings: a.shipping},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Sources: a.tagging, Maker: a.tagging, Remotes: a.tagging, Records: a.tagging},
-		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewServer(h.options.Version, core.Clock)}}
+		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock)}}
 }
 
 // worker carries out the runs of ecosystems.
-func (h *Host) worker() appruns.Worker {
+func (h *EcosystemHost) worker() appruns.Worker {
 	return appruns.Worker{QueueDeps: h.deps.Running, Performers: ecosystems.Performers(h.deps), Audit: h.options.Core.Audit}
 }
 
 // Drain carries out the queued runs of an ecosystem until none is left.
-func (h *Host) Drain(ctx context.Context, root, name string) error {
+func (h *EcosystemHost) Drain(ctx context.Context, root, name string) error {
 	return h.worker().Drain(ctx, root, name)
 }
 
 // Recover ends what processes that are gone left running, and has somebody see to runs that wait although nobody is there to carry them out, and
 // to those whose process is gone. With nothing to do it costs next to nothing.
-func (h *Host) Recover(ctx context.Context) error {
+func (h *EcosystemHost) Recover(ctx context.Context) error {
 	_, err := h.table.Recover(ctx)
 	return errors.Join(err, h.worker().Recover(ctx))
 }

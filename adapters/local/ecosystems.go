@@ -19,13 +19,13 @@ type Ecosystems struct {
 // ecosystems is the toolset of several repositories as one. It opens nothing.
 func (l *Local) ecosystems(core app.Core) []toolset {
 	c := l.config
-	l.ecosystem = sync.OnceValue(func() *Host {
-		h := New(Options{Core: core, Operator: l.operator, Version: c.Options.Version, Env: c.Env, Home: l.sandboxHome(), State: c.Dir,
+	l.ecosystem = sync.OnceValue(func() *EcosystemHost {
+		h := NewEcosystemHost(EcosystemOptions{Core: core, Operator: l.operator, Version: c.Options.Version, Env: c.Env, Home: l.sandboxHome(), State: c.Dir,
 			Dir: c.Ecosystems.Dir, Worker: c.Ecosystems.Worker, Supervisor: c.Projects.Supervisor})
 		l.atClose = append(l.atClose, h.Close)
 		return h
 	})
-	return []toolset{{name: Toolset, build: func() tool.Capability { return l.ecosystem().Capability() }}}
+	return []toolset{{name: EcosystemToolset, build: func() tool.Capability { return l.ecosystem().Capability() }}}
 }
 
 // DrainEcosystem carries out the queued runs of an ecosystem until none is left. Processes that the Ecosystems.Worker of a Config starts call it.

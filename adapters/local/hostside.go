@@ -13,23 +13,23 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// NewHost is the surroundings of this process, with Countersign's home and an environment.
-func NewHost(home string, env func(string) string) mcpclients.Surroundings {
+// NewSurroundings is the surroundings of this process, with Countersign's home and an environment.
+func NewSurroundings(home string, env func(string) string) mcpclients.HostEnvironment {
 	if abs, err := filepath.Abs(home); err == nil { // without a working directory a relative home is refused by whoever writes there
 		home = abs
 	}
-	return mcpclients.Surroundings{Home: home, Chosen: env(mcpclients.HomeVariable) != "", System: runtime.GOOS, Sep: filepath.Separator, Env: env,
-		Program: Program, Real: Real, Installed: installed(env)}
+	return mcpclients.HostEnvironment{Home: home, Chosen: env(mcpclients.HomeVariable) != "", System: runtime.GOOS, Sep: filepath.Separator, Env: env,
+		Program: ExecutablePath, Real: ResolvePath, Installed: installed(env)}
 }
 
-// Program is the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
+// ExecutablePath is the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
 // what such a name leads to. lasting is false for one that a build has put into a temporary directory.
-func Program() (path string, lasting bool, err error) {
+func ExecutablePath() (path string, lasting bool, err error) {
 	path, err = os.Executable()
 	if err != nil {
 		return "", false, deployment.ErrPath.Sayf("where this program lies is not known: %v; name it by hand, with --print", err)
 	}
-	if named, err := exec.LookPath(mcpclients.Program); err == nil && filepath.IsAbs(named) && hostSame(named, path) {
+	if named, err := exec.LookPath(mcpclients.ProgramName); err == nil && filepath.IsAbs(named) && hostSame(named, path) {
 		path = named
 	}
 	return path, !temporary(path), nil
@@ -50,9 +50,9 @@ func temporary(path string) bool {
 		strings.HasSuffix(path, ".test")
 }
 
-// Real is where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
+// ResolvePath is where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
 // a link that leads nowhere, and on links that lead in a circle.
-func Real(path string) (string, error) {
+func ResolvePath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return real, nil
@@ -67,7 +67,7 @@ func Real(path string) (string, error) {
 	case !errors.Is(absent, fs.ErrNotExist) || filepath.Dir(path) == path:
 		return path, nil // what cannot be looked at is told of by whoever looks
 	}
-	above, err := Real(filepath.Dir(path))
+	above, err := ResolvePath(filepath.Dir(path))
 	return filepath.Join(above, filepath.Base(path)), err
 }
 

@@ -30,12 +30,12 @@ func TestReal(t *testing.T) {
 	}
 	for path, want := range map[string]string{"real/file": "real/file", "file": "real/file", "chain": "real/file", "dir/file": "real/file", "dir/new": "real/new",
 		"dir/new/deep": "real/new/deep", "none": "none", "none/at/all": "none/at/all", "real/file/below": "real/file/below"} {
-		got, err := local.Real(at(path))
+		got, err := local.ResolvePath(at(path))
 		require.NoError(t, err, path)
 		assert.Equal(t, at(want), got, path)
 	}
 	for _, path := range []string{"nowhere", "a", "nowhere/below", "into"} {
-		_, err := local.Real(at(path))
+		_, err := local.ResolvePath(at(path))
 		require.ErrorIs(t, err, deployment.ErrPath, path)
 	}
 }
@@ -43,7 +43,7 @@ func TestReal(t *testing.T) {
 func TestProgram(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	path, lasting, err := local.Program()
+	path, lasting, err := local.ExecutablePath()
 	require.NoError(t, err)
 	assert.Equal(t, self, path)
 	assert.False(t, lasting, "go test has made it")
@@ -52,14 +52,14 @@ func TestProgram(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, os.Symlink(self, filepath.Join(bin, "countersign")))
 	t.Setenv("PATH", bin)
-	path, lasting, err = local.Program()
+	path, lasting, err = local.ExecutablePath()
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(bin, "countersign"), path)
 	assert.True(t, lasting)
 
 	require.NoError(t, os.Remove(filepath.Join(bin, "countersign")))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "countersign"), []byte("#!/bin/sh\n"), 0o755))
-	path, _, err = local.Program()
+	path, _, err = local.ExecutablePath()
 	require.NoError(t, err)
 	assert.Equal(t, self, path, "another program of that name is not this one")
 }
@@ -70,22 +70,22 @@ func TestSurroundings(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "host"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "text"), nil, 0o644))
 	env := map[string]string{"PATH": "relative" + string(os.PathListSeparator) + bin}
-	here := local.NewHost("relative/home", func(name string) string { return env[name] })
+	here := local.NewSurroundings("relative/home", func(name string) string { return env[name] })
 	assert.True(t, filepath.IsAbs(here.Home))
 	assert.False(t, here.Chosen)
 	assert.True(t, here.Installed("host"))
 	assert.False(t, here.Installed("text"))
 	assert.False(t, here.Installed("none"))
 	env["COUNTERSIGN_HOME"] = "/x"
-	here = local.NewHost("/x", func(name string) string { return env[name] })
+	here = local.NewSurroundings("/x", func(name string) string { return env[name] })
 	assert.True(t, here.Chosen)
 }
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	store, ctx := memstore.New(), t.Context()
-	keeper := app.NewCredentials(app.Parts{Credentials: store.Credentials(), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
-	keys := local.Keys{Admission: keeper}
+	keeper := app.NewCredentials(app.CredentialsConfig{Credentials: store.Credentials(), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
+	keys := local.HostTokens{Admission: keeper}
 	good := func(secret string, toolsets ...string) bool {
 		ok, err := keys.Good(ctx, "connect:codex", secret, toolsets)
 		require.NoError(t, err)

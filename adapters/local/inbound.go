@@ -36,7 +36,7 @@ func (h Hooks) Serve(ctx context.Context, addr string, report func(line string))
 	flows := h.Flows
 	var running sync.WaitGroup
 	defer running.Wait()
-	server := webhookhttp.NewListener(webhookhttp.ListenerOptions{Clock: system.Clock{}, Report: func(e webhookhttp.Event) { report(lineOf(e)) },
+	server := webhookhttp.NewServer(webhookhttp.ServerOptions{Clock: system.Clock{}, Report: func(e webhookhttp.Event) { report(lineOf(e)) },
 		Lookup: func(ctx context.Context, id string) (webhook.Incoming, error) {
 			w, err := flows.Find(ctx, id)
 			switch {

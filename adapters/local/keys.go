@@ -16,14 +16,14 @@ type Admission interface {
 	List(ctx context.Context) ([]access.Credential, error)
 }
 
-// Keys makes the tokens of hosts: connecting.Keys.
-type Keys struct{ Admission Admission }
+// HostTokens makes the tokens of hosts: connecting.Keys.
+type HostTokens struct{ Admission Admission }
 
 // by is who asks for tokens, in the audit.
 const by = "connect"
 
 // Good implements connecting.Keys.
-func (k Keys) Good(ctx context.Context, name, secret string, toolsets []string) (bool, error) {
+func (k HostTokens) Good(ctx context.Context, name, secret string, toolsets []string) (bool, error) {
 	all, err := k.Admission.List(ctx)
 	if err != nil {
 		return false, err
@@ -35,7 +35,7 @@ func (k Keys) Good(ctx context.Context, name, secret string, toolsets []string) 
 }
 
 // Renew implements connecting.Keys. The secret is like those of all programs.
-func (k Keys) Renew(ctx context.Context, name string, toolsets []string) (string, error) {
+func (k HostTokens) Renew(ctx context.Context, name string, toolsets []string) (string, error) {
 	if err := k.Revoke(ctx, name); err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func (k Keys) Renew(ctx context.Context, name string, toolsets []string) (string
 }
 
 // Revoke implements connecting.Keys.
-func (k Keys) Revoke(ctx context.Context, name string) error {
+func (k HostTokens) Revoke(ctx context.Context, name string) error {
 	_, err := k.Admission.Revoke(ctx, by, name)
 	if errors.Is(err, access.ErrMissing) {
 		return nil
@@ -54,7 +54,7 @@ func (k Keys) Revoke(ctx context.Context, name string) error {
 }
 
 // Live implements connecting.Keys.
-func (k Keys) Live(ctx context.Context, name, secret string) (bool, error) {
+func (k HostTokens) Live(ctx context.Context, name, secret string) (bool, error) {
 	all, err := k.Admission.List(ctx)
 	if err != nil {
 		return false, err

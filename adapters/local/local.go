@@ -58,13 +58,13 @@ type Local struct {
 	config    Config
 	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
-	audit     *anchoring.Keeper
+	audit     *anchoring.AnchoredLog
 	notifier  *notify.Notifier
-	processes func() *osproc.Processes  // of projects
-	servers   func() *osproc.Processes  // of sandboxes
-	files     func() *sandboxfile.Store // likewise
-	mender    func() sandboxes.Mender   // likewise
-	ecosystem func() *Host              // of ecosystems
+	processes func() *osproc.Processes        // of projects
+	servers   func() *osproc.Processes        // of sandboxes
+	files     func() *sandboxfile.Store       // likewise
+	mender    func() sandboxes.ProjectManager // likewise
+	ecosystem func() *EcosystemHost           // of ecosystems
 	atClose   []func() error
 }
 
@@ -90,7 +90,7 @@ func Open(c Config) (*Local, error) {
 	c.Options.Forgotten = slices.Concat(c.Options.Forgotten, forgotten)
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
 	record := c.recorded(store)
-	leases := ownerfile.Open(filepath.Join(c.Dir, "owners"))
+	leases := ownerfile.NewLeases(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
 	core := c.core(store, record, leases, owners)
 	told := c.notifier(core)
@@ -102,7 +102,7 @@ func Open(c Config) (*Local, error) {
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
-	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == Toolset }) {
+	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == EcosystemToolset }) {
 		options = l.ecosystem().Over(options)
 	}
 	options.Place, options.Sight = c.place(), sight()
@@ -127,9 +127,9 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 		return redact.New(redact.Options{Known: known})
 	})
 	return app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewCall(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
-		Keys: sqlitestore.NewKeydb(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }
 
@@ -156,7 +156,7 @@ func sight() string {
 // Owner is the person at this machine, with what the options grant: everything, or reading alone.
 func (l *Local) Owner() policy.Principal {
 	if l.config.Options.Serve.ReadOnly {
-		return policy.Principal{ID: "local", Grants: app.ReadOnlyGrants}
+		return policy.Principal{ID: "local", Grants: app.ReadOnlyPermissions}
 	}
 	return policy.Principal{ID: "local", Grants: policy.All}
 }

@@ -69,7 +69,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		}
 		n.Channels = append(n.Channels, c)
 	}
-	wanted := n.Desktop && notify.Session(s.env)
+	wanted := n.Desktop && notify.HasDesktopSession(s.env)
 	switch strings.ToLower(strings.TrimSpace(f.Desktop)) {
 	case "", "auto":
 	case "true", "on", "yes":
@@ -80,7 +80,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		s.problem("notify.desktop", "it is true, false or auto")
 	}
 	if wanted {
-		keep("desktop", notify.NewDesktop(s.env), nil)
+		keep("desktop", notify.NewDesktopChannel(s.env), nil)
 	}
 	if f.Ntfy != nil {
 		c, err := notify.NewNtfy(notify.NtfySettings{URL: f.Ntfy.URL, Topic: f.Ntfy.Topic, Token: f.Ntfy.Token}, s.env)
@@ -126,7 +126,7 @@ func (s *settings) reminder(written string) time.Duration {
 func (c Config) notifier(core app.Core) *notify.Notifier {
 	rules := c.Notify.Rules
 	rules.Link = func(id string) string { return c.console(core.Owner, id) }
-	return notify.New(notify.Parts{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
+	return notify.NewNotifier(notify.Options{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
 }
 
 // console is the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.

@@ -49,6 +49,6 @@ func TestAPersonSaysThatAnOwnerHasEnded(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, "local", all[0].By)
 
-	require.NoError(t, ownerfile.Open(filepath.Join(dir, "owners")).Renew(t.Context(), system.Owner{}.Self(), system.Clock{}.Now()))
+	require.NoError(t, ownerfile.NewLeases(filepath.Join(dir, "owners")).Renew(t.Context(), system.Owner{}.Self(), system.Clock{}.Now()))
 	require.ErrorIs(t, person.Call(t.Context(), other.App, call(system.Owner{}.Self())).Err, owner.ErrAlive)
 }

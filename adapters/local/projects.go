@@ -39,7 +39,7 @@ func (l *Local) projects(core app.Core) []toolset {
 	tools := sync.OnceValue(func() projectTools { return l.projectTools(core) })
 	return []toolset{
 		{name: projects.Name, build: func() tool.Capability { return projects.Capability(tools().agents) }},
-		{name: projects.AdminName, way: "the command line, for people alone", build: func() tool.Capability { return projects.Workbench(tools().people) }},
+		{name: projects.WorkbenchName, way: "the command line, for people alone", build: func() tool.Capability { return projects.WorkbenchCapability(tools().people) }},
 	}
 }
 
@@ -50,13 +50,13 @@ type projectTools struct {
 }
 
 func (l *Local) projectTools(core app.Core) projectTools {
-	catalogue := sqlitestore.ProjectOpen(l.store)
+	catalogue := sqlitestore.NewCatalogue(l.store)
 	home := first(l.config.Projects.Home, l.config.Env("HOME"))
 	dirs := projectfile.New(projectfile.Options{Home: home, Own: []string{l.config.Dir}, Env: os.Environ})
 	git := gitcli.New(gitcli.Options{})
-	finder := runner.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
+	finder := runner.SiteFinder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
 	ids := system.IDs{}
-	hooks := webhookhttp.New(webhookhttp.Options{})
+	hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{})
 	mask := func(doc json.RawMessage) json.RawMessage {
 		masked, _, err := core.Redact().JSON(doc)
 		if err != nil {

@@ -164,7 +164,7 @@ func BenchmarkListProjects(b *testing.B) {
 func (y *yard) npm(script string, out *os.File) {
 	cmd := exec.Command("npm", "run", script)
 	cmd.Dir = y.roots[0]
-	vars, _ := process.Environment(os.Environ(), nil, nil, nil) // npm does less in some environments than in others
+	vars, _ := process.ChildEnvironment(os.Environ(), nil, nil, nil) // npm does less in some environments than in others
 	for name, value := range vars {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

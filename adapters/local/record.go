@@ -12,11 +12,11 @@ import (
 )
 
 // recorded is the audit of a store: its ends signed by the key of this machine, and put into the anchors.
-func (c Config) recorded(store *sqlitestore.Store) *anchoring.Keeper {
+func (c Config) recorded(store *sqlitestore.Store) *anchoring.AnchoredLog {
 	home, machine := settledPath(c.Dir), system.Machine()
-	signer := docfile.Signing(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
+	signer := docfile.NewSigner(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
 	store.SignWith(signer)
-	parts := anchoring.Parts{Log: store, Signer: signer, Dir: c.Dir, Home: home, Machine: machine, Clock: system.Clock{}, Slog: c.Log,
+	parts := anchoring.Options{Log: store, Signer: signer, Dir: c.Dir, Home: home, Machine: machine, Clock: system.Clock{}, Slog: c.Log,
 		Open: func(a audit.Anchor) (anchoring.Place, error) {
 			switch a.Kind {
 			case audit.AnchorFile:
@@ -29,7 +29,7 @@ func (c Config) recorded(store *sqlitestore.Store) *anchoring.Keeper {
 	if journal := anchoring.OpenJournal(c.Journal); journal != nil {
 		parts.Journal = journal
 	}
-	return anchoring.New(parts)
+	return anchoring.NewAnchoredLog(parts)
 }
 
 // settledPath is the directory by the one name it always has, also before it exists.
@@ -47,4 +47,4 @@ func settledPath(dir string) string {
 }
 
 // Record is how the audit stands, and where its heads are put.
-func (l *Local) Record() *anchoring.Keeper { return l.audit }
+func (l *Local) Record() *anchoring.AnchoredLog { return l.audit }

@@ -47,7 +47,7 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor, Background: maxServers})
 	})
-	l.mender = sync.OnceValue(func() sandboxes.Mender { return sandboxes.Mender{Deps: l.sandboxDeps(core)} })
+	l.mender = sync.OnceValue(func() sandboxes.ProjectManager { return sandboxes.ProjectManager{Deps: l.sandboxDeps(core)} })
 	return []toolset{
 		{name: sandboxes.Name, build: func() tool.Capability { return sandboxes.Capability(l.mender().Deps) }},
 		{name: gateway.Name, build: l.routing},
@@ -59,9 +59,9 @@ func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 	files, servers, git := l.files(), l.servers(), worktree.New(worktree.Options{})
 	return sandboxes.Deps{
 		States: files, Homes: files, Keys: files, Remotes: git, Trees: git, Keeping: git, Setup: git,
-		Launcher: opencode.New(opencode.Options{Processes: servers}), Sockets: opencode.Sockets{},
-		Front:  opencode.Front{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
-		Models: sandboxfile.Open(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
+		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: servers}), Sockets: opencode.Sockets{},
+		Front:  opencode.GatewayProcess{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
+		Models: sandboxfile.NewModels(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
 		Audit: core.Audit,
 	}
 }
@@ -87,10 +87,10 @@ func (l *Local) routing() tool.Capability {
 func (l *Local) serving(ctx context.Context, id string) (done func()) {
 	over := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(sandboxes.Noted)
+		tick := time.NewTicker(sandboxes.UsageInterval)
 		defer tick.Stop()
 		for {
-			l.mender().Used(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
+			l.mender().RecordUse(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
 			select {
 			case <-over:
 				return
@@ -103,7 +103,7 @@ func (l *Local) serving(ctx context.Context, id string) (done func()) {
 
 // Router reaches the agent servers of the table.
 func (l *Local) Router() *opencode.Router {
-	return opencode.NewGateway(opencode.GatewayOptions{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
+	return opencode.NewRouter(opencode.RouterOptions{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
 		settings, err := l.files().Settings(ctx, "")
 		if err != nil || variable != "OPENCODE_PASSWORD" {
 			return "", err
@@ -113,7 +113,7 @@ func (l *Local) Router() *opencode.Router {
 }
 
 // EvictServers stops agent servers that are idle, or too large, as the settings say, and names their projects.
-func (l *Local) EvictServers(ctx context.Context) ([]string, error) { return l.mender().Evict(ctx) }
+func (l *Local) EvictServers(ctx context.Context) ([]string, error) { return l.mender().StopIdle(ctx) }
 
 // InitSandboxes writes the file of secrets that agent servers need, with random values, unless there is one. Only people do this: the secrets
 // never travel through tools.

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Parts is what the tools work with.
-type Parts struct {
+// ConnectToolsOptions is what the tools work with.
+type ConnectToolsOptions struct {
 	Home      string // Countersign's own directory
 	Dir       string // stands for the working directory; the project is looked for from here
 	Env       func(string) string
@@ -25,21 +25,21 @@ type Parts struct {
 	Policy    func(ctx context.Context) (policy.Resolved, error)
 }
 
-// Tools are the tools that connect hosts. It opens nothing.
-func Tools(p Parts) []tool.Entry {
-	here := NewHost(p.Home, p.Env)
-	machine := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: p.Clock, Env: durable})
-	d := mcpclients.Deps{Places: configrepo.NewLocation(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
-		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.Rules, error) {
+// ConnectTools are the tools that connect hosts. It opens nothing.
+func ConnectTools(p ConnectToolsOptions) []tool.Entry {
+	here := NewSurroundings(p.Home, p.Env)
+	machine := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: p.Clock, Env: durable})
+	d := mcpclients.Deps{Places: configrepo.NewPlaces(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
+		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.PolicyInfo, error) {
 			now, err := p.Policy(ctx)
-			rules := mcpclients.Rules{ByCaller: now.Approval.ByCaller(), By: cmp.Or(now.By["approval"], policy.BuiltIn)}
+			rules := mcpclients.PolicyInfo{ByCaller: now.Approval.ByCaller(), By: cmp.Or(now.By["approval"], policy.BuiltIn)}
 			for _, needs := range now.Require {
 				rules.Needs = max(rules.Needs, needs)
 			}
 			return rules, err
 		}}
 	if p.Admission != nil {
-		d.Keys = Keys{p.Admission}
+		d.Keys = HostTokens{p.Admission}
 	}
 	return mcpclients.Entries(d)
 }

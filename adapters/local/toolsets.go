@@ -34,7 +34,7 @@ func (l *Local) control(core app.Core) tool.Capability {
 		Forms: func(ctx context.Context) ([]string, error) { return l.FormsCounting(ctx) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),
 		Credentials: l.Admission(),
-		Keys:        enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
+		Keys:        enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
 // unserved is the toolset as it is listed where nothing of it is served.

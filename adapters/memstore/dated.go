@@ -43,7 +43,7 @@ func (s *Dated) Change(ctx context.Context, id string, change func(*confirm.Date
 	defer s.mu.Unlock()
 	i := s.at(id)
 	if i < 0 {
-		return confirm.ErrNoAllowance
+		return confirm.ErrNoSessionGrant
 	}
 	d := s.all[i]
 	if err := change(&d); err != nil {
@@ -63,7 +63,7 @@ func (s *Dated) Remove(ctx context.Context, id string) error {
 	defer s.mu.Unlock()
 	i := s.at(id)
 	if i < 0 {
-		return confirm.ErrNoAllowance
+		return confirm.ErrNoSessionGrant
 	}
 	s.all = slices.Delete(s.all, i, i+1)
 	return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Executions is a projectport.Executions; New makes it.
-type Executions struct {
-	shelf[string, project.Execution]
+// executions is a projectport.Executions; New makes it.
+type executions struct {
+	collection[string, project.Execution]
 }
 
-func newExecutions(d *desk) *Executions {
-	return &Executions{shelf[string, project.Execution]{
+func newExecutions(d *catalogueLock) *executions {
+	return &executions{collection[string, project.Execution]{
 		desk: d, kind: "execution", absent: project.ErrExecutionNotFound,
 		id:    func(e *project.Execution) *string { return &e.ID },
 		aside: func(e *project.Execution) *string { return &e.Owner }, // its JSON never shows it
@@ -24,7 +24,7 @@ func newExecutions(d *desk) *Executions {
 
 // List is executions without output and steps, the last started first, and how many match in all. Of those started at once the last
 // created comes first.
-func (s *Executions) List(ctx context.Context, f project.Filter) (page []project.Execution, total int, err error) {
+func (s *executions) List(ctx context.Context, f project.ExecutionFilter) (page []project.Execution, total int, err error) {
 	found, err := s.sorted(ctx, f.Matches)
 	page = found[:min(len(found), f.Most())]
 	for i := range page {
@@ -35,7 +35,7 @@ func (s *Executions) List(ctx context.Context, f project.Filter) (page []project
 
 // Prune forgets final executions: of the workflow beyond its newest keep (when workflowID is not empty), of all beyond the newest
 // execution.MaxRows, and those that ended before the given time. Those that go on count among the newest, and stay.
-func (s *Executions) Prune(ctx context.Context, workflowID string, keep int, before time.Time) error {
+func (s *executions) Prune(ctx context.Context, workflowID string, keep int, before time.Time) error {
 	return s.desk.change(ctx, func() error {
 		all, err := s.sorted(ctx, nil)
 		if err != nil {
@@ -58,7 +58,7 @@ func (s *Executions) Prune(ctx context.Context, workflowID string, keep int, bef
 	})
 }
 
-func (s *Executions) sorted(ctx context.Context, wanted func(project.Execution) bool) ([]project.Execution, error) {
+func (s *executions) sorted(ctx context.Context, wanted func(project.Execution) bool) ([]project.Execution, error) {
 	found, err := s.newest(ctx, wanted)
 	sorting.Stable(found, func(a, b project.Execution) int { return b.StartedAt.Compare(a.StartedAt) })
 	return found, err

@@ -8,17 +8,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/enrolled"
 )
 
-// Keys is a ports.EnrolledKeys; Store.Keys makes it.
-type Keys struct {
+// keys is a ports.EnrolledKeys; Store.Keys makes it.
+type keys struct {
 	mu  sync.Mutex
 	all []enrolled.Key // in order of being added
 }
 
 // Keys is the store's ports.EnrolledKeys.
-func (s *Store) Keys() *Keys { return &s.keys }
+func (s *Store) Keys() *keys { return &s.keys }
 
 // Add stores a new key, or fails with enrolled.ErrTaken.
-func (s *Keys) Add(ctx context.Context, k enrolled.Key) error {
+func (s *keys) Add(ctx context.Context, k enrolled.Key) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *Keys) Add(ctx context.Context, k enrolled.Key) error {
 }
 
 // Remove forgets the key of that id, or fails with enrolled.ErrMissing.
-func (s *Keys) Remove(ctx context.Context, id string) error {
+func (s *keys) Remove(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Keys) Remove(ctx context.Context, id string) error {
 }
 
 // List is copies of all keys, oldest first.
-func (s *Keys) List(ctx context.Context) ([]enrolled.Key, error) {
+func (s *keys) List(ctx context.Context) ([]enrolled.Key, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

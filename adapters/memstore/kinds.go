@@ -12,13 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Projects is a projectport.Projects; New makes it.
-type Projects struct {
-	shelf[project.ID, project.Project]
+// projects is a projectport.Projects; New makes it.
+type projects struct {
+	collection[project.ID, project.Project]
 }
 
-func newProjects(d *desk, workflows *Workflows, actions *Actions) *Projects {
-	s := &Projects{shelf[project.ID, project.Project]{
+func newProjects(d *catalogueLock, workflows *workflows, actions *actions) *projects {
+	s := &projects{collection[project.ID, project.Project]{
 		desk: d, kind: "project", absent: project.ErrNotFound,
 		id:     func(p *project.Project) *project.ID { return &p.ID },
 		settle: func(was project.Project, next *project.Project) { next.Revision = was.Revision + 1 },
@@ -29,7 +29,7 @@ func newProjects(d *desk, workflows *Workflows, actions *Actions) *Projects {
 }
 
 // List is every project by name, whatever the case, then by path.
-func (s *Projects) List(ctx context.Context) ([]project.Project, error) {
+func (s *projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.newest(ctx, nil)
 	sorting.By(found, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
@@ -38,7 +38,7 @@ func (s *Projects) List(ctx context.Context) ([]project.Project, error) {
 }
 
 // registered refuses a path that is another project's.
-func (s *Projects) registered(next project.Project) error {
+func (s *projects) registered(next project.Project) error {
 	for _, e := range s.kept {
 		other, err := s.value(e)
 		if err != nil {
@@ -52,38 +52,38 @@ func (s *Projects) registered(next project.Project) error {
 }
 
 // foreign refuses a project that does not exist.
-func (s *Projects) foreign(of project.ID) error {
+func (s *projects) foreign(of project.ID) error {
 	if of != "" && s.place(of) < 0 {
 		return s.none(of)
 	}
 	return nil
 }
 
-// Workflows is a projectport.Workflows; New makes it.
-type Workflows struct {
-	shelf[string, project.WorkflowWorkflow]
-	projects *Projects
+// workflows is a projectport.Workflows; New makes it.
+type workflows struct {
+	collection[string, project.Workflow]
+	projects *projects
 }
 
-func newWorkflows(d *desk) *Workflows {
-	s := &Workflows{shelf: shelf[string, project.WorkflowWorkflow]{
+func newWorkflows(d *catalogueLock) *workflows {
+	s := &workflows{collection: collection[string, project.Workflow]{
 		desk: d, kind: "workflow", absent: project.ErrWorkflowNotFound,
-		id:    func(w *project.WorkflowWorkflow) *string { return &w.ID },
-		aside: func(w *project.WorkflowWorkflow) *string { return (*string)(&w.ProjectID) },
+		id:    func(w *project.Workflow) *string { return &w.ID },
+		aside: func(w *project.Workflow) *string { return (*string)(&w.ProjectID) },
 	}}
-	s.refuse = func(w project.WorkflowWorkflow) error { return s.projects.foreign(w.ProjectID) }
+	s.refuse = func(w project.Workflow) error { return s.projects.foreign(w.ProjectID) }
 	return s
 }
 
 // List is every workflow, or those of a project, the last updated first, and of those updated at once the last created.
-func (s *Workflows) List(ctx context.Context, of project.ID) ([]project.WorkflowWorkflow, error) {
-	found, err := s.newest(ctx, func(w project.WorkflowWorkflow) bool { return of == "" || w.ProjectID == of })
-	sorting.Stable(found, func(a, b project.WorkflowWorkflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+func (s *workflows) List(ctx context.Context, of project.ID) ([]project.Workflow, error) {
+	found, err := s.newest(ctx, func(w project.Workflow) bool { return of == "" || w.ProjectID == of })
+	sorting.Stable(found, func(a, b project.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
 // orphan makes the workflows of a project those of none.
-func (s *Workflows) orphan(of string) {
+func (s *workflows) orphan(of string) {
 	for i := range s.kept {
 		if s.kept[i].aside == of {
 			s.kept[i].aside = ""
@@ -91,14 +91,14 @@ func (s *Workflows) orphan(of string) {
 	}
 }
 
-// Actions is a projectport.Actions; New makes it.
-type Actions struct {
-	shelf[string, webhook.Action]
-	projects *Projects
+// actions is a projectport.Actions; New makes it.
+type actions struct {
+	collection[string, webhook.Action]
+	projects *projects
 }
 
-func newActions(d *desk, rules *Rules) *Actions {
-	s := &Actions{shelf: shelf[string, webhook.Action]{
+func newActions(d *catalogueLock, rules *rules) *actions {
+	s := &actions{collection: collection[string, webhook.Action]{
 		desk: d, kind: "action", absent: project.ErrActionNotFound,
 		id:     func(a *webhook.Action) *string { return &a.ID },
 		aside:  func(a *webhook.Action) *string { return &a.ProjectID },
@@ -110,14 +110,14 @@ func newActions(d *desk, rules *Rules) *Actions {
 }
 
 // List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
-func (s *Actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
+func (s *actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
 	found, err := s.newest(ctx, func(a webhook.Action) bool { return of == "" || a.ProjectID == string(of) || a.ProjectID == "" })
 	sorting.Stable(found, func(a, b webhook.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
 // deleteOf forgets the actions of a project, and their rules.
-func (s *Actions) deleteOf(of string) {
+func (s *actions) deleteOf(of string) {
 	s.kept = slices.DeleteFunc(s.kept, func(e entry) bool {
 		if e.aside != of {
 			return false
@@ -127,20 +127,20 @@ func (s *Actions) deleteOf(of string) {
 	})
 }
 
-// Templates is a projectport.Templates; New makes it.
-type Templates struct {
-	shelf[string, shellcmd.Template]
+// templates is a projectport.Templates; New makes it.
+type templates struct {
+	collection[string, shellcmd.Template]
 }
 
-func newTemplates(d *desk) *Templates {
-	return &Templates{shelf[string, shellcmd.Template]{
+func newTemplates(d *catalogueLock) *templates {
+	return &templates{collection[string, shellcmd.Template]{
 		desk: d, kind: "step template", absent: project.ErrTemplateNotFound,
 		id: func(t *shellcmd.Template) *string { return &t.ID },
 	}}
 }
 
 // List is every custom template by name, whatever the case; the first created first among equals.
-func (s *Templates) List(ctx context.Context) ([]shellcmd.Template, error) {
+func (s *templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.newest(ctx, nil)
 	slices.Reverse(found)
 	sorting.Stable(found, func(a, b shellcmd.Template) int {

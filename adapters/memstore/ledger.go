@@ -12,7 +12,7 @@ import (
 )
 
 // Issue stores a new grant. A digest or ID that exists already is an internal error.
-func (s *Store) Issue(ctx context.Context, g confirm.Grant) error {
+func (s *Store) Issue(ctx context.Context, g confirm.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *Store) Issue(ctx context.Context, g confirm.Grant) error {
 }
 
 // Settle runs f on the grant with that digest and stores what f leaves, except for another ID or digest: a grant keeps its identity.
-func (s *Store) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error {
+func (s *Store) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -49,23 +49,23 @@ func (s *Store) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Gr
 }
 
 // Pending lists copies of the grants that still wait at now, oldest first.
-func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Grant, error) {
+func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Request, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.ledger.Lock()
 	defer s.ledger.Unlock()
-	var found []confirm.Grant
+	var found []confirm.Request
 	for _, g := range s.ledger.grants {
 		if !g.Final() && !g.Expired(now) && matches(f, g) {
 			found = append(found, copied(*g))
 		}
 	}
-	sorting.Stable(found, func(a, b confirm.Grant) int { return a.IssuedAt.Compare(b.IssuedAt) })
+	sorting.Stable(found, func(a, b confirm.Request) int { return a.IssuedAt.Compare(b.IssuedAt) })
 	return found, nil
 }
 
-func matches(f ports.PendingFilter, g *confirm.Grant) bool {
+func matches(f ports.PendingFilter, g *confirm.Request) bool {
 	return f.Names == g.Names && (f.ID == "" || f.ID == g.ID) && (f.Session == "" || f.Session == g.Binding.Session) && (f.Binding == nil || *f.Binding == g.Binding)
 }
 
@@ -77,12 +77,12 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	s.ledger.Lock()
 	defer s.ledger.Unlock()
 	n := len(s.ledger.grants)
-	s.ledger.grants = slices.DeleteFunc(s.ledger.grants, func(g *confirm.Grant) bool { return g.ExpiresAt.Before(before) })
+	s.ledger.grants = slices.DeleteFunc(s.ledger.grants, func(g *confirm.Request) bool { return g.ExpiresAt.Before(before) })
 	return n - len(s.ledger.grants), nil
 }
 
 // copied shares nothing with g and has its times in UTC, as a grant read back from a disk has.
-func copied(g confirm.Grant) confirm.Grant {
+func copied(g confirm.Request) confirm.Request {
 	g.Args, g.Plan, g.Exhibit = slices.Clone(g.Args), slices.Clone(g.Plan), slices.Clone(g.Exhibit)
 	g.IssuedAt, g.ExpiresAt = g.IssuedAt.UTC().Round(0), g.ExpiresAt.UTC().Round(0)
 	if g.Proof != nil {

@@ -22,16 +22,16 @@ type Rate struct {
 // ErrRateLimited refuses a call that came too soon. Its details are RateLimited.
 var ErrRateLimited = fault.New(fault.Unavailable, "rate_limited", "too many calls; try again later")
 
-// RateLimited says when to try again. It is at least 1.
-type RateLimited struct {
+// rateLimited says when to try again. It is at least 1.
+type rateLimited struct {
 	RetryAfterMS int64 `json:"retry_after_ms"`
 }
 
 // bucketsKept is how many buckets are kept before those that are full again, and so say nothing any more, are thrown away.
 const bucketsKept = 1024
 
-// Limiter is a ports.Limiter: one token bucket a key, full at first. All methods may be called from many goroutines.
-type Limiter struct {
+// limiter is a ports.Limiter: one token bucket a key, full at first. All methods may be called from many goroutines.
+type limiter struct {
 	clock   ports.Clock
 	rates   func(key string) Rate
 	mu      sync.Mutex
@@ -40,12 +40,12 @@ type Limiter struct {
 }
 
 // NewLimiter bounds each key at the rate that rates names for it. It tells the time by clock alone.
-func NewLimiter(clock ports.Clock, rates func(key string) Rate) *Limiter {
-	return &Limiter{clock: clock, rates: rates, buckets: map[string]*rate.Limiter{}, sweep: bucketsKept}
+func NewLimiter(clock ports.Clock, rates func(key string) Rate) *limiter {
+	return &limiter{clock: clock, rates: rates, buckets: map[string]*rate.Limiter{}, sweep: bucketsKept}
 }
 
 // Take charges one call to key, or fails with ErrRateLimited and charges nothing.
-func (l *Limiter) Take(ctx context.Context, key string) error {
+func (l *limiter) Take(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (l *Limiter) Take(ctx context.Context, key string) error {
 	return limited(wait)
 }
 
-func (l *Limiter) bucket(key string, r Rate, now time.Time) *rate.Limiter {
+func (l *limiter) bucket(key string, r Rate, now time.Time) *rate.Limiter {
 	if b, ok := l.buckets[key]; ok {
 		return b
 	}
@@ -93,7 +93,7 @@ func limited(wait time.Duration) error {
 	if wait%time.Millisecond != 0 || ms == 0 {
 		ms++
 	}
-	return ErrRateLimited.Sayf("too many calls; try again in %d ms", ms).With(RateLimited{RetryAfterMS: ms})
+	return ErrRateLimited.Sayf("too many calls; try again in %d ms", ms).With(rateLimited{RetryAfterMS: ms})
 }
 
 // Unlimited is a ports.Limiter that lets everything pass.

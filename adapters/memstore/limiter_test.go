@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	_ ports.Limiter = (*Limiter)(nil)
+	_ ports.Limiter = (*limiter)(nil)
 	_ ports.Limiter = Unlimited{}
 )
 
@@ -35,7 +35,7 @@ func retry(t *testing.T, err error) int64 {
 	var f *fault.Error
 	require.True(t, errors.As(err, &f))
 	assert.Equal(t, fault.Unavailable, f.Kind)
-	details, ok := f.Details.(RateLimited)
+	details, ok := f.Details.(rateLimited)
 	require.True(t, ok)
 	assert.Contains(t, f.Message, strconv.FormatInt(details.RetryAfterMS, 10)+" ms")
 	return details.RetryAfterMS

@@ -7,10 +7,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// NewProject is an empty catalogue.
-func NewProject() projectport.Catalogue {
-	d := &desk{turn: make(chan struct{}, 1)}
-	rules := &Rules{desk: d}
+// NewCatalogue is an empty catalogue.
+func NewCatalogue() projectport.Catalogue {
+	d := &catalogueLock{turn: make(chan struct{}, 1)}
+	rules := &rules{desk: d}
 	workflows, actions := newWorkflows(d), newActions(d, rules)
 	projects := newProjects(d, workflows, actions)
 	rules.actions, workflows.projects, actions.projects = actions, projects, projects
@@ -19,14 +19,14 @@ func NewProject() projectport.Catalogue {
 	}
 }
 
-// desk is where everybody who writes to one catalogue waits. Whoever reads does not wait for a change that is being thought about.
-type desk struct {
+// catalogueLock is where everybody who writes to one catalogue waits. Whoever reads does not wait for a change that is being thought about.
+type catalogueLock struct {
 	turn chan struct{} // held by whoever writes
 	mu   sync.RWMutex  // guards what is kept
 }
 
 // change runs f in its turn, or fails when ctx ends before. What f decides it stores with store.
-func (d *desk) change(ctx context.Context, f func() error) error {
+func (d *catalogueLock) change(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (d *desk) change(ctx context.Context, f func() error) error {
 }
 
 // store runs f while nobody reads, unless ctx has ended.
-func (d *desk) store(ctx context.Context, f func()) error {
+func (d *catalogueLock) store(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (d *desk) store(ctx context.Context, f func()) error {
 }
 
 // read runs f while nobody stores, unless ctx has ended.
-func (d *desk) read(ctx context.Context, f func() error) error {
+func (d *catalogueLock) read(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-func open(testing.TB) projectport.Catalogue { return memstore.NewProject() }
+func open(testing.TB) projectport.Catalogue { return memstore.NewCatalogue() }
 
 func TestCatalogue(t *testing.T) { cataloguetest.Catalogue(t, open) }
 

@@ -10,32 +10,32 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Rules is a projectport.Rules; New makes it.
-type Rules struct {
-	desk    *desk
-	actions *Actions
-	kept    []webhook.Rule // in the order in which their subjects were first decided about
+// rules is a projectport.Rules; New makes it.
+type rules struct {
+	desk    *catalogueLock
+	actions *actions
+	kept    []webhook.ActionRule // in the order in which their subjects were first decided about
 }
 
 // List is every rule, as automation.SortRules sorts them.
-func (s *Rules) List(ctx context.Context) ([]webhook.Rule, error) {
-	var found []webhook.Rule
+func (s *rules) List(ctx context.Context) ([]webhook.ActionRule, error) {
+	var found []webhook.ActionRule
 	err := s.desk.read(ctx, func() error {
 		found = slices.Clone(s.kept)
 		return nil
 	})
 	slices.Reverse(found)
-	webhook.SortRules(found)
+	webhook.SortActionRules(found)
 	return found, err
 }
 
 // Put keeps a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
-func (s *Rules) Put(ctx context.Context, r webhook.Rule) error {
+func (s *rules) Put(ctx context.Context, r webhook.ActionRule) error {
 	body, err := tool.Encode(r)
 	if err != nil {
 		return err
 	}
-	var kept webhook.Rule
+	var kept webhook.ActionRule
 	if err := json.Unmarshal(body, &kept); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Rules) Put(ctx context.Context, r webhook.Rule) error {
 }
 
 // Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
-func (s *Rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
+func (s *rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
 	gone := false
 	err := s.desk.change(ctx, func() error {
 		return s.desk.store(ctx, func() {
@@ -67,13 +67,13 @@ func (s *Rules) Delete(ctx context.Context, actionID string, kind project.Kind) 
 }
 
 // place is where the rule for that action, type, or all is. A rule for an action is for that action whatever its type.
-func (s *Rules) place(actionID string, kind project.Kind) int {
-	return slices.IndexFunc(s.kept, func(r webhook.Rule) bool {
+func (s *rules) place(actionID string, kind project.Kind) int {
+	return slices.IndexFunc(s.kept, func(r webhook.ActionRule) bool {
 		return r.ActionID == actionID && (actionID != "" || r.Type == kind)
 	})
 }
 
 // deleteOf forgets the rule of an action.
-func (s *Rules) deleteOf(actionID string) {
-	s.kept = slices.DeleteFunc(s.kept, func(r webhook.Rule) bool { return r.ActionID == actionID })
+func (s *rules) deleteOf(actionID string) {
+	s.kept = slices.DeleteFunc(s.kept, func(r webhook.ActionRule) bool { return r.ActionID == actionID })
 }

@@ -31,7 +31,7 @@ func (s *Runs) Add(ctx context.Context, r tool.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.all, func(have tool.Record) bool { return have.CallID == r.CallID }) {
-		return tool.Taken(r.CallID)
+		return tool.DuplicateRecordError(r.CallID)
 	}
 	s.all = append(s.all, r.Copy())
 	return nil
@@ -80,7 +80,7 @@ func (s *Runs) find(id string) (*tool.Record, error) {
 			return &s.all[i], nil
 		}
 	}
-	return nil, tool.Unknown(id)
+	return nil, tool.UnknownRecordError(id)
 }
 
 // newest is the places of the records, newest first.

@@ -10,9 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// shelf is one kind of values with an ID, in the order of their creation.
-type shelf[K ~string, T any] struct {
-	desk   *desk
+// collection is one kind of values with an ID, in the order of their creation.
+type collection[K ~string, T any] struct {
+	desk   *catalogueLock
 	kind   string       // what a value is called
 	absent *fault.Error // what is said when there is none
 	kept   []entry      // whoever has the turn may read it without the lock
@@ -31,7 +31,7 @@ type entry struct {
 }
 
 // Find is a copy of the value with that ID. That there is none is a fault of the kind's own.
-func (s *shelf[K, T]) Find(ctx context.Context, id K) (T, error) {
+func (s *collection[K, T]) Find(ctx context.Context, id K) (T, error) {
 	var v T
 	err := s.desk.read(ctx, func() (err error) {
 		i := s.place(id)
@@ -45,7 +45,7 @@ func (s *shelf[K, T]) Find(ctx context.Context, id K) (T, error) {
 }
 
 // Create keeps a copy of a new value. An ID that is taken is project.ErrConflict.
-func (s *shelf[K, T]) Create(ctx context.Context, v T) error {
+func (s *collection[K, T]) Create(ctx context.Context, v T) error {
 	return s.desk.change(ctx, func() error {
 		if err := s.refused(v); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s *shelf[K, T]) Create(ctx context.Context, v T) error {
 
 // Update runs change on a copy of the value and keeps what it leaves, unless it fails; the ID stays. What comes back is a copy of what is
 // kept.
-func (s *shelf[K, T]) Update(ctx context.Context, id K, change func(*T) error) (T, error) {
+func (s *collection[K, T]) Update(ctx context.Context, id K, change func(*T) error) (T, error) {
 	var stored T
 	err := s.desk.change(ctx, func() error {
 		i := s.place(id)
@@ -87,7 +87,7 @@ func (s *shelf[K, T]) Update(ctx context.Context, id K, change func(*T) error) (
 	return stored, err
 }
 
-func (s *shelf[K, T]) changed(e entry, change func(*T) error) (entry, error) {
+func (s *collection[K, T]) changed(e entry, change func(*T) error) (entry, error) {
 	was, err := s.value(e)
 	if err != nil {
 		return e, err
@@ -107,7 +107,7 @@ func (s *shelf[K, T]) changed(e entry, change func(*T) error) (entry, error) {
 }
 
 // Delete forgets the value and what depends on it.
-func (s *shelf[K, T]) Delete(ctx context.Context, id K) error {
+func (s *collection[K, T]) Delete(ctx context.Context, id K) error {
 	return s.desk.change(ctx, func() error {
 		i := s.place(id)
 		if i < 0 {
@@ -123,7 +123,7 @@ func (s *shelf[K, T]) Delete(ctx context.Context, id K) error {
 }
 
 // newest is copies of what is kept and wanted, the last created first. A nil wanted wants everything.
-func (s *shelf[K, T]) newest(ctx context.Context, wanted func(T) bool) ([]T, error) {
+func (s *collection[K, T]) newest(ctx context.Context, wanted func(T) bool) ([]T, error) {
 	var found []T
 	err := s.desk.read(ctx, func() error {
 		for _, e := range slices.Backward(s.kept) {
@@ -140,13 +140,13 @@ func (s *shelf[K, T]) newest(ctx context.Context, wanted func(T) bool) ([]T, err
 	return found, err
 }
 
-func (s *shelf[K, T]) place(id K) int {
+func (s *collection[K, T]) place(id K) int {
 	return slices.IndexFunc(s.kept, func(e entry) bool { return e.id == string(id) })
 }
 
-func (s *shelf[K, T]) none(id K) error { return s.absent.Sayf("%q: %s", id, s.absent.Message) }
+func (s *collection[K, T]) none(id K) error { return s.absent.Sayf("%q: %s", id, s.absent.Message) }
 
-func (s *shelf[K, T]) refused(v T) error {
+func (s *collection[K, T]) refused(v T) error {
 	if s.refuse == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (s *shelf[K, T]) refused(v T) error {
 }
 
 // entry is v as it is kept.
-func (s *shelf[K, T]) entry(v T) (entry, error) {
+func (s *collection[K, T]) entry(v T) (entry, error) {
 	e := entry{id: string(*s.id(&v))}
 	if s.aside != nil {
 		field := s.aside(&v)
@@ -166,7 +166,7 @@ func (s *shelf[K, T]) entry(v T) (entry, error) {
 }
 
 // value is a new copy of what was kept.
-func (s *shelf[K, T]) value(e entry) (T, error) {
+func (s *collection[K, T]) value(e entry) (T, error) {
 	var v T
 	err := json.Unmarshal(e.body, &v)
 	if s.aside != nil {

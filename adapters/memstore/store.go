@@ -12,7 +12,7 @@ import (
 type Store struct {
 	ledger struct {
 		sync.Mutex
-		grants []*confirm.Grant // in order of issue
+		grants []*confirm.Request // in order of issue
 	}
 	audit    auditLog
 	settings struct {
@@ -22,7 +22,7 @@ type Store struct {
 	sessions    Sessions
 	runs        Runs
 	credentials Credentials
-	keys        Keys
+	keys        keys
 	dated       Dated
 }
 

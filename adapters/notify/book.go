@@ -15,7 +15,7 @@ import (
 
 // The files of a home: what people were told, and how its channels do.
 const (
-	BookFile = "notices.json"
+	bookFile = "notices.json"
 	lockFile = "notices.lock"
 	bookSize = 1 << 22
 )
@@ -26,26 +26,26 @@ var ErrBook = fault.New(fault.Unavailable, "notify_book_unusable", "what people 
 // book is the file. Many processes may use it.
 type book struct{ dir *docfile.Dir }
 
-func openBook(dir string) book { return book{docfile.At(dir)} }
+func openBook(dir string) book { return book{docfile.NewDir(dir)} }
 
 // load is the book as it is. One that is damaged is an empty one: people are told once too often rather than never.
-func (b book) load() (notice.Book, error) {
-	var kept notice.Book
-	data, _, err := b.dir.Read(BookFile, bookSize)
+func (b book) load() (notice.DeliveryLog, error) {
+	var kept notice.DeliveryLog
+	data, _, err := b.dir.Read(bookFile, bookSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return kept, nil
 	case err != nil:
-		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or take it away", b.dir.File(BookFile)).Because(err)
+		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or take it away", b.dir.File(bookFile)).Because(err)
 	}
 	if json.Unmarshal(data, &kept) != nil {
-		return notice.Book{}, nil
+		return notice.DeliveryLog{}, nil
 	}
 	return kept, nil
 }
 
 // change runs f on the book and stores what it leaves, unless f fails or leaves it as it was. Only one process does so at a time.
-func (b book) change(ctx context.Context, f func(*notice.Book) error) error {
+func (b book) change(ctx context.Context, f func(*notice.DeliveryLog) error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)
 	if err != nil {
 		return ErrBook.Sayf("%s cannot be locked", b.dir.File(lockFile)).Because(err)
@@ -70,8 +70,8 @@ func (b book) change(ctx context.Context, f func(*notice.Book) error) error {
 	if string(before) == string(after) {
 		return nil
 	}
-	if err := b.dir.Write(BookFile, append(after, '\n')); err != nil {
-		return ErrBook.Sayf("%s cannot be written", b.dir.File(BookFile)).Because(err)
+	if err := b.dir.Write(bookFile, append(after, '\n')); err != nil {
+		return ErrBook.Sayf("%s cannot be written", b.dir.File(bookFile)).Because(err)
 	}
 	return nil
 }

@@ -27,35 +27,35 @@ var (
 // maxSecret is as long as a secret may be, in bytes.
 const maxSecret = 4096
 
-// Secret says where a secret is: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero Secret is none. It is looked up when it is needed, and kept nowhere.
-type Secret struct {
+// secret says where a secret is: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero Secret is none. It is looked up when it is needed, and kept nowhere.
+type secret struct {
 	where string
 	env   func(string) string
 }
 
-// NewSecret reads such a reference. A text that is none is refused, and not repeated: it may be the secret itself.
-func NewSecret(where string, env func(string) string) (Secret, error) {
+// newSecret reads such a reference. A text that is none is refused, and not repeated: it may be the secret itself.
+func newSecret(where string, env func(string) string) (secret, error) {
 	where = strings.TrimSpace(where)
 	kind, name, _ := strings.Cut(where, ":")
 	switch {
 	case where == "":
-		return Secret{}, nil
+		return secret{}, nil
 	case kind == "file" && strings.TrimSpace(name) != "" && !filepath.IsAbs(name):
-		return Secret{}, ErrSettings.Sayf("the file of a secret is named by its absolute path, without ~ and variables (file:/path/to/file): what is relative would be another file for each process")
+		return secret{}, ErrSettings.Sayf("the file of a secret is named by its absolute path, without ~ and variables (file:/path/to/file): what is relative would be another file for each process")
 	case (kind == "env" || kind == "file") && strings.TrimSpace(name) != "":
-		return Secret{where, env}, nil
+		return secret{where, env}, nil
 	}
-	return Secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
+	return secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
 }
 
 // String is where the secret is.
-func (s Secret) String() string { return s.where }
+func (s secret) String() string { return s.where }
 
 // None reports that there is no secret.
-func (s Secret) None() bool { return s.where == "" }
+func (s secret) None() bool { return s.where == "" }
 
 // read is the secret itself; empty where there is none.
-func (s Secret) read() (string, error) {
+func (s secret) read() (string, error) {
 	if s.None() {
 		return "", nil
 	}
@@ -85,13 +85,13 @@ func (s Secret) read() (string, error) {
 // address is a URL that may itself be a secret, as those of many webhooks are.
 type address struct {
 	plain  *url.URL
-	secret Secret
+	secret secret
 }
 
 func newAddress(text string, env func(string) string) (address, error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
-		s, err := NewSecret(text, env)
+		s, err := newSecret(text, env)
 		return address{secret: s}, err
 	}
 	u, err := parseURL(text)

@@ -13,8 +13,8 @@ import (
 // ErrDesktop reports a desktop that shows nothing.
 var ErrDesktop = fault.New(fault.State, "notify_no_desktop", "no desktop shows notifications here")
 
-// Session reports whether this process belongs to the session of a desktop.
-func Session(env func(string) string) bool {
+// HasDesktopSession reports whether this process belongs to the session of a desktop.
+func HasDesktopSession(env func(string) string) bool {
 	switch runtime.GOOS {
 	case "darwin", "windows":
 		return env("SSH_CONNECTION") == ""
@@ -22,21 +22,21 @@ func Session(env func(string) string) bool {
 	return env("DBUS_SESSION_BUS_ADDRESS") != "" && (env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != "")
 }
 
-// Channel is a ports.Channel. New makes it.
-type Channel struct{ env func(string) string }
+// DesktopChannel is a ports.Channel. New makes it.
+type DesktopChannel struct{ env func(string) string }
 
-// NewDesktop is the channel of the desktop that the environment names.
-func NewDesktop(env func(string) string) Channel { return Channel{env} }
+// NewDesktopChannel is the channel of the desktop that the environment names.
+func NewDesktopChannel(env func(string) string) DesktopChannel { return DesktopChannel{env} }
 
 // Name is what the channel is called.
-func (Channel) Name() string { return "desktop" }
+func (DesktopChannel) Name() string { return "desktop" }
 
 // Where is where messages are shown.
-func (Channel) Where() string { return "this desktop" }
+func (DesktopChannel) Where() string { return "this desktop" }
 
 // Send shows the message. It returns when ctx ends, whatever the desktop does.
-func (c Channel) Send(ctx context.Context, m notice.Message) error {
-	if !Session(c.env) { // without one, a bus would be looked for, and perhaps started
+func (c DesktopChannel) Send(ctx context.Context, m notice.Message) error {
+	if !HasDesktopSession(c.env) { // without one, a bus would be looked for, and perhaps started
 		return ErrDesktop.Sayf("this process belongs to no desktop session; start it from one, or set notify: desktop: false")
 	}
 	beeep.AppName = "Countersign"

@@ -31,7 +31,7 @@ type Mail struct {
 	from       mail.Address
 	to         []mail.Address
 	user       string
-	password   Secret
+	password   secret
 	plain      bool
 }
 
@@ -60,7 +60,7 @@ func NewMail(s MailSettings, env func(string) string) (*Mail, error) {
 	if len(m.to) == 0 {
 		return nil, ErrSettings.Sayf("to names nobody")
 	}
-	if m.password, err = NewSecret(s.Password, env); err != nil {
+	if m.password, err = newSecret(s.Password, env); err != nil {
 		return nil, err
 	}
 	if (m.user == "") != m.password.None() {

@@ -16,8 +16,8 @@ import (
 
 // The bounds of sending.
 const (
-	SendTimeout  = 10 * time.Second       // of one attempt
-	CloseTimeout = 5 * time.Second        // of what is still on its way when the process ends
+	sendTimeout  = 10 * time.Second       // of one attempt
+	closeTimeout = 5 * time.Second        // of what is still on its way when the process ends
 	heeding      = 500 * time.Millisecond // more, for channels to heed that it is over
 	attempts     = 4                      // of one message on one channel
 	queued       = 32                     // messages that wait for one channel; more are dropped and counted
@@ -33,8 +33,8 @@ var (
 	ErrChannel = fault.New(fault.NotFound, "notify_channel_unknown", "there is no such channel")
 )
 
-// Parts are what a Notifier works with. Every field is required but the last two.
-type Parts struct {
+// Options are what a Notifier works with. Every field is required but the last two.
+type Options struct {
 	Channels []ports.Channel
 	Ledger   ports.Ledger
 	Clock    ports.Clock
@@ -50,7 +50,7 @@ type Parts struct {
 
 // Notifier is a ports.Notifier. New makes it, Close ends it. It is safe for concurrent use.
 type Notifier struct {
-	parts Parts
+	parts Options
 	book  book
 	lines []*line
 
@@ -84,8 +84,8 @@ type line struct {
 	running bool
 }
 
-// New is a notifier over these channels. It opens and starts nothing.
-func New(p Parts) *Notifier {
+// NewNotifier is a notifier over these channels. It opens and starts nothing.
+func NewNotifier(p Options) *Notifier {
 	n := &Notifier{parts: p, book: openBook(p.Dir), wake: make(chan struct{}, 1), ending: make(chan struct{}), byHand: map[string]bool{}, under: map[string]*way{}}
 	n.life, n.end = context.WithCancel(context.Background())
 	for _, c := range p.Channels {
@@ -172,7 +172,7 @@ func (n *Notifier) work() {
 func (n *Notifier) Look(ctx context.Context, over bool) {
 	now := n.parts.Clock.Now()
 	var due []notice.Message
-	err := n.book.change(ctx, func(b *notice.Book) error {
+	err := n.book.change(ctx, func(b *notice.DeliveryLog) error {
 		// The ledger is asked under the lock of the book: what another process has claimed by then, it had asked before.
 		open, err := n.parts.Ledger.Pending(ctx, ports.PendingFilter{}, now.Add(-forgotten))
 		if err != nil {
@@ -191,7 +191,7 @@ func (n *Notifier) Look(ctx context.Context, over bool) {
 }
 
 // questions are the confirmations that wait for a person, or did.
-func questions(open []confirm.Grant) []notice.Question {
+func questions(open []confirm.Request) []notice.Question {
 	var all []notice.Question
 	for _, g := range open {
 		if g.State == confirm.Pending && g.HumanOnly && !g.Names {
@@ -219,7 +219,7 @@ func (n *Notifier) Announce(what string) {
 	if n.parts.Rules.Link != nil {
 		link = n.parts.Rules.Link("")
 	}
-	n.deliver(notice.Announce(n.parts.IDs.NewID("an_", 10), what, link, now))
+	n.deliver(notice.NewAnnouncement(n.parts.IDs.NewID("an_", 10), what, link, now))
 }
 
 // deliver puts the message into every channel's queue.
@@ -308,7 +308,7 @@ func (n *Notifier) giveBack() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), noteTimeout)
 	defer cancel()
-	err := n.book.change(ctx, func(b *notice.Book) error {
+	err := n.book.change(ctx, func(b *notice.DeliveryLog) error {
 		for _, m := range unsent {
 			b.Untold(m.Question, m.Kind)
 		}
@@ -344,7 +344,7 @@ func (n *Notifier) try(l *line, m notice.Message) error {
 
 // once is one attempt, within its time. A channel that fails unforeseen takes nothing along.
 func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, SendTimeout)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
@@ -352,7 +352,7 @@ func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) 
 		}
 	}()
 	if err = c.Send(ctx, m); err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = ErrTimeout.Sayf("no answer within %s", SendTimeout)
+		err = ErrTimeout.Sayf("no answer within %s", sendTimeout)
 	}
 	return err
 }
@@ -366,7 +366,7 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.life), noteTimeout)
 	defer cancel()
-	err = n.book.change(ctx, func(b *notice.Book) error {
+	err = n.book.change(ctx, func(b *notice.DeliveryLog) error {
 		b.Note(channel, failure, n.parts.Clock.Now().UTC())
 		return nil
 	})
@@ -392,7 +392,7 @@ func (n *Notifier) Close(ctx context.Context) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(n.parts.Ending, CloseTimeout))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(n.parts.Ending, closeTimeout))
 	defer cancel()
 	close(n.ending)
 	go func() {
@@ -424,7 +424,7 @@ func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 	}
 	all := []notice.Channel{}
 	for _, l := range n.lines {
-		c := notice.Channel{Name: l.Name(), Standing: b.Channels[l.Name()]}
+		c := notice.Channel{Name: l.Name(), ChannelStatus: b.Channels[l.Name()]}
 		if w, ok := l.Channel.(interface{ Where() string }); ok {
 			c.Where = w.Where()
 		}
@@ -434,20 +434,20 @@ func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 }
 
 // Test sends a message that says so on that channel, or on all of them, once, and waits until it has arrived. It fails with ErrChannel.
-func (n *Notifier) Test(ctx context.Context, name string) ([]notice.Result, error) {
+func (n *Notifier) Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error) {
 	link := ""
 	if n.parts.Rules.Link != nil {
 		link = n.parts.Rules.Link("")
 	}
-	all := []notice.Result{}
+	all := []notice.ChannelTestResult{}
 	for _, l := range n.lines {
 		if name != "" && name != l.Name() {
 			continue
 		}
-		m := notice.Try(n.parts.IDs.NewID("nt_", 10), link, n.parts.Clock.Now())
+		m := notice.NewTestMessage(n.parts.IDs.NewID("nt_", 10), link, n.parts.Clock.Now())
 		err := n.once(ctx, l, m)
 		n.note(l.Name(), m, err)
-		r := notice.Result{Channel: l.Name(), Sent: err == nil}
+		r := notice.ChannelTestResult{Channel: l.Name(), Sent: err == nil}
 		if err != nil {
 			r.Failure = fault.From(err).Message
 		}

@@ -75,7 +75,7 @@ func newHome(t *testing.T) *home {
 
 // process is a notifier of one process of the home.
 func (h *home) process(all ...ports.Channel) *notify.Notifier {
-	n := notify.New(notify.Parts{Channels: all, Ledger: h.store, Clock: h.clock, IDs: system.IDs{}, Rules: notice.Rules{Reminder: time.Hour}, Dir: h.dir,
+	n := notify.NewNotifier(notify.Options{Channels: all, Ledger: h.store, Clock: h.clock, IDs: system.IDs{}, Rules: notice.Rules{Reminder: time.Hour}, Dir: h.dir,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Pause: func(context.Context, int) {}, Ending: time.Minute})
 	h.t.Cleanup(func() { n.Close(context.Background()) })
 	return n
@@ -88,9 +88,9 @@ func (h *home) webhook(url string) ports.Channel {
 }
 
 // asks stores a question that waits for a person.
-func (h *home) asks(id string, change func(*confirm.Grant)) {
+func (h *home) asks(id string, change func(*confirm.Request)) {
 	now := h.clock.Now()
-	g := confirm.Grant{ID: id, Digest: confirm.NewToken(id).Digest(), Binding: confirm.Binding{Tool: "run_script", Session: "s", Principal: "p"}, HumanOnly: true, IssuedAt: now,
+	g := confirm.Request{ID: id, Digest: confirm.NewToken(id).Digest(), Binding: confirm.Binding{Tool: "run_script", Session: "s", Principal: "p"}, HumanOnly: true, IssuedAt: now,
 		ExpiresAt: now.Add(confirm.QuestionTTL), Prompt: "run script rm -rf of shop", Args: json.RawMessage(`{"password":"hunter2"}`), Plan: json.RawMessage(`{"argv":["rm","-rf"]}`)}
 	g.About = "shop"
 	if change != nil {
@@ -122,9 +122,9 @@ func TestOneProcessTells(t *testing.T) {
 // TestWhatIsNoQuestionIsNotTold: tokens that name a plan, what the caller approves, what is approved already.
 func TestWhatIsNoQuestionIsNotTold(t *testing.T) {
 	h, box := newHome(t), newMailbox(t)
-	h.asks("ct_1", func(g *confirm.Grant) { g.Names, g.HumanOnly = true, false })
-	h.asks("cf_2", func(g *confirm.Grant) { g.HumanOnly = false })
-	h.asks("cf_3", func(g *confirm.Grant) { g.State = confirm.Approved })
+	h.asks("ct_1", func(g *confirm.Request) { g.Names, g.HumanOnly = true, false })
+	h.asks("cf_2", func(g *confirm.Request) { g.HumanOnly = false })
+	h.asks("cf_3", func(g *confirm.Request) { g.State = confirm.Approved })
 	n := h.process(h.webhook(box.url))
 	n.Look(t.Context(), false)
 	n.Close(t.Context())
@@ -136,11 +136,11 @@ func TestWhatAPersonLeavesOpenIsToldWhenTheProcessEnds(t *testing.T) {
 	h, box := newHome(t), newMailbox(t)
 	n := h.process(h.webhook(box.url))
 	for _, id := range []string{"cf_1", "cf_2"} {
-		h.asks(id, func(g *confirm.Grant) { g.ByHand = true })
+		h.asks(id, func(g *confirm.Request) { g.ByHand = true })
 		n.Asked(id, true)
 	}
 	n.Look(t.Context(), false)
-	require.NoError(t, h.store.Settle(t.Context(), confirm.NewToken("cf_2").Digest(), func(g *confirm.Grant) error { return g.Deny("terminal", h.clock.Now()) }))
+	require.NoError(t, h.store.Settle(t.Context(), confirm.NewToken("cf_2").Digest(), func(g *confirm.Request) error { return g.Deny("terminal", h.clock.Now()) }))
 	n.Close(t.Context())
 	require.Len(t, box.messages, 1)
 	assert.Equal(t, "cf_1", (<-box.messages).Question)
@@ -182,7 +182,7 @@ func TestAFloodIsBounded(t *testing.T) {
 		n.Close(t.Context())
 	}
 	assert.Len(t, box.messages, notice.DefaultPerMinute)
-	h.clock.Advance(notice.Window)
+	h.clock.Advance(notice.RateWindow)
 	later := h.process(h.webhook(box.url))
 	later.Look(t.Context(), false)
 	later.Close(t.Context())
@@ -311,8 +311,8 @@ func TestAChannelThatHeedsNothingIsNotWaitedFor(t *testing.T) {
 // TestADesktopThatIsNotThere is an error in words, and not tried again.
 func TestADesktopThatIsNotThere(t *testing.T) {
 	env := func(name string) string { return map[string]string{"DISPLAY": ":0", "SSH_CONNECTION": "x"}[name] }
-	require.False(t, notify.Session(env), "there is no bus")
-	err := notify.NewDesktop(env).Send(t.Context(), notice.Message{})
+	require.False(t, notify.HasDesktopSession(env), "there is no bus")
+	err := notify.NewDesktopChannel(env).Send(t.Context(), notice.Message{})
 	require.ErrorIs(t, err, notify.ErrDesktop)
 	assert.NotEqual(t, fault.Unavailable, fault.From(err).Kind)
 	assert.Contains(t, err.Error(), "notify: desktop: false")

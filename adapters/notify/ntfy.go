@@ -16,15 +16,15 @@ type NtfySettings struct {
 	Token string // where the token is: "env:NAME" or "file:PATH"; empty for none
 }
 
-// Ntfy is a ports.Channel. NewNtfy makes it.
-type Ntfy struct {
+// ntfy is a ports.Channel. NewNtfy makes it.
+type ntfy struct {
 	address address
 	topic   string
-	token   Secret
+	token   secret
 }
 
 // NewNtfy is the channel of these settings.
-func NewNtfy(s NtfySettings, env func(string) string) (*Ntfy, error) {
+func NewNtfy(s NtfySettings, env func(string) string) (*ntfy, error) {
 	if !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(s.Topic) {
 		return nil, ErrSettings.Sayf("a topic has 1 to 64 letters, digits, - and _")
 	}
@@ -32,15 +32,15 @@ func NewNtfy(s NtfySettings, env func(string) string) (*Ntfy, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := NewSecret(s.Token, env)
-	return &Ntfy{at, s.Topic, token}, err
+	token, err := newSecret(s.Token, env)
+	return &ntfy{at, s.Topic, token}, err
 }
 
 // Name is what the channel is called.
-func (*Ntfy) Name() string { return "ntfy" }
+func (*ntfy) Name() string { return "ntfy" }
 
 // Where is the server; the topic is as good as a password on many of them.
-func (n *Ntfy) Where() string { return n.address.String() }
+func (n *ntfy) Where() string { return n.address.String() }
 
 // ntfyMessage is a message as ntfy takes it as JSON.
 type ntfyMessage struct {
@@ -53,7 +53,7 @@ type ntfyMessage struct {
 }
 
 // Send hands the message to the server.
-func (n *Ntfy) Send(ctx context.Context, m notice.Message) error {
+func (n *ntfy) Send(ctx context.Context, m notice.Message) error {
 	to, err := n.address.url()
 	if err != nil {
 		return err

@@ -36,10 +36,10 @@ type WebhookSettings struct {
 	Chat        string // where Telegram delivers: {{.Chat}}
 }
 
-// Webhook is a ports.Channel. NewWebhook makes it.
-type Webhook struct {
+// webhook is a ports.Channel. NewWebhook makes it.
+type webhook struct {
 	address  address
-	secret   Secret
+	secret   secret
 	template string
 	media    string
 	chat     string
@@ -58,16 +58,16 @@ func presets() map[string]string {
 }
 
 // NewWebhook is the channel of these settings.
-func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (*Webhook, error) {
+func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (*webhook, error) {
 	at, err := newAddress(s.URL, env)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := NewSecret(s.Secret, env)
+	secret, err := newSecret(s.Secret, env)
 	if err != nil {
 		return nil, err
 	}
-	w := &Webhook{address: at, secret: secret, template: s.Template, media: s.ContentType, chat: s.Chat, clock: clock}
+	w := &webhook{address: at, secret: secret, template: s.Template, media: s.ContentType, chat: s.Chat, clock: clock}
 	if s.Preset != "" {
 		ready, known := presets()[s.Preset]
 		switch {
@@ -91,13 +91,13 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 }
 
 // Name is what the channel is called.
-func (*Webhook) Name() string { return "webhook" }
+func (*webhook) Name() string { return "webhook" }
 
 // Where is the receiver's host: the rest of the address is a secret for many services.
-func (w *Webhook) Where() string { return w.address.String() }
+func (w *webhook) Where() string { return w.address.String() }
 
 // fields are what a template may name.
-func (w *Webhook) fields(m notice.Message) map[string]string {
+func (w *webhook) fields(m notice.Message) map[string]string {
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -109,7 +109,7 @@ func (w *Webhook) fields(m notice.Message) map[string]string {
 }
 
 // body is the template with the message in it. In JSON what is put in is escaped, so that the body stays the JSON that it was.
-func (w *Webhook) body(m notice.Message) ([]byte, error) {
+func (w *webhook) body(m notice.Message) ([]byte, error) {
 	if w.template == "" {
 		return json.Marshal(m)
 	}
@@ -143,7 +143,7 @@ func (w *Webhook) body(m notice.Message) ([]byte, error) {
 }
 
 // Send posts the message, signed where there is a secret.
-func (w *Webhook) Send(ctx context.Context, m notice.Message) error {
+func (w *webhook) Send(ctx context.Context, m notice.Message) error {
 	to, err := w.address.url()
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// DefaultArgs is how opencode serves (opencode contract §8.1).
-const DefaultArgs = "serve --hostname {host} --port {port}"
+// defaultArgs is how opencode serves (opencode contract §8.1).
+const defaultArgs = "serve --hostname {host} --port {port}"
 
 // ModelsTimeout bounds asking the program for its models (opencode contract §18). It takes four seconds of a processor the first time.
 const ModelsTimeout = 10 * time.Second
@@ -28,8 +28,8 @@ const ModelsTimeout = 10 * time.Second
 // somebody keeps in the environment.
 const passVariable = "OPENCODE_PASS_ENV"
 
-// Options is what a Launcher works with.
-type Options struct {
+// LauncherOptions is what a Launcher works with.
+type LauncherOptions struct {
 	Processes ports.Processes // runs the program to ask for its models; without it there are none
 }
 
@@ -39,8 +39,8 @@ type Launcher struct {
 	client    *http.Client
 }
 
-// New is a launcher. It touches nothing.
-func New(o Options) *Launcher {
+// NewLauncher is a launcher. It touches nothing.
+func NewLauncher(o LauncherOptions) *Launcher {
 	return &Launcher{processes: o.Processes, client: &http.Client{
 		// A proxy would be told the password, and so would whatever a redirection leads to. A connection is used once: another server may have
 		// the port a moment later.
@@ -63,7 +63,7 @@ func (l *Launcher) Spec(s sandboxport.Settings, at sandbox.Layout, port int, key
 	argv := []string{s.Bin}
 	template := s.Args
 	if strings.TrimSpace(template) == "" {
-		template = DefaultArgs
+		template = defaultArgs
 	}
 	place := strings.NewReplacer("{host}", host, "{port}", strconv.Itoa(port))
 	for word := range strings.FieldsSeq(template) {
@@ -89,7 +89,7 @@ func environment(inherited []string) (env map[string]string, secrets []string) {
 			pass = append(pass, name)
 		}
 	}
-	env, secrets = process.Environment(inherited, pass, nil, nil)
+	env, secrets = process.ChildEnvironment(inherited, pass, nil, nil)
 	delete(env, "CI") // what an agent runs in its shell is no build server's
 	return env, secrets
 }

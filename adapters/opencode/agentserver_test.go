@@ -45,12 +45,12 @@ func TestLauncher(t *testing.T) {
 	require.NoError(t, err)
 	p := osproc.New(osproc.Options{Dir: t.TempDir(), Supervisor: []string{self, "supervise"}})
 	sandboxtest.Launcher(t, sandboxtest.LauncherHouse{
-		Launcher: opencode.New(opencode.Options{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Table: p, Bin: bin,
+		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Table: p, Bin: bin,
 	})
 }
 
 func TestSpec(t *testing.T) {
-	l := opencode.New(opencode.Options{})
+	l := opencode.NewLauncher(opencode.LauncherOptions{})
 	at := sandbox.Layout{Base: "/p/owner-repo", Repo: "/p/owner-repo/repo", ServerLog: "/m/owner-repo.log"}
 	s := sandboxport.Settings{Password: "pass-word-1234", Bin: "/bin/opencode", Environ: []string{
 		"PATH=/bin", "HOME=/home/me", "ANTHROPIC_API_KEY=key-of-a-provider", "OTHER=1", "CI=true", "OPENCODE_CONFIG=/c.json", "OPENCODE_SERVER_USERNAME=somebody",
@@ -92,7 +92,7 @@ func TestHealthStaysHere(t *testing.T) {
 		require.NoError(t, err)
 		n, err := strconv.Atoi(port)
 		require.NoError(t, err)
-		_, err = opencode.New(opencode.Options{}).Healthy(t.Context(), "", n, "password-1234")
+		_, err = opencode.NewLauncher(opencode.LauncherOptions{}).Healthy(t.Context(), "", n, "password-1234")
 		if want[name] == nil {
 			require.NoError(t, err, name)
 		} else {
@@ -139,7 +139,7 @@ func TestBusy(t *testing.T) {
 	require.NoError(t, err)
 	port, err := strconv.Atoi(text)
 	require.NoError(t, err)
-	l, settings := opencode.New(opencode.Options{}), sandboxport.Settings{Password: "p w"}
+	l, settings := opencode.NewLauncher(opencode.LauncherOptions{}), sandboxport.Settings{Password: "p w"}
 	assert.False(t, l.Busy(t.Context(), settings, port, nil))
 	assert.False(t, l.Busy(t.Context(), settings, port, []string{"/idle", "/rests", "/page", "/a b&c"}))
 	assert.True(t, l.Busy(t.Context(), settings, port, []string{"/page", "/idle", "/works"}))

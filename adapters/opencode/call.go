@@ -125,7 +125,7 @@ func (r *Router) send(ctx context.Context, e entry, w wire, password string) (st
 		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	return resp.StatusCode, body, err
 }
 
@@ -133,7 +133,7 @@ func (r *Router) send(ctx context.Context, e entry, w wire, password string) (st
 func broken(e entry, w wire, err error, mask *redact.Redactor) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		hint := ""
-		if w.limit == MessageTimeout {
+		if w.limit == messageTimeout {
 			hint = "; the agent may go on: opencode_session_messages shows what it does, opencode_session_abort ends it"
 		}
 		return sandbox.ErrTimeout.Sayf("the server %s did not answer within %v%s", e.called(), w.limit, hint)
@@ -164,8 +164,8 @@ func answer(e entry, status int, body []byte, mask *redact.Redactor) (json.RawMe
 		return nil, sandbox.ErrAnswer.Sayf("the server %s failed: %s", e.called(), said(status, body, mask))
 	case status < 200 || status > 299:
 		return nil, sandbox.ErrRefused.Sayf("the server %s refused: %s", e.called(), said(status, body, mask))
-	case len(body) > MaxAnswer:
-		return nil, sandbox.ErrAnswer.Sayf("the answer of the server %s has more than %d bytes; ask for less of it, with limit where there is one", e.called(), MaxAnswer)
+	case len(body) > maxAnswer:
+		return nil, sandbox.ErrAnswer.Sayf("the answer of the server %s has more than %d bytes; ask for less of it, with limit where there is one", e.called(), maxAnswer)
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, nil
 	case !json.Valid(body):
@@ -188,7 +188,7 @@ func said(status int, body []byte, mask *redact.Redactor) string {
 		} `json:"data"`
 	}
 	_ = json.Unmarshal(body, &doc) // else it says nothing that is understood here
-	text, _ := mask.Text(redact.Clean(strings.TrimSpace(doc.Message + " " + doc.Data.Message)))
+	text, _ := mask.Text(redact.StripControl(strings.TrimSpace(doc.Message + " " + doc.Data.Message)))
 	if text == "" {
 		return http.StatusText(status)
 	}

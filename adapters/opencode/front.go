@@ -21,8 +21,8 @@ const TokenVariable = "MCP_BEARER_TOKEN"
 // healthTimeout bounds one question after the gateway's health.
 const healthTimeout = 2 * time.Second
 
-// Front is a sandboxport.Front: how the gateway is started as a process, and asked whether it is well.
-type Front struct {
+// GatewayProcess is a sandboxport.Front: how the gateway is started as a process, and asked whether it is well.
+type GatewayProcess struct {
 	Command []string          // program and arguments before --port and --servers-config
 	Table   string            // path of the table of servers
 	Dir     string            // where it runs; empty is /
@@ -31,8 +31,8 @@ type Front struct {
 }
 
 // Spec is sandboxport.Front.
-func (f Front) Spec(s sandboxport.Settings, port int) process.Spec {
-	env, secrets := process.Environment(s.Environ, nil, nil, nil)
+func (f GatewayProcess) Spec(s sandboxport.Settings, port int) process.Spec {
+	env, secrets := process.ChildEnvironment(s.Environ, nil, nil, nil)
 	maps.Copy(env, f.Env)
 	env[TokenVariable] = s.GatewayToken
 	dir := f.Dir
@@ -45,7 +45,7 @@ func (f Front) Spec(s sandboxport.Settings, port int) process.Spec {
 }
 
 // Healthy is sandboxport.Front.
-func (f Front) Healthy(ctx context.Context, port int) error {
+func (f GatewayProcess) Healthy(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

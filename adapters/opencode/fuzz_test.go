@@ -21,7 +21,7 @@ func FuzzTable(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "servers.json")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		r := opencode.NewGateway(opencode.GatewayOptions{Table: path})
+		r := opencode.NewRouter(opencode.RouterOptions{Table: path})
 		table, err := r.Table(t.Context())
 		require.NoError(t, err)
 		if table.Problem != "" {

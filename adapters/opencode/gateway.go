@@ -17,14 +17,14 @@ import (
 
 // The limits of requests (opencode contract §16; the rest is ours).
 const (
-	MessageTimeout = 300 * time.Second // until an agent has answered
-	RequestTimeout = 30 * time.Second  // of everything else
-	MaxAnswer      = 8 << 20           // bytes of a server's answer
+	messageTimeout = 300 * time.Second // until an agent has answered
+	requestTimeout = 30 * time.Second  // of everything else
+	maxAnswer      = 8 << 20           // bytes of a server's answer
 	maxIdle        = 4                 // connections to one server that are kept open
 )
 
-// GatewayOptions is where a Router finds servers and their passwords.
-type GatewayOptions struct {
+// RouterOptions is where a Router finds servers and their passwords.
+type RouterOptions struct {
 	Table  string                                                     // path of opencode-mcp-tool-servers.json
 	Secret func(ctx context.Context, variable string) (string, error) // the value of a password_env, from the settings file; nil for none
 	Log    *slog.Logger
@@ -32,7 +32,7 @@ type GatewayOptions struct {
 
 // Router is a sandboxport.Router. It is made by New and safe for concurrent use.
 type Router struct {
-	o      GatewayOptions
+	o      RouterOptions
 	client *http.Client
 	rules  *redact.Redactor
 	mu     sync.Mutex
@@ -40,15 +40,15 @@ type Router struct {
 	table  table
 }
 
-// NewGateway is a router. The table is read when somebody asks, and again whenever it has changed.
-func NewGateway(o GatewayOptions) *Router {
+// NewRouter is a router. The table is read when somebody asks, and again whenever it has changed.
+func NewRouter(o RouterOptions) *Router {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Router{o: o, rules: redact.New(redact.Options{}), client: &http.Client{
 		// A proxy would be told the password, and so would whatever a redirection leads to.
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: RequestTimeout}).DialContext, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,
+			DialContext: (&net.Dialer{Timeout: requestTimeout}).DialContext, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -124,7 +124,7 @@ func (r *Router) find(server string) (entry, error) {
 
 // spelled are the entries whose repository is the one of a URL that is not canonical.
 func (t table) spelled(server string) (found []entry) {
-	url, err := git.Parse(server)
+	url, err := git.ParseURL(server)
 	if err != nil {
 		return nil
 	}

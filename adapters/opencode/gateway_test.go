@@ -26,13 +26,13 @@ import (
 
 var (
 	_ sandboxport.Router = (*opencode.Router)(nil)
-	_ sandboxport.Front  = opencode.Front{}
+	_ sandboxport.Front  = opencode.GatewayProcess{}
 )
 
 func TestRouter(t *testing.T) {
 	sandboxtest.Router(t, sandboxtest.RouterHouse{
 		Open: func(_ testing.TB, table string, secret func(context.Context, string) (string, error)) sandboxport.Router {
-			return opencode.NewGateway(opencode.GatewayOptions{Table: table, Secret: secret})
+			return opencode.NewRouter(opencode.RouterOptions{Table: table, Secret: secret})
 		},
 	})
 }
@@ -41,7 +41,7 @@ func TestRouter(t *testing.T) {
 func TestDamagedTableIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "servers.json")
-	r := opencode.NewGateway(opencode.GatewayOptions{Table: path, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r := opencode.NewRouter(opencode.RouterOptions{Table: path, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	servers, active := r.Counts()
 	assert.Zero(t, servers+active, "before there is a table")
 	require.NoError(t, os.WriteFile(path, []byte(`{"default_server":"c","servers":[{"id":"a","url":"http://h","status":"active"},{"id":"b","url":"http://h"}]}`), 0o600))
@@ -66,12 +66,12 @@ func TestRequestsStayHere(t *testing.T) {
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "servers.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"servers":[{"id":"a","url":"`+server.URL+`","status":"active","password":"secret-password"}]}`), 0o600))
-	_, err := opencode.NewGateway(opencode.GatewayOptions{Table: path}).Call(t.Context(), sandboxport.RouteRequest{Act: sandbox.SessionCreate, Server: "a"})
+	_, err := opencode.NewRouter(opencode.RouterOptions{Table: path}).Call(t.Context(), sandboxport.RouteRequest{Act: sandbox.SessionCreate, Server: "a"})
 	require.ErrorIs(t, err, sandbox.ErrRefused)
 }
 
 func TestFront(t *testing.T) {
-	f := opencode.Front{Command: []string{"/bin/countersign", "gateway"}, Table: "/m/servers.json", Log: "/m/gateway.log", Env: map[string]string{"COUNTERSIGN_HOME": "/c"}}
+	f := opencode.GatewayProcess{Command: []string{"/bin/countersign", "gateway"}, Table: "/m/servers.json", Log: "/m/gateway.log", Env: map[string]string{"COUNTERSIGN_HOME": "/c"}}
 	spec := f.Spec(sandboxport.Settings{GatewayToken: "token-0123456789", Password: "password-1", Environ: []string{"HOME=/h", "OPENAI_API_KEY=k"}}, 5103)
 	assert.Equal(t, []string{"/bin/countersign", "gateway", "--port", "5103", "--servers-config", "/m/servers.json"}, spec.Argv)
 	assert.Equal(t, "token-0123456789", spec.Env[opencode.TokenVariable])
@@ -109,7 +109,7 @@ func TestTableChangesUnderLoad(t *testing.T) {
 	}
 	const stays = `{"id":"git@h:o/stays.git","project_name":"stays","url":"http://127.0.0.1:1","status":"active"}`
 	exchange(`{"default_server":"stays","servers":[` + stays + `]}`)
-	r := opencode.NewGateway(opencode.GatewayOptions{Table: path})
+	r := opencode.NewRouter(opencode.RouterOptions{Table: path})
 	ctx, end := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 8 {

@@ -17,7 +17,7 @@ import (
 
 // The figures of a health check (opencode contract §8.2).
 const (
-	CheckTimeout = 5 * time.Second // of one request
+	checkTimeout = 5 * time.Second // of one request
 	maxHealth    = 64 << 10        // bytes of an answer that are read
 	user         = "opencode"      // that the server's password belongs to
 )
@@ -25,7 +25,7 @@ const (
 // Healthy is sandboxport.Launcher: /global/health, or / of a server that has no such path (opencode contract §8.2). A server that listens on all
 // addresses is asked on the loopback one.
 func (l *Launcher) Healthy(ctx context.Context, host string, port int, password string) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	at := net.JoinHostPort(reachable(host), strconv.Itoa(port))
 	status, body, err := l.ask(ctx, at, "/global/health", password)
@@ -53,7 +53,7 @@ func (l *Launcher) Healthy(ctx context.Context, host string, port int, password 
 
 // Busy is sandboxport.Launcher, by opencode's /session/status, which is asked for one directory at a time and names the sessions that are not idle.
 func (l *Launcher) Busy(ctx context.Context, s sandboxport.Settings, port int, dirs []string) bool {
-	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	at := net.JoinHostPort(reachable(s.Host), strconv.Itoa(port))
 	for _, dir := range dirs {

@@ -38,7 +38,7 @@ func TestRealOpencode(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	require.NoError(t, l.Close())
 	p := osproc.New(osproc.Options{Dir: t.TempDir()})
-	launcher := opencode.New(opencode.Options{Processes: p})
+	launcher := opencode.NewLauncher(opencode.LauncherOptions{Processes: p})
 	ctx, stop := context.WithCancel(t.Context())
 	running, over := make(chan process.State, 1), make(chan process.Result, 1)
 	go func() {
@@ -63,7 +63,7 @@ func TestRealOpencode(t *testing.T) {
 	assert.Greater(t, megabytes, 50)
 	table := filepath.Join(base, "servers.json")
 	require.NoError(t, os.WriteFile(table, fmt.Appendf(nil, `{"default_server":"p","servers":[{"id":"p","url":"http://127.0.0.1:%d","password":%q,"status":"active","base_dir":%q}]}`, port, password, base), 0o600))
-	router := opencode.NewGateway(opencode.GatewayOptions{Table: table})
+	router := opencode.NewRouter(opencode.RouterOptions{Table: table})
 	ask := func(q sandboxport.RouteRequest) (json.RawMessage, error) {
 		got, err := router.Call(ctx, q)
 		return got.Body, err

@@ -60,7 +60,7 @@ func open(t *testing.T) *house {
 	h := &house{t: t, table: filepath.Join(t.TempDir(), "servers.json"), store: memstore.New()}
 	h.start()
 	h.write("active")
-	router := opencode.NewGateway(opencode.GatewayOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
+	router := opencode.NewRouter(opencode.RouterOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
@@ -73,7 +73,7 @@ func open(t *testing.T) *house {
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- mcphttp.Serve(ctx, l, mcphttp.Handler(face.MCP(), mcphttp.StreamOptions{Token: token, Health: router.Counts}))
+		over <- mcphttp.ServeGateway(ctx, l, mcphttp.GatewayHandler(face.MCP(), mcphttp.GatewayOptions{Token: token, Health: router.Counts}))
 	}()
 	h.client = h.connect()
 	t.Cleanup(func() {
@@ -400,7 +400,7 @@ func TestGatewayIsNotForEverybody(t *testing.T) {
 	}
 	status, _, _ = try("GET", "/health", "evil.example", nil, "")
 	assert.Equal(t, 403, status)
-	status, _, _ = try("POST", "/mcp", "", good, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", mcphttp.MaxBody)+`"}}`)
+	status, _, _ = try("POST", "/mcp", "", good, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", mcphttp.MaxGatewayBody)+`"}}`)
 	assert.Equal(t, 413, status)
 	status, _, _ = try("POST", "/mcp", "", good, `{`)
 	assert.Equal(t, 400, status)
@@ -415,7 +415,7 @@ func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 	id := h.session()
 	h.must("opencode_session_message", map[string]any{"session": id, "text": "ask"})
 	pending := h.must("opencode_permission_list", nil)["permissions"].([]any)[0].(map[string]any)["id"]
-	router := opencode.NewGateway(opencode.GatewayOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
+	router := opencode.NewRouter(opencode.RouterOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
 	store := memstore.New()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}

@@ -95,7 +95,7 @@ func (Sockets) Foreign(ctx context.Context, dirs []string) ([]sandboxport.Foreig
 		if !slices.ContainsFunc(resolved, func(dir string) bool { return c.dir == dir || strings.HasPrefix(c.dir, dir+"/") }) {
 			continue
 		}
-		cmd, _ := redactor.Text(redact.Clean(strings.Join(c.argv, " ")))
+		cmd, _ := redactor.Text(redact.StripControl(strings.Join(c.argv, " ")))
 		servers = append(servers, sandboxport.ForeignServer{PID: c.pid, Dir: c.dir, Cmd: shortened(cmd)})
 	}
 	sorting.By(servers, func(a, b sandboxport.ForeignServer) int { return a.PID - b.PID })

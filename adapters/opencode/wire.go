@@ -24,7 +24,7 @@ type wire struct {
 // requestOf puts a request into opencode's words.
 func requestOf(q sandboxport.RouteRequest) (wire, error) {
 	id := url.PathEscape(q.ID)
-	w := wire{method: http.MethodPost, limit: RequestTimeout}
+	w := wire{method: http.MethodPost, limit: requestTimeout}
 	var body any
 	switch q.Act {
 	case sandbox.SessionList:
@@ -34,7 +34,7 @@ func requestOf(q sandboxport.RouteRequest) (wire, error) {
 	case sandbox.SessionCreate:
 		w.path, body = []string{"session"}, titled{q.Title}
 	case sandbox.SessionMessage:
-		w.path, body, w.limit = []string{"session", id, "message"}, promptOf(q), MessageTimeout
+		w.path, body, w.limit = []string{"session", id, "message"}, promptOf(q), messageTimeout
 	case sandbox.SessionPrompt:
 		w.path, body = []string{"session", id, "prompt_async"}, promptOf(q)
 	case sandbox.SessionMessages:

@@ -78,7 +78,7 @@ func BenchmarkTable(b *testing.B) {
 	require.NoError(b, err)
 	b.Run("Tail100", func(b *testing.B) {
 		for b.Loop() {
-			chunk, err := p.Output(b.Context(), id, process.Tail(100))
+			chunk, err := p.Output(b.Context(), id, process.TailCursor(100))
 			require.NoError(b, err)
 			require.Len(b, chunk.Lines, 100)
 		}

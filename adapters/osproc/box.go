@@ -8,11 +8,11 @@ import (
 // hush is the line that ends listening; only its owner posts it.
 const hush = "hush"
 
-// Box is a mailbox: a named pipe that whoever made it reads. Others know by it whether somebody reads, and nobody does after his death.
-type Box struct{ file *os.File }
+// Mailbox is a mailbox: a named pipe that whoever made it reads. Others know by it whether somebody reads, and nobody does after his death.
+type Mailbox struct{ file *os.File }
 
-// OpenBox makes a mailbox where nothing is yet.
-func OpenBox(path string) (*Box, error) {
+// OpenMailbox makes a mailbox where nothing is yet.
+func OpenMailbox(path string) (*Mailbox, error) {
 	if err := mkfifo(path); err != nil {
 		return nil, &os.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
@@ -20,18 +20,18 @@ func OpenBox(path string) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Box{file}, nil
+	return &Mailbox{file}, nil
 }
 
 // Listen hands on what is posted, line by line, until Hush.
-func (b *Box) Listen(heard func(line string)) {
+func (b *Mailbox) Listen(heard func(line string)) {
 	for lines := bufio.NewScanner(b.file); lines.Scan() && lines.Text() != hush; {
 		heard(lines.Text())
 	}
 }
 
-// Hush makes Listen return, now or as soon as it is called.
-func (b *Box) Hush() { _, _ = b.file.WriteString(hush + "\n") }
+// StopListening makes Listen return, now or as soon as it is called.
+func (b *Mailbox) StopListening() { _, _ = b.file.WriteString(hush + "\n") }
 
 // Close ends the box. Listen must have returned.
-func (b *Box) Close() { _ = b.file.Close() }
+func (b *Mailbox) Close() { _ = b.file.Close() }

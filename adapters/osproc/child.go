@@ -21,9 +21,9 @@ type child struct {
 	p     *Processes
 	rec   record
 	cmd   *exec.Cmd
-	kin   Kin
+	kin   ProcessTree
 	spool *Spool
-	box   *Box
+	box   *Mailbox
 	began time.Time
 	spec  process.Spec
 
@@ -37,7 +37,7 @@ type child struct {
 
 // launch starts the program of a record that this process owns. When it fails with process.ErrStart the child's record says why.
 func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
-	c := &child{p: p, rec: rec, began: time.Now(), spec: s, spool: NewOutput(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
+	c := &child{p: p, rec: rec, began: time.Now(), spec: s, spool: NewSpool(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
 		stops: make(chan time.Duration, 8), exited: make(chan struct{}), quiet: make(chan struct{}), full: make(chan struct{}),
 	}
 	c.spool.LogTo(s.Log)
@@ -60,11 +60,11 @@ func (c *child) start(s process.Spec) error {
 	} else if !info.IsDir() {
 		return &os.PathError{Op: "chdir", Path: s.Dir, Err: syscall.ENOTDIR}
 	}
-	program, err := Program(s.Argv[0], s.Env["PATH"])
+	program, err := LookPath(s.Argv[0], s.Env["PATH"])
 	if err != nil {
 		return err
 	}
-	if c.box, err = OpenBox(c.p.path(c.rec.State.ID, boxName)); err != nil {
+	if c.box, err = OpenMailbox(c.p.path(c.rec.State.ID, boxName)); err != nil {
 		return err
 	}
 	c.cmd = &exec.Cmd{Path: program, Args: s.Argv, Dir: s.Dir}
@@ -74,17 +74,17 @@ func (c *child) start(s process.Spec) error {
 		}
 	}
 	c.cmd.Env = append(c.cmd.Env, mark(c.rec.State.ID), runIDName+"="+string(c.rec.State.ID))
-	Group(c.cmd)
+	SetProcessGroup(c.cmd)
 	Seal()
 	if err := c.spawn(); err != nil {
 		return err
 	}
 	c.rec.State.PID = c.cmd.Process.Pid
-	c.rec.Leader, _ = Of(c.rec.State.PID) // it is there: nobody has waited for it
-	c.kin = kinOf(c.rec)
+	c.rec.Leader, _ = IdentityOf(c.rec.State.PID) // it is there: nobody has waited for it
+	c.kin = treeOf(c.rec)
 	c.kin.Child = true
 	c.tasks.Go(func() {
-		_ = Await(c.rec.State.PID) // it cannot fail for a child that nobody waited for
+		_ = AwaitExit(c.rec.State.PID) // it cannot fail for a child that nobody waited for
 		close(c.exited)
 	})
 	c.tasks.Go(func() { c.box.Listen(c.hear) })
@@ -108,7 +108,7 @@ func (c *child) spawn() error {
 			c.closeFiles()
 			return err
 		}
-		Widen(w)
+		WidenPipe(w)
 		c.pipes[i], writers[i] = r, w
 	}
 	c.cmd.Stdout, c.cmd.Stderr = writers[0], writers[1]
@@ -187,7 +187,7 @@ func (c *child) finish(why process.Status, left []int) {
 		<-c.quiet
 	}
 	close(c.full)
-	c.box.Hush()
+	c.box.StopListening()
 	c.tasks.Wait()
 	_ = c.cmd.Wait() // how it ended is in its state
 	c.closeFiles()

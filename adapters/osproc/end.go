@@ -9,7 +9,7 @@ const treeKillWait = 10 * time.Second
 
 // End ends kin that are not this process's children: politely first, if there is a grace, and then not. found is how many there were,
 // left are those that could not be ended: a program that waits for a broken device does not even heed SIGKILL.
-func (k Kin) End(grace time.Duration) (found int, escalated bool, left []int) {
+func (k ProcessTree) End(grace time.Duration) (found int, escalated bool, left []int) {
 	if grace > 0 {
 		if found = k.Signal(syscall.SIGTERM); found == 0 || len(k.await(grace)) == 0 {
 			return found, false, nil
@@ -28,7 +28,7 @@ func (k Kin) End(grace time.Duration) (found int, escalated bool, left []int) {
 }
 
 // await waits until none of them lives, at most that long, and returns who still does.
-func (k Kin) await(most time.Duration) []int {
+func (k ProcessTree) await(most time.Duration) []int {
 	deadline := time.Now().Add(most)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		left := k.Living()

@@ -31,10 +31,10 @@ func (e *ending) await() {
 		select {
 		case <-e.done:
 			e.done = nil
-			e.ask(process.Stopped, Grace)
+			e.ask(process.Stopped, StopGrace)
 		case <-e.limit:
 			e.limit = nil
-			e.ask(process.TimedOut, Grace)
+			e.ask(process.TimedOut, StopGrace)
 		case grace := <-e.stops:
 			e.ask(process.Stopped, grace)
 		case <-e.kill.C:
@@ -105,7 +105,7 @@ func (e *ending) sweep() []int {
 		select {
 		case <-e.done:
 			e.done = nil
-			e.ask(process.Stopped, Grace)
+			e.ask(process.Stopped, StopGrace)
 		case grace := <-e.stops:
 			e.ask(process.Stopped, grace)
 		case <-e.kill.C:

@@ -155,9 +155,9 @@ func (f *files) excess() (lines int, standFor int64) {
 	return lines, standFor
 }
 
-// OutputRead is the output in dir after from, of a process that has not ended. A directory without output, or that is gone, is one of a
+// ReadOutput is the output in dir after from, of a process that has not ended. A directory without output, or that is gone, is one of a
 // process that printed nothing.
-func OutputRead(dir string, from process.Cursor) (process.Chunk, error) {
+func ReadOutput(dir string, from process.Cursor) (process.Chunk, error) {
 	const attempts = 5 // files can go between looking and reading, when much is printed
 	for try := 1; ; try++ {
 		chunk, err := read(dir, from)

@@ -13,22 +13,22 @@ import (
 // Identity names one process for all time, as owner.ID is written; older ones are "pid:start:boot". Empty is none.
 type Identity string
 
-// TreeSelf is this process.
-func TreeSelf() Identity {
-	return Identity(owner.ID{PID: os.Getpid(), Start: ownStart(), Place: Here()}.String())
+// SelfIdentity is this process.
+func SelfIdentity() Identity {
+	return Identity(owner.ID{PID: os.Getpid(), Start: ownStart(), Place: LocalPlace()}.String())
 }
 
-// Of is the process that has the number now, and whether there is one. One that has ended and was not waited for yet counts.
-func Of(pid int) (Identity, bool) {
+// IdentityOf is the process that has the number now, and whether there is one. One that has ended and was not waited for yet counts.
+func IdentityOf(pid int) (Identity, bool) {
 	p, ok := find(pid)
 	if !ok {
 		return "", false
 	}
-	return Identity(owner.ID{PID: pid, Start: p.start, Place: Here()}.String()), true
+	return Identity(owner.ID{PID: pid, Start: p.start, Place: LocalPlace()}.String()), true
 }
 
 // id is the identity taken apart; ok is false for what is none.
-func (id Identity) id() (owner.ID, bool) { return owner.Parse(string(id)) }
+func (id Identity) id() (owner.ID, bool) { return owner.ParseID(string(id)) }
 
 // PID is the number in the identity, zero when there is none.
 func (id Identity) PID() int {
@@ -37,20 +37,20 @@ func (id Identity) PID() int {
 }
 
 // Alive reports whether that very process runs, as far as that can be seen from here. One that has ended is dead, waited for or not.
-func (id Identity) Alive() bool { return TreeJudge(string(id), false) == owner.Alive }
+func (id Identity) Alive() bool { return JudgeIdentity(string(id), false) == owner.Alive }
 
-// TreeJudge is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
-func TreeJudge(name string, lapsed bool) owner.Verdict {
+// JudgeIdentity is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
+func JudgeIdentity(name string, lapsed bool) owner.Verdict {
 	if name == "" {
 		return owner.Dead
 	}
-	id, _ := owner.Parse(name)
-	return id.Judge(Here(), look, lapsed)
+	id, _ := owner.ParseID(name)
+	return id.Judge(LocalPlace(), look, lapsed)
 }
 
-// look is an owner.Look.
+// look is an owner.ProcessProbe.
 func look(pid int, start string) owner.Verdict {
-	if Here().Space == "" {
+	if LocalPlace().Space == "" {
 		return owner.Unknown // its numbers may be others'
 	}
 	p, ok := find(pid)
@@ -70,15 +70,15 @@ type entry struct {
 	dead       bool   // it has ended, and its parent has not noticed
 }
 
-// Kin are a process group and whatever left it but carries its mark.
-type Kin struct {
+// ProcessTree are a process group and whatever left it but carries its mark.
+type ProcessTree struct {
 	Leader Identity // of the group; empty when it is not known
 	Mark   string   // "NAME=value", looked for in the environment a process was started with; empty is none
 	Child  bool     // the leader is this process's child and was not waited for, so nobody else can have its number
 }
 
 // Living are the numbers of the processes that have not ended. Where environments cannot be read those with the mark are left out.
-func (k Kin) Living() []int {
+func (k ProcessTree) Living() []int {
 	var pids []int
 	for _, p := range k.members() {
 		pids = append(pids, p.pid)
@@ -87,9 +87,9 @@ func (k Kin) Living() []int {
 }
 
 // members looks twice when the first look finds nobody: a process that starts another and ends can slip through one.
-func (k Kin) members() []entry {
+func (k ProcessTree) members() []entry {
 	id, known := k.Leader.id()
-	here := Here()
+	here := LocalPlace()
 	if known && (id.Boot != here.Boot || id.Space != "" && id.Space != here.Space) || !known && k.Mark == "" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (k Kin) members() []entry {
 }
 
 // among are the members of the family among some processes. all are those that the leader may be one of.
-func (k Kin) among(some, all []entry) (found []entry) {
+func (k ProcessTree) among(some, all []entry) (found []entry) {
 	id, known := k.Leader.id()
 	leader, start := id.PID, id.Start
 	known = known && leader > 1
@@ -121,12 +121,12 @@ func (k Kin) among(some, all []entry) (found []entry) {
 
 // marked reports whether a member of the group carries the mark. Who is no child is known from a file alone, which any program may have written: a group
 // of which nobody carries the mark is somebody else's.
-func (k Kin) marked(all []entry, group int) bool {
+func (k ProcessTree) marked(all []entry, group int) bool {
 	return slices.ContainsFunc(all, func(p entry) bool { return !p.dead && p.group == group && carries(p.pid, k.Mark) })
 }
 
 // Signal sends the signal to all of them that live, and reports how many those were.
-func (k Kin) Signal(s syscall.Signal) int {
+func (k ProcessTree) Signal(s syscall.Signal) int {
 	if k.Child {
 		signalGroup(k.Leader.PID(), s) // all at once, whatever they start meanwhile
 	}
@@ -152,9 +152,9 @@ func signalOne(p entry, s syscall.Signal) {
 	}
 }
 
-// Program finds the file that name means to a program started with that PATH in that directory: as a shell would, but neither an empty
+// LookPath finds the file that name means to a program started with that PATH in that directory: as a shell would, but neither an empty
 // nor a relative entry of PATH counts.
-func Program(name, path string) (string, error) {
+func LookPath(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// Here is the place this process is at: there are no namespaces here.
-func Here() owner.Place { return here() }
+// LocalPlace is the place this process is at: there are no namespaces here.
+func LocalPlace() owner.Place { return here() }
 
 var here = sync.OnceValue(func() owner.Place {
 	boot, _ := syscall.Sysctl("kern.bootsessionuuid") // empty where it is not told
@@ -20,8 +20,8 @@ var here = sync.OnceValue(func() owner.Place {
 	return owner.Place{Boot: boot, Space: "host", Machine: "darwin@" + host}
 })
 
-// Sighted reports that processes are seen here.
-func Sighted() bool { return true }
+// SeesProcesses reports that processes are seen here.
+func SeesProcesses() bool { return true }
 
 func ownStart() string {
 	p, _ := find(os.Getpid())

@@ -18,8 +18,8 @@ const (
 	firstTimes = "4026531834"
 )
 
-// Here is the place this process is at.
-func Here() owner.Place { return here() }
+// LocalPlace is the place this process is at.
+func LocalPlace() owner.Place { return here() }
 
 var here = sync.OnceValue(func() owner.Place {
 	p := owner.Place{Boot: content("/proc/sys/kernel/random/boot_id"), Space: namespace("pid"), Machine: content("/etc/machine-id")}
@@ -50,8 +50,8 @@ func content(file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Sighted reports whether /proc shows the processes of the namespace that this process is in, and not those of another one.
-func Sighted() bool { return sighted() }
+// SeesProcesses reports whether /proc shows the processes of the namespace that this process is in, and not those of another one.
+func SeesProcesses() bool { return sighted() }
 
 var sighted = sync.OnceValue(func() bool {
 	self, err := os.Readlink("/proc/self")
@@ -66,7 +66,7 @@ func ownStart() string {
 
 // table is the processes there are, without those of an earlier look.
 func table(before []entry) []entry {
-	if !Sighted() {
+	if !SeesProcesses() {
 		return nil // signalling these numbers would hit others
 	}
 	seen := make(map[int]bool, len(before))
@@ -104,7 +104,7 @@ func ofKernel(pid int) bool {
 
 // find is the process that has the number, if it can be seen.
 func find(pid int) (entry, bool) {
-	if !Sighted() {
+	if !SeesProcesses() {
 		return entry{}, false
 	}
 	return stat(strconv.Itoa(pid), pid)

@@ -15,40 +15,40 @@ import (
 // Supported reports whether processes can be started so that all of them can be ended.
 const Supported = false
 
-// Group does nothing here.
-func Group(*exec.Cmd) {}
+// SetProcessGroup does nothing here.
+func SetProcessGroup(*exec.Cmd) {}
 
-// Session does nothing here.
-func Session(*exec.Cmd) {}
+// SetSession does nothing here.
+func SetSession(*exec.Cmd) {}
 
 // Seal does nothing here.
 func Seal() {}
 
-// Await fails here.
-func Await(int) error { return errors.ErrUnsupported }
+// AwaitExit fails here.
+func AwaitExit(int) error { return errors.ErrUnsupported }
 
-// Reap notices nothing here.
-func Reap(int) bool { return true }
+// ReapChild notices nothing here.
+func ReapChild(int) bool { return true }
 
 func mkfifo(string) error { return errors.ErrUnsupported }
 
-// Post finds nobody here.
-func Post(string, string) bool { return false }
+// PostToMailbox finds nobody here.
+func PostToMailbox(string, string) bool { return false }
 
-// Reads finds nobody here.
-func Reads(string) bool { return false }
+// MailboxHasReader finds nobody here.
+func MailboxHasReader(string) bool { return false }
 
-// Widen does nothing here.
-func Widen(*os.File) {}
+// WidenPipe does nothing here.
+func WidenPipe(*os.File) {}
 
-// Here is the place this process is at, as far as that is told here.
-func Here() owner.Place {
+// LocalPlace is the place this process is at, as far as that is told here.
+func LocalPlace() owner.Place {
 	host, _ := os.Hostname()
 	return owner.Place{Space: "host", Machine: runtime.GOOS + "@" + host}
 }
 
-// Sighted reports that other processes are not seen here.
-func Sighted() bool { return false }
+// SeesProcesses reports that other processes are not seen here.
+func SeesProcesses() bool { return false }
 
 func ownStart() string { return "" }
 

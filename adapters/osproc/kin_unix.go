@@ -13,11 +13,11 @@ import (
 // Supported reports whether processes can be started so that all of them can be ended.
 const Supported = true
 
-// Group makes the command, which has not been started, lead a process group of its own.
-func Group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// SetProcessGroup makes the command, which has not been started, lead a process group of its own.
+func SetProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Session makes the command, which has not been started, lead a session of its own: no terminal, and no end with ours.
-func Session(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// SetSession makes the command, which has not been started, lead a session of its own: no terminal, and no end with ours.
+func SetSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // Seal keeps the files this process has open from the programs it starts: also those it was given itself by whoever started it.
 func Seal() {
@@ -29,8 +29,8 @@ func Seal() {
 	}
 }
 
-// Await returns when the child has ended. It is not waited for by that: its number stays taken until somebody does.
-func Await(pid int) error {
+// AwaitExit returns when the child has ended. It is not waited for by that: its number stays taken until somebody does.
+func AwaitExit(pid int) error {
 	const ofPID = 1
 	var info [128]byte // siginfo_t, which nobody reads
 	for {
@@ -44,16 +44,16 @@ func Await(pid int) error {
 	}
 }
 
-// Reap notices the end of a child that nobody waits for, and reports whether it has ended.
-func Reap(pid int) bool {
+// ReapChild notices the end of a child that nobody waits for, and reports whether it has ended.
+func ReapChild(pid int) bool {
 	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 	return got == pid || err == syscall.ECHILD
 }
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// Post puts a line into the mailbox, and reports whether somebody reads there. It does not wait for him.
-func Post(path, line string) bool {
+// PostToMailbox puts a line into the mailbox, and reports whether somebody reads there. It does not wait for him.
+func PostToMailbox(path, line string) bool {
 	box, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
@@ -63,8 +63,8 @@ func Post(path, line string) bool {
 	return err == nil
 }
 
-// Reads reports whether somebody reads at the mailbox.
-func Reads(path string) bool {
+// MailboxHasReader reports whether somebody reads at the mailbox.
+func MailboxHasReader(path string) bool {
 	box, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err == nil {
 		_ = box.Close()
@@ -72,8 +72,8 @@ func Reads(path string) bool {
 	return err == nil
 }
 
-// Widen lets the pipe hold more, so that whoever writes waits less often.
-func Widen(pipe *os.File) {
+// WidenPipe lets the pipe hold more, so that whoever writes waits less often.
+func WidenPipe(pipe *os.File) {
 	const setPipeSize, size = 1031, 256 << 10 // F_SETPIPE_SZ; an error elsewhere
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, size) })

@@ -49,7 +49,7 @@ func TestWhatItLeaves(t *testing.T) {
 			}
 			pid, err := strconv.Atoi(strings.TrimSpace(printed))
 			require.NoError(t, err)
-			left, there := osproc.Of(pid)
+			left, there := osproc.IdentityOf(pid)
 			alive := there && left.Alive() // one that ended and that nobody waited for is there
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			assert.Equal(t, c.lives, alive)

@@ -11,7 +11,7 @@ import (
 // How large a log grows, and how many older ones are kept beside it as name.1, name.2, … (opencode contract §8.1).
 const (
 	LogBytes = 10 << 20
-	LogsKept = 3
+	logsKept = 3
 )
 
 // logFile is a file of lines for people and other programs, which several processes may append to one after the other.
@@ -91,7 +91,7 @@ func (l *logFile) open() (size int64, err error) {
 // rotate moves every log one place on; the oldest goes.
 func (l *logFile) rotate() error {
 	l.close()
-	for n := LogsKept; n > 0; n-- {
+	for n := logsKept; n > 0; n-- {
 		from := l.path
 		if n > 1 {
 			from += "." + strconv.Itoa(n-1)

@@ -18,7 +18,7 @@ import (
 
 // logging is a spool that also appends to the log, until the function is called.
 func logging(t *testing.T, log string, secrets ...string) (*osproc.Spool, func()) {
-	s := osproc.NewOutput(t.TempDir(), rules, secrets)
+	s := osproc.NewSpool(t.TempDir(), rules, secrets)
 	s.LogTo(log)
 	end := make(chan struct{})
 	var wg sync.WaitGroup

@@ -2,11 +2,11 @@ package osproc
 
 import "context"
 
-// WorkVariable is the name of the variable by which programs are found that a killed process had started.
-const WorkVariable = "COUNTERSIGN_WORK"
+// workVariable is the name of the variable by which programs are found that a killed process had started.
+const workVariable = "COUNTERSIGN_WORK"
 
 // WorkMark is the Mark of programs that were started for that work.
-func WorkMark(work string) string { return WorkVariable + "=" + work }
+func WorkMark(work string) string { return workVariable + "=" + work }
 
 type markKey struct{}
 

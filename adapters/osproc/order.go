@@ -9,16 +9,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// Order is one program to run.
-type Order struct {
+// LaunchRequest is one program to run.
+type LaunchRequest struct {
 	Dir   string       // where processes are kept
 	ID    process.ID   // which of them it is
 	Owner Identity     // who gives the order
 	Spec  process.Spec // without its labels, which are kept with the process
 }
 
-// document is an order as JSON, whose strings would not do.
-type document struct {
+// launchDocument is an order as JSON, whose strings would not do.
+type launchDocument struct {
 	Dir     string            `json:"dir"`
 	ID      process.ID        `json:"id"`
 	Owner   Identity          `json:"owner"`
@@ -32,8 +32,8 @@ type document struct {
 }
 
 // Write gives the order.
-func (o Order) Write(w io.Writer) error {
-	d := document{
+func (o LaunchRequest) Write(w io.Writer) error {
+	d := launchDocument{
 		Dir: o.Dir, ID: o.ID, Owner: o.Owner, Work: []byte(o.Spec.Dir), Timeout: o.Spec.Timeout, Log: []byte(o.Spec.Log), Leaves: o.Spec.Leaves,
 		Argv: all(o.Spec.Argv, func(s string) []byte { return []byte(s) }), Env: map[string][]byte{},
 		Secrets: all(o.Spec.Secrets, func(s string) []byte { return []byte(s) }),
@@ -44,14 +44,14 @@ func (o Order) Write(w io.Writer) error {
 	return json.NewEncoder(w).Encode(d)
 }
 
-// Read takes an order.
-func Read(r io.Reader) (Order, error) {
-	var d document
+// ReadLaunchRequest takes an order.
+func ReadLaunchRequest(r io.Reader) (LaunchRequest, error) {
+	var d launchDocument
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
-		return Order{}, err
+		return LaunchRequest{}, err
 	}
 	text := func(b []byte) string { return string(b) }
-	o := Order{Dir: d.Dir, ID: d.ID, Owner: d.Owner, Spec: process.Spec{
+	o := LaunchRequest{Dir: d.Dir, ID: d.ID, Owner: d.Owner, Spec: process.Spec{
 		Dir: string(d.Work), Timeout: d.Timeout, Argv: all(d.Argv, text), Env: map[string]string{}, Secrets: all(d.Secrets, text), Log: string(d.Log), Leaves: d.Leaves,
 	}}
 	for name, value := range d.Env {
@@ -68,9 +68,9 @@ func all[A, B any](from []A, as func(A) B) []B {
 	return to
 }
 
-// Environ is what a supervisor needs to know of an environment. Keys that may be in it are none of its business, and with one of the
+// SupervisorEnviron is what a supervisor needs to know of an environment. Keys that may be in it are none of its business, and with one of the
 // variables in without, it would pass for something it is not.
-func Environ(inherited []string, without string) []string {
+func SupervisorEnviron(inherited []string, without string) []string {
 	env := []string{} // nil would mean everything
 	for _, pair := range inherited {
 		switch name, _, _ := strings.Cut(pair, "="); {

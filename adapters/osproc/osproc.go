@@ -17,13 +17,13 @@ import (
 
 // The limits of packageflow-security contract §4.4. A slot is held until everything of the process is gone.
 const (
-	Foreground = 4  // runs of one Countersign process at a time
-	Background = 20 // processes in the background of all that share a directory
+	MaxForeground = 4  // runs of one Countersign process at a time
+	MaxBackground = 20 // processes in the background of all that share a directory
 )
 
 // The times of packageflow contract §6.3.
 const (
-	Grace     = 5 * time.Second // between telling a program to end and killing it
+	StopGrace = 5 * time.Second // between telling a program to end and killing it
 	waitDelay = 2 * time.Second // for output that what a program left behind may still print
 	keepEnded = time.Hour
 	keepMost  = 200 // ended ones, each with a megabyte of output at most
@@ -70,10 +70,10 @@ func New(o Options) *Processes {
 		o.Redact = func() *redact.Redactor { return redact.New(redact.Options{}) }
 	}
 	if o.Foreground <= 0 {
-		o.Foreground = Foreground
+		o.Foreground = MaxForeground
 	}
 	if o.Background <= 0 {
-		o.Background = Background
+		o.Background = MaxBackground
 	}
 	if o.Judge == nil {
 		o.Judge = Judge
@@ -89,11 +89,11 @@ type systemClock struct{}
 func (systemClock) Now() time.Time { return time.Now().UTC() }
 
 // Self identifies this process for Judge, here or anywhere else: a word without blanks.
-func Self() string { return string(TreeSelf()) }
+func Self() string { return string(SelfIdentity()) }
 
 // Judge is what the system tells of the process that Self named. It is not misled by numbers that came again, by restarts of the machine or by
 // namespaces: what it cannot see it knows nothing of.
-func Judge(identity string) owner.Verdict { return TreeJudge(identity, false) }
+func Judge(identity string) owner.Verdict { return JudgeIdentity(identity, false) }
 
 // Run is ports.Processes.
 func (p *Processes) Run(ctx context.Context, s process.Spec, watch func(process.State)) (process.Result, error) {
@@ -142,7 +142,7 @@ func (p *Processes) check(ctx context.Context, s process.Spec) error {
 	if !Supported {
 		return process.ErrStart.Sayf("programs cannot be run on this system: there are no process groups to end them by")
 	}
-	if !Sighted() {
+	if !SeesProcesses() {
 		return process.ErrStart.Sayf("programs cannot be run here: /proc shows the processes of another PID namespace, so that what is started could not be ended; mount it anew (unshare has --mount-proc for that)")
 	}
 	return nil
@@ -181,11 +181,11 @@ func title(s process.State) string {
 func (p *Processes) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.supervisors = slices.DeleteFunc(p.supervisors, Reap)
+	p.supervisors = slices.DeleteFunc(p.supervisors, ReapChild)
 }
 
 // mark is the variable that a process and all it starts carry.
 func mark(id process.ID) string { return markName + "=" + string(id) }
 
-// kinOf is everything that belongs to the process of a record.
-func kinOf(rec record) Kin { return Kin{Leader: rec.Leader, Mark: mark(rec.State.ID)} }
+// treeOf is everything that belongs to the process of a record.
+func treeOf(rec record) ProcessTree { return ProcessTree{Leader: rec.Leader, Mark: mark(rec.State.ID)} }

@@ -76,7 +76,7 @@ func TestJudgingIsAboutOneProcess(t *testing.T) {
 	self := osproc.Self()
 	assert.Equal(t, owner.Alive, osproc.Judge(self))
 	assert.Equal(t, self, osproc.Self())
-	id, ok := owner.Parse(self)
+	id, ok := owner.ParseID(self)
 	require.True(t, ok)
 	assert.Equal(t, os.Getpid(), id.PID)
 	assert.Equal(t, owner.Dead, osproc.Judge(""), "nobody")
@@ -127,7 +127,7 @@ func TestNumbersThatCameAgain(t *testing.T) {
 		"its own, of a program that Countersign never started": func(pid string) string {
 			n, err := strconv.Atoi(pid)
 			require.NoError(t, err)
-			own, ok := osproc.Of(n)
+			own, ok := osproc.IdentityOf(n)
 			require.True(t, ok)
 			return string(own)
 		},

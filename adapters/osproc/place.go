@@ -51,7 +51,7 @@ func (p *Processes) path(id process.ID, name string) string {
 
 // claim makes the place of a process that is about to be started by this one.
 func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) (record, error) {
-	lock, err := docfile.At(p.o.Dir).Lock(ctx, lockName)
+	lock, err := docfile.NewDir(p.o.Dir).Lock(ctx, lockName)
 	if err != nil {
 		return record{}, err
 	}
@@ -67,16 +67,16 @@ func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) 
 	if err != nil {
 		return record{}, err
 	}
-	state, err := process.New(id, s, p.o.Clock.Now())
+	state, err := process.NewState(id, s, p.o.Clock.Now())
 	if err != nil {
 		return record{}, err
 	}
 	redactor := p.o.Redact().With(s.Secrets...)
 	for i, arg := range state.Argv {
-		state.Argv[i], _ = redactor.Text(redact.Clean(arg))
+		state.Argv[i], _ = redactor.Text(redact.StripControl(arg))
 	}
 	state.Background = background
-	rec := record{State: state}.ownedBy(TreeSelf())
+	rec := record{State: state}.ownedBy(SelfIdentity())
 	if err := p.save(rec); err != nil {
 		return record{}, errors.Join(err, os.RemoveAll(p.path(id, "")))
 	}
@@ -198,7 +198,7 @@ func (p *Processes) load(id process.ID) (record, error) {
 	if !idForm().MatchString(string(id)) {
 		return record{}, process.ErrNotFound.Sayf("there is no process %.40q", id)
 	}
-	doc, _, err := docfile.At(p.o.Dir).Read(string(id)+"/"+stateName, maxState)
+	doc, _, err := docfile.NewDir(p.o.Dir).Read(string(id)+"/"+stateName, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, process.ErrNotFound.Sayf("there is no process %s; list_background_processes shows those there are, and ended ones are forgotten after an hour", id)
 	}
@@ -248,7 +248,7 @@ func (p *Processes) elsewhere(rec record) string {
 	if p.o.Judge(string(rec.Owner)) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(string(rec.Owner), Here())
+	return owner.Elsewhere(string(rec.Owner), LocalPlace())
 }
 
 // lastSign is when something was last written of a process.

@@ -26,8 +26,8 @@ type Spool struct {
 	mu    sync.Mutex
 }
 
-// NewOutput is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
-func NewOutput(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
+// NewSpool is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
+func NewSpool(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
 	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
 }
 

@@ -28,7 +28,7 @@ func rules() *redact.Redactor { return redact.New(redact.Options{}) }
 
 // keeping is a spool in dir that keeps what it is given until the function is called.
 func keeping(dir string, secrets ...string) (*osproc.Spool, func()) {
-	s := osproc.NewOutput(dir, rules, secrets)
+	s := osproc.NewSpool(dir, rules, secrets)
 	end := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Keep(end) })
@@ -40,7 +40,7 @@ func keeping(dir string, secrets ...string) (*osproc.Spool, func()) {
 
 // texts are the lines in dir.
 func texts(t require.TestingT, dir string) (all []string) {
-	chunk, err := osproc.OutputRead(dir, 0)
+	chunk, err := osproc.ReadOutput(dir, 0)
 	require.NoError(t, err)
 	for i, l := range chunk.Lines {
 		require.Equal(t, chunk.Dropped+int64(i)+1, l.Number)
@@ -133,7 +133,7 @@ func (g gate) Read(b []byte) (int, error) {
 func awaitLines(t *testing.T, dir string, n int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		chunk, err := osproc.OutputRead(dir, 0)
+		chunk, err := osproc.ReadOutput(dir, 0)
 		return err == nil && chunk.Total >= n
 	}, time.Minute, time.Millisecond)
 }
@@ -193,7 +193,7 @@ func TestFlood(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.Drain(process.Stdout, &text) })
 	for range 200 {
-		chunk, err := osproc.OutputRead(dir, 0)
+		chunk, err := osproc.ReadOutput(dir, 0)
 		require.NoError(t, err, "whoever reads meanwhile finds lines in order")
 		for i, l := range chunk.Lines {
 			require.Equal(t, chunk.Dropped+int64(i)+1, l.Number)
@@ -217,13 +217,13 @@ func TestTornFile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "0000000000000000007.lines"), []byte("1seven\n2eight\n1ni"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other.lines"), []byte("1no\n"), 0o600))
-	chunk, err := osproc.OutputRead(dir, 0)
+	chunk, err := osproc.ReadOutput(dir, 0)
 	require.NoError(t, err)
 	assert.Equal(t, process.Chunk{
 		Lines: []process.Line{{Number: 7, Stream: process.Stdout, Text: "seven"}, {Number: 8, Stream: process.Stderr, Text: "eight"}},
 		Next:  8, Total: 8, Dropped: 6,
 	}, chunk)
-	chunk, err = osproc.OutputRead(filepath.Join(dir, "none"), 3)
+	chunk, err = osproc.ReadOutput(filepath.Join(dir, "none"), 3)
 	require.NoError(t, err)
 	assert.Equal(t, process.Chunk{Lines: []process.Line{}}, chunk)
 }
@@ -249,8 +249,8 @@ func FuzzClean(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		clean := osproc.Clean(s)
-		require.Equal(t, clean, osproc.Clean(clean), "cleaning again changes nothing")
+		clean := osproc.CleanLine(s)
+		require.Equal(t, clean, osproc.CleanLine(clean), "cleaning again changes nothing")
 		require.True(t, utf8.ValidString(clean))
 		require.NotContains(t, clean, "\x1b")
 		for _, c := range clean {
@@ -261,6 +261,6 @@ func FuzzClean(f *testing.F) {
 
 func TestCleanCostsNothing(t *testing.T) {
 	text := strings.Repeat("an ordinary line, née à Paris\t", 20)
-	assert.Zero(t, testing.AllocsPerRun(10, func() { osproc.Clean(text) }))
-	assert.Equal(t, text, osproc.Clean(text))
+	assert.Zero(t, testing.AllocsPerRun(10, func() { osproc.CleanLine(text) }))
+	assert.Equal(t, text, osproc.CleanLine(text))
 }

@@ -66,9 +66,9 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 	}
 	defer answers.Close()
 	cmd := exec.Command(p.o.Supervisor[0], p.o.Supervisor[1:]...)
-	cmd.Env = Environ(os.Environ(), markName) // with the mark it would end with the run that we may be part of
+	cmd.Env = SupervisorEnviron(os.Environ(), markName) // with the mark it would end with the run that we may be part of
 	cmd.Dir, cmd.Stdin, cmd.ExtraFiles = "/", told, []*os.File{answer}
-	Session(cmd)
+	SetSession(cmd)
 	Seal()
 	err = errors.Join(cmd.Start(), told.Close(), answer.Close())
 	if cmd.Process == nil {
@@ -77,7 +77,7 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 	deadline := time.Now().Add(startWait)
 	_, _ = tell.SetDeadline(deadline), answers.SetDeadline(deadline)
 	defer context.AfterFunc(ctx, func() { _, _ = tell.SetDeadline(time.Unix(1, 0)), answers.SetDeadline(time.Unix(1, 0)) })()
-	err = errors.Join(err, Order{Dir: p.o.Dir, ID: rec.State.ID, Owner: rec.Owner, Spec: s}.Write(tell), tell.Close())
+	err = errors.Join(err, LaunchRequest{Dir: p.o.Dir, ID: rec.State.ID, Owner: rec.Owner, Spec: s}.Write(tell), tell.Close())
 	if err == nil {
 		err = json.NewDecoder(answers).Decode(&state)
 	}
@@ -96,7 +96,7 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 func Supervise(in io.Reader, o Options) error {
 	ctx, quiet := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer quiet()
-	told, err := Read(in)
+	told, err := ReadLaunchRequest(in)
 	if err != nil {
 		return process.ErrSpec.Sayf("a supervisor is started by Countersign itself, which tells it what to run").Because(err)
 	}
@@ -127,8 +127,8 @@ func say(answer *os.File, s process.State) error {
 }
 
 // takeOver makes this process the owner, unless whoever asked has given up meanwhile or was found dead.
-func (p *Processes) takeOver(ctx context.Context, told Order) (record, error) {
-	lock, err := docfile.At(p.o.Dir).Lock(ctx, string(told.ID)+"/"+lockName)
+func (p *Processes) takeOver(ctx context.Context, told LaunchRequest) (record, error) {
+	lock, err := docfile.NewDir(p.o.Dir).Lock(ctx, string(told.ID)+"/"+lockName)
 	if err != nil {
 		return record{}, err
 	}
@@ -140,6 +140,6 @@ func (p *Processes) takeOver(ctx context.Context, told Order) (record, error) {
 	if rec.State.Status != process.Starting || rec.Owner != told.Owner {
 		return record{}, process.ErrTransition.Sayf("process %s is not to be started any more", told.ID)
 	}
-	rec = rec.ownedBy(TreeSelf())
+	rec = rec.ownedBy(SelfIdentity())
 	return rec, p.save(rec)
 }

@@ -79,7 +79,7 @@ func (p *Processes) output(id process.ID, from process.Cursor) (process.Chunk, e
 	if err != nil {
 		return process.Chunk{}, err
 	}
-	chunk, err := OutputRead(p.path(id, ""), from)
+	chunk, err := ReadOutput(p.path(id, ""), from)
 	chunk.Ended = s.Status.Final()
 	return chunk, err
 }
@@ -125,9 +125,9 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 			return p.settle(ctx, id, settlement{grace: grace, asked: true})
 		}
 		if !asked { // nobody reads yet when it is just starting, and nobody any more when it is just ending
-			asked = Post(p.path(id, boxName), stopLine(grace))
+			asked = PostToMailbox(p.path(id, boxName), stopLine(grace))
 		}
-		if tries++; tries > unheard && !Reads(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
+		if tries++; tries > unheard && !MailboxHasReader(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
 			if where := p.elsewhere(rec); where != "" {
 				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped from here: it is %s", id, where)
 			}
@@ -180,7 +180,7 @@ type settlement struct {
 
 // settle ends what is left of a process and writes its last state. One process does, while others wait and find it done.
 func (p *Processes) settle(ctx context.Context, id process.ID, how settlement) (process.State, error) {
-	lock, err := docfile.At(p.o.Dir).Lock(ctx, string(id)+"/"+lockName)
+	lock, err := docfile.NewDir(p.o.Dir).Lock(ctx, string(id)+"/"+lockName)
 	if err != nil {
 		return process.State{}, err
 	}
@@ -190,7 +190,7 @@ func (p *Processes) settle(ctx context.Context, id process.ID, how settlement) (
 		return rec.State, err
 	}
 	last := p.lastSign(id)
-	found, escalated, left := kinOf(rec).End(how.grace)
+	found, escalated, left := treeOf(rec).End(how.grace)
 	s := &rec.State
 	now := p.o.Clock.Now()
 	switch {

@@ -28,10 +28,10 @@ type tidier struct {
 	before   [process.Stderr + 1][]string // the last lines of a stream, clean but not masked
 }
 
-// Clean is one line as it may be shown: UTF-8 without terminal escapes, control and invisible characters, and without its end. It is
+// CleanLine is one line as it may be shown: UTF-8 without terminal escapes, control and invisible characters, and without its end. It is
 // s itself when that is so already.
-func Clean(s string) string {
-	return strings.TrimRight(redact.Clean(s), "\r\n")
+func CleanLine(s string) string {
+	return strings.TrimRight(redact.StripControl(s), "\r\n")
 }
 
 // tidy gives the newest lines of the batch, at most MaxLines, clean and masked, and the number of the first.
@@ -71,7 +71,7 @@ func split(b batch, skip int) []line {
 		for rest := string(piece); rest != ""; {
 			text, after, _ := strings.Cut(rest, "\n")
 			text = text[:min(len(text), rawLine)]
-			lines = append(lines, line{r.stream, Clean(text), len(text) + 1})
+			lines = append(lines, line{r.stream, CleanLine(text), len(text) + 1})
 			rest = after
 		}
 	}

@@ -25,20 +25,20 @@ const (
 	maxFile   = 16 << 10
 )
 
-// Leases is a ports.Leases; Open makes it. All methods may be called from many goroutines and processes.
-type Leases struct{ dir *docfile.Dir }
+// leases is a ports.Leases; Open makes it. All methods may be called from many goroutines and processes.
+type leases struct{ dir *docfile.Dir }
 
-// Open is the leases in that directory, which is made when the first one is kept.
-func Open(dir string) *Leases { return &Leases{docfile.At(dir)} }
+// NewLeases is the leases in that directory, which is made when the first one is kept.
+func NewLeases(dir string) *leases { return &leases{docfile.NewDir(dir)} }
 
 // Renew puts on record that the owner is there now.
-func (l *Leases) Renew(ctx context.Context, of string, now time.Time) error {
+func (l *leases) Renew(ctx context.Context, of string, now time.Time) error {
 	name := owner.Name(of)
 	return l.write(ctx, name+ending, owner.Lease{Name: name, Owner: of, RenewedAt: now.UTC()})
 }
 
 // Release forgets the lease; what a person said stays.
-func (l *Leases) Release(ctx context.Context, of string) error {
+func (l *leases) Release(ctx context.Context, of string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (l *Leases) Release(ctx context.Context, of string) error {
 }
 
 // Find is the lease of that name, with what a person said.
-func (l *Leases) Find(ctx context.Context, name string) (owner.Lease, error) {
+func (l *leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 	if err := cmp.Or(owner.CheckName(name), ctx.Err()); err != nil {
 		return owner.Lease{}, err
 	}
@@ -63,7 +63,7 @@ func (l *Leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 }
 
 // List is all leases by name.
-func (l *Leases) List(ctx context.Context) ([]owner.Lease, error) {
+func (l *leases) List(ctx context.Context) ([]owner.Lease, error) {
 	names := map[string]bool{}
 	err := l.dir.Scan(".", func(file string, _ func() (fs.FileInfo, error)) error {
 		name, _ := strings.CutSuffix(strings.TrimSuffix(file, ending), strings.TrimSuffix(forgotten, ending))
@@ -90,7 +90,7 @@ func (l *Leases) List(ctx context.Context) ([]owner.Lease, error) {
 }
 
 // Forget puts a person's word on record, unless it is there.
-func (l *Leases) Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error) {
+func (l *leases) Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error) {
 	found, err := l.Find(ctx, name)
 	if err != nil || !found.Forgotten.IsZero() {
 		return found, err
@@ -101,7 +101,7 @@ func (l *Leases) Forget(ctx context.Context, name, by string, now time.Time) (ow
 	return found, l.write(ctx, name+forgotten, said)
 }
 
-func (l *Leases) write(ctx context.Context, file string, doc owner.Lease) error {
+func (l *leases) write(ctx context.Context, file string, doc owner.Lease) error {
 	text, err := json.Marshal(doc)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (l *Leases) write(ctx context.Context, file string, doc owner.Lease) error 
 }
 
 // read is the document in that file; one that there is not is empty.
-func (l *Leases) read(file string) (doc owner.Lease, err error) {
+func (l *leases) read(file string) (doc owner.Lease, err error) {
 	text, _, err := l.dir.Read(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return doc, nil

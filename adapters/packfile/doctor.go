@@ -54,8 +54,8 @@ func (s *Store) Hidden(ctx context.Context) ([]packport.Concealed, error) {
 		if err != nil {
 			continue
 		}
-		if f, hides := visible.Find("its text", string(data)); hides {
-			found = append(found, packport.Concealed{File: s.dir.File(packsDir + "/" + file), What: visible.Reason([]visible.Finding{f})})
+		if f, hides := visible.FindHidden("its text", string(data)); hides {
+			found = append(found, packport.Concealed{File: s.dir.File(packsDir + "/" + file), What: visible.FindingsReason([]visible.Finding{f})})
 		}
 	}
 	return found, nil

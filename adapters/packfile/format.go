@@ -183,7 +183,7 @@ func fromRef(r pack.Ref) *ref {
 
 func fromLines(l pack.LineRange) *lines { return &lines{Start: &l.Start, End: &l.End} }
 
-func fromPrint(p pack.Print) *string { return new(fmt.Sprintf("%016x", uint64(p))) }
+func fromPrint(p pack.Fingerprint) *string { return new(fmt.Sprintf("%016x", uint64(p))) }
 
 func nullable(o pack.Optional) *string {
 	if o == "" {
@@ -275,7 +275,7 @@ func (r *reader) lines(d *lines, where string) pack.LineRange {
 	return pack.LineRange{Start: need(r, l.Start, where+".start"), End: need(r, l.End, where+".end")}
 }
 
-func (r *reader) print(text *string, where string) (p pack.Print) {
+func (r *reader) print(text *string, where string) (p pack.Fingerprint) {
 	r.take(where, p.UnmarshalText([]byte(need(r, text, where))))
 	return p
 }

@@ -45,7 +45,7 @@ type Store struct {
 
 // New is the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
 func New(root string, clock ports.Clock) *Store {
-	return &Store{dir: docfile.At(root), clock: clock}
+	return &Store{dir: docfile.NewDir(root), clock: clock}
 }
 
 // LookOnly makes the store delete nothing by itself: expired packs are as invisible as ever, and their files stay. Call it before use.

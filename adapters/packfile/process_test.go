@@ -74,7 +74,7 @@ func race(root, arg string) error {
 		}
 		if _, err := s.Update(ctx, "pk_aaaaaaaa", func(p *pack.Pack) error {
 			tags := append(p.State().Tags, fmt.Sprintf("%s%d", arg, n))
-			return p.SetMeta(pack.Meta{Tags: &tags}, time.Now())
+			return p.SetMeta(pack.MetaEdit{Tags: &tags}, time.Now())
 		}); err != nil {
 			return fmt.Errorf("update: %w", err)
 		}
@@ -137,7 +137,7 @@ func edit(root, arg string) error {
 	for n := 0; ; n++ {
 		text := pack.Optional(strings.Repeat(fmt.Sprintf("line %d\n", n), 4_000) + "end")
 		if _, err := s.Update(context.Background(), pack.ID(arg), func(p *pack.Pack) error {
-			return p.SetMeta(pack.Meta{Brief: &text}, time.Now())
+			return p.SetMeta(pack.MetaEdit{Brief: &text}, time.Now())
 		}); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func fill(root, arg string) error {
 	}
 	s := packfile.New(root, now(0))
 	big := pack.Optional(strings.Repeat("x", 400<<10))
-	change := func(p *pack.Pack) error { return p.SetMeta(pack.Meta{Brief: &big}, time.Now()) }
+	change := func(p *pack.Pack) error { return p.SetMeta(pack.MetaEdit{Brief: &big}, time.Now()) }
 	_, updating := s.Update(context.Background(), "pk_aaaaaaaa", change)
 	p, err := pack.New("pk_bbbbbbbb", "new", time.Now(), 60)
 	if err != nil {

@@ -305,7 +305,7 @@ func TestIndexSeesWhatOthersDo(t *testing.T) {
 		return found
 	}
 	for _, title := range []pack.Optional{"one", "two", "six", "ten"} { // of one length, written as fast as can be
-		_, err := other.Update(t.Context(), a, func(p *pack.Pack) error { return p.SetMeta(pack.Meta{Title: &title}, s.clock.Now()) })
+		_, err := other.Update(t.Context(), a, func(p *pack.Pack) error { return p.SetMeta(pack.MetaEdit{Title: &title}, s.clock.Now()) })
 		require.NoError(t, err)
 		assert.Equal(t, title, titles()[a])
 	}
@@ -458,7 +458,7 @@ func TestTooLargeIsRefusedBeforeItIsWritten(t *testing.T) {
 	s := open(t)
 	id := s.add("", 60)
 	big := pack.Optional(strings.Repeat("x", packfile.MaxFile))
-	_, err := s.Update(t.Context(), id, func(p *pack.Pack) error { return p.SetMeta(pack.Meta{Brief: &big}, s.clock.Now()) })
+	_, err := s.Update(t.Context(), id, func(p *pack.Pack) error { return p.SetMeta(pack.MetaEdit{Brief: &big}, s.clock.Now()) })
 	require.ErrorIs(t, err, packfile.ErrTooLarge)
 	got, err := s.Get(t.Context(), id)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	plan      = canon.Bytes("test", []byte("plan"))
+	plan      = canon.SumBytes("test", []byte("plan"))
 	challenge = enrolled.Challenge(plan, "cf_1")
 )
 
@@ -47,7 +47,7 @@ func TestWhatProvesNothing(t *testing.T) {
 		over   [32]byte
 		signed passkey.Signed
 	}{
-		"another plan":     {k.Enrolled("x"), enrolled.Challenge(canon.Bytes("test", []byte("other")), "cf_1"), signed},
+		"another plan":     {k.Enrolled("x"), enrolled.Challenge(canon.SumBytes("test", []byte("other")), "cf_1"), signed},
 		"another question": {k.Enrolled("x"), enrolled.Challenge(plan, "cf_2"), signed},
 		"another key":      {other.Enrolled("x"), challenge, signed},
 		"not verified":     {k.Enrolled("x"), challenge, with(func(k *softkey.Key) { k.Flags = 1 })},

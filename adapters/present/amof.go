@@ -46,17 +46,17 @@ type action struct {
 	Condition    string         `json:"condition,omitempty"`
 }
 
-// Answer is an outcome in the contract's form.
-type Answer struct {
+// AmofAnswer is an outcome in the contract's form.
+type AmofAnswer struct {
 	Text   string
 	Object json.RawMessage
 	Fail   bool
 	Kind   fault.Kind
 }
 
-// Present is an outcome as amof.v1 has it. A confirmation that is asked for is an answer like any other; a refusal in mode ask explains what the
+// RenderAmof is an outcome as amof.v1 has it. A confirmation that is asked for is an answer like any other; a refusal in mode ask explains what the
 // call would do.
-func Present(o tool.Outcome) Answer {
+func RenderAmof(o tool.Outcome) AmofAnswer {
 	f := fault.From(o.Err)
 	switch {
 	case o.Issued != nil && f != nil && f.Code == required:
@@ -72,17 +72,17 @@ func Present(o tool.Outcome) Answer {
 }
 
 // answer is an object and its text.
-func answer(fields map[string]any, c amofEnvelope, text prose, actions []action) Answer {
+func answer(fields map[string]any, c amofEnvelope, text prose, actions []action) AmofAnswer {
 	fields["_context"] = c
 	if actions == nil {
 		actions = []action{}
 	}
 	fields["suggested_actions"] = actions
-	return Answer{Text: text.laid(c, actions), Object: Object(fields)}
+	return AmofAnswer{Text: text.laid(c, actions), Object: Object(fields)}
 }
 
 // done is the value of a call that went well.
-func done(o tool.Outcome) Answer {
+func done(o tool.Outcome) AmofAnswer {
 	fields := map[string]any{}
 	var own map[string]json.RawMessage
 	if json.Unmarshal(o.Value, &own) != nil {
@@ -189,7 +189,7 @@ func planOf(doc json.RawMessage) (p plan) {
 }
 
 // dryRun is a plan that was shown and not carried out (amof contract §11).
-func dryRun(o tool.Outcome) Answer {
+func dryRun(o tool.Outcome) AmofAnswer {
 	p := planOf(o.Value)
 	hint := cmp.Or(p.Hint, "amof_set_mode execute, or call "+string(o.Spec.Name)+" with mode execute")
 	warnings := append(append([]string{}, p.Warnings...), o.Warnings...)

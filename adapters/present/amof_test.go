@@ -57,15 +57,15 @@ func reading(o *tool.Outcome) {
 }
 
 // shown is what every value carries.
-func shown(summary string, details []string, actions ...runs.Action) runs.Shown {
+func shown(summary string, details []string, actions ...runs.Action) runs.Envelope {
 	demo := "demo"
-	return runs.Shown{Context: runs.Context{Scope: "ecosystem", Ecosystem: &demo, Breadcrumb: "global > demo", SessionID: "s", Timestamp: at},
-		Text: runs.Text{Summary: summary, Details: details}, Actions: append([]runs.Action{}, actions...)}
+	return runs.Envelope{Context: runs.Context{Scope: "ecosystem", Ecosystem: &demo, Breadcrumb: "global > demo", SessionID: "s", Timestamp: at},
+		Text: runs.AnswerText{Summary: summary, Details: details}, Actions: append([]runs.Action{}, actions...)}
 }
 
 type value struct {
 	Repos []string `json:"repos"`
-	runs.Shown
+	runs.Envelope
 }
 
 // planned is a plan as the tools make it.
@@ -112,14 +112,14 @@ func amofOutcomes(t testing.TB) map[string]tool.Outcome {
 	}
 	actions := []runs.Action{act("describe", "amof_describe_ecosystem", "ask", 4), act("push", "amof_push_ecosystem", "execute", 1), act("sync", "amof_sync_ecosystem", "plan", 2),
 		act("status", "amof_get_ecosystem_status", "ask", 2), act("list", "amof_list_ecosystems", "ask", 3), act("sync", "amof_sync_ecosystem", "plan", 1), act("runs", "amof_list_runs", "", 5)}
-	stale := confirm.ErrMismatch.Sayf("what was confirmed has changed").With(app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then")),
+	stale := confirm.ErrMismatch.Sayf("what was confirmed has changed").With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 		Differences: confirm.Differences(json.RawMessage(`{"head":"a"}`), json.RawMessage(`{"head":"b"}`))})
 	return map[string]tool.Outcome{
 		"read":    outcome(reading, amofWorth(encode(t, value{[]string{"api"}, shown("Showed demo", []string{"api ok", "web dirty"}, actions...)}))),
 		"change":  outcome(amofWorth(encode(t, value{[]string{"api"}, shown("Pushed demo", []string{"✓ api: pushed", "✗ web: rejected"}, actions...)}))),
 		"carried": outcome(amofWorth(encode(t, value{nil, shown("Pushed demo", nil)})), func(o *tool.Outcome) { o.Confirmed = true }),
 		"queued": outcome(amofWorth(encode(t, runs.QueuedRun{Status: "queued", RunID: "1a2b3c4d-0000", Action: "push", Ecosystem: "demo", Position: 1,
-			Shown: shown("Queued push as run 1a2b3c4d (position 1)", nil, runs.RunStatus("1a2b3c4d-0000"), runs.RunLogs("1a2b3c4d-0000"))}))),
+			Envelope: shown("Queued push as run 1a2b3c4d (position 1)", nil, runs.SuggestRunStatus("1a2b3c4d-0000"), runs.SuggestRunLogs("1a2b3c4d-0000"))}))),
 		"warned":  outcome(amofWorth(encode(t, value{nil, shown("Pushed demo", nil)})), func(o *tool.Outcome) { o.Warnings = []string{"not recorded in the audit"} }),
 		"bare":    outcome(amofWorth(json.RawMessage(`{"count":12345678}`))),
 		"list":    outcome(amofWorth(json.RawMessage(`[1,2]`))),
@@ -164,7 +164,7 @@ func amofOutcomes(t testing.TB) map[string]tool.Outcome {
 func TestEveryOutcome(t *testing.T) {
 	for name, o := range amofOutcomes(t) {
 		t.Run(name, func(t *testing.T) {
-			a := present.Present(o)
+			a := present.RenderAmof(o)
 			doc, err := golden.Indent(a.Object)
 			require.NoError(t, err)
 			golden.Text(t, name, a.Text+"\n---\n"+string(doc))
@@ -226,7 +226,7 @@ func TestCodes(t *testing.T) {
 		ecosystem.ErrBusy: "busy", ecosystem.ErrGit: "git_failed", ecosystem.ErrSecrets: "secrets_found", ecosystem.ErrReadOnly: "repo_readonly", ecosystem.ErrRunUnknown: "run_not_found",
 		tool.ErrArguments: "invalid_arguments", fault.ErrInternal: "internal", fault.ErrTimeout: "timeout", fault.ErrCanceled: "canceled",
 	} {
-		a := present.Present(outcome(amofFailing(err)))
+		a := present.RenderAmof(outcome(amofFailing(err)))
 		var got struct{ Code, Hint, Status, Message string }
 		require.NoError(t, json.Unmarshal(a.Object, &got))
 		assert.Equal(t, want, got.Code, err.Code)
@@ -259,7 +259,7 @@ func TestActions(t *testing.T) {
 		"the run's status once again": {func(o *tool.Outcome) { o.Spec.Name, o.Decision.Mode = "amof_get_run_status", policy.Ask }, []string{"t_a2", "amof_push_ecosystem", "t_d", "t_e", "amof_get_run_status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := present.Present(outcome(amofWorth(encode(t, value{nil, shown("Did it", nil, all...)})), c.change))
+			a := present.RenderAmof(outcome(amofWorth(encode(t, value{nil, shown("Did it", nil, all...)})), c.change))
 			var got struct {
 				Actions []struct{ Tool string } `json:"suggested_actions"`
 			}
@@ -290,7 +290,7 @@ func FuzzPresent(f *testing.F) {
 		case 3:
 			o.Err, o.Issued = app.ErrRequired, &tool.Issued{ID: "cf", Prompt: message, Plan: json.RawMessage(plan), Strength: policy.Simple}
 		}
-		a := present.Present(o)
+		a := present.RenderAmof(o)
 		var fields object
 		require.NoError(t, json.Unmarshal(a.Object, &fields), string(a.Object))
 		require.Contains(t, fields, "_context")

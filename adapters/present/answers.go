@@ -51,8 +51,8 @@ func (c Changes) Lists() []Listed {
 	return out
 }
 
-// Standing is what git says of a work tree (get_worktree_status).
-type Standing struct {
+// GitStatus is what git says of a work tree (get_worktree_status).
+type GitStatus struct {
 	Branch   string `json:"branch"`
 	Head     string `json:"head"`
 	Detached bool   `json:"detached"`
@@ -62,8 +62,8 @@ type Standing struct {
 	Changes
 }
 
-// Worktree is one of a repository's work trees (list_worktrees).
-type Worktree struct {
+// worktree is one of a repository's work trees (list_worktrees).
+type worktree struct {
 	Path     string `json:"path"`
 	Branch   string `json:"branch"`
 	Head     string `json:"head"`
@@ -76,14 +76,14 @@ type Worktree struct {
 
 // Worktrees are all of them.
 type Worktrees struct {
-	Worktrees []Worktree `json:"worktrees"`
+	Worktrees []worktree `json:"worktrees"`
 }
 
 // Commit is the beginning of the commit that is checked out.
-func (w Worktree) Commit() string { return w.Head[:min(len(w.Head), short)] }
+func (w worktree) Commit() string { return w.Head[:min(len(w.Head), short)] }
 
 // Marks is what is special about it, in words.
-func (w Worktree) Marks() []string {
+func (w worktree) Marks() []string {
 	var marks []string
 	for _, m := range []struct {
 		so   bool
@@ -132,14 +132,14 @@ type Action struct {
 	Type        string       `json:"actionType"`
 	Name        string       `json:"name"`
 	Description string       `json:"description"`
-	Config      ActionConfig `json:"config"`
+	Config      actionConfig `json:"config"`
 	Project     string       `json:"projectId"`
 	Enabled     bool         `json:"isEnabled"`
 	Updated     time.Time    `json:"updatedAt"`
 }
 
-// ActionConfig is what an action's type keeps of it.
-type ActionConfig struct {
+// actionConfig is what an action's type keeps of it.
+type actionConfig struct {
 	Command  string            `json:"command"`
 	Args     []string          `json:"args"`
 	Cwd      string            `json:"cwd"`
@@ -172,4 +172,4 @@ func (a Action) Does() string {
 }
 
 // Verb is the method of its request.
-func (c ActionConfig) Verb() string { return cmp.Or(c.Method, http.MethodPost) }
+func (c actionConfig) Verb() string { return cmp.Or(c.Method, http.MethodPost) }

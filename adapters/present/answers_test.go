@@ -17,14 +17,14 @@ func read[T any](t *testing.T, doc string) (v T) {
 }
 
 func TestStanding(t *testing.T) {
-	s := read[present.Standing](t, `{"branch":"main","head":"0123456789abcdef","upstream":"origin/main","ahead":2,"behind":1,"clean":false,
+	s := read[present.GitStatus](t, `{"branch":"main","head":"0123456789abcdef","upstream":"origin/main","ahead":2,"behind":1,"clean":false,
 		"staged":["a"],"staged_count":1,"modified":["b","c"],"modified_count":5,"untracked":[],"untracked_count":0,"conflicted":["d"],"conflicted_count":1}`)
 	assert.Equal(t, "main", s.Branch)
 	assert.Equal(t, []present.Listed{{What: "conflicted", Names: []string{"d"}, Count: 1}, {What: "staged", Names: []string{"a"}, Count: 1},
 		{What: "modified", Names: []string{"b", "c"}, Count: 5}}, s.Lists(), "the gravest first, and nothing that is empty")
 	assert.Equal(t, 3, s.Lists()[2].More())
 	assert.Zero(t, s.Lists()[0].More())
-	assert.Empty(t, read[present.Standing](t, `{"clean":true}`).Lists())
+	assert.Empty(t, read[present.GitStatus](t, `{"clean":true}`).Lists())
 }
 
 func TestWorktrees(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// StatusClientClosed is the status of a request whose client did not wait for the answer. No standard has a word for it; nginx made this one.
-const StatusClientClosed = 499
+// statusClientClosed is the status of a request whose client did not wait for the answer. No standard has a word for it; nginx made this one.
+const statusClientClosed = 499
 
 // HTTPStatus is the status of an HTTP answer for a failure of kind k (architecture: errors and codes).
 func HTTPStatus(k fault.Kind) int {
@@ -27,7 +27,7 @@ func HTTPStatus(k fault.Kind) int {
 	case fault.Timeout:
 		return http.StatusGatewayTimeout
 	case fault.Canceled:
-		return StatusClientClosed
+		return statusClientClosed
 	case fault.Unavailable:
 		return http.StatusServiceUnavailable
 	}

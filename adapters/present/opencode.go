@@ -133,12 +133,12 @@ func opencodeURL(o tool.Outcome, fromFault string) string {
 		known = append(known, urlIn(o.Issued.Plan))
 	}
 	for _, s := range known {
-		if u, err := git.Parse(s); err == nil && !git.CarriesCredentials(s) {
+		if u, err := git.ParseURL(s); err == nil && !git.CarriesCredentials(s) {
 			return u.String()
 		}
 	}
 	raw := urlIn(o.Args)
-	u, err := git.Parse(raw)
+	u, err := git.ParseURL(raw)
 	if err != nil || u.IsLocal() || git.CarriesCredentials(raw) {
 		return ""
 	}

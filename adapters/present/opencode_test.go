@@ -46,7 +46,7 @@ func args(doc string) func(*tool.Outcome) {
 
 func boxes() map[string]tool.Outcome {
 	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "opencode_sandbox_delete", Strength: policy.Preview,
-		Prompt: "delete the sandbox fix-1 of acme-shop", PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
+		Prompt: "delete the sandbox fix-1 of acme-shop", PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"git_url":"git@github.com:acme/shop.git","lost":["M a.go"]}`)}
 	person, token, typed := *pending, *pending, *pending
 	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
@@ -96,7 +96,7 @@ func boxes() map[string]tool.Outcome {
 		"used":          boxed(confirm.ErrUsed),
 		"refused":       boxed(confirm.ErrDenied),
 		"mistyped":      boxed(confirm.ErrTyped),
-		"stale": boxed(confirm.ErrMismatch.With(app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then")),
+		"stale": boxed(confirm.ErrMismatch.With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"lost":[]}`), json.RawMessage(`{"lost":["M a.go"]}`))})),
 	}
 }
@@ -321,7 +321,7 @@ func FuzzOpencodeURL(f *testing.F) {
 		if w.GitURL == "" {
 			return
 		}
-		u, err := git.Parse(w.GitURL)
+		u, err := git.ParseURL(w.GitURL)
 		require.NoError(t, err)
 		require.Equal(t, w.GitURL, u.String())
 		require.False(t, git.CarriesCredentials(w.GitURL))

@@ -41,7 +41,7 @@ func valued(value string, change ...func(*tool.Outcome)) tool.Outcome {
 func flows() map[string]tool.Outcome {
 	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "run_npm_script", Strength: policy.Simple, Risk: "medium",
 		Args:   json.RawMessage(`{"scriptName":"build","args":["--token","[REDACTED:cli_flag]"]}`),
-		Prompt: "run build in /w/shop", PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
+		Prompt: "run build in /w/shop", PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"cwd":"/w/shop","context":{"command":"vite build","argv":["pnpm","run","build"]}}`)}
 	person, token, bare := *pending, *pending, *pending
 	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
@@ -70,7 +70,7 @@ func flows() map[string]tool.Outcome {
 		"expired":       flow(confirm.ErrExpired),
 		"refused":       flow(confirm.ErrDenied),
 		"conflict":      flow(project.ErrConflict.With(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
-		"stale": flow(confirm.ErrMismatch.With(app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then")),
+		"stale": flow(confirm.ErrMismatch.With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"context":{"command":"vite build"}}`), json.RawMessage(`{"context":{"command":"curl evil"}}`))})),
 		"not_found":   flow(project.ErrNotFound),
 		"timeout":     flow(project.ErrExecutionTimeout.With(partial)),

@@ -63,7 +63,7 @@ func of(c tool.Contract) Func {
 		return opencode
 	case Amof:
 		return func(o tool.Outcome) Document {
-			a := Present(o)
+			a := RenderAmof(o)
 			return Document{Text: a.Text, Object: a.Object, Body: a.Object, Fail: a.Fail, Kind: a.Kind}
 		}
 	default:

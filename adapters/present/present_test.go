@@ -25,7 +25,7 @@ func outcomes() map[string]tool.Outcome {
 		return tool.Outcome{Err: fault.New(k, code, "the message").With(details), RequestID: json.RawMessage(`7`)}
 	}
 	issued := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "burn", Strength: policy.Typed, Prompt: "burn it",
-		Target: "it", PlanHash: canon.Bytes("t", nil), Plan: json.RawMessage(`{"burns":["it"]}`), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)}
+		Target: "it", PlanHash: canon.SumBytes("t", nil), Plan: json.RawMessage(`{"burns":["it"]}`), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)}
 	unconfirmed := err(fault.Unconfirmed, "confirm_token_required", nil)
 	unconfirmed.Issued = issued
 	human := err(fault.Unconfirmed, "confirm_token_required", nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // blocked is a refusal by mode: what the call would do, how things are, and the way (amof contract §11).
-func blocked(o tool.Outcome, f *fault.Error) Answer {
+func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 	p := planOf(o.Value)
 	explanation := p.Explanation
 	if explanation == nil {
@@ -42,7 +42,7 @@ func blocked(o tool.Outcome, f *fault.Error) Answer {
 }
 
 // asked is a confirmation that is asked for (amof contract §14).
-func asked(o tool.Outcome) Answer {
+func asked(o tool.Outcome) AmofAnswer {
 	p := planOf(o.Issued.Plan)
 	c := about(o, p.Ecosystem)
 	fields := map[string]any{"status": "confirmation_required", "executed": false, "mode": o.Decision.Mode, "tool": o.Issued.Tool, "ecosystem": c.Ecosystem}
@@ -97,13 +97,13 @@ func prompt(i *tool.Issued, p plan) string {
 
 func amofConfirmation(i *tool.Issued, p plan) map[string]any {
 	const form = "2006-01-02T15:04:05Z"
-	return map[string]any{"token": tool.Known(i.Token.Reveal()), "id": i.ID, "type": i.Strength.String(), "prompt": prompt(i, p), "type_target": tool.Known(i.Target),
+	return map[string]any{"token": tool.NilIfZero(i.Token.Reveal()), "id": i.ID, "type": i.Strength.String(), "prompt": prompt(i, p), "type_target": tool.NilIfZero(i.Target),
 		"created_at": i.IssuedAt.UTC().Format(form), "expires_at": i.ExpiresAt.UTC().Format(form), "expires_in_seconds": int(i.ExpiresAt.Sub(i.IssuedAt).Seconds()),
 		"single_use": true, "arguments": i.Args, "preview_hash": cmp.Or(p.PreviewHash, i.PlanHash.String())}
 }
 
 // failed is any other refusal or failure. Its reason is never cut.
-func failed(o tool.Outcome, f *fault.Error) Answer {
+func failed(o tool.Outcome, f *fault.Error) AmofAnswer {
 	code := code(f)
 	fields := map[string]any{"status": "error", "code": code, "message": f.Message, "tool": o.Spec.Name}
 	if code == cancelled {
@@ -128,7 +128,7 @@ func failed(o tool.Outcome, f *fault.Error) Answer {
 	if o.Issued != nil { // what was confirmed has changed: there is a fresh question
 		p := planOf(o.Issued.Plan)
 		ecosystem = cmp.Or(ecosystem, p.Ecosystem)
-		fields["changes"], fields["executed"], fields["mode"], fields["ecosystem"] = details["differences"], false, o.Decision.Mode, tool.Known(ecosystem)
+		fields["changes"], fields["executed"], fields["mode"], fields["ecosystem"] = details["differences"], false, o.Decision.Mode, tool.NilIfZero(ecosystem)
 		text.Details = slices.Concat(text.Details, changes(details["differences"]), amofLaidOut(p.Preview))
 		text.last = append(text.last, question(fields, o.Issued, p)...)
 	}

@@ -46,7 +46,7 @@ type Reader struct {
 var _ ports.CodeReader = Reader{}
 
 // Code implements ports.CodeReader.
-func (r Reader) Code(ctx context.Context, root string, commands []process.Command) (process.Code, error) {
+func (r Reader) Code(ctx context.Context, root string, commands []process.ShellCommand) (process.Code, error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return process.Code{}, nil //nolint:nilerr // nothing of it can be read, by whomever
@@ -59,7 +59,7 @@ func (r Reader) Code(ctx context.Context, root string, commands []process.Comman
 		return process.Code{}, nil //nolint:nilerr // likewise
 	}
 	defer in.Close()
-	s := &search{reader: r, in: in, root: real, spelled: path.Clean(root), found: map[string]process.Read{}, notes: map[string]bool{}}
+	s := &search{reader: r, in: in, root: real, spelled: path.Clean(root), found: map[string]process.CodeFile{}, notes: map[string]bool{}}
 	for _, c := range commands {
 		if err := s.text(ctx, s.real(c.Dir), c.Text, ""); err != nil {
 			return process.Code{}, err
@@ -74,7 +74,7 @@ type search struct {
 	in      *os.Root
 	root    string
 	spelled string // the root as whoever asks spells it
-	found   map[string]process.Read
+	found   map[string]process.CodeFile
 	notes   map[string]bool
 	said    []string
 	size    int64
@@ -93,7 +93,7 @@ func (s *search) code() process.Code {
 	for _, r := range s.found {
 		out.Reads = append(out.Reads, r)
 	}
-	slices.SortFunc(out.Reads, func(a, b process.Read) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(out.Reads, func(a, b process.CodeFile) int { return cmp.Compare(a.Path, b.Path) })
 	if out.NotBound = s.said; len(s.said) > maxNotes {
 		out.NotBound = append(s.said[:maxNotes:maxNotes], fmt.Sprintf("and %d things more", len(s.said)-maxNotes))
 	}
@@ -110,8 +110,8 @@ func (s *search) note(format string, args ...any) {
 // text finds what shell text in dir reads. within is the file that says it, empty for the command itself: what that file starts in turn is bound, and
 // no further.
 func (s *search) text(ctx context.Context, dir, text, within string) error {
-	report := shellcmd.Check(s.reader.Parser.Parse(text), shellcmd.Context{Home: s.reader.Home, Project: s.root, Dir: dir, Parse: s.reader.Parser.Parse})
-	entries, notes := shellcmd.Entries(report.Starts)
+	report := shellcmd.CheckScript(s.reader.Parser.Parse(text), shellcmd.CheckContext{Home: s.reader.Home, Project: s.root, Dir: dir, Parse: s.reader.Parser.Parse})
+	entries, notes := shellcmd.CodeFiles(report.Starts)
 	for _, n := range notes {
 		s.note("%s", n)
 	}
@@ -124,7 +124,7 @@ func (s *search) text(ctx context.Context, dir, text, within string) error {
 }
 
 // entry binds the files of an entry that are there.
-func (s *search) entry(ctx context.Context, e shellcmd.Entry, within string) error {
+func (s *search) entry(ctx context.Context, e shellcmd.CodeFile, within string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *search) entry(ctx context.Context, e shellcmd.Entry, within string) err
 		}
 	}
 	if !there && e.Must {
-		s.note("%s reads %s, which is not a file of the project now", e.By, shellcmd.Plain(e.Names[0]))
+		s.note("%s reads %s, which is not a file of the project now", e.By, shellcmd.DisplayText(e.Names[0]))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func codeInside(dir, p string) bool {
 }
 
 // file binds one file; it reports whether there is one. deeper says that what it starts is looked for too.
-func (s *search) file(ctx context.Context, e shellcmd.Entry, at, dir string, deeper bool) (bool, error) {
+func (s *search) file(ctx context.Context, e shellcmd.CodeFile, at, dir string, deeper bool) (bool, error) {
 	if !codeInside(s.root, at) {
 		info, err := os.Stat(at)
 		if err != nil || !info.Mode().IsRegular() {
@@ -224,7 +224,7 @@ func (s *search) file(ctx context.Context, e shellcmd.Entry, at, dir string, dee
 	}
 	s.found[name] = read
 	s.size += read.Size
-	if !deeper || e.Look == shellcmd.Whole {
+	if !deeper || e.Look == shellcmd.ScanWhole {
 		return true, nil
 	}
 	return true, s.through(ctx, e, dir, at, read, head)
@@ -238,23 +238,23 @@ func ofSystem(at string) bool {
 var errCodeIrregular = errors.New("it is no regular file")
 
 // read is a file's hash, and how it begins.
-func (s *search) read(ctx context.Context, name string) (process.Read, []byte, error) {
+func (s *search) read(ctx context.Context, name string) (process.CodeFile, []byte, error) {
 	info, err := s.in.Lstat(name) // before opening: opening a device can do something
 	switch {
 	case err != nil:
-		return process.Read{}, nil, err
+		return process.CodeFile{}, nil, err
 	case !info.Mode().IsRegular():
-		return process.Read{}, nil, errCodeIrregular
+		return process.CodeFile{}, nil, errCodeIrregular
 	case info.Size() > maxSize || s.size+info.Size() > maxAll:
-		return process.Read{}, nil, fs.ErrInvalid
+		return process.CodeFile{}, nil, fs.ErrInvalid
 	}
 	file, err := s.in.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe put in its place meanwhile does not block
 	if err != nil {
-		return process.Read{}, nil, err
+		return process.CodeFile{}, nil, err
 	}
 	defer file.Close()
 	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return process.Read{}, nil, errors.Join(err, errCodeIrregular)
+		return process.CodeFile{}, nil, errors.Join(err, errCodeIrregular)
 	}
 	hash := sha256.New()
 	head := &beginning{}
@@ -262,7 +262,7 @@ func (s *search) read(ctx context.Context, name string) (process.Read, []byte, e
 	if err == nil && n > maxSize {
 		err = fs.ErrInvalid // it grew while it was read
 	}
-	return process.Read{Path: name, SHA256: hex.EncodeToString(hash.Sum(nil)), Size: n}, head.text, err
+	return process.CodeFile{Path: name, SHA256: hex.EncodeToString(hash.Sum(nil)), Size: n}, head.text, err
 }
 
 // beginning keeps the first bytes that are written to it.
@@ -289,24 +289,24 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // through looks for what a file starts.
-func (s *search) through(ctx context.Context, e shellcmd.Entry, dir, at string, read process.Read, head []byte) error {
+func (s *search) through(ctx context.Context, e shellcmd.CodeFile, dir, at string, read process.CodeFile, head []byte) error {
 	look := e.Look
-	if look == shellcmd.Shebang {
-		if look = shellcmd.Whole; shellLine(head) {
-			look = shellcmd.Shell
+	if look == shellcmd.ScanShebang {
+		if look = shellcmd.ScanWhole; shellLine(head) {
+			look = shellcmd.ScanShell
 		}
 	}
 	limit := int64(maxText)
-	if look == shellcmd.Shell {
+	if look == shellcmd.ScanShell {
 		limit = project.MaxCommand
 	}
 	switch {
-	case look == shellcmd.Whole:
+	case look == shellcmd.ScanWhole:
 		return nil
 	case read.Size > limit:
 		s.note("%s is too long to be looked through: what it starts is not bound", read.Path)
 		return nil
-	case look == shellcmd.Shell:
+	case look == shellcmd.ScanShell:
 		s.note("what the programs that %s starts load in turn", read.Path)
 		return s.text(ctx, dir, string(head), at)
 	}

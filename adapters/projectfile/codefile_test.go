@@ -55,7 +55,7 @@ func code(t *testing.T, root, dir, text string) ([]string, string) {
 
 func whole(t *testing.T, root, dir, text string) process.Code {
 	t.Helper()
-	c, err := reader.Code(t.Context(), root, []process.Command{{Dir: filepath.Join(root, dir), Text: text}})
+	c, err := reader.Code(t.Context(), root, []process.ShellCommand{{Dir: filepath.Join(root, dir), Text: text}})
 	require.NoError(t, err)
 	return c
 }
@@ -96,7 +96,7 @@ func TestWhatIsRead(t *testing.T) {
 	got, _ := code(t, root, "sub/inner", "tool")
 	assert.Equal(t, []string{"node_modules/tool/cli.js"}, got, "what is installed above counts")
 	sum := sha256.Sum256([]byte("require('./lib')"))
-	assert.Equal(t, []process.Read{{Path: "build.js", SHA256: hex.EncodeToString(sum[:]), Size: 16}}, whole(t, root, "", "node build.js").Reads)
+	assert.Equal(t, []process.CodeFile{{Path: "build.js", SHA256: hex.EncodeToString(sum[:]), Size: 16}}, whole(t, root, "", "node build.js").Reads)
 }
 
 // TestWhatChanges: another content, another file in its place, and one that was not there make another answer.
@@ -146,7 +146,7 @@ func TestWhatIsNotRead(t *testing.T) {
 	assert.Equal(t, []string{"long.sh"}, got)
 	assert.Contains(t, notes, "long.sh is too long to be looked through: what it starts is not bound")
 
-	c, err := reader.Code(t.Context(), filepath.Join(root, "gone"), []process.Command{{Dir: root, Text: "node link.js"}})
+	c, err := reader.Code(t.Context(), filepath.Join(root, "gone"), []process.ShellCommand{{Dir: root, Text: "node link.js"}})
 	require.NoError(t, err)
 	assert.Empty(t, c.Reads)
 }
@@ -160,14 +160,14 @@ func TestBounds(t *testing.T) {
 		put(t, root, name[:min(len(name), 200)], "x")
 		text.WriteString("node " + name[:min(len(name), 200)] + "\n")
 	}
-	var commands []process.Command
+	var commands []process.ShellCommand
 	for line := range strings.SplitSeq(text.String(), "\n") {
-		commands = append(commands, process.Command{Dir: root, Text: line})
+		commands = append(commands, process.ShellCommand{Dir: root, Text: line})
 	}
 	for i := range 250 {
 		name := "t" + strings.Repeat("y", i%190) + strings.Repeat("z", i/190) + ".js"
 		put(t, root, name, "x")
-		commands = append(commands, process.Command{Dir: root, Text: "node " + name})
+		commands = append(commands, process.ShellCommand{Dir: root, Text: "node " + name})
 	}
 	c, err := reader.Code(t.Context(), root, commands)
 	require.NoError(t, err)

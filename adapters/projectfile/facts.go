@@ -30,7 +30,7 @@ var (
 
 // Facts implements projectport.Directories. It looks for the names that matter and reads three files, so a directory with a million
 // entries costs as much as one with ten.
-func (d *Directories) Facts(ctx context.Context, dir string) (project.Facts, error) {
+func (d *directories) Facts(ctx context.Context, dir string) (project.Facts, error) {
 	if err := ctx.Err(); err != nil {
 		return project.Facts{}, err
 	}
@@ -39,13 +39,13 @@ func (d *Directories) Facts(ctx context.Context, dir string) (project.Facts, err
 		return project.Facts{}, err
 	}
 	defer in.Close()
-	c := project.Contents{Has: in.has, NVMRC: in.firstLine(".nvmrc"), NodeVersion: in.firstLine(".node-version")}
+	c := project.DirContents{Has: in.has, NVMRC: in.firstLine(".nvmrc"), NodeVersion: in.firstLine(".node-version")}
 	if m, err := in.manifest(manifestFile); err == nil {
 		c.Manifest = &m
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		c.Broken = err
 	}
-	return project.Detect(c)
+	return project.DetectFacts(c)
 }
 
 // folder is a directory that is open: nothing outside of it can be reached through it, whatever becomes of its entries meanwhile.

@@ -17,16 +17,16 @@ type Options struct {
 	Env  func() []string // "NAME=value"; nil is this process's environment
 }
 
-// Directories are the directories of this machine. Its methods may run concurrently.
-type Directories struct {
+// directories are the directories of this machine. Its methods may run concurrently.
+type directories struct {
 	home string
 	own  []string
 	env  func() []string
 }
 
 // New looks at nothing yet.
-func New(o Options) *Directories {
-	d := &Directories{home: o.Home, env: o.Env}
+func New(o Options) *directories {
+	d := &directories{home: o.Home, env: o.Env}
 	if d.home == "" {
 		d.home, _ = os.UserHomeDir() // without one nothing can be registered, which is said then
 	}
@@ -42,16 +42,16 @@ func New(o Options) *Directories {
 }
 
 // Resolve implements projectport.Directories.
-func (d *Directories) Resolve(ctx context.Context, path string, roots []string) (dir, root string, err error) {
+func (d *directories) Resolve(ctx context.Context, path string, roots []string) (dir, root string, err error) {
 	return d.locate(ctx, path, roots, false)
 }
 
 // Planned implements projectport.Directories.
-func (d *Directories) Planned(ctx context.Context, path string, roots []string) (dir, root string, err error) {
+func (d *directories) Planned(ctx context.Context, path string, roots []string) (dir, root string, err error) {
 	return d.locate(ctx, path, roots, true)
 }
 
-func (d *Directories) locate(ctx context.Context, path string, roots []string, planned bool) (dir, root string, err error) {
+func (d *directories) locate(ctx context.Context, path string, roots []string, planned bool) (dir, root string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err
 	}
@@ -102,7 +102,7 @@ func directory(path string) (real string, ok bool) {
 
 // within finds the innermost root around a resolved directory, and the directory's path in it. Directories are compared by identity, not by
 // spelling: this is right on volumes that fold case and for directories mounted twice, and /a/proj is not around /a/proj-evil.
-func (d *Directories) within(real string, roots []string) (dir, root string, ok bool) {
+func (d *directories) within(real string, roots []string) (dir, root string, ok bool) {
 	infos := make([]fs.FileInfo, len(roots))
 	for i, r := range roots {
 		if project.CheckPath(r) != nil {
@@ -130,7 +130,7 @@ func (d *Directories) within(real string, roots []string) (dir, root string, ok 
 }
 
 // enter is the path, below where the root really is, of the directory real, which lies below the very same directory called alias.
-func (d *Directories) enter(root, alias, real string) (dir string, ok bool) {
+func (d *directories) enter(root, alias, real string) (dir string, ok bool) {
 	at, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return "", false

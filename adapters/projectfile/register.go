@@ -13,7 +13,7 @@ import (
 )
 
 // Register implements projectport.Directories. What it says of a path is for the person at the machine, and so plain.
-func (d *Directories) Register(ctx context.Context, path string) (dir string, err error) {
+func (d *directories) Register(ctx context.Context, path string) (dir string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -36,7 +36,7 @@ func (d *Directories) Register(ctx context.Context, path string) (dir string, er
 
 // admit refuses directories that are no project, because whoever may work in them may do anything (packageflow-security contract §4.1,
 // registration). dir has no links.
-func (d *Directories) admit(dir string) error {
+func (d *directories) admit(dir string) error {
 	if d.home == "" {
 		return project.ErrRegistration.Sayf("the home directory is not known, so %q cannot be told from it; set HOME", dir)
 	}

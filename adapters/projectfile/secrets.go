@@ -70,7 +70,7 @@ func secretValues(text string) []string {
 	for text != "" {
 		var name, value string
 		name, value, text = assignment(text)
-		if !redact.SecretKey(name) {
+		if !redact.IsSecretKey(name) {
 			continue
 		}
 		add(value)

@@ -15,33 +15,33 @@ const maxSettings = 256 << 10
 
 // settings are what the directory's own files say to package managers, as far as it decides what they run. A file that is there and cannot
 // be read is a setting too: nobody knows what it says.
-func (f folder) settings() []project.Setting {
-	var out []project.Setting
-	read := func(name string, parse func([]byte) ([]project.Setting, error)) {
+func (f folder) settings() []project.ManagerSetting {
+	var out []project.ManagerSetting
+	read := func(name string, parse func([]byte) ([]project.ManagerSetting, error)) {
 		data, err := f.read(name, maxSettings)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		var found []project.Setting
+		var found []project.ManagerSetting
 		if err == nil {
 			found, err = parse(data)
 		}
 		if err != nil {
-			found = []project.Setting{{File: name, Value: "the file cannot be read, so nobody can say what it sets"}}
+			found = []project.ManagerSetting{{File: name, Value: "the file cannot be read, so nobody can say what it sets"}}
 		}
 		out = append(out, found...)
 	}
 	for _, name := range []string{project.SettingsINI, project.SettingsYarn, project.SettingsBun} {
-		read(name, func(data []byte) ([]project.Setting, error) { return project.LineSettings(name, data), nil })
+		read(name, func(data []byte) ([]project.ManagerSetting, error) { return project.LineSettings(name, data), nil })
 	}
 	for _, name := range project.SettingsYAML() {
-		read(name, func(data []byte) ([]project.Setting, error) { return documentSettings(name, data) })
+		read(name, func(data []byte) ([]project.ManagerSetting, error) { return documentSettings(name, data) })
 	}
 	return out
 }
 
 // documentSettings are those of a YAML file: its outermost keys.
-func documentSettings(name string, data []byte) ([]project.Setting, error) {
+func documentSettings(name string, data []byte) ([]project.ManagerSetting, error) {
 	if len(bytes.TrimSpace(data)) == 0 || !bytes.Contains(data, []byte(":")) {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func documentSettings(name string, data []byte) ([]project.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []project.Setting
+	var out []project.ManagerSetting
 	for _, field := range doc.Fields() {
 		if s, yes := project.NewSetting(name, field.Key.Text(), written(field.Value)); yes {
 			out = append(out, s)

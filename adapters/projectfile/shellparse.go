@@ -149,9 +149,9 @@ func salvage(text string) shellcmd.Script {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;&|(){}`", r) }) {
 		var words []shellcmd.Word
 		for field := range strings.FieldsSeq(part) {
-			word := shellcmd.Word{Source: field, Parts: []shellcmd.Part{{Kind: shellcmd.Literal, Text: field, Source: field}}}
+			word := shellcmd.Word{Source: field, Parts: []shellcmd.Part{{Kind: shellcmd.PartLiteral, Text: field, Source: field}}}
 			if field == "~" || strings.HasPrefix(field, "~/") {
-				word.Parts = []shellcmd.Part{{Kind: shellcmd.Tilde, Source: "~"}, {Kind: shellcmd.Literal, Text: field[1:], Source: field[1:]}}
+				word.Parts = []shellcmd.Part{{Kind: shellcmd.PartTilde, Source: "~"}, {Kind: shellcmd.PartLiteral, Text: field[1:], Source: field[1:]}}
 			}
 			words = append(words, word)
 			if !slices.Contains([]string{"if", "then", "else", "elif", "do", "while", "until", "!", "$"}, field) {

@@ -76,16 +76,16 @@ func TestWordsAreWhatTheProgramGets(t *testing.T) {
 
 func TestPartsThatAreOnlyKnownLater(t *testing.T) {
 	for text, want := range map[string][]shellcmd.Part{
-		`~/x`:       {{Kind: shellcmd.Tilde, Source: "~"}, {Text: "/x"}},
-		`~ann`:      {{Kind: shellcmd.Tilde, Text: "ann", Source: "~ann"}},
+		`~/x`:       {{Kind: shellcmd.PartTilde, Source: "~"}, {Text: "/x"}},
+		`~ann`:      {{Kind: shellcmd.PartTilde, Text: "ann", Source: "~ann"}},
 		`"~"`:       {{Text: "~", Quoted: true}},
 		`a~`:        {{Text: "a~"}},
-		`*.c`:       {{Kind: shellcmd.Pattern, Text: "*", Source: "*"}, {Text: ".c"}},
-		`$X`:        {{Kind: shellcmd.Variable, Text: "X", Source: "$X"}},
-		`"${X:-y}"`: {{Kind: shellcmd.Variable, Text: "X", Source: "${X:-y}", Quoted: true, Operator: ":-", Other: []shellcmd.Part{{Text: "y", Quoted: true}}}},
-		`$((1))`:    {{Kind: shellcmd.Computed, Source: "$((1))"}},
-		`${#X}`:     {{Kind: shellcmd.Computed, Source: "${#X}"}},
-		`$(a)`:      {{Kind: shellcmd.Substitution, Source: "$(a)", Inside: shellcmd.Span{From: 0, To: 1}}},
+		`*.c`:       {{Kind: shellcmd.PartPattern, Text: "*", Source: "*"}, {Text: ".c"}},
+		`$X`:        {{Kind: shellcmd.PartVariable, Text: "X", Source: "$X"}},
+		`"${X:-y}"`: {{Kind: shellcmd.PartVariable, Text: "X", Source: "${X:-y}", Quoted: true, Operator: ":-", Other: []shellcmd.Part{{Text: "y", Quoted: true}}}},
+		`$((1))`:    {{Kind: shellcmd.PartComputed, Source: "$((1))"}},
+		`${#X}`:     {{Kind: shellcmd.PartComputed, Source: "${#X}"}},
+		`$(a)`:      {{Kind: shellcmd.PartSubstitution, Source: "$(a)", Inside: shellcmd.Span{From: 0, To: 1}}},
 	} {
 		s := parse("x " + text)
 		require.Empty(t, s.Unparsable, text)

@@ -11,7 +11,7 @@ import (
 )
 
 // Surroundings implements projectport.Directories.
-func (d *Directories) Surroundings(ctx context.Context, dir string) (projectport.Surroundings, error) {
+func (d *directories) Surroundings(ctx context.Context, dir string) (projectport.Surroundings, error) {
 	if err := ctx.Err(); err != nil {
 		return projectport.Surroundings{}, err
 	}
@@ -54,7 +54,7 @@ func under(base, name string) string {
 }
 
 // toolchains are the directories in which package managers, compilers and their shims usually lie, as far as they exist.
-func (d *Directories) toolchains(v map[string]string) []string {
+func (d *directories) toolchains(v map[string]string) []string {
 	var dirs []string
 	for _, c := range []string{
 		under(v["VOLTA_HOME"], "bin"), under(d.home, ".volta/bin"), under(v["PNPM_HOME"], "."), under(d.home, ".local/share/pnpm"),
@@ -76,7 +76,7 @@ func (d *Directories) toolchains(v map[string]string) []string {
 // owned are Countersign's own directories and the files and directories in which AI clients keep their settings: what is written there
 // decides what agents may do. They are named whether they exist or not, because making one decides as much; where one is a link, what it
 // leads to is named too.
-func (d *Directories) owned(v map[string]string) []string {
+func (d *directories) owned(v map[string]string) []string {
 	config := v["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(config) {
 		config = under(d.home, ".config")

@@ -19,7 +19,7 @@ const (
 
 // tools are the package managers that a process in the project would be started with: found where its PATH leads, never where the
 // project itself decides what they are.
-func (d *Directories) tools(in folder, v map[string]string, toolchains []string) shellcmd.Toolchain {
+func (d *directories) tools(in folder, v map[string]string, toolchains []string) shellcmd.Toolchain {
 	t := shellcmd.Toolchain{Managers: map[project.Manager]string{}, Versions: map[project.Manager]string{}}
 	path := searchPath(in.dir, append(filepath.SplitList(v["PATH"]), toolchains...))
 	for _, m := range []project.Manager{project.NPM, project.PNPM, project.Yarn, project.Bun} {

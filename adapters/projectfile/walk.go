@@ -132,7 +132,7 @@ func (w *walker) assigns(list []*syntax.Assign, at spot) []shellcmd.Assign {
 			value = w.word(a.Value, at)
 		}
 		if a.Append {
-			value.Parts = append([]shellcmd.Part{{Kind: shellcmd.Variable, Text: a.Name.Value, Quoted: true}}, value.Parts...)
+			value.Parts = append([]shellcmd.Part{{Kind: shellcmd.PartVariable, Text: a.Name.Value, Quoted: true}}, value.Parts...)
 		}
 		if !a.Naked {
 			out = append(out, shellcmd.Assign{Name: a.Name.Value, Value: value})
@@ -227,7 +227,7 @@ func (w *walker) loop(c *syntax.ForClause, at spot) {
 			}
 		}
 		if len(head.Items) == 0 { // over the arguments
-			turns.Assigns = []shellcmd.Assign{{Name: head.Name.Value, Value: shellcmd.Word{Parts: []shellcmd.Part{{Kind: shellcmd.Computed}}}}}
+			turns.Assigns = []shellcmd.Assign{{Name: head.Name.Value, Value: shellcmd.Word{Parts: []shellcmd.Part{{Kind: shellcmd.PartComputed}}}}}
 		}
 		w.add(turns, body)
 	default:
@@ -238,7 +238,7 @@ func (w *walker) loop(c *syntax.ForClause, at spot) {
 
 func (w *walker) declare(c *syntax.DeclClause, at spot) {
 	command := shellcmd.Command{Source: w.source(c)}
-	command.Words = []shellcmd.Word{{Source: c.Variant.Value, Parts: []shellcmd.Part{{Kind: shellcmd.Literal, Text: c.Variant.Value}}}}
+	command.Words = []shellcmd.Word{{Source: c.Variant.Value, Parts: []shellcmd.Part{{Kind: shellcmd.PartLiteral, Text: c.Variant.Value}}}}
 	for _, a := range c.Args {
 		if a.Naked && a.Value != nil {
 			command.Words = append(command.Words, w.word(a.Value, at))
@@ -284,10 +284,10 @@ func (w *walker) parts(list []syntax.WordPart, at spot, quoted bool) []shellcmd.
 			if p.Dollar {
 				text = ansi(text)
 			}
-			out = append(out, shellcmd.Part{Kind: shellcmd.Literal, Text: text, Quoted: true, Source: w.source(p)})
+			out = append(out, shellcmd.Part{Kind: shellcmd.PartLiteral, Text: text, Quoted: true, Source: w.source(p)})
 		case *syntax.DblQuoted:
 			if len(p.Parts) == 0 {
-				out = append(out, shellcmd.Part{Kind: shellcmd.Literal, Quoted: true, Source: `""`})
+				out = append(out, shellcmd.Part{Kind: shellcmd.PartLiteral, Quoted: true, Source: `""`})
 			}
 			out = append(out, w.parts(p.Parts, at, true)...)
 		case *syntax.ParamExp:
@@ -297,10 +297,10 @@ func (w *walker) parts(list []syntax.WordPart, at spot, quoted bool) []shellcmd.
 		case *syntax.ProcSubst:
 			out = append(out, w.substitution(p, p.Stmts, at, quoted))
 		case *syntax.ExtGlob:
-			out = append(out, shellcmd.Part{Kind: shellcmd.Pattern, Text: w.source(p), Source: w.source(p)})
+			out = append(out, shellcmd.Part{Kind: shellcmd.PartPattern, Text: w.source(p), Source: w.source(p)})
 		default:
 			w.inside(p, at)
-			out = append(out, shellcmd.Part{Kind: shellcmd.Computed, Quoted: quoted, Source: w.source(p)})
+			out = append(out, shellcmd.Part{Kind: shellcmd.PartComputed, Quoted: quoted, Source: w.source(p)})
 		}
 	}
 	return out
@@ -309,11 +309,11 @@ func (w *walker) parts(list []syntax.WordPart, at spot, quoted bool) []shellcmd.
 func (w *walker) substitution(n syntax.Node, stmts []*syntax.Stmt, at spot, quoted bool) shellcmd.Part {
 	from := len(w.script.Commands)
 	w.stmts(stmts, w.substituted(at))
-	return shellcmd.Part{Kind: shellcmd.Substitution, Quoted: quoted, Source: w.source(n), Inside: shellcmd.Span{From: from, To: len(w.script.Commands)}}
+	return shellcmd.Part{Kind: shellcmd.PartSubstitution, Quoted: quoted, Source: w.source(n), Inside: shellcmd.Span{From: from, To: len(w.script.Commands)}}
 }
 
 func (w *walker) param(p *syntax.ParamExp, at spot, quoted bool) shellcmd.Part {
-	part := shellcmd.Part{Kind: shellcmd.Variable, Quoted: quoted, Source: w.source(p)}
+	part := shellcmd.Part{Kind: shellcmd.PartVariable, Quoted: quoted, Source: w.source(p)}
 	if p.Param != nil {
 		part.Text = p.Param.Value
 	}
@@ -324,7 +324,7 @@ func (w *walker) param(p *syntax.ParamExp, at spot, quoted bool) shellcmd.Part {
 			part.Other = w.parts(p.Exp.Word.Parts, at, quoted)
 		}
 	case p.Length || p.Width || p.IsSet:
-		return shellcmd.Part{Kind: shellcmd.Computed, Quoted: quoted, Source: part.Source}
+		return shellcmd.Part{Kind: shellcmd.PartComputed, Quoted: quoted, Source: part.Source}
 	case p.Excl || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0:
 		part.Operator = "[]"
 		for _, sub := range nested(p) {
@@ -360,13 +360,13 @@ func literal(value string, quoted, first bool) []shellcmd.Part {
 	var text strings.Builder
 	flush := func() {
 		if text.Len() > 0 {
-			out = append(out, shellcmd.Part{Kind: shellcmd.Literal, Text: text.String(), Quoted: quoted})
+			out = append(out, shellcmd.Part{Kind: shellcmd.PartLiteral, Text: text.String(), Quoted: quoted})
 			text.Reset()
 		}
 	}
 	if first && !quoted && strings.HasPrefix(value, "~") && !strings.ContainsAny(value[:strings.IndexByte(value+"/", '/')], `\:`) {
 		name, rest, found := strings.Cut(value[1:], "/")
-		out = append(out, shellcmd.Part{Kind: shellcmd.Tilde, Text: name, Source: "~" + name})
+		out = append(out, shellcmd.Part{Kind: shellcmd.PartTilde, Text: name, Source: "~" + name})
 		if value = ""; found {
 			value = "/" + rest
 		}
@@ -379,7 +379,7 @@ func literal(value string, quoted, first bool) []shellcmd.Part {
 			}
 		case !quoted && (b == '*' || b == '?' || b == '['):
 			flush()
-			out = append(out, shellcmd.Part{Kind: shellcmd.Pattern, Text: string(b), Source: string(b)})
+			out = append(out, shellcmd.Part{Kind: shellcmd.PartPattern, Text: string(b), Source: string(b)})
 		default:
 			text.WriteByte(b)
 		}

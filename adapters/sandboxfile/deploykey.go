@@ -23,27 +23,27 @@ const (
 	tempPrefix   = ".new-"
 )
 
-// KeyOptions say where keys are. All but KeyGen are needed.
-type KeyOptions struct {
+// keyOptions say where keys are. All but KeyGen are needed.
+type keyOptions struct {
 	Path    func(name string) string // of a project's private deploy key
 	Home    string                   // keys that people bring lie below it
 	KeyGen  string                   // the program ssh-keygen; empty looks on the PATH
 	Exclude func(ctx context.Context, name string) (release func(), err error)
 }
 
-// Ring is the keys. It implements sandboxport.Keys, and is safe for concurrent use.
-type Ring struct{ o KeyOptions }
+// DeployKeys is the keys. It implements sandboxport.Keys, and is safe for concurrent use.
+type DeployKeys struct{ o keyOptions }
 
-// NewKey is the keys at those places. Nothing is opened or made yet.
-func NewKey(o KeyOptions) *Ring { return &Ring{o} }
+// NewDeployKeys is the keys at those places. Nothing is opened or made yet.
+func NewDeployKeys(o keyOptions) *DeployKeys { return &DeployKeys{o} }
 
-// Given names the path that somebody gave for a key.
-type Given struct {
+// given names the path that somebody gave for a key.
+type given struct {
 	Path string `json:"provided_path"`
 }
 
 // Ensure implements sandboxport.Keys.
-func (r *Ring) Ensure(ctx context.Context, name string) (sandboxport.Key, error) {
+func (r *DeployKeys) Ensure(ctx context.Context, name string) (sandboxport.Key, error) {
 	if err := sandbox.CheckProjectName(name); err != nil {
 		return sandboxport.Key{}, err
 	}
@@ -87,7 +87,7 @@ func (r *Ring) Ensure(ctx context.Context, name string) (sandboxport.Key, error)
 }
 
 // Peek implements sandboxport.Keys. Nothing is changed: of a pair without its public half, that half is derived and not stored.
-func (r *Ring) Peek(ctx context.Context, name string) (sandboxport.Key, bool, error) {
+func (r *DeployKeys) Peek(ctx context.Context, name string) (sandboxport.Key, bool, error) {
 	if err := sandbox.CheckProjectName(name); err != nil {
 		return sandboxport.Key{}, false, err
 	}
@@ -104,7 +104,7 @@ func (r *Ring) Peek(ctx context.Context, name string) (sandboxport.Key, bool, er
 }
 
 // whole is the project's pair when both halves are there. A private half that others may read is closed to them, or ssh would refuse it.
-func (r *Ring) whole(name string) (sandboxport.Key, bool, error) {
+func (r *DeployKeys) whole(name string) (sandboxport.Key, bool, error) {
 	path := r.o.Path(name)
 	info, err := os.Lstat(path)
 	switch {
@@ -131,7 +131,7 @@ func (r *Ring) whole(name string) (sandboxport.Key, bool, error) {
 }
 
 // generate makes a pair at path, whole or not at all: the public half arrives first, so that a private one is never without it.
-func (r *Ring) generate(ctx context.Context, path, comment string) error {
+func (r *DeployKeys) generate(ctx context.Context, path, comment string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -167,7 +167,7 @@ func synced(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (r *Ring) derive(ctx context.Context, path string) (string, error) {
+func (r *DeployKeys) derive(ctx context.Context, path string) (string, error) {
 	out, err := r.run(ctx, "-y", "-P", "", "-f", path)
 	if err != nil {
 		return "", sandbox.ErrKeyInvalid.Sayf("no public key can be had from %s; if the key is broken or has a passphrase, move it away and a new pair is made", path).Because(err)
@@ -180,14 +180,14 @@ func (r *Ring) derive(ctx context.Context, path string) (string, error) {
 }
 
 func publish(path, line string) error {
-	if err := docfile.At(filepath.Dir(path)).Write(filepath.Base(path), []byte(line+"\n")); err != nil {
+	if err := docfile.NewDir(filepath.Dir(path)).Write(filepath.Base(path), []byte(line+"\n")); err != nil {
 		return err
 	}
 	return os.Chmod(path, 0o644)
 }
 
 // run starts ssh-keygen, which asks nobody: it has no input and no terminal to ask on.
-func (r *Ring) run(ctx context.Context, args ...string) (out []byte, err error) {
+func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err error) {
 	program := r.o.KeyGen
 	if program == "" {
 		if program, err = exec.LookPath("ssh-keygen"); err != nil {
@@ -215,7 +215,7 @@ func (r *Ring) run(ctx context.Context, args ...string) (out []byte, err error) 
 
 // publicLine is the public key in a file, which may come from anybody: a link to something else must not be shown as a key.
 func publicLine(path string) (string, error) {
-	text, _, err := docfile.At(filepath.Dir(path)).Read(filepath.Base(path), publicLimit)
+	text, _, err := docfile.NewDir(filepath.Dir(path)).Read(filepath.Base(path), publicLimit)
 	if err != nil {
 		return "", err
 	}

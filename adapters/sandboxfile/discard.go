@@ -56,7 +56,7 @@ func (s *Store) ours(name, base string) error {
 	case found != nil && found.Project != name:
 		return sandbox.ErrBaseDir.Sayf("%s carries the mark of the project %s; nothing was deleted", base, found.URL)
 	case found == nil && !s.managed(base):
-		return sandbox.ErrBaseDir.Sayf("%s lies outside %s and has no %s; delete it by hand, then repeat this", base, s.dirs.Projects, sandbox.Marker)
+		return sandbox.ErrBaseDir.Sayf("%s lies outside %s and has no %s; delete it by hand, then repeat this", base, s.dirs.Projects, sandbox.MarkerFile)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func empty(parent *os.Root, dir fs.FileInfo) error {
 		return err
 	}
 	for _, entry := range entries {
-		if entry.Name() == sandbox.Marker {
+		if entry.Name() == sandbox.MarkerFile {
 			continue
 		}
 		err := root.RemoveAll(entry.Name())

@@ -16,7 +16,7 @@ import (
 
 // Check implements sandboxport.Keys (opencode contract §6, §15.8): a regular file of the user's below the home directory, closed to others, with its
 // public half beside it. Outside the home directory nothing is looked at.
-func (r *Ring) Check(ctx context.Context, path string) (sandboxport.Key, error) {
+func (r *DeployKeys) Check(ctx context.Context, path string) (sandboxport.Key, error) {
 	if err := ctx.Err(); err != nil {
 		return sandboxport.Key{}, err
 	}
@@ -25,16 +25,16 @@ func (r *Ring) Check(ctx context.Context, path string) (sandboxport.Key, error) 
 	if err == nil || errors.As(err, &refused) {
 		return key, err
 	}
-	return key, sandbox.ErrKeyInvalid.Sayf("the key %.200q cannot be looked at", path).With(Given{path}).Because(err)
+	return key, sandbox.ErrKeyInvalid.Sayf("the key %.200q cannot be looked at", path).With(given{path}).Because(err)
 }
 
-func (r *Ring) given(path string) (sandboxport.Key, error) {
+func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 	full := path
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		full = filepath.Join(r.o.Home, rest)
 	}
 	invalid := func(format string, args ...any) error {
-		return sandbox.ErrKeyInvalid.Sayf(format, args...).With(Given{path})
+		return sandbox.ErrKeyInvalid.Sayf(format, args...).With(given{path})
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }) || !filepath.IsAbs(full) {
 		return sandboxport.Key{}, invalid("the key is named by an absolute path, or one that starts with ~/, without control characters: %.200q", path)
@@ -50,7 +50,7 @@ func (r *Ring) given(path string) (sandboxport.Key, error) {
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return sandboxport.Key{}, sandbox.ErrKeyNotFound.Sayf("there is no key at %.200q; give the path of a private key, or none and a deploy key is made", path).With(Given{path})
+		return sandboxport.Key{}, sandbox.ErrKeyNotFound.Sayf("there is no key at %.200q; give the path of a private key, or none and a deploy key is made", path).With(given{path})
 	case err != nil:
 		return sandboxport.Key{}, err
 	case !within(home, real):

@@ -27,7 +27,7 @@ func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL
 		url, warnings, err = s.identifyLocal(ctx, path)
 		return url, url.String(), warnings, err
 	}
-	if url, err = git.Parse(raw); err != nil {
+	if url, err = git.ParseURL(raw); err != nil {
 		return git.URL{}, "", nil, urlFault(err)
 	}
 	if git.CarriesCredentials(raw) {
@@ -106,7 +106,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 		}
 		return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
 	}
-	url, err := git.Parse("file://" + real)
+	url, err := git.ParseURL("file://" + real)
 	if err != nil {
 		return git.URL{}, nil, urlFault(err)
 	}
@@ -116,7 +116,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 // departed is a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
 func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
 	gone := sandbox.ErrURL.Sayf("there is no repository at %.200q", abs)
-	url, err := git.Parse("file://" + filepath.Clean(abs))
+	url, err := git.ParseURL("file://" + filepath.Clean(abs))
 	if err != nil {
 		return git.URL{}, nil, gone
 	}

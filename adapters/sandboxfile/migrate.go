@@ -14,8 +14,8 @@ import (
 
 const sweepAge = time.Hour
 
-// Report is what Migrate did, or would do.
-type Report struct {
+// report is what Migrate did, or would do.
+type report struct {
 	Changes  []string `json:"changes"`
 	Warnings []string `json:"warnings"`
 	Backups  []string `json:"backups"` // copies of the files as they were
@@ -23,8 +23,8 @@ type Report struct {
 
 // Migrate brings the state file and the table of servers up to date, each after a copy of it was kept; a dry run only says what would be done. Loading
 // does the same, so that doing it by hand is for people who want to see it. A file that cannot be used is sandbox.ErrState.
-func (s *Store) Migrate(ctx context.Context, dryRun bool) (Report, error) {
-	report := Report{Changes: []string{}, Warnings: []string{}, Backups: []string{}}
+func (s *Store) Migrate(ctx context.Context, dryRun bool) (report, error) {
+	report := report{Changes: []string{}, Warnings: []string{}, Backups: []string{}}
 	if err := s.homeless(); err != nil {
 		return report, err
 	}

@@ -24,10 +24,10 @@ const (
 // several processes.
 type Models struct{ candidates []string }
 
-// Open is the configuration that opencode would read: OPENCODE_CONFIG where that is set, else opencode.jsonc, opencode.json and
+// NewModels is the configuration that opencode would read: OPENCODE_CONFIG where that is set, else opencode.jsonc, opencode.json and
 // config.json under ${XDG_CONFIG_HOME:-home/.config}/opencode. environ looks variables up; a relative XDG_CONFIG_HOME counts as none, as
 // its specification says. Nothing is looked at before it is needed.
-func Open(home string, environ func(name string) string) *Models {
+func NewModels(home string, environ func(name string) string) *Models {
 	if file := environ("OPENCODE_CONFIG"); file != "" {
 		if rest, ok := strings.CutPrefix(file, "~/"); ok {
 			file = filepath.Join(home, rest)
@@ -69,7 +69,7 @@ func (m *Models) Write(ctx context.Context, model string) (previous, path string
 	if _, err := f.with(model); err != nil { // before anything is touched
 		return "", "", err
 	}
-	dir := docfile.At(filepath.Dir(f.real))
+	dir := docfile.NewDir(filepath.Dir(f.real))
 	lock, err := dir.Lock(ctx, modelLockName)
 	if err != nil {
 		return "", "", err
@@ -142,7 +142,7 @@ func load(path string) (file, error) {
 		why := strings.TrimPrefix(err.Error(), "EvalSymlinks: ")
 		return file{}, sandbox.ErrConfig.Sayf("%s cannot be reached: %s; mend the links and directories on the way", path, why)
 	}
-	text, info, err := docfile.At(filepath.Dir(f.real)).Read(filepath.Base(f.real), maxBytes)
+	text, info, err := docfile.NewDir(filepath.Dir(f.real)).Read(filepath.Base(f.real), maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since
 		return f, nil

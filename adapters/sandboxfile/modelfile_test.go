@@ -32,7 +32,7 @@ type home struct {
 func newHome(t testing.TB) home { return home{t, t.TempDir(), map[string]string{}} }
 
 func (h home) open() *sandboxfile.Models {
-	return sandboxfile.Open(h.dir, func(name string) string { return h.env[name] })
+	return sandboxfile.NewModels(h.dir, func(name string) string { return h.env[name] })
 }
 
 // path is a place in the directory of opencode's configuration.
@@ -157,12 +157,12 @@ func TestWhereTheFilesAre(t *testing.T) {
 		"file from here":   {"/h", map[string]string{"OPENCODE_CONFIG": "my.jsonc"}, filepath.Join(here, "my.jsonc")},
 		"xdg without home": {"", map[string]string{"XDG_CONFIG_HOME": "/x"}, "/x/opencode/opencode.json"},
 	} {
-		_, path, exists, err := sandboxfile.Open(c.home, func(name string) string { return c.env[name] }).Read(t.Context())
+		_, path, exists, err := sandboxfile.NewModels(c.home, func(name string) string { return c.env[name] }).Read(t.Context())
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, path, name)
 		assert.False(t, exists, name)
 	}
-	nowhere := sandboxfile.Open("", func(string) string { return "" })
+	nowhere := sandboxfile.NewModels("", func(string) string { return "" })
 	_, _, _, err = nowhere.Read(t.Context())
 	require.ErrorIs(t, err, sandbox.ErrConfig)
 	_, _, err = nowhere.Write(t.Context(), "a/b")
@@ -408,7 +408,7 @@ func readAsNobody(dir string) {
 			return
 		}
 	}
-	_, _, _, err := sandboxfile.Open(dir, func(string) string { return "" }).Read(context.Background())
+	_, _, _, err := sandboxfile.NewModels(dir, func(string) string { return "" }).Read(context.Background())
 	f := fault.From(err)
 	if f == nil {
 		fmt.Println("it was read")

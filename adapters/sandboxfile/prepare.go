@@ -38,12 +38,12 @@ func (s *Store) Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout
 	if err := s.claim(p, l.Base); err != nil {
 		return err
 	}
-	base := docfile.At(l.Base)
+	base := docfile.NewDir(l.Base)
 	text, err := json.Marshal(mark{URL: p.URL.String(), Project: p.Name})
 	if err != nil {
 		return fault.ErrInternal.Because(err)
 	}
-	for _, file := range []struct{ name, text string }{{sandbox.Marker, string(text) + "\n"}, {ignoreName, ignoreText}} { // the mark comes first
+	for _, file := range []struct{ name, text string }{{sandbox.MarkerFile, string(text) + "\n"}, {ignoreName, ignoreText}} { // the mark comes first
 		if _, err := os.Lstat(base.File(file.name)); !errors.Is(err, fs.ErrNotExist) {
 			continue // what is there was looked at, or is somebody's own
 		}
@@ -61,19 +61,19 @@ func (s *Store) Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout
 
 // arrange writes the project's settings file: what is missing in it, and the key path when it is another one.
 func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
-	old, _, err := Read(l.Secrets)
+	old, _, err := ReadSettings(l.Secrets)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sandbox.ErrConfig.Sayf("%s cannot be read", l.Secrets).Because(err)
 	}
 	text := string(old)
-	values, _ := sandbox.Parse(text)
+	values, _ := sandbox.ParseEnvFile(text)
 	if had := values["GIT_URL"]; had == "" {
-		text, err = sandbox.Set(text, "GIT_URL", p.URL.String())
-	} else if url, parseErr := git.Parse(had); parseErr != nil || url != p.URL {
+		text, err = sandbox.SetEnvVar(text, "GIT_URL", p.URL.String())
+	} else if url, parseErr := git.ParseURL(had); parseErr != nil || url != p.URL {
 		return sandbox.ErrConfig.Sayf("%s is about another repository; correct its GIT_URL to %s, or move the file away", l.Secrets, p.URL)
 	}
 	if had := values["SSH_KEY_PATH"]; err == nil && (had == "" || p.SSHKey != "" && s.absolute(had) != p.SSHKey) {
-		text, err = sandbox.Set(text, "SSH_KEY_PATH", cmp.Or(p.SSHKey, l.Key))
+		text, err = sandbox.SetEnvVar(text, "SSH_KEY_PATH", cmp.Or(p.SSHKey, l.Key))
 	}
 	if err != nil {
 		return sandbox.ErrConfig.Sayf("%s", err.Error())
@@ -81,7 +81,7 @@ func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
 	if text == string(old) {
 		return nil
 	}
-	return docfile.At(filepath.Dir(l.Secrets)).Write(filepath.Base(l.Secrets), []byte(text))
+	return docfile.NewDir(filepath.Dir(l.Secrets)).Write(filepath.Base(l.Secrets), []byte(text))
 }
 
 // claim refuses a base directory that may hold what is not the project's: what carries our mark is deleted one day.
@@ -125,7 +125,7 @@ func (s *Store) claim(p sandbox.Project, base string) error {
 
 // markerTemp is what a crash leaves of the mark, and then of nothing else.
 func markerTemp(name string) bool {
-	return strings.HasPrefix(name, "."+sandbox.Marker+".") && strings.HasSuffix(name, ".tmp")
+	return strings.HasPrefix(name, "."+sandbox.MarkerFile+".") && strings.HasSuffix(name, ".tmp")
 }
 
 // expected are the names that a base directory has, also one that the original made or that an interrupted start left.
@@ -188,7 +188,7 @@ func (s *Store) managed(base string) bool {
 
 // marked is the mark in dir, nil when there is none. A mark that cannot be read as ours is none.
 func marked(dir string) (*mark, error) {
-	text, _, err := docfile.At(dir).Read(sandbox.Marker, markerLimit)
+	text, _, err := docfile.NewDir(dir).Read(sandbox.MarkerFile, markerLimit)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // program is the agent server's program (opencode contract §5.4), or where was looked for it in vain.
-func (s Files) program(l lookup, file string) (bin, missing string) {
+func (s SettingsFiles) program(l lookup, file string) (bin, missing string) {
 	for _, wish := range []struct{ value, where string }{
 		{l.own["OPENCODE_BIN"], file},
 		{l.global["OPENCODE_BIN"], s.Global},
@@ -29,7 +29,7 @@ func (s Files) program(l lookup, file string) (bin, missing string) {
 }
 
 // named is the program of that path or name. A directory is an npm prefix, and so is the directory of a path that leads nowhere.
-func (s Files) named(value string) string {
+func (s SettingsFiles) named(value string) string {
 	if !strings.ContainsRune(value, '/') && value != "~" {
 		return s.onPath(value)
 	}
@@ -46,7 +46,7 @@ func (s Files) named(value string) string {
 	return ""
 }
 
-func (s Files) onPath(name string) string {
+func (s SettingsFiles) onPath(name string) string {
 	for _, dir := range filepath.SplitList(s.Env("PATH")) {
 		if candidate := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(candidate) {
 			return candidate

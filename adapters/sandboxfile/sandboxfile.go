@@ -45,9 +45,9 @@ type Options struct {
 
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements sandboxport.States, Homes and Keys.
 type Store struct {
-	*Ring
+	*DeployKeys
 	o      Options
-	dirs   sandbox.Dirs
+	dirs   sandbox.RootDirs
 	memory *docfile.Dir
 
 	mu    sync.Mutex
@@ -69,12 +69,12 @@ func New(o Options) *Store {
 		o.Warn = func(string) {}
 	}
 	s := &Store{o: o, gates: map[string]chan struct{}{}}
-	s.dirs = sandbox.Dirs{
+	s.dirs = sandbox.RootDirs{
 		Projects: s.place("OPENCODE_PROJECTS_DIR", ".opencode-projects"),
 		Memory:   s.place("MEMORY_PATH", ".memory"),
 	}
-	s.memory = docfile.At(s.dirs.Memory)
-	s.Ring = NewKey(KeyOptions{
+	s.memory = docfile.NewDir(s.dirs.Memory)
+	s.DeployKeys = NewDeployKeys(keyOptions{
 		Path: func(name string) string { return s.Layout(name, "").Key }, Home: o.Home, KeyGen: o.KeyGen,
 		Exclude: func(ctx context.Context, name string) (func(), error) {
 			return s.exclude(ctx, locksDir+"/key-"+name+".lock", "the deploy key of "+name)
@@ -123,7 +123,7 @@ func (s *Store) Hold(ctx context.Context, url git.URL) (release func(), err erro
 	if url.IsZero() {
 		return s.exclude(ctx, locksDir+"/gateway.lock", "the gateway")
 	}
-	return s.exclude(ctx, locksDir+"/"+sandbox.Hash12(url)+".lock", "the project "+url.String())
+	return s.exclude(ctx, locksDir+"/"+sandbox.ShortHash(url)+".lock", "the project "+url.String())
 }
 
 // exclude takes the named lock, against everybody in this process and in others.

@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 		})
 		fmt.Println(err)
 	case "hold": // hold a project until told to end
-		url, err := git.Parse(origin)
+		url, err := git.ParseURL(origin)
 		must(err)
 		_, err = s.Hold(context.Background(), url)
 		must(err)

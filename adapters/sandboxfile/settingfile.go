@@ -29,8 +29,8 @@ const (
 	loopback         = "127.0.0.1"
 )
 
-// Files are where settings come from. All fields are needed.
-type Files struct {
+// SettingsFiles are where settings come from. All fields are needed.
+type SettingsFiles struct {
 	Global  string                   // path of the global file
 	Expand  func(path string) string // ~ and relative paths made absolute
 	Env     func(name string) string
@@ -48,8 +48,8 @@ type ConfigurationFault struct {
 // hostName is compiled when it is needed, not at every start.
 const hostName = `^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 
-// First is the text of a global file with fresh random secrets, which are nowhere else.
-func First() []byte {
+// DefaultSettings is the text of a global file with fresh random secrets, which are nowhere else.
+func DefaultSettings() []byte {
 	return []byte("# Settings of Countersign's sandboxes. Keep this file to yourself: it holds secrets.\n\n" +
 		"# Every agent server asks for this password.\n" + passwordVariable + "=" + secret(passwordBytes) + "\n\n" +
 		"# The gateway asks for this bearer token.\n" + tokenVariable + "=" + secret(tokenBytes) + "\n\n" +
@@ -62,18 +62,18 @@ func secret(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// Read is a file that people write, wherever a link of theirs leads.
-func Read(path string) ([]byte, fs.FileInfo, error) {
+// ReadSettings is a file that people write, wherever a link of theirs leads.
+func ReadSettings(path string) ([]byte, fs.FileInfo, error) {
 	dir, name := filepath.Split(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		dir, name = filepath.Split(real)
 	}
-	return docfile.At(dir).Read(name, limit)
+	return docfile.NewDir(dir).Read(name, limit)
 }
 
 // Settings are the global ones and those of a project, whose file is at own; empty for none. It fails with sandbox.ErrConfiguration for the global
 // file, and with sandbox.ErrConfig for a single setting.
-func (s Files) Settings(own string) (sandboxport.Settings, error) {
+func (s SettingsFiles) Settings(own string) (sandboxport.Settings, error) {
 	global, err := s.global()
 	if err != nil {
 		return sandboxport.Settings{}, err
@@ -102,9 +102,9 @@ func (s Files) Settings(own string) (sandboxport.Settings, error) {
 }
 
 // global is the global file, complete.
-func (s Files) global() (map[string]string, error) {
+func (s SettingsFiles) global() (map[string]string, error) {
 	path := s.Global
-	text, info, err := Read(path)
+	text, info, err := ReadSettings(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, sandbox.ErrConfiguration.Sayf("%s is not there; run \"countersign sandbox init\" in a terminal, which makes it with random secrets", path).
@@ -116,7 +116,7 @@ func (s Files) global() (map[string]string, error) {
 		return nil, sandbox.ErrConfiguration.Sayf("%s holds secrets and others may use it (mode %04o); run: chmod 600 %s", path, mode, settingQuoted(path)).
 			With(ConfigurationFault{File: path, Mode: strconv.FormatUint(uint64(mode), 8)})
 	}
-	values, _ := sandbox.Parse(string(text))
+	values, _ := sandbox.ParseEnvFile(string(text))
 	problem := ConfigurationFault{File: path}
 	for _, key := range []string{passwordVariable, tokenVariable} {
 		switch values[key] {
@@ -138,24 +138,24 @@ func settingQuoted(path string) string { return "'" + strings.ReplaceAll(path, "
 
 // project is a project's settings; none when there is no file.
 func project(path string) (map[string]string, error) {
-	text, _, err := Read(path)
+	text, _, err := ReadSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
 	if err != nil {
 		return nil, sandbox.ErrConfig.Sayf("%s cannot be read", path).Because(err)
 	}
-	values, _ := sandbox.Parse(string(text))
+	values, _ := sandbox.ParseEnvFile(string(text))
 	return values, nil
 }
 
 // Reached is where servers are reached, whatever they listen on; usable without a complete configuration.
-func (s Files) Reached() string {
-	text, _, err := Read(s.Global)
+func (s SettingsFiles) Reached() string {
+	text, _, err := ReadSettings(s.Global)
 	if err != nil {
 		text = nil
 	}
-	values, _ := sandbox.Parse(string(text))
+	values, _ := sandbox.ParseEnvFile(string(text))
 	l := lookup{global: values, env: s.Env}
 	host := l.host()
 	if ip := net.ParseIP(host); l.err != nil || ip != nil && ip.IsUnspecified() {
@@ -165,7 +165,7 @@ func (s Files) Reached() string {
 }
 
 // environ is this process's environment without our own secrets, under whatever name they are.
-func (s Files) environ(secrets ...string) []string {
+func (s SettingsFiles) environ(secrets ...string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Environ()), func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {

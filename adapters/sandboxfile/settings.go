@@ -22,7 +22,7 @@ func (s *Store) Init(ctx context.Context) (path string, created bool, err error)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path, false, err
 	}
-	return path, true, s.memory.Write(settingName, First())
+	return path, true, s.memory.Write(settingName, DefaultSettings())
 }
 
 // Settings implements sandboxport.Homes.
@@ -37,6 +37,6 @@ func (s *Store) Settings(ctx context.Context, name string) (sandboxport.Settings
 	return s.settings().Settings(own)
 }
 
-func (s *Store) settings() Files {
-	return Files{Global: s.memory.File(settingName), Expand: s.absolute, Env: s.o.Env, Environ: s.o.Environ}
+func (s *Store) settings() SettingsFiles {
+	return SettingsFiles{Global: s.memory.File(settingName), Expand: s.absolute, Env: s.o.Env, Environ: s.o.Environ}
 }

@@ -227,7 +227,7 @@ func TestLinkedRoots(t *testing.T) {
 	p := filetest.Record(t, origin)
 	l := s.Layout(p.Name, "")
 	require.NoError(t, s.Prepare(t.Context(), p, l))
-	require.NoError(t, os.Remove(filepath.Join(l.Base, sandbox.Marker)))
+	require.NoError(t, os.Remove(filepath.Join(l.Base, sandbox.MarkerFile)))
 	deleted, err := s.Discard(t.Context(), l)
 	require.NoError(t, err)
 	assert.Len(t, deleted, 2)
@@ -243,7 +243,7 @@ func TestDeletionGoesOn(t *testing.T) {
 	entries, err := os.ReadDir(l.Base)
 	require.NoError(t, err)
 	for _, entry := range entries {
-		if entry.Name() != sandbox.Marker {
+		if entry.Name() != sandbox.MarkerFile {
 			require.NoError(t, os.RemoveAll(filepath.Join(l.Base, entry.Name())))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Form is how the documents say what the state says otherwise.
-type Form struct {
+// form is how the documents say what the state says otherwise.
+type form struct {
 	DeployKey func(name string) string // the path that stands for "no key of the user's own"
 	Host      string                   // where servers are reached
 	Now       time.Time                // when an entry is added
@@ -20,13 +20,13 @@ type Form struct {
 
 // Decode is the state that doc, of the current form, holds. Projects keyed by anything but a URL are passed over. It fails with sandbox.ErrState,
 // naming the member.
-func (f Form) Decode(doc *sandbox.Object) (sandbox.State, error) {
+func (f form) Decode(doc *sandbox.Object) (sandbox.State, error) {
 	var err error
 	r := reader{doc: doc, err: &err}
 	s := sandbox.State{Gateway: r.child("global_mcp_tool").gateway(), Projects: map[string]sandbox.Project{}}
 	projects := r.child("projects")
 	for _, key := range projects.doc.Keys() {
-		if url, err := git.Parse(key); err == nil && url.String() == key {
+		if url, err := git.ParseURL(key); err == nil && url.String() == key {
 			s.Projects[key] = f.project(projects.child(key), url)
 		}
 	}
@@ -36,7 +36,7 @@ func (f Form) Decode(doc *sandbox.Object) (sandbox.State, error) {
 	return s, nil
 }
 
-func (f Form) project(r reader, url git.URL) sandbox.Project {
+func (f form) project(r reader, url git.URL) sandbox.Project {
 	p := sandbox.Project{
 		URL: url, CloneURL: r.text("clone_url"), Name: r.text("project_name"), ProjectID: r.text("project_id"), BaseDir: r.text("base_dir"),
 		SSHKey: r.text("ssh_key_path"), CreatedAt: r.time("created_at"), LastHealth: r.time("last_health_check"),
@@ -50,7 +50,7 @@ func (f Form) project(r reader, url git.URL) sandbox.Project {
 		r.fail("base_dir", "is no absolute path")
 	}
 	if p.Name == "" {
-		p.Name = sandbox.Name(url, nil)
+		p.Name = sandbox.ProjectName(url, nil)
 	}
 	if sandbox.CheckProjectName(p.Name) != nil {
 		r.fail("project_name", "cannot name a directory: %.80q", p.Name)
@@ -62,7 +62,7 @@ func (f Form) project(r reader, url git.URL) sandbox.Project {
 		p.SSHKey = ""
 	}
 	if r.doc.Has("doing") && !r.doc.IsNull("doing") {
-		p.Doing = &sandbox.Doing{}
+		p.Doing = &sandbox.Operation{}
 		r.read("doing", p.Doing)
 	}
 	boxes := r.child("sandboxes")
@@ -74,7 +74,7 @@ func (f Form) project(r reader, url git.URL) sandbox.Project {
 		if sandbox.CheckName(box.Name) != nil {
 			boxes.fail(name, "cannot name a sandbox")
 		}
-		p.Sandboxes[sandbox.Key(box.Name)] = box
+		p.Sandboxes[sandbox.SandboxKey(box.Name)] = box
 	}
 	return p
 }
@@ -96,9 +96,9 @@ func (r reader) gateway() sandbox.Gateway {
 }
 
 // Encode puts s into doc, which holds what was recorded before. Projects that are not in s go; those keyed by anything but a URL stay.
-func (f Form) Encode(doc *sandbox.Object, s sandbox.State) error {
+func (f form) Encode(doc *sandbox.Object, s sandbox.State) error {
 	w := writer{doc: doc}
-	w.put("version", sandbox.Version)
+	w.put("version", sandbox.StateVersion)
 	w.child("global_mcp_tool", func(w *writer) { w.gateway(s) })
 	w.child("projects", func(w *writer) {
 		for _, key := range w.doc.Keys() {
@@ -114,7 +114,7 @@ func (f Form) Encode(doc *sandbox.Object, s sandbox.State) error {
 }
 
 func isCanonical(key string) bool {
-	url, err := git.Parse(key)
+	url, err := git.ParseURL(key)
 	return err == nil && url.String() == key
 }
 
@@ -131,7 +131,7 @@ func (w *writer) gateway(s sandbox.State) {
 	w.optional("held", g.Held, g.Held)
 }
 
-func (f Form) writeProject(w *writer, p sandbox.Project) {
+func (f form) writeProject(w *writer, p sandbox.Project) {
 	names := make([]string, 0, len(p.Sandboxes))
 	for _, key := range slices.Sorted(maps.Keys(p.Sandboxes)) {
 		names = append(names, p.Sandboxes[key].Name)
@@ -155,7 +155,7 @@ func (f Form) writeProject(w *writer, p sandbox.Project) {
 				was = old[i]
 			}
 			w.doc.Rename(was, name)
-			w.child(name, func(w *writer) { w.sandbox(p.Sandboxes[sandbox.Key(name)]) })
+			w.child(name, func(w *writer) { w.sandbox(p.Sandboxes[sandbox.SandboxKey(name)]) })
 		}
 		for _, key := range old {
 			if w.doc.Has(key) && !slices.Contains(names, key) {
@@ -167,7 +167,7 @@ func (f Form) writeProject(w *writer, p sandbox.Project) {
 	w.optional("doing", p.Doing != nil, p.Doing)
 }
 
-func (f Form) keyPath(p sandbox.Project) string {
+func (f form) keyPath(p sandbox.Project) string {
 	if p.SSHKey != "" {
 		return p.SSHKey
 	}

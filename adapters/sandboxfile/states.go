@@ -19,8 +19,8 @@ type document struct {
 	name   string
 	found  []byte // nil: there is none
 	object *sandbox.Object
-	report sandbox.Report // what bringing it up to date changed
-	err    error          // it cannot be used, and is left alone
+	report sandbox.MigrationReport // what bringing it up to date changed
+	err    error                   // it cannot be used, and is left alone
 }
 
 // Load implements sandboxport.States.
@@ -99,7 +99,7 @@ func consistent(s sandbox.State) error {
 			return ErrRecord.Because(err)
 		}
 		for key, box := range p.Sandboxes {
-			if err := sandbox.CheckName(box.Name); err != nil || sandbox.Key(box.Name) != key {
+			if err := sandbox.CheckName(box.Name); err != nil || sandbox.SandboxKey(box.Name) != key {
 				return ErrRecord.Sayf("a sandbox of %s is recorded under %q with the name %q", p.URL, key, box.Name).Because(err)
 			}
 		}
@@ -109,10 +109,10 @@ func consistent(s sandbox.State) error {
 
 // read is both documents, brought up to date in memory.
 func (s *Store) read() (state, table document) {
-	return s.open(stateName, sandbox.LegacyState), s.open(tableName, sandbox.Servers)
+	return s.open(stateName, sandbox.MigrateState), s.open(tableName, sandbox.MigrateServers)
 }
 
-func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Report, error)) document {
+func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.MigrationReport, error)) document {
 	d := document{name: name, object: &sandbox.Object{}}
 	found, _, err := s.memory.Read(name, fileLimit)
 	switch {
@@ -123,7 +123,7 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Report,
 		return d
 	}
 	d.found = found
-	if d.object, err = sandbox.ObjectParse(found); err == nil {
+	if d.object, err = sandbox.ParseObject(found); err == nil {
 		d.report, err = upgrade(d.object)
 	}
 	if err != nil {
@@ -145,8 +145,8 @@ func (s *Store) decode(d document) (sandbox.State, error) {
 	return state, nil
 }
 
-func (s *Store) form() Form {
-	return Form{DeployKey: func(name string) string { return s.Layout(name, "").Key }, Now: s.o.Clock.Now()}
+func (s *Store) form() form {
+	return form{DeployKey: func(name string) string { return s.Layout(name, "").Key }, Now: s.o.Clock.Now()}
 }
 
 // commit stores both documents, or neither: the table is laid beside its place with the sum of the state it belongs to, the state is the decision, and

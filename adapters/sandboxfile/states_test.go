@@ -57,7 +57,7 @@ func furnish(t testing.TB, s *sandboxfile.Store) {
 		StartCommand: "make a && echo <done>", Leases: map[string]string{"SANDBOX_PORT": "4300", "SANDBOX_INDEX": "1"},
 	}
 	p.Setup = "5e7"
-	p.Doing = &sandbox.Doing{What: "create", Sandbox: "Fix-1", Owner: "me", Since: at}
+	p.Doing = &sandbox.Operation{What: "create", Sandbox: "Fix-1", Owner: "me", Since: at}
 	q := filetest.Record(t, "ssh://git@host:2222/other/thing")
 	q.SSHKey, q.BaseDir, q.CreatedAt = "/home/me/.ssh/id_ed25519", "/data/thing", at
 	q.Server = sandbox.Server{Port: 4120, Status: sandbox.Failed, LastError: "it ended"}

@@ -15,7 +15,7 @@ const PasswordVariable = "OPENCODE_PASSWORD"
 // Mirror brings the gateway's table up to after, which was before: every project that has a port is listed, active when its server is recorded as
 // running; projects that are gone are taken out. Entries that were never ours stay. The first server becomes the default one; when the default one
 // goes, the first of those that are left takes its place.
-func (f Form) Mirror(table *sandbox.Object, before, after sandbox.State) error {
+func (f form) Mirror(table *sandbox.Object, before, after sandbox.State) error {
 	w := writer{doc: table}
 	var entries []*sandbox.Object
 	if err := table.Read("servers", &entries); err != nil {
@@ -43,7 +43,7 @@ func (f Form) Mirror(table *sandbox.Object, before, after sandbox.State) error {
 		}
 	}
 	if !table.Has("version") {
-		w.put("version", sandbox.TableVersion)
+		w.put("version", sandbox.ServersVersion)
 	}
 	w.put("default_server", chosen(table, entries, added))
 	if entries == nil {
@@ -53,7 +53,7 @@ func (f Form) Mirror(table *sandbox.Object, before, after sandbox.State) error {
 	return w.err
 }
 
-func (f Form) entry(doc *sandbox.Object, p sandbox.Project) error {
+func (f form) entry(doc *sandbox.Object, p sandbox.Project) error {
 	w := writer{doc: doc}
 	status := "inactive"
 	if p.Server.Status == sandbox.Running {
@@ -62,7 +62,7 @@ func (f Form) entry(doc *sandbox.Object, p sandbox.Project) error {
 	w.put("id", p.URL.String())
 	w.put("git_url", p.URL.String())
 	w.put("project_name", p.Name)
-	w.byDefault("title", sandbox.Title(p.Name))
+	w.byDefault("title", sandbox.ProjectTitle(p.Name))
 	w.byDefault("description", "Agent server of "+p.URL.String())
 	if p.Server.Port != 0 {
 		w.put("url", "http://"+net.JoinHostPort(f.Host, strconv.Itoa(p.Server.Port)))

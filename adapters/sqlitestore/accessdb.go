@@ -17,11 +17,11 @@ import (
 const (
 	insertCredential = `INSERT INTO credentials (id, kind, digest, name, created_at, expires_at, ended_at, body) VALUES (?,?,?,?,?,?,?,?)
 		ON CONFLICT DO NOTHING`
-	selectByDigest   = `SELECT digest, body FROM credentials WHERE digest = ?`
-	selectByID       = `SELECT digest, body FROM credentials WHERE id = ?`
-	accessSelectAll  = `SELECT digest, body FROM credentials ORDER BY created_at, seq`
-	updateCredential = `UPDATE OR IGNORE credentials SET name = ?, created_at = ?, expires_at = ?, ended_at = ?, body = ? WHERE id = ?`
-	deleteGone       = `DELETE FROM credentials WHERE ended_at <> 0 AND ended_at < ?1 OR expires_at <> 0 AND expires_at < ?1`
+	selectByDigest    = `SELECT digest, body FROM credentials WHERE digest = ?`
+	selectByID        = `SELECT digest, body FROM credentials WHERE id = ?`
+	selectCredentials = `SELECT digest, body FROM credentials ORDER BY created_at, seq`
+	updateCredential  = `UPDATE OR IGNORE credentials SET name = ?, created_at = ?, expires_at = ?, ended_at = ?, body = ? WHERE id = ?`
+	deleteGone        = `DELETE FROM credentials WHERE ended_at <> 0 AND ended_at < ?1 OR expires_at <> 0 AND expires_at < ?1`
 )
 
 // remembered bounds what Find keeps; nobody has as many credentials in use.
@@ -35,8 +35,8 @@ type Credentials struct {
 	known map[access.Digest]access.Credential
 }
 
-// New keeps credentials in that store's database. It opens nothing.
-func New(store *Store) *Credentials {
+// NewCredentials keeps credentials in that store's database. It opens nothing.
+func NewCredentials(store *Store) *Credentials {
 	return &Credentials{store: store, known: map[access.Digest]access.Credential{}}
 }
 
@@ -119,7 +119,7 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 	there, err := s.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		have, err := scan(tx.QueryRowContext(ctx, selectByID, id))
 		if errors.Is(err, sql.ErrNoRows) {
-			return accessMissing(id)
+			return credentialNotFound(id)
 		}
 		if err != nil {
 			return err
@@ -143,18 +143,20 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 	case err != nil:
 		return access.Credential{}, err
 	case !there:
-		return access.Credential{}, accessMissing(id)
+		return access.Credential{}, credentialNotFound(id)
 	}
 	return next, nil
 }
 
-func accessMissing(id string) error { return access.ErrMissing.Sayf("there is no credential %s", id) }
+func credentialNotFound(id string) error {
+	return access.ErrMissing.Sayf("there is no credential %s", id)
+}
 
 // List is every credential, oldest first.
 func (s *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	var found []access.Credential
 	err := s.store.Read(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, accessSelectAll)
+		rows, err := db.QueryContext(ctx, selectCredentials)
 		if err != nil {
 			return err
 		}

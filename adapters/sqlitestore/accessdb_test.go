@@ -32,7 +32,7 @@ func storeAt(t testing.TB, path string) *sqlitestore.Store {
 }
 
 func openAccess(t testing.TB) ports.Credentials {
-	return sqlitestore.New(storeAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
+	return sqlitestore.NewCredentials(storeAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
 }
 
 func TestCredentials(t *testing.T) { accesstest.Credentials(t, openAccess) }
@@ -42,7 +42,7 @@ func BenchmarkCredentials(b *testing.B) { accesstest.BenchmarkCredentials(b, ope
 // TestReadsMakeNoDatabase: looking for what is not there leaves no file.
 func TestReadsMakeNoDatabase(t *testing.T) {
 	dir := t.TempDir()
-	s := sqlitestore.New(storeAt(t, filepath.Join(dir, "countersign.db")))
+	s := sqlitestore.NewCredentials(storeAt(t, filepath.Join(dir, "countersign.db")))
 	_, err := s.Find(t.Context(), accesstest.Credential(1).Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
 	_, err = s.List(t.Context())
@@ -59,7 +59,7 @@ func TestReadsMakeNoDatabase(t *testing.T) {
 // TestOneProcessSeesTheOthers: two stores of one database, as two processes have it. A revocation counts with the next request.
 func TestOneProcessSeesTheOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	one, other := sqlitestore.New(storeAt(t, path)), sqlitestore.New(storeAt(t, path))
+	one, other := sqlitestore.NewCredentials(storeAt(t, path)), sqlitestore.NewCredentials(storeAt(t, path))
 	c := accesstest.Credential(1)
 	_, err := other.Find(t.Context(), c.Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
@@ -82,7 +82,7 @@ func TestOneProcessSeesTheOthers(t *testing.T) {
 // TestOneExchangeWinsAcrossProcesses: of all that use one log-in at once, on two handles, exactly one succeeds.
 func TestOneExchangeWinsAcrossProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	handles := []*sqlitestore.Credentials{sqlitestore.New(storeAt(t, path)), sqlitestore.New(storeAt(t, path))}
+	handles := []*sqlitestore.Credentials{sqlitestore.NewCredentials(storeAt(t, path)), sqlitestore.NewCredentials(storeAt(t, path))}
 	for n := range 5 {
 		login := accesstest.LogIn(n)
 		require.NoError(t, handles[n%2].Add(t.Context(), login))
@@ -115,10 +115,10 @@ func TestItSurvivesReopening(t *testing.T) {
 	first := sqlitestore.Open(path)
 	want := []access.Credential{accesstest.Credential(1), accesstest.LogIn(2)}
 	for _, c := range want {
-		require.NoError(t, sqlitestore.New(first).Add(t.Context(), c))
+		require.NoError(t, sqlitestore.NewCredentials(first).Add(t.Context(), c))
 	}
 	require.NoError(t, first.Close())
-	again := sqlitestore.New(storeAt(t, path))
+	again := sqlitestore.NewCredentials(storeAt(t, path))
 	all, err := again.List(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, want, all)
@@ -130,7 +130,7 @@ func TestItSurvivesReopening(t *testing.T) {
 // TestADatabaseThatWasReplacedIsNotRemembered: what the old one knew lets nobody in, though the new one has seen as many changes.
 func TestADatabaseThatWasReplacedIsNotRemembered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	s := sqlitestore.New(storeAt(t, path))
+	s := sqlitestore.NewCredentials(storeAt(t, path))
 	require.NoError(t, s.Add(t.Context(), accesstest.LogIn(1)))
 	_, err := s.Find(t.Context(), accesstest.LogIn(1).Digest)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	s := storeAt(t, filepath.Join(dir, "countersign.db"))
 	c := accesstest.Credential(7)
 	c.Digest = access.DigestOf("cs_the-secret-itself")
-	require.NoError(t, sqlitestore.New(s).Add(t.Context(), c))
+	require.NoError(t, sqlitestore.NewCredentials(s).Add(t.Context(), c))
 	for _, suffix := range []string{"", "-wal"} {
 		content, err := os.ReadFile(filepath.Join(dir, "countersign.db"+suffix))
 		require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 // TestTheDatabaseItselfKeepsTheEnd: whoever writes, what has ended stays ended, and of a name there is one token.
 func TestTheDatabaseItselfKeepsTheEnd(t *testing.T) {
 	store := storeAt(t, filepath.Join(t.TempDir(), "countersign.db"))
-	s := sqlitestore.New(store)
+	s := sqlitestore.NewCredentials(store)
 	say := func(query string) error {
 		return store.Change(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, query)
@@ -187,7 +187,7 @@ func TestALockedDatabaseLetsPeopleIn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	store := storeAt(t, path)
 	var log bytes.Buffer
-	k := app.NewCredentials(app.Parts{Credentials: sqlitestore.New(store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	k := app.NewCredentials(app.CredentialsConfig{Credentials: sqlitestore.NewCredentials(store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	token, err := k.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("1")})
 	require.NoError(t, err)
 	login, err := k.Issue(t.Context(), "test", access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf("2")})

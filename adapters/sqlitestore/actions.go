@@ -60,22 +60,22 @@ func (s Actions) List(ctx context.Context, of project.ID) ([]webhook.Action, err
 	return s.all(ctx, selectActions, string(of))
 }
 
-// Rules is a projectport.Rules; Open makes it.
-type Rules struct{ store *Store }
+// rules is a projectport.Rules; Open makes it.
+type rules struct{ store *Store }
 
 // List is every rule, as automation.SortRules sorts them.
-func (s Rules) List(ctx context.Context) ([]webhook.Rule, error) {
-	var found []webhook.Rule
+func (s rules) List(ctx context.Context) ([]webhook.ActionRule, error) {
+	var found []webhook.ActionRule
 	err := s.store.Read(ctx, func(db *sql.DB) (err error) {
 		found, err = gather(ctx, db, scanRule, selectRules)
 		return err
 	})
-	webhook.SortRules(found)
+	webhook.SortActionRules(found)
 	return found, err
 }
 
 // Put stores a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
-func (s Rules) Put(ctx context.Context, r webhook.Rule) error {
+func (s rules) Put(ctx context.Context, r webhook.ActionRule) error {
 	body, err := tool.Encode(r)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s Rules) Put(ctx context.Context, r webhook.Rule) error {
 }
 
 // Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
-func (s Rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
+func (s rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
 	gone := false
 	_, err := alter(ctx, s.store, func(ctx context.Context, tx *sql.Tx) (err error) {
 		gone, err = affected(tx.ExecContext(ctx, deleteRule, actionID, subject(actionID, kind)))
@@ -111,10 +111,10 @@ func subject(actionID string, kind project.Kind) string {
 	return string(kind)
 }
 
-func scanRule(row scanner) (webhook.Rule, error) {
+func scanRule(row scanner) (webhook.ActionRule, error) {
 	var body []byte
 	if err := row.Scan(&body); err != nil {
-		return webhook.Rule{}, err
+		return webhook.ActionRule{}, err
 	}
-	return decoded[webhook.Rule]("rule", body)
+	return decoded[webhook.ActionRule]("rule", body)
 }

@@ -75,7 +75,7 @@ func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 		}
 		key, wrong := s.signer.Key(had)
 		if end.Signed == nil && end.Seq > 0 && wrong == nil { // what was begun without a key
-			events = append([]audit.Event{audit.Telling(events[0].Time, audit.KeyTool, "", "", audit.NewKey{Key: key})}, events...)
+			events = append([]audit.Event{audit.SelfEvent(events[0].Time, audit.KeyTool, "", "", audit.KeyAdded{Key: key})}, events...)
 		}
 		if end, err = link(ctx, tx, end, events); err != nil || wrong != nil {
 			return err

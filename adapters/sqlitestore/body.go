@@ -16,7 +16,7 @@ const unreadable = "(cannot be read)"
 
 // body is how values that hold secrets are kept: sealed as a whole.
 type body struct {
-	box  *docfile.Box
+	box  *docfile.SecretBox
 	in   Column
 	kind string // what a value is called
 }
@@ -48,7 +48,7 @@ func reveal[T any](b body, from scanner) (v T, at label, err error) {
 		at.updated = time.Unix(0, updated).UTC()
 	}
 	plain, err := b.in.Open(b.box, at.id, stored)
-	if errors.Is(err, docfile.ErrLost) {
+	if errors.Is(err, docfile.ErrSecretLost) {
 		at.why = fault.From(err).Message
 		return v, at, project.ErrUnreadable.Sayf("the %s %s cannot be read: %s", b.kind, at.id, at.why).Because(err)
 	}

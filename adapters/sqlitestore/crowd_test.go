@@ -29,7 +29,7 @@ const projectEnvPath = "PROJECTDB_TEST_PATH"
 func crowdChild(path string) {
 	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end of standard input is the signal to start
 	s := sqlitestore.Open(path)
-	done, err := crowd(sqlitestore.ProjectOpen(s), hectic)
+	done, err := crowd(sqlitestore.NewCatalogue(s), hectic)
 	fmt.Println(done, err)
 	if err := s.Close(); err != nil {
 		fmt.Println("close:", err)
@@ -70,7 +70,7 @@ func use(c projectport.Catalogue) error {
 	if _, err := c.Projects.List(ctx); err != nil {
 		return err
 	}
-	if _, _, err := c.Executions.List(ctx, project.Filter{Limit: 5}); err != nil {
+	if _, _, err := c.Executions.List(ctx, project.ExecutionFilter{Limit: 5}); err != nil {
 		return err
 	}
 	if err := c.Executions.Prune(ctx, "wf", 3, time.Now()); err != nil {
@@ -84,7 +84,7 @@ func use(c projectport.Catalogue) error {
 func TestNobodyIsToldThatTheDatabaseIsBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	one, two := projectStoreAt(t, path), projectStoreAt(t, path)
-	stock(t, sqlitestore.ProjectOpen(one))
+	stock(t, sqlitestore.NewCatalogue(one))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var said []*bufio.Scanner
@@ -110,7 +110,7 @@ func TestNobodyIsToldThatTheDatabaseIsBusy(t *testing.T) {
 	var group sync.WaitGroup
 	for _, s := range []*sqlitestore.Store{one, two} {
 		group.Go(func() {
-			n, err := crowd(sqlitestore.ProjectOpen(s), hectic)
+			n, err := crowd(sqlitestore.NewCatalogue(s), hectic)
 			assert.NoError(t, err)
 			total.Add(n)
 		})
@@ -125,7 +125,7 @@ func TestNobodyIsToldThatTheDatabaseIsBusy(t *testing.T) {
 		assert.False(t, out.Scan(), out.Text())
 		total.Add(n)
 	}
-	have, err := sqlitestore.ProjectOpen(one).Projects.Find(t.Context(), "one")
+	have, err := sqlitestore.NewCatalogue(one).Projects.Find(t.Context(), "one")
 	require.NoError(t, err)
 	assert.Equal(t, 1+total.Load(), have.Revision, "and nothing was lost")
 	t.Logf("%d rounds in %v", total.Load(), hectic)

@@ -20,14 +20,14 @@ const (
 	listDated   = `SELECT id, body FROM dated_grants`
 )
 
-// Dated is a ports.DatedGrants; NewDated makes it.
-type Dated struct{ store *Store }
+// dated is a ports.DatedGrants; NewDated makes it.
+type dated struct{ store *Store }
 
 // NewDated keeps what people allowed until a date in that store's database. It opens nothing.
-func NewDated(store *Store) *Dated { return &Dated{store: store} }
+func NewDated(store *Store) *dated { return &dated{store: store} }
 
 // Add stores a new grant.
-func (l *Dated) Add(ctx context.Context, d confirm.Dated) error {
+func (l *dated) Add(ctx context.Context, d confirm.Dated) error {
 	body, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -38,14 +38,14 @@ func (l *Dated) Add(ctx context.Context, d confirm.Dated) error {
 }
 
 // Change runs change on the grant of that id, inside one immediate transaction, and stores what it leaves, unless it fails.
-func (l *Dated) Change(ctx context.Context, id string, change func(*confirm.Dated) error) error {
+func (l *dated) Change(ctx context.Context, id string, change func(*confirm.Dated) error) error {
 	var said error
 	there, err := l.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var body []byte
 		var d confirm.Dated
 		err := tx.QueryRowContext(ctx, selectDated, id).Scan(&body)
 		if errors.Is(err, sql.ErrNoRows) {
-			return confirm.ErrNoAllowance
+			return confirm.ErrNoSessionGrant
 		}
 		if err != nil {
 			return err
@@ -64,24 +64,24 @@ func (l *Dated) Change(ctx context.Context, id string, change func(*confirm.Date
 		return err
 	})
 	if err == nil && !there {
-		err = confirm.ErrNoAllowance
+		err = confirm.ErrNoSessionGrant
 	}
 	return cmp.Or(err, said)
 }
 
 // Remove forgets the grant of that id.
-func (l *Dated) Remove(ctx context.Context, id string) error {
+func (l *dated) Remove(ctx context.Context, id string) error {
 	there, err := l.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return one(confirm.ErrNoAllowance)(tx.ExecContext(ctx, deleteDated, id))
+		return one(confirm.ErrNoSessionGrant)(tx.ExecContext(ctx, deleteDated, id))
 	})
 	if err == nil && !there {
-		err = confirm.ErrNoAllowance
+		err = confirm.ErrNoSessionGrant
 	}
 	return err
 }
 
 // List is all of them, oldest first. A row that cannot be read is left out: it lets nothing through.
-func (l *Dated) List(ctx context.Context) ([]confirm.Dated, error) {
+func (l *dated) List(ctx context.Context) ([]confirm.Dated, error) {
 	var all []confirm.Dated
 	err := l.store.Read(ctx, func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, listDated)

@@ -32,8 +32,8 @@ type Executions struct {
 
 // detail is what lists of executions leave out.
 type detail struct {
-	Steps  []project.Step `json:"steps,omitempty"`
-	Output []project.Line `json:"output,omitempty"`
+	Steps  []project.ExecutionStep `json:"steps,omitempty"`
+	Output []project.OutputLine    `json:"output,omitempty"`
 }
 
 func executions(store *Store) Executions {
@@ -63,7 +63,7 @@ func (s Executions) Update(ctx context.Context, id string, change func(*project.
 
 // List is executions without output and steps, the last started first, and how many match in all. Of those started at once the last
 // created comes first.
-func (s Executions) List(ctx context.Context, f project.Filter) (page []project.Execution, total int, err error) {
+func (s Executions) List(ctx context.Context, f project.ExecutionFilter) (page []project.Execution, total int, err error) {
 	scan := func(row scanner) (project.Execution, error) {
 		var owner string
 		var head []byte

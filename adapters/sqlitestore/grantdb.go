@@ -30,17 +30,17 @@ const (
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
 )
 
-// Ledger is a ports.Ledger; New makes it. A function handed to Settle must not write to the same store: it would wait for itself.
-type Ledger struct {
+// ledger is a ports.Ledger; New makes it. A function handed to Settle must not write to the same store: it would wait for itself.
+type ledger struct {
 	store *Store
-	box   *docfile.Box
+	box   *docfile.SecretBox
 }
 
-// NewGrant keeps confirmations in that store's database. It opens nothing.
-func NewGrant(store *Store) *Ledger { return &Ledger{store: store, box: store.Secrets()} }
+// NewLedger keeps confirmations in that store's database. It opens nothing.
+func NewLedger(store *Store) *ledger { return &ledger{store: store, box: store.Secrets()} }
 
 // Issue stores a new grant. A digest or ID that exists already is an internal error.
-func (l *Ledger) Issue(ctx context.Context, g confirm.Grant) error {
+func (l *ledger) Issue(ctx context.Context, g confirm.Request) error {
 	return l.store.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		columns, err := l.mutable(&g)
 		if err != nil {
@@ -61,7 +61,7 @@ func (l *Ledger) Issue(ctx context.Context, g confirm.Grant) error {
 // Settle runs f on the grant with that digest, inside one immediate transaction, and stores what f leaves if f left it changed, except
 // for another ID or digest: a grant keeps its identity. When storing fails, that is the error, whatever f said: nothing was settled. What
 // the grant was asked for is not stored any more once it is final.
-func (l *Ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error {
+func (l *ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error {
 	var said error
 	there, err := l.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		g, err := l.find(ctx, tx, d)
@@ -93,8 +93,8 @@ func (l *Ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.G
 
 // Pending lists the grants that still wait at now, oldest first. One whose arguments cannot be read any more cannot be carried out, and
 // is left out, unless it is the one asked for.
-func (l *Ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Grant, error) {
-	var found []confirm.Grant
+func (l *ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Request, error) {
+	var found []confirm.Request
 	err := l.store.Read(ctx, func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectPending, grantNanos(now), int(confirm.Spent), f.ID, f.Session)
 		if err != nil {
@@ -103,7 +103,7 @@ func (l *Ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Ti
 		defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 		for rows.Next() {
 			g, err := l.scan(rows)
-			if f.ID == "" && errors.Is(err, docfile.ErrLost) {
+			if f.ID == "" && errors.Is(err, docfile.ErrSecretLost) {
 				continue
 			}
 			if err != nil {
@@ -119,7 +119,7 @@ func (l *Ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Ti
 }
 
 // Purge forgets the grants that expired before the given time.
-func (l *Ledger) Purge(ctx context.Context, before time.Time) (int, error) {
+func (l *ledger) Purge(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	_, err := l.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, deleteExpired, grantNanos(before))
@@ -133,12 +133,12 @@ func (l *Ledger) Purge(ctx context.Context, before time.Time) (int, error) {
 }
 
 // mutable is everything of a grant but its identity, in the order of grantColumns.
-func (l *Ledger) mutable(g *confirm.Grant) ([]any, error) {
+func (l *ledger) mutable(g *confirm.Request) ([]any, error) {
 	var args, exhibit []byte
 	if !g.Final() {
 		var err error
 		exhibit = g.Exhibit
-		if args, err = Args().Seal(l.box, g.ID, g.Args); err != nil {
+		if args, err = SealedArguments().Seal(l.box, g.ID, g.Args); err != nil {
 			return nil, err
 		}
 	}
@@ -154,22 +154,22 @@ func (l *Ledger) mutable(g *confirm.Grant) ([]any, error) {
 }
 
 // find is the grant with that digest, or confirm.ErrUnknown.
-func (l *Ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confirm.Grant, error) {
+func (l *ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confirm.Request, error) {
 	rows, err := tx.QueryContext(ctx, selectGrant, d[:])
 	if err != nil {
-		return confirm.Grant{}, err
+		return confirm.Request{}, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	if rows.Next() {
 		return l.scan(rows)
 	}
-	return confirm.Grant{}, cmp.Or(rows.Err(), error(confirm.ErrUnknown))
+	return confirm.Request{}, cmp.Or(rows.Err(), error(confirm.ErrUnknown))
 }
 
 // scan is the grant that the rows stand at.
-func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
+func (l *ledger) scan(rows *sql.Rows) (confirm.Request, error) {
 	var (
-		g                            confirm.Grant
+		g                            confirm.Request
 		digest, subject, args, extra sql.RawBytes // read where they lie
 		issued, expires              int64
 	)
@@ -177,17 +177,17 @@ func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer,
 		&g.Scope, &g.Risk, (*[]byte)(&g.Exhibit), &g.Place, &extra)
 	if err != nil {
-		return confirm.Grant{}, err
+		return confirm.Request{}, err
 	}
 	if copy(g.Digest[:], digest) != len(g.Digest) || copy(g.Binding.Subject[:], subject) != len(g.Binding.Subject) {
-		return confirm.Grant{}, fmt.Errorf("confirmation %s has a digest of %d and a subject of %d bytes", g.ID, len(digest), len(subject))
+		return confirm.Request{}, fmt.Errorf("confirmation %s has a digest of %d and a subject of %d bytes", g.ID, len(digest), len(subject))
 	}
-	if g.Args, err = Args().Open(l.box, g.ID, args); err != nil {
-		return confirm.Grant{}, err
+	if g.Args, err = SealedArguments().Open(l.box, g.ID, args); err != nil {
+		return confirm.Request{}, err
 	}
 	if len(extra) > 0 {
 		if err := json.Unmarshal(extra, &g.Extra); err != nil {
-			return confirm.Grant{}, fmt.Errorf("confirmation %s: %w", g.ID, err)
+			return confirm.Request{}, fmt.Errorf("confirmation %s: %w", g.ID, err)
 		}
 	}
 	g.IssuedAt, g.ExpiresAt = instant(issued), instant(expires)

@@ -29,7 +29,7 @@ func grantStoreAt(t testing.TB, path string) *sqlitestore.Store {
 }
 
 func openGrant(t testing.TB) ports.Ledger {
-	return sqlitestore.NewGrant(grantStoreAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
+	return sqlitestore.NewLedger(grantStoreAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
 }
 
 func TestLedger(t *testing.T) { porttest.Ledger(t, openGrant) }
@@ -77,7 +77,7 @@ func grantEverything(t testing.TB, path string) string {
 
 const secret = "hunter2-the-password"
 
-func asking(n int) confirm.Grant {
+func asking(n int) confirm.Request {
 	g, _ := porttest.Grant(n)
 	g.Args = json.RawMessage(`{"env":{"PASSWORD":"` + secret + `"}}`)
 	return g
@@ -87,20 +87,20 @@ func asking(n int) confirm.Grant {
 func TestArgumentsAreNowhereInClear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	s := grantStoreAt(t, path)
-	l := sqlitestore.NewGrant(s)
-	ends := map[int]func(g *confirm.Grant, now time.Time) error{
-		1: func(g *confirm.Grant, now time.Time) error { return g.Redeem(g.Binding, "work", now) },
-		2: func(g *confirm.Grant, now time.Time) error { return g.Deny("terminal", now) },
-		3: func(g *confirm.Grant, now time.Time) error { return g.Cancel(now) },
-		4: func(g *confirm.Grant, _ time.Time) error { g.State = confirm.Burnt; return nil },
-		5: func(g *confirm.Grant, now time.Time) error { return g.Approve("terminal", "work", now) },
-		6: func(*confirm.Grant, time.Time) error { return nil },
+	l := sqlitestore.NewLedger(s)
+	ends := map[int]func(g *confirm.Request, now time.Time) error{
+		1: func(g *confirm.Request, now time.Time) error { return g.Redeem(g.Binding, "work", now) },
+		2: func(g *confirm.Request, now time.Time) error { return g.Deny("terminal", now) },
+		3: func(g *confirm.Request, now time.Time) error { return g.Cancel(now) },
+		4: func(g *confirm.Request, _ time.Time) error { g.State = confirm.Burnt; return nil },
+		5: func(g *confirm.Request, now time.Time) error { return g.Approve("terminal", "work", now) },
+		6: func(*confirm.Request, time.Time) error { return nil },
 	}
 	for n, end := range ends {
 		g := asking(n)
 		require.NoError(t, l.Issue(t.Context(), g))
 		require.True(t, strings.Contains(grantEverything(t, path), g.ID), "this looks in the right place")
-		require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error { return end(g, g.IssuedAt) }))
+		require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error { return end(g, g.IssuedAt) }))
 		var args []byte
 		db := grantRaw(t, path)
 		require.NoError(t, db.QueryRow("SELECT args FROM grants WHERE id = ?", g.ID).Scan(&args))
@@ -135,19 +135,19 @@ func TestOneLostArgumentTakesNoOtherWithIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "countersign.db")
-			l := sqlitestore.NewGrant(grantStoreAt(t, path))
+			l := sqlitestore.NewLedger(grantStoreAt(t, path))
 			for n := range 3 {
 				require.NoError(t, l.Issue(t.Context(), asking(n)))
 			}
 			spoil(t, dir, grantRaw(t, path))
 			found, err := l.Pending(t.Context(), ports.PendingFilter{}, asking(0).IssuedAt)
 			require.NoError(t, err)
-			assert.Equal(t, []confirm.Grant{asking(0), asking(2)}, found)
+			assert.Equal(t, []confirm.Request{asking(0), asking(2)}, found)
 			_, err = l.Pending(t.Context(), ports.PendingFilter{ID: asking(1).ID}, asking(0).IssuedAt)
-			require.ErrorIs(t, err, docfile.ErrLost)
+			require.ErrorIs(t, err, docfile.ErrSecretLost)
 			ran := false
-			err = l.Settle(t.Context(), asking(1).Digest, func(*confirm.Grant) error { ran = true; return nil })
-			require.ErrorIs(t, err, docfile.ErrLost)
+			err = l.Settle(t.Context(), asking(1).Digest, func(*confirm.Request) error { ran = true; return nil })
+			require.ErrorIs(t, err, docfile.ErrSecretLost)
 			assert.ErrorContains(t, err, filepath.Join(dir, "keys", "secret.key"))
 			assert.False(t, ran, "nobody carries out what nobody can read")
 			_, err = l.Purge(t.Context(), asking(9).ExpiresAt)
@@ -160,10 +160,10 @@ func TestOneLostArgumentTakesNoOtherWithIt(t *testing.T) {
 func TestWhoCannotHaveTheKeyStoresNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "countersign.db")
-	l := sqlitestore.NewGrant(grantStoreAt(t, path))
+	l := sqlitestore.NewLedger(grantStoreAt(t, path))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "keys"), 0o755))
 	err := l.Issue(t.Context(), asking(1))
-	require.ErrorIs(t, err, docfile.ErrKey)
+	require.ErrorIs(t, err, docfile.ErrSecretKey)
 	assert.ErrorContains(t, err, "chmod 700 "+filepath.Join(dir, "keys"))
 	require.NoError(t, os.Chmod(filepath.Join(dir, "keys"), 0o700))
 	require.NoError(t, l.Issue(t.Context(), asking(1)), "the way out leads out")

@@ -22,8 +22,8 @@ var looked = map[string]struct {
 	index  string
 	want   int64
 }{
-	"a call":         {audit.Filter{Call: "call_3", Phase: audit.Intent, Limit: audit.AtMost}, "audit_call", 3},
-	"a confirmation": {audit.Filter{Confirmation: "cf_2", Limit: audit.AtMost}, "audit_confirmation", 2},
+	"a call":         {audit.Filter{Call: "call_3", Phase: audit.Intent, Limit: audit.MaxListed}, "audit_call", 3},
+	"a confirmation": {audit.Filter{Confirmation: "cf_2", Limit: audit.MaxListed}, "audit_confirmation", 2},
 	"a change":       {audit.Filter{Tool: "change_settings", Phase: audit.Outcome, Limit: 20}, "audit_tool", 4},
 }
 

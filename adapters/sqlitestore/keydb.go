@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	insertKey      = `INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`
-	deleteKey      = `DELETE FROM enrolled_keys WHERE id = ?`
-	keydbSelectAll = `SELECT id, body FROM enrolled_keys ORDER BY seq`
+	insertKey  = `INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`
+	deleteKey  = `DELETE FROM enrolled_keys WHERE id = ?`
+	selectKeys = `SELECT id, body FROM enrolled_keys ORDER BY seq`
 )
 
-// Keys is a ports.EnrolledKeys; New makes it.
-type Keys struct{ store *Store }
+// keys is a ports.EnrolledKeys; New makes it.
+type keys struct{ store *Store }
 
-// NewKeydb keeps keys in that store's database. It opens nothing.
-func NewKeydb(store *Store) *Keys { return &Keys{store} }
+// NewKeys keeps keys in that store's database. It opens nothing.
+func NewKeys(store *Store) *keys { return &keys{store} }
 
 // Add stores a new key, or fails with enrolled.ErrTaken.
-func (s *Keys) Add(ctx context.Context, k enrolled.Key) error {
+func (s *keys) Add(ctx context.Context, k enrolled.Key) error {
 	body, err := tool.Encode(k.Copy())
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *Keys) Add(ctx context.Context, k enrolled.Key) error {
 }
 
 // Remove forgets the key of that id, or fails with enrolled.ErrMissing.
-func (s *Keys) Remove(ctx context.Context, id string) error {
+func (s *keys) Remove(ctx context.Context, id string) error {
 	var n int64
 	_, err := s.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, deleteKey, id)
@@ -58,10 +58,10 @@ func (s *Keys) Remove(ctx context.Context, id string) error {
 }
 
 // List is every key, oldest first.
-func (s *Keys) List(ctx context.Context) ([]enrolled.Key, error) {
+func (s *keys) List(ctx context.Context) ([]enrolled.Key, error) {
 	var found []enrolled.Key
 	err := s.store.Read(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, keydbSelectAll)
+		rows, err := db.QueryContext(ctx, selectKeys)
 		if err != nil {
 			return err
 		}

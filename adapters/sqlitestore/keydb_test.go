@@ -15,6 +15,6 @@ func TestKeys(t *testing.T) {
 	keytest.Keys(t, func(t testing.TB) ports.EnrolledKeys {
 		s := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
 		t.Cleanup(func() { assert.NoError(t, s.Close()) })
-		return sqlitestore.NewKeydb(s)
+		return sqlitestore.NewKeys(s)
 	})
 }

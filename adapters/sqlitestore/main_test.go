@@ -99,7 +99,7 @@ func (c *child) lines(t *testing.T) []string {
 
 const crowdedToken = "the one token of the crowd"
 
-func crowded() confirm.Grant {
+func crowded() confirm.Request {
 	g, _ := porttest.Grant(1)
 	g.ID, g.Digest = "cf_crowd", confirm.NewToken(crowdedToken).Digest()
 	return g
@@ -107,14 +107,14 @@ func crowded() confirm.Grant {
 
 func childRedeems(s *sqlitestore.Store) {
 	g := crowded()
-	err := sqlitestore.NewGrant(s).Settle(context.Background(), g.Digest, func(have *confirm.Grant) error { return have.Redeem(g.Binding, "", g.IssuedAt) })
+	err := sqlitestore.NewLedger(s).Settle(context.Background(), g.Digest, func(have *confirm.Request) error { return have.Redeem(g.Binding, "", g.IssuedAt) })
 	fmt.Println(code(err))
 }
 
 func TestOneOfManyProcessesRedeems(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	require.NoError(t, sqlitestore.NewGrant(openAt(t, path)).Issue(t.Context(), crowded()))
+	require.NoError(t, sqlitestore.NewLedger(openAt(t, path)).Issue(t.Context(), crowded()))
 	crowd := make([]*child, porttest.Contenders)
 	for i := range crowd {
 		crowd[i] = spawn(t, "redeem", path, "")
@@ -249,13 +249,13 @@ func everything(ctx context.Context, s *sqlitestore.Store) []string {
 	say("records", len(records), err)
 	records, err = s.Tail(ctx, 10)
 	say("tail", len(records), err)
-	pending, err := sqlitestore.NewGrant(s).Pending(ctx, ports.PendingFilter{}, g.IssuedAt)
+	pending, err := sqlitestore.NewLedger(s).Pending(ctx, ports.PendingFilter{}, g.IssuedAt)
 	say("pending", len(pending), err)
 
 	other, _ := porttest.Grant(2)
-	say("issue", "ok", sqlitestore.NewGrant(s).Issue(ctx, other))
-	say("settle", "ok", sqlitestore.NewGrant(s).Settle(ctx, token.Digest(), func(g *confirm.Grant) error { g.State = confirm.Spent; return nil }))
-	n, err := sqlitestore.NewGrant(s).Purge(ctx, g.IssuedAt.Add(time.Hour))
+	say("issue", "ok", sqlitestore.NewLedger(s).Issue(ctx, other))
+	say("settle", "ok", sqlitestore.NewLedger(s).Settle(ctx, token.Digest(), func(g *confirm.Request) error { g.State = confirm.Spent; return nil }))
+	n, err := sqlitestore.NewLedger(s).Purge(ctx, g.IssuedAt.Add(time.Hour))
 	say("purge", n, err)
 	say("append", "ok", s.Append(ctx, porttest.Event("later")))
 	_, err = s.Save(ctx, ports.Settings{Revision: now.Revision, Level: policy.FullAccess})
@@ -270,7 +270,7 @@ func seed(t *testing.T, path string) {
 	t.Helper()
 	s := sqlitestore.Open(path)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), g))
 	require.NoError(t, s.Append(t.Context(), porttest.Event("call_1"), porttest.Event("call_2")))
 	_, err := s.Save(t.Context(), porttest.Settings())
 	require.NoError(t, err)

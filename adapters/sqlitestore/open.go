@@ -316,7 +316,7 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	if version < sealedSince {
-		if _, err := Again(ctx, tx, s.secrets); err != nil {
+		if _, err := ResealAll(ctx, tx, s.secrets); err != nil {
 			return err
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// ProjectOpen keeps a catalogue in that store's database. It opens nothing, and where there is no database nothing but Create and Put makes one.
-func ProjectOpen(store *Store) projectport.Catalogue {
+// NewCatalogue keeps a catalogue in that store's database. It opens nothing, and where there is no database nothing but Create and Put makes one.
+func NewCatalogue(store *Store) projectport.Catalogue {
 	return projectport.Catalogue{
 		Projects: projects(store), Workflows: workflows(store), Actions: actions(store),
-		Rules: Rules{store}, Templates: templates(store), Executions: executions(store),
+		Rules: rules{store}, Templates: templates(store), Executions: executions(store),
 	}
 }
 

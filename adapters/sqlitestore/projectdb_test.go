@@ -29,7 +29,7 @@ func projectStoreAt(t testing.TB, path string) *sqlitestore.Store {
 }
 
 func openProject(t testing.TB) projectport.Catalogue {
-	return sqlitestore.ProjectOpen(projectStoreAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
+	return sqlitestore.NewCatalogue(projectStoreAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
 }
 
 func TestCatalogue(t *testing.T) { cataloguetest.Catalogue(t, openProject) }
@@ -100,7 +100,7 @@ func stock(t testing.TB, c projectport.Catalogue) {
 		require.NoError(t, err)
 		require.NoError(t, c.Workflows.Create(t.Context(), w))
 		require.NoError(t, c.Actions.Create(t.Context(), webhook.Action{ID: "a-" + id, ProjectID: id, Name: id, CreatedAt: start(), UpdatedAt: start()}))
-		require.NoError(t, c.Rules.Put(t.Context(), webhook.Rule{ActionID: "a-" + id, Level: webhook.Deny, CreatedAt: start()}))
+		require.NoError(t, c.Rules.Put(t.Context(), webhook.ActionRule{ActionID: "a-" + id, Level: webhook.Deny, CreatedAt: start()}))
 		require.NoError(t, c.Templates.Create(t.Context(), shellcmd.Template{ID: "custom-" + id, Name: id}))
 		require.NoError(t, c.Executions.Create(t.Context(), project.Execution{
 			ID: "exec-" + id, ActionID: "a-" + id, WorkflowID: "wf-" + id, Owner: "owner", Status: project.Running, StartedAt: start(),
@@ -110,7 +110,7 @@ func stock(t testing.TB, c projectport.Catalogue) {
 
 func TestWritingOneRowLeavesTheOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	c, db := sqlitestore.ProjectOpen(projectStoreAt(t, path)), projectRaw(t, path)
+	c, db := sqlitestore.NewCatalogue(projectStoreAt(t, path)), projectRaw(t, path)
 	stock(t, c)
 	ctx := t.Context()
 	for _, row := range []struct {
@@ -123,7 +123,7 @@ func TestWritingOneRowLeavesTheOthers(t *testing.T) {
 			return err
 		}, []string{"projects 1"}},
 		{"a workflow", func() error {
-			_, err := c.Workflows.Update(ctx, "wf-two", func(w *project.WorkflowWorkflow) error { return w.Rename("other", "", start()) })
+			_, err := c.Workflows.Update(ctx, "wf-two", func(w *project.Workflow) error { return w.Rename("other", "", start()) })
 			return err
 		}, []string{"workflows 2"}},
 		{"an action", func() error {
@@ -131,11 +131,11 @@ func TestWritingOneRowLeavesTheOthers(t *testing.T) {
 			return err
 		}, []string{"actions 1"}},
 		{"a rule", func() error {
-			return c.Rules.Put(ctx, webhook.Rule{ActionID: "a-two", Level: webhook.AutoApprove, CreatedAt: start()})
+			return c.Rules.Put(ctx, webhook.ActionRule{ActionID: "a-two", Level: webhook.AutoApprove, CreatedAt: start()})
 		}, []string{"rules 2"}},
 		{"an execution", func() error {
 			_, err := c.Executions.Update(ctx, "exec-one", func(e *project.Execution) error {
-				e.Add(project.Line{Content: "a line"})
+				e.Add(project.OutputLine{Content: "a line"})
 				return nil
 			})
 			return err
@@ -158,7 +158,7 @@ func TestWritingOneRowLeavesTheOthers(t *testing.T) {
 func TestOwnersAndProjectsStandInTheirColumnsAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	store := projectStoreAt(t, path)
-	stock(t, sqlitestore.ProjectOpen(store))
+	stock(t, sqlitestore.NewCatalogue(store))
 	for query, want := range map[string]string{
 		"SELECT owner FROM executions WHERE id = 'exec-one'":                          "owner",
 		"SELECT instr(head || detail, 'owner') FROM executions WHERE id = 'exec-one'": "0",
@@ -185,7 +185,7 @@ func TestOwnersAndProjectsStandInTheirColumnsAlone(t *testing.T) {
 // TestTheSchemaHoldsWhoeverWrites: what the catalogue promises is not only this program's good will.
 func TestTheSchemaHoldsWhoeverWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	stock(t, sqlitestore.ProjectOpen(projectStoreAt(t, path)))
+	stock(t, sqlitestore.NewCatalogue(projectStoreAt(t, path)))
 	db := projectRaw(t, path)
 	db.SetMaxOpenConns(1) // foreign keys are checked on the connection that says so
 	_, err := db.Exec("PRAGMA foreign_keys = 1")
@@ -208,7 +208,7 @@ func TestTheSchemaHoldsWhoeverWrites(t *testing.T) {
 
 func TestNothingIsMadeUntilSomethingIsStored(t *testing.T) {
 	dir := t.TempDir()
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, filepath.Join(dir, "home", "countersign.db")))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, filepath.Join(dir, "home", "countersign.db")))
 	_, err := c.Projects.List(t.Context())
 	require.NoError(t, err)
 	_, err = c.Workflows.Find(t.Context(), "wf")
@@ -242,7 +242,7 @@ func TestOlderDatabases(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "countersign.db")
 			projectOlder(t, path, all[:version])
 			store := projectStoreAt(t, path)
-			c := sqlitestore.ProjectOpen(store)
+			c := sqlitestore.NewCatalogue(store)
 			found, err := c.Projects.List(t.Context())
 			require.NoError(t, err, "reading is enough")
 			assert.Empty(t, found)
@@ -251,7 +251,7 @@ func TestOlderDatabases(t *testing.T) {
 			require.NoError(t, store.Close())
 			again := projectStoreAt(t, path)
 			holdsWhatItHeld(t, again)
-			found, err = sqlitestore.ProjectOpen(again).Projects.List(t.Context())
+			found, err = sqlitestore.NewCatalogue(again).Projects.List(t.Context())
 			require.NoError(t, err)
 			assert.Len(t, found, 2)
 			var now int
@@ -267,7 +267,7 @@ func projectOlder(t testing.TB, path string, scripts []string) {
 	full := filepath.Join(t.TempDir(), "full.db")
 	s := sqlitestore.Open(full)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), g))
 	require.NoError(t, s.Append(t.Context(), porttest.Event("call_1"), porttest.Event("call_2")))
 	_, err := s.Save(t.Context(), porttest.Settings())
 	require.NoError(t, err)
@@ -300,7 +300,7 @@ func projectOlder(t testing.TB, path string, scripts []string) {
 func holdsWhatItHeld(t testing.TB, s *sqlitestore.Store) {
 	t.Helper()
 	g, _ := porttest.Grant(1)
-	pending, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+	pending, err := sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
 	g.Scope, g.Risk = pending[0].Scope, pending[0].Risk // the first schema had neither
@@ -321,7 +321,7 @@ func TestNewerDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	_, err := projectRaw(t, path).Exec("CREATE TABLE t (x); PRAGMA user_version = 999")
 	require.NoError(t, err)
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, path))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, path))
 	_, err = c.Projects.List(t.Context())
 	require.ErrorIs(t, err, sqlitestore.ErrNewer)
 	_, err = c.Projects.Find(t.Context(), "one")
@@ -335,7 +335,7 @@ func TestNewerDatabase(t *testing.T) {
 // What is not JSON any more is said, and is no reason to panic.
 func TestDamagedRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, path))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, path))
 	stock(t, c)
 	_, err := projectRaw(t, path).Exec("UPDATE projects SET body = 'no JSON' WHERE id = 'one'; UPDATE executions SET detail = x'00' WHERE id = 'exec-one'")
 	require.Error(t, err, "a column is of its type")
@@ -349,7 +349,7 @@ func TestDamagedRow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Executions.Find(t.Context(), "exec-one")
 	require.Error(t, err)
-	_, total, err := c.Executions.List(t.Context(), project.Filter{})
+	_, total, err := c.Executions.List(t.Context(), project.ExecutionFilter{})
 	require.NoError(t, err, "lists do not read the detail")
 	assert.Equal(t, 2, total)
 }

@@ -10,7 +10,7 @@ import (
 func (s *Store) Rotate(ctx context.Context) (lost int, err error) {
 	err = s.secrets.Rotate(ctx, func() error {
 		_, err := s.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			lost, err = Again(ctx, tx, s.secrets)
+			lost, err = ResealAll(ctx, tx, s.secrets)
 			return err
 		})
 		return err

@@ -27,14 +27,14 @@ const (
 		AND (at < ?1 OR seq NOT IN (SELECT seq FROM runs ORDER BY at DESC, seq DESC LIMIT ?2))`
 )
 
-// Runs is a ports.Runs; New makes it. A function handed to Change must not write to the same store: it would wait for itself.
-type Runs struct{ store *Store }
+// runs is a ports.Runs; New makes it. A function handed to Change must not write to the same store: it would wait for itself.
+type runs struct{ store *Store }
 
-// NewCall keeps runs in that store's database. It opens nothing.
-func NewCall(store *Store) *Runs { return &Runs{store: store} }
+// NewRuns keeps runs in that store's database. It opens nothing.
+func NewRuns(store *Store) *runs { return &runs{store: store} }
 
 // Add stores a new record, or fails with toolrun.ErrTaken or toolrun.ErrMove.
-func (s *Runs) Add(ctx context.Context, r tool.Record) error {
+func (s *runs) Add(ctx context.Context, r tool.Record) error {
 	if err := r.Begins(); err != nil {
 		return err
 	}
@@ -50,18 +50,18 @@ func (s *Runs) Add(ctx context.Context, r tool.Record) error {
 		if n, err := done.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
-		return tool.Taken(r.CallID)
+		return tool.DuplicateRecordError(r.CallID)
 	})
 }
 
 // Change runs change on the record that goes by id, inside one immediate transaction, and stores what it leaves, unless it fails.
-func (s *Runs) Change(ctx context.Context, id string, change func(*tool.Record) error) error {
+func (s *runs) Change(ctx context.Context, id string, change func(*tool.Record) error) error {
 	there := false
 	if err := s.store.Read(ctx, func(*sql.DB) error { there = true; return nil }); err != nil {
 		return err
 	}
 	if !there {
-		return tool.Unknown(id) // and there is no reason to make a database
+		return tool.UnknownRecordError(id) // and there is no reason to make a database
 	}
 	return s.store.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		seq, r, err := find(tx.QueryRowContext(ctx, selectRun, id), id)
@@ -81,8 +81,8 @@ func (s *Runs) Change(ctx context.Context, id string, change func(*tool.Record) 
 }
 
 // Load is the record that goes by id.
-func (s *Runs) Load(ctx context.Context, id string) (tool.Record, error) {
-	r, err := tool.Record{}, tool.Unknown(id)
+func (s *runs) Load(ctx context.Context, id string) (tool.Record, error) {
+	r, err := tool.Record{}, tool.UnknownRecordError(id)
 	if failed := s.store.Read(ctx, func(db *sql.DB) error {
 		_, r, err = find(db.QueryRowContext(ctx, selectRun, id), id)
 		return err
@@ -93,7 +93,7 @@ func (s *Runs) Load(ctx context.Context, id string) (tool.Record, error) {
 }
 
 // List is the records that the filter chooses, newest first.
-func (s *Runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
+func (s *runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
 	before := int64(1<<63 - 1)
 	if !f.Before.IsZero() {
 		before = f.Before.UnixNano()
@@ -122,7 +122,7 @@ func (s *Runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, erro
 }
 
 // Purge forgets records that have ended: those that are not among the newest keep, and those from before the given time.
-func (s *Runs) Purge(ctx context.Context, keep int, before time.Time) (int, error) {
+func (s *runs) Purge(ctx context.Context, keep int, before time.Time) (int, error) {
 	there := false
 	if err := s.store.Read(ctx, func(*sql.DB) error { there = true; return nil }); err != nil || !there {
 		return 0, err
@@ -152,7 +152,7 @@ func find(found *sql.Row, id string) (seq int64, r tool.Record, err error) {
 	var body []byte
 	err = found.Scan(&seq, &body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, r, tool.Unknown(id)
+		return 0, r, tool.UnknownRecordError(id)
 	}
 	if err != nil {
 		return 0, r, err

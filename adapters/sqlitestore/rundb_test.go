@@ -23,7 +23,7 @@ func callOpenAt(t testing.TB, path string) *sqlitestore.Store {
 }
 
 func openCall(t testing.TB) ports.Runs {
-	return sqlitestore.NewCall(callOpenAt(t, filepath.Join(t.TempDir(), "countersign.db")))
+	return sqlitestore.NewRuns(callOpenAt(t, filepath.Join(t.TempDir(), "countersign.db")))
 }
 
 func TestRuns(t *testing.T) { runtest.Runs(t, openCall) }
@@ -33,12 +33,12 @@ func BenchmarkRuns(b *testing.B) { runtest.BenchmarkRuns(b, openCall) }
 // TestReadsMakeNoDatabase: looking for what is not there leaves no file.
 func TestCallReadsMakeNoDatabase(t *testing.T) {
 	dir := t.TempDir()
-	runs := sqlitestore.NewCall(callOpenAt(t, filepath.Join(dir, "countersign.db")))
+	runs := sqlitestore.NewRuns(callOpenAt(t, filepath.Join(dir, "countersign.db")))
 	_, err := runs.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
 	_, err = runs.Purge(t.Context(), 0, runtest.Run(1).At)
 	require.NoError(t, err)
-	require.ErrorIs(t, runs.Change(t.Context(), "call_1", tool.Denial(tool.Expired, runtest.Run(1).At)), tool.ErrRecordUnknown)
+	require.ErrorIs(t, runs.Change(t.Context(), "call_1", tool.Denial(tool.ReasonExpired, runtest.Run(1).At)), tool.ErrRecordUnknown)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
@@ -47,19 +47,19 @@ func TestCallReadsMakeNoDatabase(t *testing.T) {
 // TestOneProcessSeesTheOthers: two stores of one database, as two processes have it.
 func TestCallOneProcessSeesTheOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	one, other := sqlitestore.NewCall(callOpenAt(t, path)), sqlitestore.NewCall(callOpenAt(t, path))
+	one, other := sqlitestore.NewRuns(callOpenAt(t, path)), sqlitestore.NewRuns(callOpenAt(t, path))
 	r := runtest.Run(1)
 	require.NoError(t, one.Add(t.Context(), r))
 	require.NoError(t, other.Change(t.Context(), r.ConfirmationID, func(r *tool.Record) error { return r.Start("call_2", "token", "other", r.At) }))
 	got, err := one.Load(t.Context(), "call_2")
 	require.NoError(t, err)
-	assert.Equal(t, tool.Executing, got.Status)
+	assert.Equal(t, tool.StatusExecuting, got.Status)
 }
 
 // TestTheDatabaseItselfHoldsTheStates: whoever writes, a record cannot go where it may not, and what has ended cannot be rewritten.
 func TestTheDatabaseItselfHoldsTheStates(t *testing.T) {
 	store := callOpenAt(t, filepath.Join(t.TempDir(), "countersign.db"))
-	runs := sqlitestore.NewCall(store)
+	runs := sqlitestore.NewRuns(store)
 	say := func(query string, args ...any) error {
 		return store.Change(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, query, args...)
@@ -67,8 +67,8 @@ func TestTheDatabaseItselfHoldsTheStates(t *testing.T) {
 		})
 	}
 	legal := map[tool.Status][]tool.Status{
-		tool.PendingConfirmation: {tool.PendingConfirmation, tool.Executing, tool.Denied},
-		tool.Executing:           {tool.Executing, tool.Completed, tool.Failed},
+		tool.StatusPendingConfirmation: {tool.StatusPendingConfirmation, tool.StatusExecuting, tool.StatusDenied},
+		tool.StatusExecuting:           {tool.StatusExecuting, tool.StatusCompleted, tool.StatusFailed},
 	}
 	n := 0
 	for _, from := range tool.Statuses() {
@@ -76,11 +76,11 @@ func TestTheDatabaseItselfHoldsTheStates(t *testing.T) {
 			n++
 			r := runtest.Run(n)
 			r.Status = from
-			if from == tool.Completed {
-				r.Status = tool.Executing
+			if from == tool.StatusCompleted {
+				r.Status = tool.StatusExecuting
 			}
 			require.NoError(t, runs.Add(t.Context(), r))
-			if from == tool.Completed {
+			if from == tool.StatusCompleted {
 				require.NoError(t, say(`UPDATE runs SET status = 'completed' WHERE call_id = ?`, r.CallID))
 			}
 			err := say(`UPDATE runs SET status = ? WHERE call_id = ?`, to.String(), r.CallID)

@@ -13,8 +13,8 @@ import (
 // Column is a column whose values are sealed. Rows go by their column id.
 type Column struct{ table, name string }
 
-// Args is what confirmations were asked for.
-func Args() Column { return Column{"grants", "args"} }
+// SealedArguments is what confirmations were asked for.
+func SealedArguments() Column { return Column{"grants", "args"} }
 
 // SealedWorkflows is the bodies of workflows.
 func SealedWorkflows() Column { return Column{"workflows", "body"} }
@@ -22,10 +22,10 @@ func SealedWorkflows() Column { return Column{"workflows", "body"} }
 // SealedActions is the bodies of actions.
 func SealedActions() Column { return Column{"actions", "body"} }
 
-func all() []Column { return []Column{Args(), SealedWorkflows(), SealedActions()} }
+func sealedColumns() []Column { return []Column{SealedArguments(), SealedWorkflows(), SealedActions()} }
 
 // Seal is what to store for plain in the row with that id: nothing for nothing. It belongs inside the transaction that stores it.
-func (c Column) Seal(box *docfile.Box, id string, plain []byte) ([]byte, error) {
+func (c Column) Seal(box *docfile.SecretBox, id string, plain []byte) ([]byte, error) {
 	if len(plain) == 0 {
 		return nil, nil
 	}
@@ -34,22 +34,22 @@ func (c Column) Seal(box *docfile.Box, id string, plain []byte) ([]byte, error) 
 
 // Open is what was stored in the row with that id, and shares nothing with it. Versions before the fourth schema stored it in clear, as
 // JSON.
-func (c Column) Open(box *docfile.Box, id string, stored []byte) ([]byte, error) {
-	if !docfile.Sealed(stored) {
+func (c Column) Open(box *docfile.SecretBox, id string, stored []byte) ([]byte, error) {
+	if !docfile.IsSealed(stored) {
 		return slices.Clone(stored), nil
 	}
 	return box.Open(c.at(id), stored)
 }
 
-func (c Column) at(id string) docfile.Place {
-	return docfile.Place{Table: c.table, Row: id, Column: c.name}
+func (c Column) at(id string) docfile.SecretLocation {
+	return docfile.SecretLocation{Table: c.table, Row: id, Column: c.name}
 }
 
-// Again seals everything anew, and for the first time what is still in clear. What cannot be opened stays as it is: a key that is put
+// ResealAll seals everything anew, and for the first time what is still in clear. What cannot be opened stays as it is: a key that is put
 // back may open it yet. It is how many of these there are.
-func Again(ctx context.Context, tx *sql.Tx, box *docfile.Box) (lost int, err error) {
-	for _, c := range all() {
-		n, err := c.again(ctx, tx, box)
+func ResealAll(ctx context.Context, tx *sql.Tx, box *docfile.SecretBox) (lost int, err error) {
+	for _, c := range sealedColumns() {
+		n, err := c.reseal(ctx, tx, box)
 		if err != nil {
 			return 0, err
 		}
@@ -58,7 +58,7 @@ func Again(ctx context.Context, tx *sql.Tx, box *docfile.Box) (lost int, err err
 	return lost, nil
 }
 
-func (c Column) again(ctx context.Context, tx *sql.Tx, box *docfile.Box) (lost int, err error) {
+func (c Column) reseal(ctx context.Context, tx *sql.Tx, box *docfile.SecretBox) (lost int, err error) {
 	ids, err := c.ids(ctx, tx)
 	if err != nil || len(ids) == 0 {
 		return 0, err
@@ -79,7 +79,7 @@ func (c Column) again(ctx context.Context, tx *sql.Tx, box *docfile.Box) (lost i
 			return 0, err
 		}
 		plain, err := c.Open(box, id, stored)
-		if errors.Is(err, docfile.ErrLost) {
+		if errors.Is(err, docfile.ErrSecretLost) {
 			lost++
 			continue
 		}

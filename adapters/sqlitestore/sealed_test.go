@@ -37,12 +37,12 @@ func inClear(t testing.TB, path, text string) bool {
 }
 
 // secretive is an action and a workflow with every kind of secret there is; each is named by its place.
-func secretive() (webhook.Action, webhook.Action, project.WorkflowWorkflow) {
-	program := webhook.Action{ID: "a-program", Type: project.Script, Name: "program", ProjectID: "one", UpdatedAt: start(),
+func secretive() (webhook.Action, webhook.Action, project.Workflow) {
+	program := webhook.Action{ID: "a-program", Type: project.KindScript, Name: "program", ProjectID: "one", UpdatedAt: start(),
 		Script: &webhook.ScriptConfig{Command: "true", Env: map[string]string{"TOKEN": "hunter2-env"}}}
-	request := webhook.Action{ID: "a-request", Type: project.Webhook, Name: "request", UpdatedAt: start(),
+	request := webhook.Action{ID: "a-request", Type: project.KindWebhook, Name: "request", UpdatedAt: start(),
 		Webhook: &webhook.Config{URL: "https://example.com", Headers: map[string]string{"Authorization": "Bearer hunter2-header"}}}
-	w := project.WorkflowWorkflow{ID: "wf-secret", Name: "secret", ProjectID: "one", Nodes: []project.Node{}, UpdatedAt: start(), Revision: 1,
+	w := project.Workflow{ID: "wf-secret", Name: "secret", ProjectID: "one", Nodes: []project.Node{}, UpdatedAt: start(), Revision: 1,
 		Webhook:  &project.Outgoing{URL: "https://example.com", Headers: map[string]string{"X": "hunter2-outgoing"}},
 		Incoming: &project.Incoming{Secret: "hunter2-incoming"}}
 	return program, request, w
@@ -65,19 +65,19 @@ func assertSecrets(t testing.TB, c projectport.Catalogue) {
 	assert.ElementsMatch(t, []webhook.Action{program, request}, actions)
 	flows, err := c.Workflows.List(t.Context(), "one")
 	require.NoError(t, err)
-	assert.Equal(t, []project.WorkflowWorkflow{w}, flows)
+	assert.Equal(t, []project.Workflow{w}, flows)
 }
 
 func TestSecretsAreNowhereInClear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	store := projectStoreAt(t, path)
-	c := sqlitestore.ProjectOpen(store)
+	c := sqlitestore.NewCatalogue(store)
 	storeSecrets(t, c)
 	require.True(t, inClear(t, path, "wf-secret"), "this looks in the right place")
 	assert.False(t, inClear(t, path, "hunter2"))
 	_, err := c.Actions.Update(t.Context(), "a-program", func(a *webhook.Action) error { a.Script.Env["MORE"] = "hunter2-more"; return nil })
 	require.NoError(t, err)
-	_, err = c.Workflows.Update(t.Context(), "wf-secret", func(w *project.WorkflowWorkflow) error { w.Incoming = nil; return nil })
+	_, err = c.Workflows.Update(t.Context(), "wf-secret", func(w *project.Workflow) error { w.Incoming = nil; return nil })
 	require.NoError(t, err)
 	assert.False(t, inClear(t, path, "hunter2"))
 	require.NoError(t, c.Actions.Delete(t.Context(), "a-request"))
@@ -94,13 +94,13 @@ func TestClearRowsOfOlderVersions(t *testing.T) {
 	old(t, path)
 	require.True(t, inClear(t, path, "hunter2"))
 	store := projectStoreAt(t, path)
-	assertSecrets(t, sqlitestore.ProjectOpen(store))
+	assertSecrets(t, sqlitestore.NewCatalogue(store))
 	require.NoError(t, store.Close())
 	assert.False(t, inClear(t, path, "hunter2"))
 	again := projectStoreAt(t, path)
-	assertSecrets(t, sqlitestore.ProjectOpen(again))
+	assertSecrets(t, sqlitestore.NewCatalogue(again))
 	g, _ := porttest.Grant(1)
-	waiting, err := sqlitestore.NewGrant(again).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+	waiting, err := sqlitestore.NewLedger(again).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
 	assert.JSONEq(t, `{"header":"hunter2-waiting"}`, string(waiting[0].Args))
@@ -109,7 +109,7 @@ func TestClearRowsOfOlderVersions(t *testing.T) {
 // TestOldClearRowsReadWithoutBeingSealed: whoever put them there.
 func TestOldClearRowsReadWithoutBeingSealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, path))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, path))
 	storeSecrets(t, c)
 	clearly(t, path)
 	assertSecrets(t, c)
@@ -169,13 +169,13 @@ func TestLostKeyTakesNothingElseWithIt(t *testing.T) {
 	dir := t.TempDir()
 	path, key := filepath.Join(dir, "countersign.db"), filepath.Join(dir, "keys", "secret.key")
 	first := projectStoreAt(t, path)
-	storeSecrets(t, sqlitestore.ProjectOpen(first))
+	storeSecrets(t, sqlitestore.NewCatalogue(first))
 	require.NoError(t, first.Close())
 	require.NoError(t, os.Remove(key))
 
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, path))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, path))
 	require.NoError(t, c.Actions.Create(t.Context(), webhook.Action{ID: "a-new", Name: "new", UpdatedAt: start()}))
-	require.NoError(t, c.Workflows.Create(t.Context(), project.WorkflowWorkflow{ID: "wf-new", Name: "new", UpdatedAt: start()}))
+	require.NoError(t, c.Workflows.Create(t.Context(), project.Workflow{ID: "wf-new", Name: "new", UpdatedAt: start()}))
 	have, err := c.Actions.Find(t.Context(), "a-new")
 	require.NoError(t, err)
 	assert.Equal(t, "new", have.Name)
@@ -215,7 +215,7 @@ func TestLostKeyTakesNothingElseWithIt(t *testing.T) {
 // TestSwappedBodies: what was sealed for one row says nothing in another.
 func TestSwappedBodies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	c := sqlitestore.ProjectOpen(projectStoreAt(t, path))
+	c := sqlitestore.NewCatalogue(projectStoreAt(t, path))
 	storeSecrets(t, c)
 	_, err := projectRaw(t, path).Exec("UPDATE actions SET body = (SELECT body FROM actions WHERE id = 'a-request') WHERE id = 'a-program'")
 	require.NoError(t, err)
@@ -234,10 +234,10 @@ func TestRotate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, lost)
 	assert.NoFileExists(t, path, "there was nothing to seal")
-	storeSecrets(t, sqlitestore.ProjectOpen(store))
+	storeSecrets(t, sqlitestore.NewCatalogue(store))
 	g, _ := porttest.Grant(1)
-	require.NoError(t, sqlitestore.NewGrant(store).Issue(t.Context(), g))
-	assertSecrets(t, sqlitestore.ProjectOpen(other))
+	require.NoError(t, sqlitestore.NewLedger(store).Issue(t.Context(), g))
+	assertSecrets(t, sqlitestore.NewCatalogue(other))
 	before, err := os.ReadFile(key)
 	require.NoError(t, err)
 	bodies := rows(t, projectRaw(t, path))
@@ -250,14 +250,14 @@ func TestRotate(t *testing.T) {
 	assert.Len(t, after, 32)
 	assert.ElementsMatch(t, []string{"actions 1", "actions 2", "workflows 1"}, changed(bodies, rows(t, projectRaw(t, path))))
 	for _, s := range []*sqlitestore.Store{store, other, projectStoreAt(t, path)} {
-		assertSecrets(t, sqlitestore.ProjectOpen(s))
-		waiting, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+		assertSecrets(t, sqlitestore.NewCatalogue(s))
+		waiting, err := sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		assert.Equal(t, g.Args, waiting[0].Args)
 	}
-	require.NoError(t, sqlitestore.ProjectOpen(other).Actions.Create(t.Context(), webhook.Action{ID: "a-other", Name: "other"}))
-	_, err = sqlitestore.ProjectOpen(store).Actions.Find(t.Context(), "a-other")
+	require.NoError(t, sqlitestore.NewCatalogue(other).Actions.Create(t.Context(), webhook.Action{ID: "a-other", Name: "other"}))
+	_, err = sqlitestore.NewCatalogue(store).Actions.Find(t.Context(), "a-other")
 	require.NoError(t, err, "everybody seals with the new key")
 
 	_, err = projectRaw(t, path).Exec("UPDATE actions SET body = x'01' WHERE id = 'a-other'")
@@ -265,7 +265,7 @@ func TestRotate(t *testing.T) {
 	lost, err = store.Rotate(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 1, lost)
-	assertSecretsBut(t, sqlitestore.ProjectOpen(store), "a-other")
+	assertSecretsBut(t, sqlitestore.NewCatalogue(store), "a-other")
 }
 
 func assertSecretsBut(t testing.TB, c projectport.Catalogue, id string) {
@@ -277,9 +277,9 @@ func assertSecretsBut(t testing.TB, c projectport.Catalogue, id string) {
 func BenchmarkList200(b *testing.B) {
 	c := openProject(b)
 	for n := range 200 {
-		w := project.WorkflowWorkflow{ID: fmt.Sprint("wf-", n), Name: fmt.Sprint(n), UpdatedAt: start()}
+		w := project.Workflow{ID: fmt.Sprint("wf-", n), Name: fmt.Sprint(n), UpdatedAt: start()}
 		for i := range 8 {
-			w.Nodes = append(w.Nodes, project.Node{ID: fmt.Sprint("node-", i), Type: project.WorkflowScript, Name: "step", Order: i, Config: project.Config{Command: strings.Repeat("echo hello; ", 8)}})
+			w.Nodes = append(w.Nodes, project.Node{ID: fmt.Sprint("node-", i), Type: project.NodeScript, Name: "step", Order: i, Config: project.NodeConfig{Command: strings.Repeat("echo hello; ", 8)}})
 		}
 		require.NoError(b, c.Workflows.Create(b.Context(), w))
 	}

@@ -21,7 +21,7 @@ import (
 // Change or Update must not write to the same Store: it would wait for itself until its context ends.
 type Store struct {
 	path     string
-	secrets  *docfile.Box
+	secrets  *docfile.SecretBox
 	signer   ports.Signer // nil where nothing is signed
 	sessions Sessions
 	calls    sync.WaitGroup // calls under way; Close waits for them
@@ -44,13 +44,13 @@ type handle struct {
 // Open is a store in the database at path, which need not exist. The key of what it seals is in the directory keys beside the database.
 // The caller closes it.
 func Open(path string) *Store {
-	s := &Store{path: path, secrets: docfile.Open(filepath.Join(filepath.Dir(path), "keys"))}
+	s := &Store{path: path, secrets: docfile.NewSecretBox(filepath.Join(filepath.Dir(path), "keys"))}
 	s.sessions.store = s
 	return s
 }
 
 // Secrets is what seals the columns that package sealed names.
-func (s *Store) Secrets() *docfile.Box { return s.secrets }
+func (s *Store) Secrets() *docfile.SecretBox { return s.secrets }
 
 // Sessions is the store's ports.Sessions.
 func (s *Store) Sessions() *Sessions { return &s.sessions }

@@ -77,13 +77,13 @@ func TestOpensNothingUntilSomethingIsStored(t *testing.T) {
 		require.NoError(t, err)
 		_, err = s.Tail(t.Context(), 5)
 		require.NoError(t, err)
-		_, err = sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+		_, err = sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 		require.NoError(t, err)
-		_, err = sqlitestore.NewGrant(s).Purge(t.Context(), g.IssuedAt)
+		_, err = sqlitestore.NewLedger(s).Purge(t.Context(), g.IssuedAt)
 		require.NoError(t, err)
 		require.NoError(t, s.Sessions().End(t.Context(), "key"))
 		require.NoError(t, s.Append(t.Context()))
-		require.ErrorIs(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return nil }), confirm.ErrUnknown)
+		require.ErrorIs(t, sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(*confirm.Request) error { return nil }), confirm.ErrUnknown)
 	}
 	assert.Empty(t, entries(t, dir))
 	require.NoError(t, s.Close())
@@ -117,9 +117,9 @@ func TestTokenIsNowhereOnDisk(t *testing.T) {
 	s := openAt(t, filepath.Join(dir, "countersign.db"))
 	g, token := porttest.Grant(1)
 	g.Strength = policy.Typed
-	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), g))
 	for _, typed := range []string{"", "wrong", "work"} {
-		sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, typed, g.IssuedAt) }) //nolint:errcheck // either way
+		sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(g *confirm.Request) error { return g.Redeem(g.Binding, typed, g.IssuedAt) }) //nolint:errcheck // either way
 	}
 	secret := []byte(token.Reveal())
 	bare := bytes.ReplaceAll(secret, []byte("-"), nil)
@@ -151,13 +151,13 @@ func TestSurvivesRestart(t *testing.T) {
 	for n := range 3 {
 		s := sqlitestore.Open(path)
 		g, token := porttest.Grant(1)
-		err := sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, "", g.IssuedAt) })
+		err := sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(g *confirm.Request) error { return g.Redeem(g.Binding, "", g.IssuedAt) })
 		if n == 0 {
 			require.NoError(t, err, "a token outlives the process that issued it")
 		} else {
 			require.ErrorIs(t, err, confirm.ErrUsed, "and so does its being spent")
 		}
-		pending, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+		pending, err := sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 		require.NoError(t, err)
 		assert.Empty(t, pending)
 		assert.Equal(t, int64(2+n), porttest.Verify(t, s))
@@ -211,11 +211,11 @@ func TestSettleWithoutChangeWritesNothing(t *testing.T) {
 	}
 	before := version()
 	other := errors.New("other")
-	require.ErrorIs(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return other }), other)
-	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Check(g.Binding, "", g.IssuedAt) }))
+	require.ErrorIs(t, sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(*confirm.Request) error { return other }), other)
+	require.NoError(t, sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(g *confirm.Request) error { return g.Check(g.Binding, "", g.IssuedAt) }))
 	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(porttest.Always("deploy")[0]); return nil }))
 	assert.Equal(t, before, version())
-	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { g.Misses++; return nil }))
+	require.NoError(t, sqlitestore.NewLedger(s).Settle(t.Context(), token.Digest(), func(g *confirm.Request) error { g.Misses++; return nil }))
 	assert.NotEqual(t, before, version(), "the version would have told")
 }
 

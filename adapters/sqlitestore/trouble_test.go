@@ -201,7 +201,7 @@ func TestUnprivilegedUser(t *testing.T) {
 			if c.live {
 				require.NoError(t, os.Chmod(path, 0o644)) // the log's files get the mode of the database
 				s := openAt(t, path)
-				require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), crowded()))
+				require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), crowded()))
 				require.NoError(t, s.Sessions().End(t.Context(), "other"))
 			}
 			require.NoError(t, os.Chmod(path, c.file))
@@ -337,15 +337,15 @@ func TestHeldLockRefusesInTime(t *testing.T) {
 func TestCanceledChangeIsUndone(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), g))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := sqlitestore.NewGrant(s).Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+	err := sqlitestore.NewLedger(s).Settle(ctx, g.Digest, func(g *confirm.Request) error {
 		cancel()
 		g.State = confirm.Spent
 		return nil
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, sqlitestore.NewLedger(s).Settle(t.Context(), g.Digest, func(g *confirm.Request) error {
 		assert.Equal(t, confirm.Pending, g.State)
 		return nil
 	}))
@@ -390,15 +390,15 @@ func TestClosedStoreRefuses(t *testing.T) {
 func TestCloseWaitsForCallsUnderWay(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewLedger(s).Issue(t.Context(), g))
 	inside, closing := make(chan struct{}), make(chan error, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- sqlitestore.NewGrant(s).Settle(context.Background(), g.Digest, func(g *confirm.Grant) error {
+		done <- sqlitestore.NewLedger(s).Settle(context.Background(), g.Digest, func(g *confirm.Request) error {
 			close(inside)
 			for {
 				// Close has begun once calls are refused; this one goes on.
-				if _, err := sqlitestore.NewGrant(s).Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
+				if _, err := sqlitestore.NewLedger(s).Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
 					g.State = confirm.Spent
 					return nil
 				}

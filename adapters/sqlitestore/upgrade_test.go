@@ -36,14 +36,14 @@ func TestOlderDatabaseIsBroughtUpToDate(t *testing.T) {
 	require.NoError(t, db.Close())
 
 	s := openAt(t, path)
-	found, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err := sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
-	assert.Equal(t, []confirm.Grant{want}, found)
-	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), digest, func(g *confirm.Grant) error {
+	assert.Equal(t, []confirm.Request{want}, found)
+	require.NoError(t, sqlitestore.NewLedger(s).Settle(t.Context(), digest, func(g *confirm.Request) error {
 		g.Scope, g.Risk = "web build", policy.RiskHigh
 		return g.Approve("terminal", "", want.IssuedAt.Add(time.Second))
 	}))
-	found, err = sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err = sqlitestore.NewLedger(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, "web build", found[0].Scope)
@@ -73,7 +73,7 @@ func TestADatabaseWithoutCredentialsIsBroughtUpToDate(t *testing.T) {
 			require.NoError(t, db.Close())
 
 			s := openAt(t, path)
-			credentials := sqlitestore.New(s)
+			credentials := sqlitestore.NewCredentials(s)
 			first(t, credentials)
 			require.NoError(t, credentials.Add(t.Context(), accesstest.Credential(1)))
 			got, err := credentials.Find(t.Context(), accesstest.Credential(1).Digest)

@@ -113,8 +113,8 @@ func (s Signed) Armored() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: s.Signature}))
 }
 
-// Presence is what a signature says of the person who was there.
-type Presence struct {
+// presence is what a signature says of the person who was there.
+type presence struct {
 	Verified bool   // the security key asked for a PIN or a finger, beyond the touch
 	Counter  uint32 // how often the security key has signed, as it says; some never count
 }
@@ -151,28 +151,28 @@ func (Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessag
 
 // Judge says what a signature of a key for a challenge proves of a person, from the bytes alone. It fails with enrolled.ErrKey for every key but one that
 // wants a touch, and with enrolled.ErrUnproven for what is not exactly such a signature, or was made without a touch.
-func Judge(public []byte, challenge [32]byte, signature []byte) (Presence, error) {
+func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error) {
 	key, err := parse(public)
 	if err != nil {
-		return Presence{}, err
+		return presence{}, err
 	}
 	b, sig, err := read(signature)
 	switch {
 	case err != nil:
-		return Presence{}, err
+		return presence{}, err
 	case b.Namespace != Namespace:
-		return Presence{}, enrolled.ErrUnproven.Sayf("this signature was made for %q, and not for %s", plain(b.Namespace), Namespace)
+		return presence{}, enrolled.ErrUnproven.Sayf("this signature was made for %q, and not for %s", plain(b.Namespace), Namespace)
 	case !bytes.Equal(b.Public, public):
-		return Presence{}, enrolled.ErrUnproven.Sayf("this signature is another key's")
+		return presence{}, enrolled.ErrUnproven.Sayf("this signature is another key's")
 	case sig.Format != key.Type() || len(sig.Rest) != 5:
-		return Presence{}, enrolled.ErrUnproven
+		return presence{}, enrolled.ErrUnproven
 	case sig.Rest[0]&flagTouched == 0:
-		return Presence{}, enrolled.ErrUnproven.Sayf("the security key signed without having been touched; make a key that wants a touch: ssh-keygen -t ed25519-sk, without no-touch-required")
+		return presence{}, enrolled.ErrUnproven.Sayf("the security key signed without having been touched; make a key that wants a touch: ssh-keygen -t ed25519-sk, without no-touch-required")
 	}
 	if err := key.Verify(message(challenge), sig); err != nil {
-		return Presence{}, enrolled.ErrUnproven.Because(err)
+		return presence{}, enrolled.ErrUnproven.Because(err)
 	}
-	return Presence{Verified: sig.Rest[0]&flagVerified != 0, Counter: binary.BigEndian.Uint32(sig.Rest[1:])}, nil
+	return presence{Verified: sig.Rest[0]&flagVerified != 0, Counter: binary.BigEndian.Uint32(sig.Rest[1:])}, nil
 }
 
 // read takes a signature apart. What is not written exactly as it would be again is none: nothing can be hidden in it.

@@ -17,17 +17,17 @@ import (
 type Owner struct{}
 
 // Self is this process.
-func (Owner) Self() string { return string(osproc.TreeSelf()) }
+func (Owner) Self() string { return string(osproc.SelfIdentity()) }
 
 // Judge is what the system tells of the process of that name. A number that belongs to another process now is not it.
-func (Owner) Judge(name string) owner.Verdict { return osproc.TreeJudge(name, false) }
+func (Owner) Judge(name string) owner.Verdict { return osproc.JudgeIdentity(name, false) }
 
 // Elsewhere says where a process is that the system tells nothing of.
 func (o Owner) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(name, osproc.Here())
+	return owner.Elsewhere(name, osproc.LocalPlace())
 }
 
 // findWait bounds how long a verdict waits for a lease.
@@ -57,10 +57,10 @@ func (o *Owners) Self() string {
 	return Owner{}.Self()
 }
 
-// live renews the lease every owner.Renewal until Close. A process that is over before leaves none: whatever it owned, the system tells of it.
+// live renews the lease every owner.RenewalInterval until Close. A process that is over before leaves none: whatever it owned, the system tells of it.
 func (o *Owners) live() {
 	defer close(o.over)
-	tick := time.NewTicker(owner.Renewal)
+	tick := time.NewTicker(owner.RenewalInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -122,7 +122,7 @@ func (o *Owners) Judge(name string) owner.Verdict {
 	case !lease.Forgotten.IsZero():
 		return owner.Dead
 	}
-	return osproc.TreeJudge(name, lease.Lapsed(o.clock.Now()))
+	return osproc.JudgeIdentity(name, lease.Lapsed(o.clock.Now()))
 }
 
 // Elsewhere says where a process is that nothing is known of.
@@ -130,5 +130,5 @@ func (o *Owners) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(name, osproc.Here())
+	return owner.Elsewhere(name, osproc.LocalPlace())
 }

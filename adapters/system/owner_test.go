@@ -27,7 +27,7 @@ var (
 // own is this process as an owner, with something about it changed.
 func own(t *testing.T, change func(*owner.ID)) string {
 	t.Helper()
-	id, ok := owner.Parse(system.Owner{}.Self())
+	id, ok := owner.ParseID(system.Owner{}.Self())
 	require.True(t, ok)
 	change(&id)
 	return id.String()
@@ -73,12 +73,12 @@ func TestOwnerKnowsNothingOfOtherPlaces(t *testing.T) {
 
 // TestAPersonSettlesWhatCannotBeSeen, and nothing else does: not a lease that ran out somewhere else.
 func TestAPersonSettlesWhatCannotBeSeen(t *testing.T) {
-	leases, now := ownerfile.Open(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	owners := system.NewOwners(leases, now, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { require.NoError(t, owners.Close()) })
 	away := own(t, func(id *owner.ID) { id.Space = "1" })
 	require.NoError(t, leases.Renew(t.Context(), away, now.Now()))
-	now.Advance(100 * owner.Lapse)
+	now.Advance(100 * owner.LeaseTimeout)
 	assert.Equal(t, owner.Unknown, owners.Judge(away))
 	assert.Contains(t, owners.Elsewhere(away), "countersign owners forget "+owner.Name(away))
 	_, err := leases.Forget(t.Context(), owner.Name(away), "terminal", now.Now())
@@ -92,12 +92,12 @@ func TestAPersonSettlesWhatCannotBeSeen(t *testing.T) {
 
 // TestALeaseCountsWhereTheSystemIsSilent: of a process of this place whose start nobody knows, the number alone says nothing.
 func TestALeaseCountsWhereTheSystemIsSilent(t *testing.T) {
-	leases, now := ownerfile.Open(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	owners := system.NewOwners(leases, now, slog.New(slog.DiscardHandler))
 	silent := own(t, func(id *owner.ID) { id.Start = "" })
 	assert.Equal(t, owner.Unknown, owners.Judge(silent), "it never had a lease")
 	require.NoError(t, leases.Renew(t.Context(), silent, now.Now()))
-	now.Advance(owner.Lapse)
+	now.Advance(owner.LeaseTimeout)
 	assert.Equal(t, owner.Unknown, owners.Judge(silent))
 	now.Advance(1)
 	assert.Equal(t, owner.Dead, owners.Judge(silent))
@@ -106,7 +106,7 @@ func TestALeaseCountsWhereTheSystemIsSilent(t *testing.T) {
 
 // TestLeasesAreRenewedAndGivenUp: the first renewal tidies up after those who have ended.
 func TestLeasesAreRenewedAndGivenUp(t *testing.T) {
-	leases, now := ownerfile.Open(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	gone, away := own(t, func(id *owner.ID) { id.Start = "1" }), own(t, func(id *owner.ID) { id.Space = "1" })
 	require.NoError(t, leases.Renew(t.Context(), gone, now.Now()))
 	require.NoError(t, leases.Renew(t.Context(), away, now.Now()))

@@ -23,7 +23,7 @@ const (
 
 // attempt is one way to the receiver and back, which may be gone several times.
 type attempt struct {
-	client   *Client
+	client   *client
 	request  webhook.Request
 	endpoint webhook.Endpoint
 	rules    webhook.Rules
@@ -112,7 +112,7 @@ func (a attempt) keep(answer *http.Response, body []byte) webhook.Response {
 	body = body[:min(len(body), webhook.MaxRead)]
 	window := body[:min(len(body), maskingMargin*webhook.MaxKept)]
 	masked, _ := a.redactor.Text(string(bytes.ToValidUTF8(window, []byte("\uFFFD"))))
-	kept := webhook.Keep(answer.StatusCode, answer.Header, []byte(masked), more || len(window) < len(body))
+	kept := webhook.NewResponse(answer.StatusCode, answer.Header, []byte(masked), more || len(window) < len(body))
 	kept.TotalBytes = int64(len(body))
 	for name, value := range kept.Headers {
 		kept.Headers[name], _ = a.redactor.Text(value)

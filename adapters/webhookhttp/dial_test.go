@@ -23,7 +23,7 @@ func TestTheSocketItselfIsJudged(t *testing.T) {
 		accepted <- err
 	}()
 
-	a := attempt{client: New(Options{}), endpoint: webhook.Endpoint{Scheme: "https", Host: "hooks.example.com", Port: 443}}
+	a := attempt{client: NewClient(ClientOptions{}), endpoint: webhook.Endpoint{Scheme: "https", Host: "hooks.example.com", Port: 443}}
 	for _, addr := range []string{"127.0.0.1", "::ffff:127.0.0.1"} {
 		target := webhook.Target{Host: "hooks.example.com", Port: at.Port(), Addresses: []netip.Addr{netip.MustParseAddr(addr)}}
 		_, err = a.dial(t.Context(), "tcp", target)

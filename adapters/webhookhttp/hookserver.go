@@ -19,8 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// ListenerOptions are what a Server asks. Lookup, Trigger and Clock are needed.
-type ListenerOptions struct {
+// ServerOptions are what a Server asks. Lookup, Trigger and Clock are needed.
+type ServerOptions struct {
 	// Lookup is who may start the workflow. A workflow that does not exist, or has no incoming webhook, is a fault.NotFound.
 	Lookup func(ctx context.Context, workflow string) (webhook.Incoming, error)
 	// Trigger starts the workflow and does not wait for its end. Its context outlives the request, so that a sender who hangs up leaves no
@@ -63,22 +63,22 @@ type Event struct {
 	Err         error // what kept the workflow from being found or started
 }
 
-// Server is an http.Handler. It remembers recent requests and signatures, so there is one for all workflows.
-type Server struct {
-	opts    ListenerOptions
+// server is an http.Handler. It remembers recent requests and signatures, so there is one for all workflows.
+type server struct {
+	opts    ServerOptions
 	rates   rates
 	replays replays
 }
 
-// NewListener is a Server.
-func NewListener(o ListenerOptions) *Server {
+// NewServer is a Server.
+func NewServer(o ServerOptions) *server {
 	o.Limits = o.Limits.withDefaults()
-	return &Server{opts: o}
+	return &server{opts: o}
 }
 
 // ServeHTTP answers 200 with {success, executionId, message}; otherwise {success: false, error} with 400, 401, 404, 405, 413, 429 or 500. What it
 // answers to somebody without the token depends on nothing but the request: not on whether the workflow exists or is open.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event := Event{At: s.opts.Clock.Now(), Remote: remote(r)}
 	retryAfter := s.handle(w, r, &event)
 	event.Status = event.Refusal.Status()
@@ -89,7 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // handle decides, starts the workflow if it may, and fills in the event. The duration is when a sender that was too fast may come back.
-func (s *Server) handle(w http.ResponseWriter, r *http.Request, event *Event) time.Duration {
+func (s *server) handle(w http.ResponseWriter, r *http.Request, event *Event) time.Duration {
 	if wait, ok := s.rates.take(event.Remote, event.At); !ok {
 		event.Refusal = webhook.RefusedRate
 		return wait
@@ -110,7 +110,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, event *Event) ti
 		event.Refusal, event.Err = webhook.RefusedNotStarted, err
 		return 0
 	}
-	if event.Refusal = incoming.Door(known, matches(r, incoming.TokenDigest)); event.Refusal != webhook.Admitted {
+	if event.Refusal = incoming.CheckRequest(known, matches(r, incoming.TokenDigest)); event.Refusal != webhook.Admitted {
 		return 0
 	}
 	body, refusal := read(r)
@@ -124,19 +124,19 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, event *Event) ti
 }
 
 // admit judges the signature and remembers it, so that it starts one workflow only.
-func (s *Server) admit(in webhook.Incoming, workflow string, r *http.Request, body []byte) webhook.Refusal {
+func (s *server) admit(in webhook.Incoming, workflow string, r *http.Request, body []byte) webhook.Refusal {
 	signature := signatureOf(r)
-	refusal := in.Signed(signature, signs(in, signature, body), s.opts.Clock.Now())
+	refusal := in.CheckSignature(signature, signs(in, signature, body), s.opts.Clock.Now())
 	if refusal != webhook.Admitted {
 		return refusal
 	}
-	if until, ok := in.Forget(signature); ok && !s.replays.claim(replayKey(workflow, signature), until, s.opts.Clock.Now()) {
+	if until, ok := in.ReplayExpiry(signature); ok && !s.replays.claim(replayKey(workflow, signature), until, s.opts.Clock.Now()) {
 		return webhook.RefusedReplay
 	}
 	return webhook.Admitted
 }
 
-func (s *Server) start(r *http.Request, workflow string, body []byte, event *Event) {
+func (s *server) start(r *http.Request, workflow string, body []byte, event *Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.opts.Limits.Trigger)
 	defer cancel()
 	id, err := s.opts.Trigger(ctx, workflow, body)

@@ -59,7 +59,7 @@ func workflows() map[string]webhook.Incoming {
 
 func start(t *testing.T, limits webhookhttp.Limits) *rig {
 	r := &rig{t: t, clock: &clock.Fake{}, entered: make(chan struct{}, 100)}
-	server := webhookhttp.NewListener(webhookhttp.ListenerOptions{Lookup: r.lookup, Trigger: r.trigger, Report: r.report, Clock: r.clock, Limits: limits})
+	server := webhookhttp.NewServer(webhookhttp.ServerOptions{Lookup: r.lookup, Trigger: r.trigger, Report: r.report, Clock: r.clock, Limits: limits})
 	listener, err := webhookhttp.Listen(t.Context(), "localhost:0")
 	require.NoError(t, err)
 	r.address = listener.Addr().String()
@@ -523,7 +523,7 @@ func TestLoopbackOnly(t *testing.T) {
 	}
 	everywhere, err := net.Listen("tcp", "0.0.0.0:0")
 	require.NoError(t, err)
-	server := webhookhttp.NewListener(webhookhttp.ListenerOptions{Clock: &clock.Fake{}})
+	server := webhookhttp.NewServer(webhookhttp.ServerOptions{Clock: &clock.Fake{}})
 	assert.ErrorIs(t, server.Serve(t.Context(), everywhere), project.ErrArgument)
 	assert.ErrorIs(t, everywhere.Close(), net.ErrClosed, "it is closed at once")
 

@@ -16,7 +16,7 @@ const (
 // rates counts requests by sender. The zero rates has seen none.
 type rates struct {
 	mu      sync.Mutex
-	senders map[string]*webhook.Sliding
+	senders map[string]*webhook.SlidingWindow
 }
 
 // take charges a request to its sender. When there are more senders than are remembered, the further ones share one count.
@@ -24,7 +24,7 @@ func (r *rates) take(sender string, now time.Time) (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.senders == nil {
-		r.senders = map[string]*webhook.Sliding{}
+		r.senders = map[string]*webhook.SlidingWindow{}
 	}
 	if r.senders[sender] == nil && len(r.senders) >= maxSenders {
 		for other, count := range r.senders {
@@ -38,7 +38,7 @@ func (r *rates) take(sender string, now time.Time) (time.Duration, bool) {
 	}
 	count := r.senders[sender]
 	if count == nil {
-		count = &webhook.Sliding{}
+		count = &webhook.SlidingWindow{}
 		r.senders[sender] = count
 	}
 	return count.Take(now)

@@ -33,7 +33,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 
 // Serve answers requests on the listener, which must be a loopback one, until the context ends; requests in progress then have
 // Limits.Grace to finish. It closes the listener, and returns nil after an orderly end.
-func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+func (s *server) Serve(ctx context.Context, listener net.Listener) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		_ = listener.Close()
 		return project.ErrArgument.Sayf("incoming webhooks listen on the loopback interface only, not at %s", at)

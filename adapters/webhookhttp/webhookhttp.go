@@ -21,19 +21,19 @@ const (
 	handshakeTime = 10 * time.Second
 )
 
-// Options are what a Client takes from the machine. The zero Options is the machine itself; nothing here makes it trust more than RootCAs.
-type Options struct {
+// ClientOptions are what a Client takes from the machine. The zero Options is the machine itself; nothing here makes it trust more than RootCAs.
+type ClientOptions struct {
 	RootCAs *x509.CertPool                                               // nil is the system's
 	Lookup  func(ctx context.Context, host string) ([]netip.Addr, error) // nil asks the system's name servers
 	Wait    func(ctx context.Context, d time.Duration) error             // before a retry; nil waits
 	Own     func() []uint16                                              // ports this product serves on by now, added to webhook.Rules.Never
 }
 
-// Client is a projectport.Webhooks. It keeps nothing between requests and is safe for concurrent use.
-type Client struct{ opts Options }
+// client is a projectport.Webhooks. It keeps nothing between requests and is safe for concurrent use.
+type client struct{ opts ClientOptions }
 
-// New is a Client.
-func New(o Options) *Client {
+// NewClient is a Client.
+func NewClient(o ClientOptions) *client {
 	if o.Lookup == nil {
 		o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return new(net.Resolver).LookupNetIP(ctx, "ip", host)
@@ -42,7 +42,7 @@ func New(o Options) *Client {
 	if o.Wait == nil {
 		o.Wait = wait
 	}
-	return &Client{opts: o}
+	return &client{opts: o}
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -57,7 +57,7 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // Resolve is where the request would go (projectport.Webhooks).
-func (c *Client) Resolve(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Target, error) {
+func (c *client) Resolve(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Target, error) {
 	rules = c.complete(rules)
 	e, err := rules.Endpoint(r.URL)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) Resolve(ctx context.Context, r webhook.Request, rules webhook.R
 }
 
 // complete adds the ports that are this product's own, which whoever stored the rules could not know.
-func (c *Client) complete(rules webhook.Rules) webhook.Rules {
+func (c *client) complete(rules webhook.Rules) webhook.Rules {
 	if c.opts.Own != nil {
 		rules.Never = slices.Concat(rules.Never, c.opts.Own())
 	}
@@ -79,7 +79,7 @@ func (c *Client) complete(rules webhook.Rules) webhook.Rules {
 }
 
 // vet looks a host up, once, and judges all its addresses.
-func (c *Client) vet(ctx context.Context, e webhook.Endpoint, rules webhook.Rules) (webhook.Target, error) {
+func (c *client) vet(ctx context.Context, e webhook.Endpoint, rules webhook.Rules) (webhook.Target, error) {
 	addrs := []netip.Addr{e.Addr}
 	if !e.Addr.IsValid() {
 		ctx, cancel := context.WithTimeout(ctx, lookupTime)
@@ -93,7 +93,7 @@ func (c *Client) vet(ctx context.Context, e webhook.Endpoint, rules webhook.Rule
 }
 
 // Send makes the request (projectport.Webhooks).
-func (c *Client) Send(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Response, error) {
+func (c *client) Send(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Response, error) {
 	started := time.Now()
 	rules = c.complete(rules)
 	e, err := rules.Endpoint(r.URL)
@@ -119,14 +119,14 @@ func (c *Client) Send(ctx context.Context, r webhook.Request, rules webhook.Rule
 // passing reports what may be over at the next attempt: no connection came about, or the receiver said so itself.
 func passing(answer webhook.Response, err error) bool {
 	if err == nil {
-		return webhook.Passing(answer.StatusCode)
+		return webhook.IsRetryable(answer.StatusCode)
 	}
 	var none *noConnection
 	return errors.As(err, &none) && none.passing
 }
 
 // rest waits before a retry, unless the wait would use up the request's time: what there is by now says more than a timeout does.
-func (c *Client) rest(ctx context.Context, d time.Duration) bool {
+func (c *client) rest(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}

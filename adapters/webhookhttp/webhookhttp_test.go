@@ -22,7 +22,7 @@ import (
 
 func TestContract(t *testing.T) {
 	projecttest.Webhooks(t, func(_ testing.TB, w projecttest.WebhookWorld) projectport.Webhooks {
-		return webhookhttp.New(webhookhttp.Options{RootCAs: w.Roots, Lookup: w.Lookup, Wait: w.Wait})
+		return webhookhttp.NewClient(webhookhttp.ClientOptions{RootCAs: w.Roots, Lookup: w.Lookup, Wait: w.Wait})
 	})
 }
 
@@ -39,7 +39,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 
 // TestTheMachineItself: without options, names are asked of the system, and it says what every system says of this one.
 func TestTheMachineItself(t *testing.T) {
-	hooks := webhookhttp.New(webhookhttp.Options{})
+	hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{})
 	r, err := webhook.Config{URL: "http://localhost:9/"}.Build(webhook.Input{})
 	require.NoError(t, err)
 	target, err := hooks.Resolve(t.Context(), r, webhook.Rules{AllowLoopback: true, AllowHosts: []string{"localhost:9"}})
@@ -53,7 +53,7 @@ func TestTheMachineItself(t *testing.T) {
 
 // TestOurOwnPortsAreNobodysWebhook: whatever a person listed.
 func TestOurOwnPortsAreNobodysWebhook(t *testing.T) {
-	hooks := webhookhttp.New(webhookhttp.Options{Own: func() []uint16 { return []uint16{9876} }})
+	hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{Own: func() []uint16 { return []uint16{9876} }})
 	r, err := webhook.Config{URL: "http://127.0.0.1:9876/webhook/wf-1"}.Build(webhook.Input{})
 	require.NoError(t, err)
 	rules := webhook.Rules{AllowLoopback: true, AllowHosts: []string{"127.0.0.1:9876"}}
@@ -75,7 +75,7 @@ func TestTroubleInPlainWords(t *testing.T) {
 		"no connection":        {errors.New("10.0.0.53 says no"), 2},
 	} {
 		tries := 0
-		hooks := webhookhttp.New(webhookhttp.Options{
+		hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{
 			Lookup: func(context.Context, string) ([]netip.Addr, error) { tries++; return nil, c.cause },
 			Wait:   func(context.Context, time.Duration) error { return nil },
 		})
@@ -90,7 +90,7 @@ func TestTroubleInPlainWords(t *testing.T) {
 		assert.NotContains(t, err.Error(), "10.0.0.53")
 		assert.Equal(t, c.tries, tries, want)
 	}
-	slow := webhookhttp.New(webhookhttp.Options{Lookup: func(ctx context.Context, _ string) ([]netip.Addr, error) {
+	slow := webhookhttp.NewClient(webhookhttp.ClientOptions{Lookup: func(ctx context.Context, _ string) ([]netip.Addr, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
@@ -108,7 +108,7 @@ func TestRealWaits(t *testing.T) {
 	r, err := webhook.Config{URL: "http://" + at, Method: "PUT", RetryCount: 1, TimeoutMS: 60_000}.Build(webhook.Input{})
 	require.NoError(t, err)
 	begun := time.Now()
-	answer, err := webhookhttp.New(webhookhttp.Options{}).Send(t.Context(), r, webhook.Rules{AllowLoopback: true, AllowHosts: []string{at}})
+	answer, err := webhookhttp.NewClient(webhookhttp.ClientOptions{}).Send(t.Context(), r, webhook.Rules{AllowLoopback: true, AllowHosts: []string{at}})
 	require.ErrorIs(t, err, project.ErrExecutionFailed)
 	assert.Equal(t, 1, answer.RetryAttempts)
 	assert.GreaterOrEqual(t, time.Since(begun), time.Second)

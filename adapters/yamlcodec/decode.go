@@ -20,7 +20,7 @@ import (
 const (
 	DefaultMaxBytes = 16 << 20
 	MaxDepth        = 64  // nesting of collections
-	MaxAliases      = 100 // references to anchors
+	maxAliases      = 100 // references to anchors
 	maxProblems     = 20  // reported at once
 	maxQuoted       = 60  // bytes of a document repeated in a message
 	unknownLine     = 0   // the library could not say where
@@ -89,7 +89,7 @@ func Decode(data []byte, into any, o Options) error {
 }
 
 func bounds() yaml.Option {
-	return yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasValue(MaxAliases)))
+	return yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasValue(maxAliases)))
 }
 
 // shift is what a line number in the data lacks to one in the file.
@@ -254,7 +254,7 @@ func Line(data []byte, key string) int {
 	}
 	for part := range strings.SplitSeq(key, ".") {
 		fields := at.Fields()
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Key.Text() == part })
+		i := slices.IndexFunc(fields, func(f field) bool { return f.Key.Text() == part })
 		if i < 0 {
 			return 0
 		}

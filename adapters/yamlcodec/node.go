@@ -29,8 +29,8 @@ type Node struct {
 	shift int
 }
 
-// Field is a key of a mapping and its value.
-type Field struct{ Key, Value Node }
+// field is a key of a mapping and its value.
+type field struct{ Key, Value Node }
 
 // Parse reads the single YAML document in data as Decode does, with the same strictness, into nodes. KnownFields means nothing here. A document
 // that is null is Missing.
@@ -54,7 +54,7 @@ func (c *captured) UnmarshalYAML(n *yaml.Node) error {
 
 func (n Node) of(child *yaml.Node) Node {
 	value := child
-	for range MaxAliases { // an alias of an alias
+	for range maxAliases { // an alias of an alias
 		if value == nil || value.Kind != yaml.AliasNode {
 			break
 		}
@@ -113,41 +113,41 @@ func (n Node) Text() string {
 	return n.n.Value
 }
 
-// Form is how a value is written.
-type Form uint8
+// form is how a value is written.
+type form uint8
 
 // The forms. A null that nobody wrote is Plain without text.
 const (
-	Plain Form = iota
-	SingleQuoted
-	DoubleQuoted
-	Literal // a scalar below | or >
-	Block   // a collection by indentation
-	Flow    // a collection in brackets, or one pair in a list in brackets
-	Alias
+	plain form = iota
+	singleQuoted
+	doubleQuoted
+	literal // a scalar below | or >
+	block   // a collection by indentation
+	flow    // a collection in brackets, or one pair in a list in brackets
+	alias
 )
 
 // Form is how n is written.
-func (n Node) Form() Form {
+func (n Node) Form() form {
 	if n.at == nil {
-		return Plain
+		return plain
 	}
 	style, scalar := n.at.Style, n.at.Kind == yaml.ScalarNode
 	switch {
 	case n.at.Kind == yaml.AliasNode:
-		return Alias
+		return alias
 	case style&yaml.FlowStyle != 0:
-		return Flow
+		return flow
 	case !scalar:
-		return Block
+		return block
 	case style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return Literal
+		return literal
 	case style&yaml.DoubleQuotedStyle != 0:
-		return DoubleQuoted
+		return doubleQuoted
 	case style&yaml.SingleQuotedStyle != 0:
-		return SingleQuoted
+		return singleQuoted
 	}
-	return Plain
+	return plain
 }
 
 // Anchor is the name that stands at n after & or, for an alias, after *.
@@ -162,13 +162,13 @@ func (n Node) Anchor() string {
 }
 
 // Fields are the keys and values of a mapping in the order of the document; none of anything else.
-func (n Node) Fields() []Field {
+func (n Node) Fields() []field {
 	if n.Kind() != Mapping {
 		return nil
 	}
-	var out []Field
+	var out []field
 	for pair := range slices.Chunk(n.n.Content, 2) {
-		out = append(out, Field{n.of(pair[0]), n.of(pair[1])})
+		out = append(out, field{n.of(pair[0]), n.of(pair[1])})
 	}
 	return out
 }

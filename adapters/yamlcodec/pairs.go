@@ -32,9 +32,9 @@ func (p Pairs) MarshalYAML() (any, error) {
 	return n, nil
 }
 
-// EncodeBlock writes v in block style, lists two further in than their key, but lists of scalars in one line: [a, b]. What is outermost
+// encodeBlock writes v in block style, lists two further in than their key, but lists of scalars in one line: [a, b]. What is outermost
 // is a block in any case. Scalars are written as Encode writes them. Errors are those of Encode.
-func EncodeBlock(v any) (string, error) {
+func encodeBlock(v any) (string, error) {
 	return dumped(v, func(n *yaml.Node) {
 		if n.Kind == yaml.SequenceNode && scalars(n) {
 			n.Style = yaml.FlowStyle
@@ -51,9 +51,9 @@ func scalars(n *yaml.Node) bool {
 	return true
 }
 
-// EncodeFlow writes v in one line without a line break at its end, with double quotes around every text when quoted is set, as JSON is
+// encodeFlow writes v in one line without a line break at its end, with double quotes around every text when quoted is set, as JSON is
 // written. Errors are those of Encode.
-func EncodeFlow(v any, quoted bool) (string, error) {
+func encodeFlow(v any, quoted bool) (string, error) {
 	out, err := dumped(v, func(n *yaml.Node) {
 		switch {
 		case n.Kind != yaml.ScalarNode:

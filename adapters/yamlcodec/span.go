@@ -49,7 +49,7 @@ func (t text) offset(n Node) (int, error) {
 		_, size := utf8.DecodeRune(t.data[at:])
 		at += size
 	}
-	if n.Form() != Alias && n.Anchor() != "" && at < len(t.data) && t.data[at] == '&' {
+	if n.Form() != alias && n.Anchor() != "" && at < len(t.data) && t.data[at] == '&' {
 		at = t.skipBlank(at + 1 + len(n.Anchor()))
 	}
 	return at, nil
@@ -105,11 +105,11 @@ func (t text) end(n Node, outer int) (int, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case n.Form() == Alias:
+	case n.Form() == alias:
 		return at + 1 + len(n.Anchor()), nil
-	case n.Form() == Flow:
+	case n.Form() == flow:
 		return t.flowEnd(n, at)
-	case n.Form() != Block:
+	case n.Form() != block:
 		return t.scalarEnd(n, at, outer)
 	case n.Kind() == Mapping:
 		fields := n.Fields()
@@ -125,11 +125,11 @@ func (t text) end(n Node, outer int) (int, error) {
 
 // implicit reports a null that nobody wrote.
 func implicit(n Node) bool {
-	return n.Kind() == Null && n.Form() == Plain && n.Text() == ""
+	return n.Kind() == Null && n.Form() == plain && n.Text() == ""
 }
 
 // fieldEnd is the offset right after a field's value, or after its colon where it has none.
-func (t text) fieldEnd(f Field, indent int) (int, error) {
+func (t text) fieldEnd(f field, indent int) (int, error) {
 	if !implicit(f.Value) {
 		return t.end(f.Value, indent)
 	}
@@ -156,9 +156,9 @@ func (t text) scalarEnd(n Node, at, outer int) (int, error) {
 		return 0, errPlace(n)
 	}
 	switch n.Form() {
-	case Literal:
+	case literal:
 		return t.blockEnd(at, outer), nil
-	case DoubleQuoted:
+	case doubleQuoted:
 		for i := at + 1; i < len(t.data); i++ {
 			switch t.data[i] {
 			case '\\':
@@ -167,7 +167,7 @@ func (t text) scalarEnd(n Node, at, outer int) (int, error) {
 				return i + 1, nil
 			}
 		}
-	case SingleQuoted:
+	case singleQuoted:
 		for i := at + 1; i < len(t.data); i++ {
 			if t.data[i] != '\'' {
 				continue

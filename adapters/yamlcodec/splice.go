@@ -27,7 +27,7 @@ func Append(doc []byte, path []string, item any) ([]byte, error) {
 	}
 	at := s.root
 	for i, key := range path {
-		if at.Kind() != Mapping || at.Form() == Alias {
+		if at.Kind() != Mapping || at.Form() == alias {
 			return nil, errPlace(at)
 		}
 		f, found := find(at, key)
@@ -42,7 +42,7 @@ func Append(doc []byte, path []string, item any) ([]byte, error) {
 	switch {
 	case at.Kind() != List || at.Anchor() != "":
 		return nil, errPlace(at)
-	case at.Form() == Flow:
+	case at.Form() == flow:
 		return s.addFlow(at, item)
 	}
 	return s.addBlock(at, item)
@@ -55,7 +55,7 @@ func Remove(doc []byte, path []string, index int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := Field{Value: s.root}
+	f := field{Value: s.root}
 	for _, name := range path {
 		inner, found := find(f.Value, name)
 		if !found {
@@ -66,7 +66,7 @@ func Remove(doc []byte, path []string, index int) ([]byte, error) {
 	switch {
 	case index < 0 || index >= len(f.Value.Items()) || f.Value.Anchor() != "" || implicit(f.Value.Items()[index]):
 		return nil, errPlace(f.Value)
-	case f.Value.Form() == Flow:
+	case f.Value.Form() == flow:
 		return s.removeFlow(f.Value.Items(), index)
 	}
 	return s.removeBlock(f, index)
@@ -94,18 +94,18 @@ func open(doc []byte) (splicer, error) {
 	return s, nil
 }
 
-func find(mapping Node, name string) (f Field, found bool) {
+func find(mapping Node, name string) (f field, found bool) {
 	for _, f := range mapping.Fields() {
 		if f.Key.Text() == name {
 			return f, true
 		}
 	}
-	return Field{}, false
+	return field{}, false
 }
 
 // empty reports null, {} and [].
 func empty(n Node) bool {
-	return n.Form() != Alias && (!n.Given() || n.Form() == Flow && len(n.Fields())+len(n.Items()) == 0)
+	return n.Form() != alias && (!n.Given() || n.Form() == flow && len(n.Fields())+len(n.Items()) == 0)
 }
 
 // chain is the item in a list, below the keys that are left.
@@ -130,7 +130,7 @@ func (s splicer) insertBelow(end int, lines string) []byte {
 
 // block is v as lines with an indentation and the document's line ends, none at the end.
 func (s splicer) block(v any, indent int) (string, error) {
-	block, err := EncodeBlock(v)
+	block, err := encodeBlock(v)
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +145,7 @@ func (s splicer) block(v any, indent int) (string, error) {
 
 // flow is v in one line; a document whose first key is quoted is JSON, and stays it.
 func (s splicer) flow(v any) (string, error) {
-	return EncodeFlow(v, s.root.Fields()[0].Key.Form() == DoubleQuoted)
+	return encodeFlow(v, s.root.Fields()[0].Key.Form() == doubleQuoted)
 }
 
 // addField adds a key to a mapping that lacks it.
@@ -155,14 +155,14 @@ func (s splicer) addField(m Node, key string, value any) ([]byte, error) {
 		return nil, errPlace(m)
 	}
 	last, indent := fields[len(fields)-1], fields[0].Key.Column()-1
-	if m.Form() == Flow {
+	if m.Form() == flow {
 		indent = -1
 	}
 	end, err := s.fieldEnd(last, indent)
 	if err != nil {
 		return nil, err
 	}
-	if m.Form() == Flow {
+	if m.Form() == flow {
 		flow, err := s.flow(pair)
 		return s.replace(end, end, s.separator(m, last.Key)+strings.TrimSuffix(strings.TrimPrefix(flow, "{"), "}")), err
 	}
@@ -171,9 +171,9 @@ func (s splicer) addField(m Node, key string, value any) ([]byte, error) {
 }
 
 // fill exchanges an empty value for one that is not. What else stands in the key's line, a comment, stays there.
-func (s splicer) fill(m Node, f Field, value any) ([]byte, error) {
+func (s splicer) fill(m Node, f field, value any) ([]byte, error) {
 	indent := f.Key.Column() - 1
-	if m.Form() == Flow {
+	if m.Form() == flow {
 		indent = -1
 	}
 	colon, err := s.colon(f.Key, indent)
@@ -184,7 +184,7 @@ func (s splicer) fill(m Node, f Field, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Form() == Flow {
+	if m.Form() == flow {
 		flow, err := s.flow(value)
 		return s.replace(colon, end, " "+flow), err
 	}
@@ -261,7 +261,7 @@ func (s splicer) head(list Node, index int) (int, error) {
 	return i, nil
 }
 
-func (s splicer) removeBlock(f Field, index int) ([]byte, error) {
+func (s splicer) removeBlock(f field, index int) ([]byte, error) {
 	items, dash := f.Value.Items(), f.Value.Column()-1
 	head, err := s.head(f.Value, index)
 	if err != nil {

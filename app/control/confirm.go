@@ -20,8 +20,8 @@ type ConfirmInput struct {
 // its plan has been worked out anew and found to be the one confirmed.
 func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (any, error) {
 	token, now := confirm.NewToken(in.Token), s.Clock.Now()
-	var grant confirm.Grant
-	err := s.Ledger.Settle(ctx, token.Digest(), func(g *confirm.Grant) error {
+	var grant confirm.Request
+	err := s.Ledger.Settle(ctx, token.Digest(), func(g *confirm.Request) error {
 		var err error
 		switch {
 		case !own(g, sc):
@@ -40,7 +40,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 	})
 	if err != nil {
 		if errors.Is(err, confirm.ErrBurnt) {
-			s.ended(ctx, grant.ID, tool.Mistyped)
+			s.ended(ctx, grant.ID, tool.ReasonMistyped)
 		}
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		s.withdrawn(ctx, grant)
 		return grant.View(), nil
 	}
-	return tool.Forward{Call: tool.Call{
+	return tool.ForwardedCall{Call: tool.Call{
 		ID: sc.CallID, Session: sc.Session, Client: sc.Client, Principal: sc.Principal, Mode: grant.Mode,
 		Tool: tool.Name(grant.Binding.Tool), Args: grant.Args, Token: token, Typed: in.Typed,
 		Always: in.Decision == "always",
@@ -56,10 +56,10 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 }
 
 // withdrawn takes back, with a token that names a plan, the question about that plan.
-func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
-	reason := tool.Cancelled
+func (s service) withdrawn(ctx context.Context, token confirm.Request) {
+	reason := tool.ReasonCancelled
 	if token.State == confirm.Denied {
-		reason = tool.UserDenied
+		reason = tool.ReasonUserDenied
 	}
 	s.ended(ctx, token.ID, reason)
 	if !token.Names {
@@ -68,8 +68,8 @@ func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
 	now := s.Clock.Now()
 	asked, err := s.Ledger.Pending(ctx, ports.PendingFilter{Binding: &token.Binding}, now)
 	for _, g := range asked {
-		if err == nil && s.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Cancel(now) }) == nil {
-			s.ended(ctx, g.ID, tool.Cancelled)
+		if err == nil && s.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Cancel(now) }) == nil {
+			s.ended(ctx, g.ID, tool.ReasonCancelled)
 		}
 	}
 }

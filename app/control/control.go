@@ -135,7 +135,7 @@ type service struct{ Deps }
 
 func (s service) list(ctx context.Context, sc tool.Scope, _ NoInput) (ConfirmationList, error) {
 	grants, err := s.Ledger.Pending(ctx, ports.PendingFilter{Session: sc.Session}, s.Clock.Now())
-	own := make([]confirm.Grant, 0, len(grants))
+	own := make([]confirm.Request, 0, len(grants))
 	for _, g := range grants {
 		if g.Binding.Principal == sc.Principal.ID {
 			own = append(own, g)

@@ -77,7 +77,7 @@ func (p credentialPlan) Announcement() string {
 	if p.Kind == access.Login {
 		return "a link was made that logs a browser in to the console, where calls are approved"
 	}
-	return "a token was made for " + notice.Name(p.Name) + ", with which a program calls tools"
+	return "a token was made for " + notice.PlainName(p.Name) + ", with which a program calls tools"
 }
 
 func (s service) planCredential(ctx context.Context, sc tool.Scope, in access.Request) (credentialPlan, error) {

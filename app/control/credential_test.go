@@ -28,7 +28,7 @@ import (
 type gate struct {
 	*app.App
 	t     *testing.T
-	keys  *app.Keeper
+	keys  *app.Credentials
 	store *memstore.Store
 	clock *clock.Fake
 }
@@ -39,7 +39,7 @@ func gated(t *testing.T, p policy.Policy) *gate {
 	log := slog.New(slog.DiscardHandler)
 	core := app.Core{Clock: g.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: g.store, Audit: g.store, Settings: g.store, Sessions: g.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: g.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: log}
-	g.keys = app.NewCredentials(app.Parts{Credentials: g.store.Credentials(), Clock: g.clock, IDs: system.IDs{}, Audit: g.store, Log: log})
+	g.keys = app.NewCredentials(app.CredentialsConfig{Credentials: g.store.Credentials(), Clock: g.clock, IDs: system.IDs{}, Audit: g.store, Log: log})
 	p.Ceiling, p.Level = policy.Execute, policy.ExecuteWithConfirm
 	var err error
 	g.App, err = app.New(core, app.Options{Policy: p}, control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,
@@ -109,7 +109,7 @@ func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 		s.Require = map[string]policy.Proving{"run_script": policy.ProvingPasskey}
 		return nil
 	})
-	login := g.Call(t.Context(), g.call(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf("code")}, app.ReadOnlyGrants))
+	login := g.Call(t.Context(), g.call(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf("code")}, app.ReadOnlyPermissions))
 	require.NotNil(t, login.Issued, "%v", login.Err)
 	assert.Equal(t, policy.ProvingPerson, login.Issued.Needs, "a lost passkey keeps nobody out of the console")
 	assert.Contains(t, login.Issued.Prompt, "approves and changes settings in your name")

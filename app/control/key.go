@@ -15,9 +15,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Keys knows the enrolled keys: an *enrolment.Keeper.
+// Keys knows the enrolled keys: an *enrolment.KeyManager.
 type Keys interface {
-	List(ctx context.Context) ([]enrolment.Standing, error)
+	List(ctx context.Context) ([]enrolment.KeyStatus, error)
 	Usable(k enrolled.Key) error
 	Add(ctx context.Context, k enrolled.Key) error
 	Remove(ctx context.Context, id string) error
@@ -44,8 +44,8 @@ type KeyID struct {
 
 // The tools that enrol a key and take one away. They are for people alone, and always ask one.
 var (
-	EnrollKey = tool.Ref[KeyInput, enrolment.Standing]{Name: enrolment.Tool}
-	RemoveKey = tool.Ref[KeyID, enrolment.Standing]{Name: enrolment.RemoveTool}
+	EnrollKey = tool.Ref[KeyInput, enrolment.KeyStatus]{Name: enrolment.EnrollTool}
+	RemoveKey = tool.Ref[KeyID, enrolment.KeyStatus]{Name: enrolment.RemoveTool}
 )
 
 // ErrKeysByCaller reports a key that would be enrolled where no person is asked.
@@ -96,7 +96,7 @@ func (p keyPlan) Prompt() string { return p.Opens }
 
 // Announcement tells of keys that come and go: whoever has one approves in somebody's name.
 func (p keyPlan) Announcement() string {
-	what := "the " + p.Kind.Words() + " " + notice.Name(p.Name) + " was "
+	what := "the " + p.Kind.Words() + " " + notice.PlainName(p.Name) + " was "
 	switch {
 	case p.hash == p.key.Removal():
 		return what + "removed, and proves nothing any more"
@@ -109,9 +109,9 @@ func (p keyPlan) Announcement() string {
 // needsFor is the proof with which a key of the kind is enrolled, or one that counts is taken away. The first of its kind wants a terminal and the
 // console together: a passkey is made in a browser and approved in a terminal, a security key the other way round; so that whoever has stolen one of the
 // two has no key. Any further one wants a key that counts already.
-func needsFor(kind enrolled.Kind, all []enrolment.Standing) policy.Proving {
+func needsFor(kind enrolled.Kind, all []enrolment.KeyStatus) policy.Proving {
 	counting := func(kind enrolled.Kind) bool {
-		return slices.ContainsFunc(all, func(s enrolment.Standing) bool { return s.Counts && s.Kind == kind })
+		return slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == kind })
 	}
 	switch passkey, touch := counting(enrolled.Passkey), counting(enrolled.SecurityKey); {
 	case kind == enrolled.Passkey && passkey:
@@ -125,7 +125,7 @@ func needsFor(kind enrolled.Kind, all []enrolment.Standing) policy.Proving {
 }
 
 // keysFor is the enrolled keys, for a caller that may change them.
-func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]enrolment.Standing, error) {
+func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]enrolment.KeyStatus, error) {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
 		return nil, ErrNarrow
 	}
@@ -152,8 +152,8 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 	if err != nil {
 		return keyPlan{}, err
 	}
-	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: key.ID(), Fingerprint: canon.Bytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Sum(),
-		needs: needsFor(key.Kind, all), First: !slices.ContainsFunc(all, func(s enrolment.Standing) bool { return s.Counts && s.Kind == key.Kind })}
+	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: key.ID(), Fingerprint: canon.SumBytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Sum(),
+		needs: needsFor(key.Kind, all), First: !slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == key.Kind })}
 	for _, have := range all {
 		switch {
 		case !have.Same(key):
@@ -167,14 +167,14 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 	return p, nil
 }
 
-func (s service) enrollKey(ctx context.Context, sc tool.Scope, p keyPlan) (enrolment.Standing, error) {
+func (s service) enrollKey(ctx context.Context, sc tool.Scope, p keyPlan) (enrolment.KeyStatus, error) {
 	if p.replaces != "" {
 		if err := s.Keys.Remove(ctx, p.replaces); err != nil {
-			return enrolment.Standing{}, err
+			return enrolment.KeyStatus{}, err
 		}
 	}
 	p.key.EnrolledAt, p.key.EnrolledBy = s.Clock.Now(), "call "+sc.CallID
-	return enrolment.Standing{Key: p.key, ID: p.ID, Counts: true}, s.Keys.Add(ctx, p.key)
+	return enrolment.KeyStatus{Key: p.key, ID: p.ID, Counts: true}, s.Keys.Add(ctx, p.key)
 }
 
 func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (keyPlan, error) {
@@ -182,23 +182,23 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	if err != nil {
 		return keyPlan{}, err
 	}
-	i := slices.IndexFunc(all, func(s enrolment.Standing) bool { return s.ID == in.ID })
+	i := slices.IndexFunc(all, func(s enrolment.KeyStatus) bool { return s.ID == in.ID })
 	if i < 0 {
 		return keyPlan{}, enrolled.ErrMissing.Sayf("there is no key %q; countersign keys list shows those there are", in.ID)
 	}
 	key := all[i].Key
-	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: in.ID, Fingerprint: canon.Bytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Removal(), needs: policy.ProvingPerson}
+	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: in.ID, Fingerprint: canon.SumBytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Removal(), needs: policy.ProvingPerson}
 	p.Opens = fmt.Sprintf("remove the %s %q, which does not count: %s", key.Kind.Words(), key.Name, all[i].Why)
 	if all[i].Counts {
 		p.needs = needsFor(key.Kind, all)
 		p.Opens = fmt.Sprintf("remove the %s %q: it approves nothing any more", key.Kind.Words(), key.Name)
-		if !slices.ContainsFunc(all, func(s enrolment.Standing) bool { return s.Counts && s.Kind == key.Kind && s.ID != in.ID }) {
+		if !slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == key.Kind && s.ID != in.ID }) {
 			p.Opens += fmt.Sprintf(", and there is no other: the next %s is enrolled without one, and what policy requires one for waits until then", key.Kind.Words())
 		}
 	}
 	return p, nil
 }
 
-func (s service) removeKey(ctx context.Context, _ tool.Scope, p keyPlan) (enrolment.Standing, error) {
-	return enrolment.Standing{Key: p.key, ID: p.ID, Why: "it was removed"}, s.Keys.Remove(ctx, p.ID)
+func (s service) removeKey(ctx context.Context, _ tool.Scope, p keyPlan) (enrolment.KeyStatus, error) {
+	return enrolment.KeyStatus{Key: p.key, ID: p.ID, Why: "it was removed"}, s.Keys.Remove(ctx, p.ID)
 }

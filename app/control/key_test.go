@@ -74,7 +74,7 @@ func enrolling(t *testing.T, change ...func(*app.Options)) *hall {
 	h.App, err = app.New(core, o, control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,
 		Settings: core.Settings, Operator: o.Policy, Toolsets: func() []tool.Toolset { return nil },
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return h.Resolve(ctx, s) },
-		Keys:  enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: o.Forgotten})}))
+		Keys:  enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: o.Forgotten})}))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	return h
@@ -176,7 +176,7 @@ func TestAQuestionThatSomebodyMadeWeaker(t *testing.T) {
 	h := enrolling(t)
 	c := byHand("enroll_key", string(softkey.New(t).Input("mine")))
 	weaken := func(i *tool.Issued) {
-		require.NoError(t, h.store.Settle(t.Context(), i.Digest, func(g *confirm.Grant) error { g.Needs = policy.ProvingNone; return nil }))
+		require.NoError(t, h.store.Settle(t.Context(), i.Digest, func(g *confirm.Request) error { g.Needs = policy.ProvingNone; return nil }))
 	}
 	i := h.asked(c)
 	weaken(i)
@@ -228,7 +228,7 @@ func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 	none := k.Proof(i.PlanHash, i.ID)
 	none.Evidence = nil
 	for name, p := range map[string]confirm.Proof{
-		"another plan": k.Proof(canon.Bytes("test", []byte("x")), i.ID), "another question": k.Proof(i.PlanHash, "cf_other"), "nobody verified": unverified.Proof(i.PlanHash, i.ID),
+		"another plan": k.Proof(canon.SumBytes("test", []byte("x")), i.ID), "another question": k.Proof(i.PlanHash, "cf_other"), "nobody verified": unverified.Proof(i.PlanHash, i.ID),
 		"another origin": elsewhere.Proof(i.PlanHash, i.ID), "another key": softkey.New(t).Proof(i.PlanHash, i.ID), "no evidence": none,
 		"a touch that was none": {Surface: confirm.SurfaceTouch, Credential: k.Handle(), Evidence: k.Proof(i.PlanHash, i.ID).Evidence},
 	} {

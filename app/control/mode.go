@@ -284,9 +284,9 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 	}
 	var (
 		answer CancelAnswer
-		grant  confirm.Grant
+		grant  confirm.Request
 	)
-	err := s.Ledger.Settle(ctx, digest, func(g *confirm.Grant) error {
+	err := s.Ledger.Settle(ctx, digest, func(g *confirm.Request) error {
 		if !own(g, sc) {
 			return confirm.ErrMismatch
 		}
@@ -301,6 +301,6 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 }
 
 // own reports whether the grant was issued to this very session and principal.
-func own(g *confirm.Grant, sc tool.Scope) bool {
+func own(g *confirm.Request, sc tool.Scope) bool {
 	return g.Binding.Session == sc.Session && g.Binding.Principal == sc.Principal.ID
 }

@@ -141,7 +141,7 @@ func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmI
 		}
 		return nil, err
 	}
-	if f, ok := value.(tool.Forward); ok && s.Default != nil && ofSeed(f.Call.Tool) {
+	if f, ok := value.(tool.ForwardedCall); ok && s.Default != nil && ofSeed(f.Call.Tool) {
 		if mode := s.effective(f.Call.Mode, session.Mode); mode < policy.Execute {
 			return nil, modeChanged(mode)
 		}
@@ -177,21 +177,21 @@ func (s service) amofList(ctx context.Context, sc tool.Scope, in NoInput) (AmofW
 	return AmofWaiting{ConfirmationList: waiting, Text: spoken{fmt.Sprintf("Listed confirmations that wait for an answer (%d)", waiting.Count)}}, err
 }
 
-// Standing is how far a session may go, and how much it waits for.
-type Standing struct {
+// SessionStatus is how far a session may go, and how much it waits for.
+type SessionStatus struct {
 	Mode, Ceiling policy.Mode
 	Pending       int
 }
 
-// StandingOf says it of the session of a call.
-func StandingOf(d Deps) func(ctx context.Context, sc tool.Scope) (Standing, error) {
+// SessionStatusOf says it of the session of a call.
+func SessionStatusOf(d Deps) func(ctx context.Context, sc tool.Scope) (SessionStatus, error) {
 	s := service{d}
-	return func(ctx context.Context, sc tool.Scope) (Standing, error) {
+	return func(ctx context.Context, sc tool.Scope) (SessionStatus, error) {
 		session, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
 		if err != nil {
-			return Standing{}, err
+			return SessionStatus{}, err
 		}
 		waiting, err := s.list(ctx, sc, NoInput{})
-		return Standing{Mode: d.effective(policy.ModeUnset, session.Mode), Ceiling: d.ceiling(), Pending: waiting.Count}, err
+		return SessionStatus{Mode: d.effective(policy.ModeUnset, session.Mode), Ceiling: d.ceiling(), Pending: waiting.Count}, err
 	}
 }

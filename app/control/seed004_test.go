@@ -30,7 +30,7 @@ type pushing struct {
 	typed bool
 }
 
-func (p pushing) Hash() canon.Hash { return canon.Bytes("test", []byte{byte(p.State)}) }
+func (p pushing) Hash() canon.Hash { return canon.SumBytes("test", []byte{byte(p.State)}) }
 func (p pushing) Target() string   { return "Demo" }
 func (p pushing) Strength() policy.Strength {
 	if p.typed {
@@ -55,7 +55,7 @@ type house struct {
 	pushed   int
 	ceiling  policy.Mode
 	standard policy.Mode
-	standing func(context.Context, tool.Scope) (control.Standing, error)
+	standing func(context.Context, tool.Scope) (control.SessionStatus, error)
 }
 
 func open(t *testing.T, change ...func(*house)) *house {
@@ -70,7 +70,7 @@ func open(t *testing.T, change ...func(*house)) *house {
 	operator := policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	deps := control.Deps{Clock: h.clock, Ledger: store, Runs: store.Runs(), Audit: store, Sessions: store.Sessions(), Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode { return h.ceiling }, Default: func() policy.Mode { return h.standard }}
-	h.standing = control.StandingOf(deps)
+	h.standing = control.SessionStatusOf(deps)
 	spec := tool.Spec{Title: "Push", Description: "A tool for tests.", Class: policy.ClassDangerous, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Anew: true}
 	push := bind.Command(tool.Ref[pushInput, map[string]int]{Name: "amof_push"}, spec,
 		func(_ context.Context, _ tool.Scope, in pushInput) (pushing, error) {
@@ -152,7 +152,7 @@ func TestTheToolsetsOwnDefault(t *testing.T) {
 	h := open(t, func(h *house) { h.standard = policy.Execute })
 	s, err := h.standing(t.Context(), tool.Scope{Session: "s", Principal: policy.Principal{ID: "me"}})
 	require.NoError(t, err)
-	assert.Equal(t, control.Standing{Mode: policy.Execute, Ceiling: policy.Execute}, s)
+	assert.Equal(t, control.SessionStatus{Mode: policy.Execute, Ceiling: policy.Execute}, s)
 	h.does("amof_confirm", args{"token": h.asked(nil)})
 	assert.Equal(t, 1, h.pushed)
 	assert.Equal(t, "execute", h.mode("ask")["previous_mode"])
@@ -292,5 +292,5 @@ func TestWhatWaits(t *testing.T) {
 	assert.Contains(t, string(o.Value), `"count":0`, "another session's are its own")
 	s, err := h.standing(t.Context(), tool.Scope{Session: "s", Principal: policy.Principal{ID: "me"}})
 	require.NoError(t, err)
-	assert.Equal(t, control.Standing{Mode: policy.Execute, Ceiling: policy.Execute, Pending: 1}, s)
+	assert.Equal(t, control.SessionStatus{Mode: policy.Execute, Ceiling: policy.Execute, Pending: 1}, s)
 }

@@ -117,11 +117,11 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	if err != nil {
 		return settingsPlan{}, err
 	}
-	opens := app.Opens(effective(had, rules), next, s.Operator.Level)
+	opens := app.LoosenedSettings(effective(had, rules), next, s.Operator.Level)
 	if rules.OffRecord {
 		opens = append(opens, "what was stored until now is not what the last change on record stored, so something else may have loosened it; from here on it counts as approved")
 	}
-	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, app.Changes(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
+	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, app.ChangedSettings(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
 }
 
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.

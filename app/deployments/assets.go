@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Input is everything that decides which files should be where.
-type Input struct {
+// AssetOptions is everything that decides which files should be where.
+type AssetOptions struct {
 	Place   deployment.Place
 	Targets map[string]deployment.TargetConfig // of the manifest
 	Chosen  []string
@@ -22,33 +22,33 @@ type Input struct {
 	Sep     byte             // the native path separator
 }
 
-// Set is the files of the chosen targets, and every root that such files may be in, even where an option keeps them out.
-type Set struct {
+// AssetSet is the files of the chosen targets, and every root that such files may be in, even where an option keeps them out.
+type AssetSet struct {
 	Targets []string // those that have such files at all, sorted
 	Roots   []deployment.Root
 	Files   []deployment.Desired // sorted by target, then path
 }
 
-// Names are the targets that have operator assets.
-func Names() []string { return []string{"claude_code", "codex"} }
+// AssetTargets are the targets that have operator assets.
+func AssetTargets() []string { return []string{"claude_code", "codex"} }
 
-// Files is what should be there. It fails with ErrProject where a project's files would go into the home directory, and with ErrConfig on
+// AssetFiles is what should be there. It fails with ErrProject where a project's files would go into the home directory, and with ErrConfig on
 // options that cannot be.
-func Files(in Input) (Set, error) {
-	set := Set{Targets: []string{}}
-	for _, name := range Names() {
+func AssetFiles(in AssetOptions) (AssetSet, error) {
+	set := AssetSet{Targets: []string{}}
+	for _, name := range AssetTargets() {
 		if slices.Contains(in.Chosen, name) {
 			set.Targets = append(set.Targets, name)
 		}
 	}
 	spots, err := in.spots()
 	if err != nil {
-		return Set{}, err
+		return AssetSet{}, err
 	}
 	for _, s := range spots {
 		if s.Project {
-			if err := target.Unmarked(in.Place, s.Agent, in.Sep); err != nil {
-				return Set{}, deployment.ErrProject.Sayf("%s is the home directory or lies above it, and is no git work tree, so that no operator assets of a project belong there: run this inside a project, or choose the scope user", in.Place.ProjectRoot).
+			if err := target.CheckProjectRoot(in.Place, s.Agent, in.Sep); err != nil {
+				return AssetSet{}, deployment.ErrProject.Sayf("%s is the home directory or lies above it, and is no git work tree, so that no operator assets of a project belong there: run this inside a project, or choose the scope user", in.Place.ProjectRoot).
 					With(fault.From(err).Details).Because(err)
 			}
 		}
@@ -63,19 +63,19 @@ func Files(in Input) (Set, error) {
 
 // spot is a directory for commands or skills.
 type spot struct {
-	target.Line
+	target.ActiveRule
 	wanted bool
 }
 
 // spots are the directories of the chosen targets: targets in order, those of the user first.
-func (in Input) spots() ([]spot, error) {
+func (in AssetOptions) spots() ([]spot, error) {
 	var out []spot
-	for _, name := range Names() {
+	for _, name := range AssetTargets() {
 		if !slices.Contains(in.Chosen, name) {
 			continue
 		}
-		a, _ := target.Find(name)
-		setting := target.Setting{Config: in.Targets[name], Place: in.Place, Paths: target.Paths{Sep: in.Sep}}
+		a, _ := target.FindAgent(name)
+		setting := target.ResolveContext{Config: in.Targets[name], Place: in.Place, Paths: target.Paths{Sep: in.Sep}}
 		setting.Config.Scope = cmp.Or(in.Scope, setting.Config.Scope)
 		on, err := a.Lines(setting)
 		if err != nil {
@@ -93,11 +93,11 @@ func (in Input) spots() ([]spot, error) {
 			return nil, err
 		}
 		for _, l := range all {
-			if l.Of != deployment.Command && l.Of != deployment.Skill {
+			if l.Of != deployment.ModuleCommand && l.Of != deployment.ModuleSkill {
 				continue
 			}
-			deploys := slices.ContainsFunc(on, func(o target.Line) bool { return o.Of == l.Of && o.Dir == l.Dir })
-			out = append(out, spot{l, name == "codex" || l.Of == deployment.Command || deploys})
+			deploys := slices.ContainsFunc(on, func(o target.ActiveRule) bool { return o.Of == l.Of && o.Dir == l.Dir })
+			out = append(out, spot{l, name == "codex" || l.Of == deployment.ModuleCommand || deploys})
 		}
 	}
 	sorting.Stable(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
@@ -107,22 +107,22 @@ func (in Input) spots() ([]spot, error) {
 // scope is whose the spot is.
 func (s spot) scope() deployment.Scope {
 	if s.Project {
-		return deployment.Project
+		return deployment.ScopeProject
 	}
-	return deployment.User
+	return deployment.ScopeUser
 }
 
 // files are the spot's.
-func (s spot) files(in Input) []deployment.Desired {
+func (s spot) files(in AssetOptions) []deployment.Desired {
 	if !s.wanted {
 		return nil
 	}
 	version := cmp.Or(in.Version, "dev")
 	paths := target.Paths{Sep: in.Sep}
 	file := func(below, id, text string) deployment.Desired {
-		return deployment.Desired{Target: s.Agent, Root: s.Dir, Path: paths.Join(s.Dir, below), Mode: deployment.Plain, Content: deployment.Bytes([]byte(text)), Modules: []string{id}}
+		return deployment.Desired{Target: s.Agent, Root: s.Dir, Path: paths.Join(s.Dir, below), Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte(text)), Modules: []string{id}}
 	}
-	if s.Of == deployment.Skill {
+	if s.Of == deployment.ModuleSkill {
 		return []deployment.Desired{file(skillName+"/SKILL.md", "skill:"+skillName, skill(version))}
 	}
 	var out []deployment.Desired
@@ -132,9 +132,9 @@ func (s spot) files(in Input) []deployment.Desired {
 	return out
 }
 
-// Check says which files are missing or of another version, and the commands that mend it: prefix is how a command about a target begins. A
+// CheckAssets says which files are missing or of another version, and the commands that mend it: prefix is how a command about a target begins. A
 // place that is no project has nothing missing of one.
-func Check(in Input, read func(path string) (data []byte, found bool, err error), prefix func(target string) string) (warnings, actions []string, err error) {
+func CheckAssets(in AssetOptions, read func(path string) (data []byte, found bool, err error), prefix func(target string) string) (warnings, actions []string, err error) {
 	spots, err := in.spots()
 	if err != nil {
 		return nil, nil, err
@@ -147,7 +147,7 @@ func Check(in Input, read func(path string) (data []byte, found bool, err error)
 		}
 		here := spots[:n]
 		spots = spots[n:]
-		if first.Project && target.Unmarked(in.Place, first.Agent, in.Sep) != nil {
+		if first.Project && target.CheckProjectRoot(in.Place, first.Agent, in.Sep) != nil {
 			continue
 		}
 		state := map[string][]string{}

@@ -15,17 +15,17 @@ import (
 )
 
 // input is both agents, with skills for Claude Code.
-func input() deployments.Input {
-	return deployments.Input{Place: deployment.Place{UserHome: "/home/ada", ProjectRoot: "/work/project", Marked: true}, Chosen: []string{"codex", "claude_code", "zed"},
-		Targets: map[string]deployment.TargetConfig{"codex": {Scope: deployment.User},
-			"claude_code": {Scope: deployment.Both, Options: deployment.Options{"write_user_skills": true, "write_repo_commands": false}}},
+func input() deployments.AssetOptions {
+	return deployments.AssetOptions{Place: deployment.Place{UserHome: "/home/ada", ProjectRoot: "/work/project", Marked: true}, Chosen: []string{"codex", "claude_code", "zed"},
+		Targets: map[string]deployment.TargetConfig{"codex": {Scope: deployment.ScopeUser},
+			"claude_code": {Scope: deployment.ScopeBoth, Options: deployment.Options{"write_user_skills": true, "write_repo_commands": false}}},
 		Version: "1.2.3", Sep: '/'}
 }
 
 func TestWhereTheyGo(t *testing.T) {
 	in := input()
-	in.Scope = deployment.Both
-	set, err := deployments.Files(in)
+	in.Scope = deployment.ScopeBoth
+	set, err := deployments.AssetFiles(in)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"claude_code", "codex"}, set.Targets)
 	var text strings.Builder
@@ -37,13 +37,13 @@ func TestWhereTheyGo(t *testing.T) {
 	assert.Contains(t, set.Roots, deployment.Root{Target: "claude_code", Path: "/work/project/.claude/skills", ScanExtras: true}, "files of earlier bootstraps may be there")
 
 	in.Scope = ""
-	own, err := deployments.Files(in)
+	own, err := deployments.AssetFiles(in)
 	require.NoError(t, err)
 	for _, f := range own.Files {
 		assert.False(t, f.Target == "codex" && strings.HasPrefix(f.Path, "/work"), "its own scope is user")
 	}
-	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.User, Options: deployment.Options{"skills_dir": "agents"}}
-	moved, err := deployments.Files(in)
+	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.ScopeUser, Options: deployment.Options{"skills_dir": "agents"}}
+	moved, err := deployments.AssetFiles(in)
 	require.NoError(t, err)
 	assert.Equal(t, "/home/ada/.agents/skills/agentpack-operator/SKILL.md", moved.Files[len(moved.Files)-1].Path)
 }
@@ -51,25 +51,25 @@ func TestWhereTheyGo(t *testing.T) {
 func TestHomeIsNoProject(t *testing.T) {
 	in := input()
 	in.Place.ProjectRoot, in.Place.Marked = "/home", false
-	_, err := deployments.Files(in)
+	_, err := deployments.AssetFiles(in)
 	require.ErrorIs(t, err, deployment.ErrProject)
-	in.Scope = deployment.User
-	_, err = deployments.Files(in)
+	in.Scope = deployment.ScopeUser
+	_, err = deployments.AssetFiles(in)
 	require.NoError(t, err)
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	in := input()
-	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.User, Options: deployment.Options{"codex_home": "relative"}}
-	_, err := deployments.Files(in)
+	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.ScopeUser, Options: deployment.Options{"codex_home": "relative"}}
+	_, err := deployments.AssetFiles(in)
 	require.ErrorIs(t, err, deployment.ErrConfig)
-	_, _, err = deployments.Check(in, nil, nil)
+	_, _, err = deployments.CheckAssets(in, nil, nil)
 	require.ErrorIs(t, err, deployment.ErrConfig)
 }
 
 // TestTheFilesKeepTheirOwnRules: each is a module that could be deployed, runs nothing but what it may, and says its version.
 func TestTheFilesKeepTheirOwnRules(t *testing.T) {
-	set, err := deployments.Files(input())
+	set, err := deployments.AssetFiles(input())
 	require.NoError(t, err)
 	read := func(c deployment.Content) ([]byte, error) { return c.Data, nil }
 	seen := map[string]bool{}
@@ -81,8 +81,8 @@ func TestTheFilesKeepTheirOwnRules(t *testing.T) {
 		seen[f.Modules[0]] = true
 		golden.Text(t, strings.ReplaceAll(f.Modules[0], ":", "-"), text)
 		kind, id, _ := strings.Cut(f.Modules[0], ":")
-		require.NoError(t, deployment.Validate(deployment.Module{ID: f.Modules[0], Type: deployment.ModuleType(kind)},
-			deployment.Tree{{Path: name, Mode: deployment.Plain, Content: f.Content}}, read, configrepo.Frontmatter), name)
+		require.NoError(t, deployment.ValidateModule(deployment.Module{ID: f.Modules[0], Type: deployment.ModuleType(kind)},
+			deployment.Tree{{Path: name, Mode: deployment.PlainMode, Content: f.Content}}, read, configrepo.Frontmatter), name)
 		fields, _, err := configrepo.Frontmatter(f.Content.Data)
 		require.NoError(t, err)
 		assert.Equal(t, "1.2.3", fields["agentpack_version"])

@@ -26,10 +26,10 @@ type BootstrapDeps struct {
 
 type bootstrapService struct{ BootstrapDeps }
 
-// Entries is the tool.
-func Entries(d BootstrapDeps) []tool.Entry {
+// BootstrapEntries is the tool.
+func BootstrapEntries(d BootstrapDeps) []tool.Entry {
 	s := &bootstrapService{d}
-	return []tool.Entry{planner.Change(planner.About{Name: "agents_bootstrap", Title: "Write operator assets",
+	return []tool.Entry{planner.CommandEntry(planner.ToolInfo{Name: "agents_bootstrap", Title: "Write operator assets",
 		Description: "Write the skill and the commands with which Codex and Claude Code operate deployments."},
 		planner.Command{When: "unless nothing would change", Prepare: s.prepare, Commit: s.commit})}
 }
@@ -45,21 +45,21 @@ type data struct {
 	Targets    []string            `json:"targets"`
 }
 
-// bootstrapPending is a bootstrap that was worked out and not carried out.
-type bootstrapPending struct {
+// bootstrapPlan is a bootstrap that was worked out and not carried out.
+type bootstrapPlan struct {
 	plan     deployment.Plan
 	place    deployment.Place
 	lock     deployment.Sum
 	call     planner.Call
 	warnings []string
-	handed   planner.Handed
+	handed   planner.Handovers
 }
 
 // Hash names the bootstrap: its resolved binding and its plan.
-func (p *bootstrapPending) Hash() canon.Hash { return p.plan.Hash() }
+func (p *bootstrapPlan) Hash() canon.Hash { return p.plan.Hash() }
 
 // Prompt is one line for whoever confirms.
-func (p *bootstrapPending) Prompt() string {
+func (p *bootstrapPlan) Prompt() string {
 	s := p.plan.Summary()
 	what := "write"
 	if p.call.Remove {
@@ -69,24 +69,24 @@ func (p *bootstrapPending) Prompt() string {
 }
 
 // Assessment is of high risk: the assets are commands that agents run.
-func (p *bootstrapPending) Assessment() policy.Assessment { return p.handed.Assessment() }
+func (p *bootstrapPlan) Assessment() policy.Assessment { return p.handed.Assessment() }
 
 // Idle reports a bootstrap that changes nothing.
-func (p *bootstrapPending) Idle() bool { return p.plan.Empty() }
+func (p *bootstrapPlan) Idle() bool { return p.plan.Empty() }
 
 // Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
-func (p *bootstrapPending) Gate() error {
+func (p *bootstrapPlan) Gate() error {
 	if adoptions := p.plan.Adoptions(); !p.call.Adopt && len(adoptions) > 0 {
-		return planner.AdoptRefusal(adoptions)
+		return planner.AdoptError(adoptions)
 	}
 	return nil
 }
 
 // MarshalJSON is the report that a dry run gives.
-func (p *bootstrapPending) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
+func (p *bootstrapPlan) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
 
 // report is the answer, before it was carried out or with the snapshot that was made.
-func (p *bootstrapPending) report(applied bool, snapshot string) planner.Report {
+func (p *bootstrapPlan) report(applied bool, snapshot string) planner.Report {
 	d := data{Applied: applied, Changes: p.plan.Changes, Scope: p.call.TargetScope, SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
 	switch {
 	case p.plan.Empty():
@@ -94,33 +94,33 @@ func (p *bootstrapPending) report(applied bool, snapshot string) planner.Report 
 	case p.call.DryRun:
 		d.Reason = "dry_run"
 	}
-	return planner.Report{Data: d, Warnings: planner.Unique(p.warnings)}
+	return planner.Report{Data: d, Warnings: planner.UniqueWarnings(p.warnings)}
 }
 
 func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
-	p := &bootstrapPending{place: state.Place, lock: state.Config.LockSum, call: c}
-	p.plan, p.warnings, err = s.plan(ctx, c, Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
+	p := &bootstrapPlan{place: state.Place, lock: state.Config.LockSum, call: c}
+	p.plan, p.warnings, err = s.plan(ctx, c, AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
 		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
 	if err == nil {
-		p.handed, err = planner.HandedOn(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
+		p.handed, err = planner.FindHandovers(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
 	}
-	p.warnings = planner.Unique(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
+	p.warnings = planner.UniqueWarnings(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
 	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
 		err = deployment.ErrYes
 	}
 	if err != nil {
-		return nil, planner.Warned(err, p.warnings)
+		return nil, planner.WithWarnings(err, p.warnings)
 	}
 	return p, nil
 }
 
 // plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
-func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in Input) (deployment.Plan, []string, error) {
-	set, err := Files(in)
+func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in AssetOptions) (deployment.Plan, []string, error) {
+	set, err := AssetFiles(in)
 	if err != nil {
 		return deployment.Plan{}, nil, err
 	}
@@ -138,11 +138,11 @@ func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in Input) (
 	roots := slices.DeleteFunc(slices.Clone(set.Roots), func(r deployment.Root) bool {
 		return !slices.ContainsFunc(set.Files, func(f deployment.Desired) bool { return f.Target == r.Target && f.Root == r.Path }) &&
 			!slices.ContainsFunc(observed.Owned(), func(f deployment.Owned) bool {
-				return f.Owner == deployment.Bootstrap && f.Target == r.Target && f.Root == r.Path
+				return f.Owner == deployment.OwnerBootstrap && f.Target == r.Target && f.Root == r.Path
 			})
 	})
 	at := in.Place
-	out, err := deployment.Make(deployment.Wanted{Profile: c.Profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.Bootstrap,
+	out, err := deployment.NewPlan(deployment.Wanted{Profile: c.Profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.OwnerBootstrap,
 		Binding: deployment.Binding{Home: at.Home, Machine: at.Machine, Profile: c.Profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
 			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
 	if err == nil && c.Remove {
@@ -159,40 +159,40 @@ func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at dep
 	}
 	ours := map[string]bool{}
 	for have := range observed.Entries() {
-		if have.Owner == deployment.Bootstrap && slices.ContainsFunc(p.Roots, func(r deployment.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
+		if have.Owner == deployment.OwnerBootstrap && slices.ContainsFunc(p.Roots, func(r deployment.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
 			ours[have.Path] = true
 		}
 	}
 	originals = slices.DeleteFunc(originals, func(o deployment.Original) bool { return !ours[o.Path] })
-	return p.Restore(originals, deployment.Initial, observed), nil
+	return p.Restore(originals, deployment.InitialSnapshot, observed), nil
 }
 
 // commit carries out the very plan that was shown.
 func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	b := p.(*bootstrapPending)
+	b := p.(*bootstrapPlan)
 	if b.plan.Empty() {
 		return b.report(false, ""), nil
 	}
 	t := b.plan.Transaction(b.place, deployment.KindBootstrap, b.lock)
 	if t.Settle = b.call.Remove; t.Settle {
-		if err := planner.Fill(ctx, &t, s.Snapshots); err != nil {
-			return nil, planner.Warned(err, b.warnings)
+		if err := planner.FillContents(ctx, &t, s.Snapshots); err != nil {
+			return nil, planner.WithWarnings(err, b.warnings)
 		}
 	}
-	snapshot, err := s.Machine.Apply(ctx, t, planner.Progress(sc, "bootstrapping"))
+	snapshot, err := s.Machine.Apply(ctx, t, planner.ReportProgress(sc, "bootstrapping"))
 	if err != nil {
-		return nil, planner.Warned(err, b.warnings)
+		return nil, planner.WithWarnings(err, b.warnings)
 	}
 	return b.report(true, snapshot), nil
 }
 
-// Starting is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
+// InitialAssets is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
 // §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
 // stays as it is. What it writes belongs to nobody until a bootstrap claims it.
-func Starting(d BootstrapDeps) func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, shown any, err error) {
+func InitialAssets(d BootstrapDeps) func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, shown any, err error) {
 	s := &bootstrapService{d}
 	return func(ctx context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
-		in := Input{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
+		in := AssetOptions{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
 		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 		switch {
 		case err == nil:
@@ -201,16 +201,16 @@ func Starting(d BootstrapDeps) func(ctx context.Context, c planner.Call, at depl
 			return nil, nil, err
 		}
 		if len(in.Chosen) == 0 {
-			in.Chosen = Names()
+			in.Chosen = AssetTargets()
 			if err == nil {
 				in.Chosen = slices.DeleteFunc(in.Chosen, func(name string) bool { _, configured := in.Targets[name]; return !configured })
 			}
 		}
-		p := &bootstrapPending{place: at, call: c}
+		p := &bootstrapPlan{place: at, call: c}
 		if p.plan, _, err = s.plan(ctx, c, in); err != nil {
 			return nil, nil, err
 		}
-		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c deployment.Change) bool { return c.Gate.Adopts() || c.Op == deployment.Delete })
+		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c deployment.Change) bool { return c.Gate.Adopts() || c.Op == deployment.OpDelete })
 		p.plan.Stale = false
 		shown := p.report(len(p.plan.Changes) > 0 && !c.DryRun, "").Data
 		return p.plan.Transaction(at, deployment.KindEdit, deployment.Sum{}).Writes, shown, nil

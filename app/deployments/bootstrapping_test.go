@@ -62,7 +62,7 @@ func newWorld(t *testing.T, change ...string) *world {
 
 // version makes the product that version.
 func (w *world) version(v string) {
-	w.Entries = append(deployments.Entries(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: v}),
+	w.Entries = append(deployments.BootstrapEntries(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: v}),
 		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: docedit.Differ{}, History: w.Git, Remote: w.Git,
 			Clock: w.Clock, Version: v}).Entries...)
 }
@@ -319,8 +319,8 @@ func TestStarting(t *testing.T) {
 	require.NoError(t, err)
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
-	start := deployments.Starting(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
-	writes, shown, err := start(t.Context(), planner.Call{TargetScope: deployment.Project, DryRun: true}, at)
+	start := deployments.InitialAssets(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
+	writes, shown, err := start(t.Context(), planner.Call{TargetScope: deployment.ScopeProject, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")
 	for _, write := range writes {
@@ -331,7 +331,7 @@ func TestStarting(t *testing.T) {
 	assert.Contains(t, string(text), `"applied":false`)
 	assert.Contains(t, string(text), `"reason":"dry_run"`)
 
-	writes, _, err = start(t.Context(), planner.Call{TargetScope: deployment.Project, Targets: []string{"codex", "zed"}}, at)
+	writes, _, err = start(t.Context(), planner.Call{TargetScope: deployment.ScopeProject, Targets: []string{"codex", "zed"}}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 1)
 	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".codex" }))

@@ -15,20 +15,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// pending is a deployment that was worked out and not carried out.
-type pending struct {
+// deployPlan is a deployment that was worked out and not carried out.
+type deployPlan struct {
 	shown
 	state   planner.State
 	exhibit func(ctx context.Context) (any, error)
-	handed  planner.Handed
+	handed  planner.Handovers
 	adopt   bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
 }
 
 // Hash names the deployment: its resolved binding and its plan.
-func (p *pending) Hash() canon.Hash { return p.result.Plan.Hash() }
+func (p *deployPlan) Hash() canon.Hash { return p.result.Plan.Hash() }
 
 // Prompt is one line for whoever confirms.
-func (p *pending) Prompt() string {
+func (p *deployPlan) Prompt() string {
 	s := p.result.Plan.Summary()
 	text := fmt.Sprintf("deploy to %s: %d to create, %d to update, %d to delete", strings.Join(p.result.Plan.Targets, ", "), s.Create, s.Update, s.Delete)
 	if n := len(p.result.Plan.Adoptions()); n > 0 {
@@ -38,31 +38,31 @@ func (p *pending) Prompt() string {
 }
 
 // Exhibit is the lines that would change, file by file.
-func (p *pending) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
+func (p *deployPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
 // TTL is how long the confirmation of a deployment may be answered.
-func (p *pending) TTL() time.Duration { return TokenTTL }
+func (p *deployPlan) TTL() time.Duration { return TokenTTL }
 
 // Assessment is of high risk where the deployment hands power on.
-func (p *pending) Assessment() policy.Assessment { return p.handed.Assessment() }
+func (p *deployPlan) Assessment() policy.Assessment { return p.handed.Assessment() }
 
 // Idle reports a deployment that changes nothing.
-func (p *pending) Idle() bool { return p.result.Plan.Empty() }
+func (p *deployPlan) Idle() bool { return p.result.Plan.Empty() }
 
 // Gate refuses to overwrite what no deployment wrote, unless the call says adopt. The confirmation stays good.
-func (p *pending) Gate() error {
+func (p *deployPlan) Gate() error {
 	adoptions := p.result.Plan.Adoptions()
 	if p.adopt || len(adoptions) == 0 {
 		return nil
 	}
-	return planner.AdoptRefusal(adoptions)
+	return planner.AdoptError(adoptions)
 }
 
 // offer is the answer of deploy: its data, and the plan that deploy_apply gets a token for.
 type offer struct {
 	report  planner.Report
 	args    json.RawMessage
-	pending *pending
+	pending *deployPlan
 }
 
 // MarshalJSON is the report.
@@ -80,28 +80,28 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, c planner.Call) (an
 		return nil, err
 	}
 	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be good for nothing
-		return nil, planner.Warned(err, p.warnings)
+		return nil, planner.WithWarnings(err, p.warnings)
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied = new(bool)
 	if listed := (deployment.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
 		// A token would cover overwriting what nobody was shown.
-		return nil, planner.Warned(planner.AdoptRefusal(p.result.Plan.Adoptions()), append(p.warnings, cut...))
+		return nil, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
 	}
 	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})
 	return offer{planner.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
 }
 
-func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Call) (*pending, error) {
+func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Call) (*deployPlan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	handed, err := planner.HandedOn(result.Plan.Changes, func(c deployment.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
+	handed, err := planner.FindHandovers(result.Plan.Changes, func(c deployment.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.Unique(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
+	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 
@@ -112,24 +112,24 @@ func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c planner.Cal
 
 // apply carries out the very plan that was confirmed.
 func (s *service) apply(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	ready := p.(*pending)
+	ready := p.(*deployPlan)
 	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
 	warnings := append(slices.Clone(ready.warnings), cut...)
 	data.Applied = new(bool)
 	if ready.result.Plan.Empty() {
 		if err := s.settled(ctx, ready.state.Place.Home); err != nil {
-			return nil, planner.Warned(err, warnings)
+			return nil, planner.WithWarnings(err, warnings)
 		}
 		data.Reason = "no_changes"
-		return planner.Report{Data: data, Warnings: planner.Unique(warnings)}, nil
+		return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}, nil
 	}
 	t := ready.result.Plan.Transaction(ready.state.Place, deployment.KindDeploy, ready.state.Config.LockSum)
-	id, err := s.Planner.Machine.Apply(ctx, t, planner.Progress(sc, "deploying"))
+	id, err := s.Planner.Machine.Apply(ctx, t, planner.ReportProgress(sc, "deploying"))
 	if err != nil {
-		return nil, planner.Warned(err, warnings)
+		return nil, planner.WithWarnings(err, warnings)
 	}
 	*data.Applied, data.SnapshotID = true, id
-	return planner.Report{Data: data, Warnings: planner.Unique(warnings)}, nil
+	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}, nil
 }
 
 // settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be
@@ -140,5 +140,5 @@ func (s *service) settled(ctx context.Context, home string) error {
 		return err
 	}
 	return deployment.ErrInterrupted.Sayf("the %s of %s was interrupted; finish it with resume, or take it back with undo", unfinished.Kind, unfinished.StartedAt.Format(time.RFC3339)).
-		With(deployment.Fields("snapshot_id", unfinished.ID).Add("kind", string(unfinished.Kind)).Add("started_at", unfinished.StartedAt))
+		With(deployment.FieldDetails("snapshot_id", unfinished.ID).Add("kind", string(unfinished.Kind)).Add("started_at", unfinished.StartedAt))
 }

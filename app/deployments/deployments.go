@@ -74,40 +74,40 @@ const unlessAlike = "unless nothing would change"
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
 	s := &service{d}
-	about := func(name tool.Name, title, description, schema string) planner.About {
-		return planner.About{Name: name, Title: title, Description: description, Input: schema}
+	about := func(name tool.Name, title, description, schema string) planner.ToolInfo {
+		return planner.ToolInfo{Name: name, Title: title, Description: description, Input: schema}
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
-		planner.Read(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
-		planner.Read(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
-		planner.Read(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
-		planner.Read(about("status", "Show drift",
+		planner.QueryEntry(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
+		planner.QueryEntry(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
+		planner.QueryEntry(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
+		planner.QueryEntry(about("status", "Show drift",
 			"Show deployed agent configuration files that are missing, modified, extra or not deployed yet, and what to do next.", statusSchema), s.status),
-		planner.Read(about("doctor", "Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
-		planner.Read(about("deploy", "Prepare a deployment",
+		planner.QueryEntry(about("doctor", "Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
+		planner.QueryEntry(about("deploy", "Prepare a deployment",
 			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
-		planner.Change(about("deploy_apply", "Apply",
+		planner.CommandEntry(about("deploy_apply", "Apply",
 			"Apply exactly the plan that deploy showed.", deployApplySchema),
 			planner.Command{NeedsYes: true, Issuer: "deploy", When: unlessAlike, Prepare: s.prepareApply, Commit: s.apply}),
-		planner.Change(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
+		planner.CommandEntry(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
 			"Edits made since are kept in a new snapshot.", rollbackSchema),
 			planner.Command{NeedsYes: true, When: unlessAlike, Prepare: s.prepareRollback, Commit: s.rollback}),
-		planner.Change(about("evolve_propose", "Propose drift",
+		planner.CommandEntry(about("evolve_propose", "Propose drift",
 			"Propose drift as overlay edits on a new git branch.", evolveProposeSchema),
 			planner.Command{When: "unless there is nothing to propose", Prepare: s.preparePropose, Commit: s.propose}),
-		planner.Change(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
+		planner.CommandEntry(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
 			planner.Command{When: "unless nothing is missing", Prepare: s.prepareRestore, Commit: s.restore}),
-		planner.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
+		planner.QueryEntry(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
 	}}
 }
 
-// Authoring is the name of the toolset that looks after the config repository itself. It is for people, who reach it on the command line;
+// AuthoringName is the name of the toolset that looks after the config repository itself. It is for people, who reach it on the command line;
 // a server serves it only where it is asked for.
-const Authoring = "authoring"
+const AuthoringName = "authoring"
 
 // AuthoringCapability is the toolset of entries that packages beside this one make (authoring, keeping, layering, bootstrapping, governing).
 func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
-	return tool.Capability{Name: Authoring, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: slices.Concat(entries...)}
+	return tool.Capability{Name: AuthoringName, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: slices.Concat(entries...)}
 }
 
 // DoctorQuery is the tool doctor as a use case, for doctor_fix, which answers as it does.
@@ -127,12 +127,12 @@ func (s *service) look(ctx context.Context, c planner.Call) (planner.State, plan
 func (s *service) with(ctx context.Context, c planner.Call, do func(context.Context, planner.State) (planner.Result, error)) (planner.State, planner.Result, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	if err != nil {
-		return state, planner.Result{}, planner.Warned(err, state.Warnings)
+		return state, planner.Result{}, planner.WithWarnings(err, state.Warnings)
 	}
 	result, err := do(ctx, state)
-	result.Warnings = planner.Unique(state.Warnings, result.Warnings, s.interrupted(ctx, state))
+	result.Warnings = planner.UniqueWarnings(state.Warnings, result.Warnings, s.interrupted(ctx, state))
 	if err != nil {
-		return state, result, planner.Warned(err, result.Warnings)
+		return state, result, planner.WithWarnings(err, result.Warnings)
 	}
 	return state, result, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// IgnoreLine is what keeps ownership manifests out of a project's history (agentpack contract §4.1).
-const IgnoreLine = ".agentpack.manifest*.json"
+// ManifestIgnoreLine is what keeps ownership manifests out of a project's history (agentpack contract §4.1).
+const ManifestIgnoreLine = ".agentpack.manifest*.json"
 
 // doctorData is the data of doctor (agentpack contract §5.7).
 type doctorData struct {
@@ -51,7 +51,7 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any
 	state, err := s.Compiler.Compile(ctx, request(c))
 	warnings := slices.Clone(state.Warnings)
 	if state.Targets == nil && err != nil { // there is no configuration to look any further with
-		return nil, planner.Warned(err, warnings)
+		return nil, planner.WithWarnings(err, warnings)
 	}
 	if err != nil {
 		warnings = append(warnings, problem(err))
@@ -68,19 +68,19 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any
 	for _, root := range state.Output.Roots {
 		more, err := s.doctorRoot(ctx, &data, root, unignored)
 		if err != nil {
-			return nil, planner.Warned(err, warnings)
+			return nil, planner.WithWarnings(err, warnings)
 		}
 		warnings = append(warnings, more...)
 	}
 	if len(unignored) > 0 {
-		data.NextActions = append(data.NextActions, planner.Prefix(c)+" doctor --fix --yes --json")
+		data.NextActions = append(data.NextActions, planner.CommandPrefix(c)+" doctor --fix --yes --json")
 	}
 	warnings = append(warnings, s.doctorHidden(ctx, state)...)
 	more, err := s.doctorOverlays(ctx, state)
 	if err != nil {
-		return nil, planner.Warned(err, warnings)
+		return nil, planner.WithWarnings(err, warnings)
 	}
-	return planner.Report{Data: data, Warnings: planner.Unique(warnings, more, s.interrupted(ctx, state))}, nil
+	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings, more, s.interrupted(ctx, state))}, nil
 }
 
 // problem is a fault as a warning that names its reason.
@@ -94,14 +94,14 @@ func (s *service) doctorRoot(ctx context.Context, data *doctorData, root deploym
 	if err != nil {
 		return nil, err
 	}
-	row := doctorRoot{Exists: health.Exists, Issues: health.Issues, Root: root.Path, RootPosix: deployment.Posix(root.Path), ScanExtras: root.ScanExtras,
+	row := doctorRoot{Exists: health.Exists, Issues: health.Issues, Root: root.Path, RootPosix: deployment.PosixPath(root.Path), ScanExtras: root.ScanExtras,
 		Target: root.Target, Writable: health.Exists && len(health.Issues) == 0}
 	if row.Issues == nil {
 		row.Issues = []string{}
 	}
 	suggestion := ""
 	switch {
-	case slices.Contains(row.Issues, planner.Missing):
+	case slices.Contains(row.Issues, planner.DriftMissing):
 		suggestion = "create directory: mkdir -p " + root.Path
 		data.NextActions = append(data.NextActions, "mkdir -p "+root.Path)
 	case slices.Contains(row.Issues, "not_writable"):
@@ -119,7 +119,7 @@ func (s *service) doctorRoot(ctx context.Context, data *doctorData, root deploym
 		return nil, nil
 	}
 	unignored[health.Worktree] = true
-	return []string{health.Worktree + ": manifests of deployments are not ignored by git; add " + IgnoreLine + " to its .gitignore (doctor --fix does)"}, nil
+	return []string{health.Worktree + ": manifests of deployments are not ignored by git; add " + ManifestIgnoreLine + " to its .gitignore (doctor --fix does)"}, nil
 }
 
 // maxHidden is how many files doctor names in which a reader would not see everything.
@@ -130,16 +130,16 @@ func (s *service) doctorHidden(ctx context.Context, state planner.State) []strin
 	var out []string
 	more := 0
 	for _, f := range state.Output.Files {
-		found, hides := visible.Find("its path", f.Path)
+		found, hides := visible.FindHidden("its path", f.Path)
 		if data, err := s.Compiler.Sources.Content(ctx, f.Content); !hides && err == nil && deployment.IsText(data) { // what cannot be read stops a deployment, and is told of there
-			found, hides = visible.Find("its text", string(data))
+			found, hides = visible.FindHidden("its text", string(data))
 		}
 		switch {
 		case !hides:
 		case len(out) == maxHidden:
 			more++
 		default:
-			out = append(out, visible.Text(f.Path)+" "+visible.Reason([]visible.Finding{found}))
+			out = append(out, visible.Text(f.Path)+" "+visible.FindingsReason([]visible.Finding{found}))
 		}
 	}
 	if more > 0 {
@@ -168,7 +168,7 @@ func (s *service) doctorOverlays(ctx context.Context, state planner.State) ([]st
 			case err != nil && !errors.Is(err, context.Canceled):
 				warnings = append(warnings, problem(err))
 			case layer.ModuleID != "" && layer.ModuleID != m.ID:
-				warnings = append(warnings, path.Join(deployment.Posix(layer.Dir), ".agentpack", "module_id")+" names "+layer.ModuleID+", but the overlay is used for "+m.ID)
+				warnings = append(warnings, path.Join(deployment.PosixPath(layer.Dir), ".agentpack", "module_id")+" names "+layer.ModuleID+", but the overlay is used for "+m.ID)
 			}
 		}
 	}

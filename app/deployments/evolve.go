@@ -17,16 +17,16 @@ func (s *service) preparePropose(ctx context.Context, sc tool.Scope, c planner.C
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.evolver().Propose(ctx, state, result, c, planner.Prefix(c))
+	p, err := s.evolver().Propose(ctx, state, result, c, planner.CommandPrefix(c))
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
 	p.Bound(sc.MaxOutput)
 	return p, nil
 }
 
 func (s *service) propose(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	return s.evolver().Commit(ctx, p.(*Proposal))
+	return s.evolver().Commit(ctx, p.(*EvolveProposal))
 }
 
 func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
@@ -36,12 +36,12 @@ func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c planner.C
 	}
 	r, err := s.evolver().Restore(ctx, state, result, c)
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
 	r.Bound(sc.MaxOutput)
 	return r, nil
 }
 
 func (s *service) restore(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	return s.evolver().Recreate(ctx, p.(*Restoration), planner.Progress(sc, "restoring"))
+	return s.evolver().Recreate(ctx, p.(*EvolveRestoration), planner.ReportProgress(sc, "restoring"))
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Skipped is a file whose edits are not proposed, and what to do about it instead.
-type Skipped struct {
-	ModuleID      string       `json:"module_id,omitempty"`
-	ModuleIDs     []string     `json:"module_ids,omitempty"`
-	NextActions   []string     `json:"next_actions"`
-	Path          string       `json:"path"`
-	PathPosix     string       `json:"path_posix"`
-	Reason        string       `json:"reason"`
-	ReasonCode    string       `json:"reason_code"`
-	ReasonMessage string       `json:"reason_message"`
-	Suggestions   []Suggestion `json:"suggestions,omitempty"`
-	Target        string       `json:"target"`
+// EvolveSkip is a file whose edits are not proposed, and what to do about it instead.
+type EvolveSkip struct {
+	ModuleID      string             `json:"module_id,omitempty"`
+	ModuleIDs     []string           `json:"module_ids,omitempty"`
+	NextActions   []string           `json:"next_actions"`
+	Path          string             `json:"path"`
+	PathPosix     string             `json:"path_posix"`
+	Reason        string             `json:"reason"`
+	ReasonCode    string             `json:"reason_code"`
+	ReasonMessage string             `json:"reason_message"`
+	Suggestions   []EvolveSuggestion `json:"suggestions,omitempty"`
+	Target        string             `json:"target"`
 }
 
-// Suggestion is a way out that is no command of its own.
-type Suggestion struct {
+// EvolveSuggestion is a way out that is no command of its own.
+type EvolveSuggestion struct {
 	Action string `json:"action"`
 	Reason string `json:"reason"`
 }
 
-// Summary counts what was looked at.
-type Summary struct {
+// EvolveSummary counts what was looked at.
+type EvolveSummary struct {
 	Proposeable int `json:"drifted_proposeable"`
 	Skipped     int `json:"drifted_skipped"`
 	Missing     int `json:"skipped_missing"`
@@ -41,21 +41,21 @@ type Summary struct {
 	ReadError   int `json:"skipped_read_error"`
 }
 
-// Candidate is one edit that can be proposed.
-type Candidate struct {
+// EvolveCandidate is one edit that can be proposed.
+type EvolveCandidate struct {
 	ModuleID  string `json:"module_id"`
 	Path      string `json:"path"`
 	PathPosix string `json:"path_posix"`
 	Target    string `json:"target"`
 
-	edit target.Edit
+	edit target.ModuleEdit
 }
 
 // found is everything that drifted, sorted into what can be proposed and what cannot.
 type found struct {
-	candidates []Candidate
-	skipped    []Skipped
-	summary    Summary
+	candidates []EvolveCandidate
+	skipped    []EvolveSkip
+	summary    EvolveSummary
 	warnings   []string
 }
 
@@ -78,7 +78,7 @@ const overlaidAbove = "overlaid_above"
 
 // find looks at every desired file, or at those of one module.
 func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, error) {
-	f := found{candidates: []Candidate{}, skipped: []Skipped{}}
+	f := found{candidates: []EvolveCandidate{}, skipped: []EvolveSkip{}}
 	input := e.Compiler.Input(ctx, in.state)
 	for _, d := range r.Files {
 		if in.module != "" && !slices.Contains(d.Modules, in.module) {
@@ -100,7 +100,7 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 		case now.Kind == deployment.Link:
 			f.skip(d, in, "symbolic_link", "a symbolic link stands there; what it leads to is not proposed")
 		default:
-			if err := e.invert(ctx, &f, target.Drifted{Input: input, File: d}, in); err != nil {
+			if err := e.invert(ctx, &f, target.DriftedFile{Input: input, File: d}, in); err != nil {
 				return f, err
 			}
 		}
@@ -110,7 +110,7 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 }
 
 // invert traces one changed file back.
-func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, in search) error {
+func (e Evolver) invert(ctx context.Context, f *found, d target.DriftedFile, in search) error {
 	actual, _, err := e.Planner.Machine.Read(ctx, d.File.Path)
 	if err != nil {
 		f.unread(d.File.Path, err)
@@ -133,7 +133,7 @@ func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, in sear
 			f.skip(d.File, in, overlaidAbove, "the "+above+" overlay of "+edit.Module+" has the last word on "+edit.Path+"; propose with scope "+above)
 			continue
 		}
-		f.propose(Candidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.Posix(d.File.Path), Target: d.File.Target, edit: edit})
+		f.propose(EvolveCandidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.PosixPath(d.File.Path), Target: d.File.Target, edit: edit})
 	}
 	return nil
 }
@@ -149,15 +149,17 @@ func unreadable(path string, err error) string {
 }
 
 // above is the layer that would change or hide an edit made in the scope: the edit is of what came out of all layers.
-func (in search) above(edit target.Edit) (string, bool) {
+func (in search) above(edit target.ModuleEdit) (string, bool) {
 	m, _ := in.state.Module(edit.Module)
 	layer := m.Layer(edit.Path)
 	return layer, below(in.scope, deployment.OverlayScope(layer))
 }
 
 // propose keeps the first edit of a module's file; another that says something else is reported, never written over it.
-func (f *found) propose(c Candidate) {
-	i := slices.IndexFunc(f.candidates, func(have Candidate) bool { return have.edit.Module == c.edit.Module && have.edit.Path == c.edit.Path })
+func (f *found) propose(c EvolveCandidate) {
+	i := slices.IndexFunc(f.candidates, func(have EvolveCandidate) bool {
+		return have.edit.Module == c.edit.Module && have.edit.Path == c.edit.Path
+	})
 	if i < 0 {
 		f.candidates = append(f.candidates, c)
 		f.summary.Proposeable++
@@ -169,7 +171,7 @@ func (f *found) propose(c Candidate) {
 }
 
 func (f *found) skip(d deployment.Desired, in search, reason, message string) {
-	s := Skipped{NextActions: []string{}, Path: d.Path, PathPosix: deployment.Posix(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
+	s := EvolveSkip{NextActions: []string{}, Path: d.Path, PathPosix: deployment.PosixPath(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
 	if len(d.Modules) == 1 {
 		s.ModuleID = d.Modules[0]
 	} else {
@@ -184,13 +186,13 @@ func (f *found) skip(d deployment.Desired, in search, reason, message string) {
 			only = " --module-id " + in.module
 		}
 		s.NextActions = []string{in.prefix + " evolve restore" + only + " --yes --json", in.prefix + " deploy --apply --yes --json"}
-		s.Suggestions = []Suggestion{
+		s.Suggestions = []EvolveSuggestion{
 			{"countersign agents evolve restore", "recreates missing files and touches nothing else"},
 			{"countersign agents deploy --apply", "brings everything to what the config repository says"},
 		}
-	case string(target.MultiModule):
+	case string(target.ReasonMultiModule):
 		f.summary.MultiModule++
-		s.Suggestions = []Suggestion{
+		s.Suggestions = []EvolveSuggestion{
 			{"Add per-module markers to aggregated instructions outputs", "then each part can be traced to its module"},
 			{"Split aggregated outputs so each file maps to one module", "then the file can be traced to its module"},
 		}
@@ -199,11 +201,11 @@ func (f *found) skip(d deployment.Desired, in search, reason, message string) {
 }
 
 func (f *found) sort() {
-	sorting.By(f.candidates, func(a, b Candidate) int {
+	sorting.By(f.candidates, func(a, b EvolveCandidate) int {
 		return cmp.Or(cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path))
 	})
-	sorting.By(f.skipped, func(a, b Skipped) int {
+	sorting.By(f.skipped, func(a, b EvolveSkip) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
-	f.warnings = planner.Unique(f.warnings)
+	f.warnings = planner.UniqueWarnings(f.warnings)
 }

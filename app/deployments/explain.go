@@ -61,13 +61,13 @@ func (s *service) explain(ctx context.Context, sc tool.Scope, c planner.Call) (a
 	}
 	data := explainData{Changes: []explainedChange{}, Profile: c.Profile, Targets: state.Targets}
 	for _, change := range result.Plan.Changes {
-		out := explainedChange{Modules: []explainedModule{}, Op: change.Op, Path: change.Path, PathPosix: deployment.Posix(change.Path), Target: change.Target}
+		out := explainedChange{Modules: []explainedModule{}, Op: change.Op, Path: change.Path, PathPosix: deployment.PosixPath(change.Path), Target: change.Target}
 		for _, id := range change.Modules {
 			out.Modules = append(out.Modules, s.explainModule(state, result, change, id))
 		}
 		data.Changes = append(data.Changes, out)
 	}
-	data.Changes, data.Omitted = planner.Fit(data.Changes, sc.MaxOutput-planner.Slack)
+	data.Changes, data.Omitted = planner.FitJSON(data.Changes, sc.MaxOutput-planner.AnswerOverhead)
 	return planner.Report{Data: data, Warnings: result.Warnings}, nil
 }
 
@@ -93,24 +93,24 @@ func (s *service) explainModule(state planner.State, r planner.Result, c deploym
 // typeName is a module type in the spelling that explain alone uses.
 func typeName(t deployment.ModuleType) string {
 	switch t {
-	case deployment.Instructions:
+	case deployment.ModuleInstructions:
 		return "Instructions"
-	case deployment.Skill:
+	case deployment.ModuleSkill:
 		return "Skill"
-	case deployment.Prompt:
+	case deployment.ModulePrompt:
 		return "Prompt"
-	case deployment.Command:
+	case deployment.ModuleCommand:
 		return "Command"
-	case deployment.MCP:
+	case deployment.ModuleMCP:
 		return "Mcp"
 	}
 	return "Settings"
 }
 
 func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state planner.State, r planner.Result) (any, error) {
-	d, err := planner.Find(ctx, s.Planner.Machine, r, false)
+	d, err := planner.FindDrift(ctx, s.Planner.Machine, r, false)
 	if err != nil {
-		return nil, planner.Warned(err, r.Warnings)
+		return nil, planner.WithWarnings(err, r.Warnings)
 	}
 	data := explainStatusData{Drift: []explainedDrift{}, Profile: state.Request.Profile, Targets: state.Targets}
 	for _, i := range d.Items {
@@ -120,6 +120,6 @@ func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state planne
 		}
 		data.Drift = append(data.Drift, explainedDrift{i.Actual, i.Expected, i.Kind, modules, i.Path, i.PathPosix, i.Target})
 	}
-	data.Drift, data.Omitted = planner.Fit(data.Drift, sc.MaxOutput-planner.Slack)
-	return planner.Report{Data: data, Warnings: planner.Unique(r.Warnings, d.Warnings)}, nil
+	data.Drift, data.Omitted = planner.FitJSON(data.Drift, sc.MaxOutput-planner.AnswerOverhead)
+	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(r.Warnings, d.Warnings)}, nil
 }

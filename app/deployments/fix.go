@@ -31,11 +31,11 @@ type mending struct {
 func (s *maintenanceService) prepareFix(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
 	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	bare, err := target.Render(target.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Sep: s.Compiler.Sep})
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	e := &planner.Edit{Command: "doctor --fix", Place: state.Place}
 	fixes := []ignoreFix{}
@@ -71,26 +71,26 @@ func (s *maintenanceService) prepareFix(ctx context.Context, sc tool.Scope, c pl
 
 // ignoring is the line for one work tree, or why it cannot be added.
 func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, tree string) (fix ignoreFix, w *deployment.Write, problem string, err error) {
-	path := s.in(tree, authoring.File)
-	fix = ignoreFix{Path: path, PathPosix: deployment.Posix(path), Repo: tree, RepoPosix: deployment.Posix(tree)}
+	path := s.in(tree, authoring.GitignoreFile)
+	fix = ignoreFix{Path: path, PathPosix: deployment.PosixPath(path), Repo: tree, RepoPosix: deployment.PosixPath(tree)}
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: []string{path}})
 	if err != nil {
 		return fix, nil, "", err
 	}
 	now := o.Files[path]
 	if now.Kind != deployment.Absent && now.Kind != deployment.Regular { // writing would put a file in place of a link
-		return fix, nil, path + " is no regular file; add " + authoring.Manifests + " by hand", nil
+		return fix, nil, path + " is no regular file; add " + authoring.ManifestIgnoreLine + " by hand", nil
 	}
 	text, _, err := s.Machine.Read(ctx, path)
 	if err != nil {
 		return fix, nil, "", err
 	}
-	out, changed := authoring.Ensure(text, authoring.Manifests)
+	out, changed := authoring.EnsureIgnoreLines(text, authoring.ManifestIgnoreLine)
 	if !changed {
-		return fix, nil, path + " has the line " + authoring.Manifests + ", and git does not ignore manifests all the same; look for a rule that takes it back", nil
+		return fix, nil, path + " has the line " + authoring.ManifestIgnoreLine + ", and git does not ignore manifests all the same; look for a rule that takes it back", nil
 	}
 	fix.Updated = true
-	return fix, planner.Put(tree, path, now, out), "", nil
+	return fix, planner.FileWrite(tree, path, now, out), "", nil
 }
 
 // examined is what doctor says, with the fixes.
@@ -114,15 +114,15 @@ func (s *maintenanceService) examined(ctx context.Context, sc tool.Scope, c plan
 		said.Data = map[string]any{}
 	}
 	said.Data["gitignore_fixes"] = m.fixes
-	return planner.Report{Data: said.Data, Warnings: planner.Unique(said.Warnings, m.warnings)}, nil
+	return planner.Report{Data: said.Data, Warnings: planner.UniqueWarnings(said.Warnings, m.warnings)}, nil
 }
 
 // fix adds the lines, and looks again.
 func (s *maintenanceService) fix(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
 	e := p.(*planner.Edit)
 	if len(e.Writes) > 0 {
-		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, "mending")); err != nil {
-			return nil, planner.Warned(err, e.Report.Warnings)
+		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, "mending")); err != nil {
+			return nil, planner.WithWarnings(err, e.Report.Warnings)
 		}
 	}
 	out, err := s.examined(ctx, sc, c, e.More.(mending))

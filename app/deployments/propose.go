@@ -33,24 +33,24 @@ const commitMessage = "chore(evolve): propose overlay updates"
 
 // proposeData is the data of evolve propose, in all its forms.
 type proposeData struct {
-	Branch     string      `json:"branch,omitempty"`
-	Candidates []Candidate `json:"candidates,omitempty"`
-	Omitted    int         `json:"candidates_omitted,omitempty"`
-	Commit     string      `json:"commit,omitempty"`
-	Committed  *bool       `json:"committed,omitempty"`
-	Created    bool        `json:"created"`
-	Files      []string    `json:"files,omitempty"`
-	FilesPosix []string    `json:"files_posix,omitempty"`
-	FilesLeft  int         `json:"files_omitted,omitempty"`
-	Reason     string      `json:"reason,omitempty"`
-	Scope      string      `json:"scope,omitempty"`
-	Skipped    *[]Skipped  `json:"skipped,omitempty"` // there whenever nothing was created
-	Left       int         `json:"skipped_omitted,omitempty"`
-	Summary    *Summary    `json:"summary,omitempty"`
+	Branch     string            `json:"branch,omitempty"`
+	Candidates []EvolveCandidate `json:"candidates,omitempty"`
+	Omitted    int               `json:"candidates_omitted,omitempty"`
+	Commit     string            `json:"commit,omitempty"`
+	Committed  *bool             `json:"committed,omitempty"`
+	Created    bool              `json:"created"`
+	Files      []string          `json:"files,omitempty"`
+	FilesPosix []string          `json:"files_posix,omitempty"`
+	FilesLeft  int               `json:"files_omitted,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
+	Scope      string            `json:"scope,omitempty"`
+	Skipped    *[]EvolveSkip     `json:"skipped,omitempty"` // there whenever nothing was created
+	Left       int               `json:"skipped_omitted,omitempty"`
+	Summary    *EvolveSummary    `json:"summary,omitempty"`
 }
 
-// Proposal is edits that were found, as files of overlays on a branch.
-type Proposal struct {
+// EvolveProposal is edits that were found, as files of overlays on a branch.
+type EvolveProposal struct {
 	found    found
 	place    deployment.Place
 	branch   string
@@ -61,11 +61,11 @@ type Proposal struct {
 }
 
 // Bound says how many bytes of an answer the caller takes; 0 is any number.
-func (p *Proposal) Bound(limit int) { p.limit = limit }
+func (p *EvolveProposal) Bound(limit int) { p.limit = limit }
 
 // Hash names the proposal: the repository, the scope and every file that says something. The branch's name and new baselines hold the time,
 // and are not part of it.
-func (p *Proposal) Hash() canon.Hash {
+func (p *EvolveProposal) Hash() canon.Hash {
 	sums := map[string]string{}
 	for _, f := range p.files {
 		if !strings.HasSuffix(f.Path, "/"+overlay.BaselineFile) {
@@ -76,30 +76,30 @@ func (p *Proposal) Hash() canon.Hash {
 	if err != nil {
 		text = []byte(p.place.Repo) // texts and sums always have a JSON form
 	}
-	return canon.Bytes("deployment.evolve.v1", text)
+	return canon.SumBytes("deployment.evolve.v1", text)
 }
 
 // Prompt is one line for whoever confirms.
-func (p *Proposal) Prompt() string {
+func (p *EvolveProposal) Prompt() string {
 	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
 }
 
 // Idle reports that there is nothing to propose.
-func (p *Proposal) Idle() bool { return len(p.found.candidates) == 0 }
+func (p *EvolveProposal) Idle() bool { return len(p.found.candidates) == 0 }
 
 // MarshalJSON is the report that a dry run gives.
-func (p *Proposal) MarshalJSON() ([]byte, error) {
+func (p *EvolveProposal) MarshalJSON() ([]byte, error) {
 	d := p.nothing()
 	if len(p.found.candidates) > 0 {
 		d.Reason = "dry_run"
-		d.Candidates, d.Omitted = planner.Fit(p.found.candidates, (p.limit-planner.Slack)/2)
+		d.Candidates, d.Omitted = planner.FitJSON(p.found.candidates, (p.limit-planner.AnswerOverhead)/2)
 	}
 	return json.Marshal(planner.Report{Data: d, Warnings: p.warnings})
 }
 
-func (p *Proposal) nothing() proposeData {
+func (p *EvolveProposal) nothing() proposeData {
 	d := proposeData{Reason: "no_drift", Summary: &p.found.summary}
-	shown, left := planner.Fit(p.found.skipped, (p.limit-planner.Slack)/2)
+	shown, left := planner.FitJSON(p.found.skipped, (p.limit-planner.AnswerOverhead)/2)
 	d.Skipped, d.Left = &shown, left
 	if len(p.found.skipped) > 0 || p.found.summary.ReadError > 0 {
 		d.Reason = "no_proposeable_drift"
@@ -108,12 +108,12 @@ func (p *Proposal) nothing() proposeData {
 }
 
 // Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
-func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c planner.Call, prefix string) (*Proposal, error) {
+func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c planner.Call, prefix string) (*EvolveProposal, error) {
 	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{found: f, place: s.Place, scope: string(c.Scope), warnings: planner.Unique(r.Warnings, f.warnings)}
+	p := &EvolveProposal{found: f, place: s.Place, scope: string(c.Scope), warnings: planner.UniqueWarnings(r.Warnings, f.warnings)}
 	if len(f.candidates) == 0 {
 		return p, nil
 	}
@@ -137,7 +137,7 @@ func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result,
 func (e Evolver) ready(ctx context.Context, repo string) error {
 	state, err := e.Remote.State(ctx, repo)
 	details := func(hint string) deployment.Details {
-		return deployment.Fields("command", "evolve propose").AddPath("repo", repo).Add("hint", hint)
+		return deployment.FieldDetails("command", "evolve propose").AddPath("repo", repo).Add("hint", hint)
 	}
 	switch {
 	case errors.Is(err, deployment.ErrGitRepo):
@@ -151,11 +151,11 @@ func (e Evolver) ready(ctx context.Context, repo string) error {
 }
 
 // branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
-func branchName(c planner.Call, candidates []Candidate, now time.Time) string {
+func branchName(c planner.Call, candidates []EvolveCandidate, now time.Time) string {
 	id := c.ModuleID
 	if id == "" {
 		id = candidates[0].ModuleID
-		if slices.ContainsFunc(candidates, func(o Candidate) bool { return o.ModuleID != id }) {
+		if slices.ContainsFunc(candidates, func(o EvolveCandidate) bool { return o.ModuleID != id }) {
 			id = "multi"
 		}
 	}
@@ -176,7 +176,7 @@ func (e Evolver) overlayOf(ctx context.Context, s planner.State, scope deploymen
 	if err != nil {
 		return overlaid{}, err
 	}
-	dir, within := strings.CutPrefix(deployment.Posix(layer.Dir), deployment.Posix(s.Place.Repo)+"/")
+	dir, within := strings.CutPrefix(deployment.PosixPath(layer.Dir), deployment.PosixPath(s.Place.Repo)+"/")
 	if !within {
 		return overlaid{}, deployment.ErrPath.Sayf("the overlay %s lies outside the config repository", layer.Dir)
 	}
@@ -184,24 +184,24 @@ func (e Evolver) overlayOf(ctx context.Context, s planner.State, scope deploymen
 }
 
 // overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
-func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deployment.OverlayScope, candidates []Candidate) (deployment.Tree, error) {
+func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deployment.OverlayScope, candidates []EvolveCandidate) (deployment.Tree, error) {
 	files := map[string]deployment.File{}
 	put := func(name string, mode fs.FileMode, data []byte) {
-		files[name] = deployment.File{Path: name, Mode: mode, Content: deployment.Bytes(data)}
+		files[name] = deployment.File{Path: name, Mode: mode, Content: deployment.ContentOf(data)}
 	}
 	for _, c := range candidates {
 		o, err := e.overlayOf(ctx, s, scope, c.ModuleID)
 		if err != nil {
 			return nil, err
 		}
-		if o.layer.Exists && o.layer.Kind == overlay.Patch {
+		if o.layer.Exists && o.layer.Kind == overlay.KindPatch {
 			patch, err := e.patch(ctx, o, c)
 			if err != nil {
 				return nil, err
 			}
-			put(path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch"), deployment.Plain, []byte(patch))
+			put(path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch"), deployment.PlainMode, []byte(patch))
 		} else {
-			mode := deployment.Plain
+			mode := deployment.PlainMode
 			if f, ok := o.module.Tree.Find(c.edit.Path); ok { // a script stays one
 				mode = f.Mode
 			}
@@ -212,7 +212,7 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 			return nil, err
 		}
 		for name, data := range metadata {
-			put(path.Join(o.dir, name), deployment.Plain, data)
+			put(path.Join(o.dir, name), deployment.PlainMode, data)
 		}
 	}
 	tree := deployment.Tree(slices.Collect(maps.Values(files)))
@@ -221,7 +221,7 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 }
 
 // patch says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
-func (e Evolver) patch(ctx context.Context, o overlaid, c Candidate) (string, error) {
+func (e Evolver) patch(ctx context.Context, o overlaid, c EvolveCandidate) (string, error) {
 	m, layer := o.module, o.layer
 	read := func(content deployment.Content) ([]byte, error) { return e.Compiler.Sources.Content(ctx, content) }
 	lower := slices.DeleteFunc(slices.Clone(m.Layers), func(l overlay.Layer) bool { return !below(l.Scope, layer.Scope) })
@@ -269,7 +269,7 @@ func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, e
 }
 
 // Commit makes the branch. Neither the work tree nor the branch it is on is touched.
-func (e Evolver) Commit(ctx context.Context, p *Proposal) (planner.Report, error) {
+func (e Evolver) Commit(ctx context.Context, p *EvolveProposal) (planner.Report, error) {
 	if len(p.found.candidates) == 0 {
 		return planner.Report{Data: p.nothing(), Warnings: p.warnings}, nil
 	}
@@ -283,7 +283,7 @@ func (e Evolver) Commit(ctx context.Context, p *Proposal) (planner.Report, error
 		d.FilesPosix = append(d.FilesPosix, f.Path)
 		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))
 	}
-	d.FilesPosix, d.FilesLeft = planner.Fit(d.FilesPosix, (p.limit-planner.Slack)/2)
+	d.FilesPosix, d.FilesLeft = planner.FitJSON(d.FilesPosix, (p.limit-planner.AnswerOverhead)/2)
 	d.Files = d.Files[:len(d.FilesPosix)]
 	return planner.Report{Data: d, Warnings: p.warnings}, nil
 }

@@ -50,7 +50,7 @@ type recording struct {
 // Hash names the recording: where, by whom and what.
 func (r *recording) Hash() canon.Hash {
 	text := []byte(r.data.Path + "\n" + r.line.Machine + "\n")
-	return canon.Bytes("deployment.record.v1", append(text, r.line.Event...))
+	return canon.SumBytes("deployment.record.v1", append(text, r.line.Event...))
 }
 
 // Prompt is one line for whoever confirms.
@@ -71,7 +71,7 @@ func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c 
 	path := s.in(at.Home, "state/logs/events.jsonl")
 	r := &recording{at: at, line: lifted(event.Bytes())}
 	r.line.Version, r.line.Machine = eventVersion, at.Machine
-	r.data = recordData{Machine: at.Machine, Path: path, PathPosix: deployment.Posix(path), RecordedAt: s.Clock.Now().UTC()}
+	r.data = recordData{Machine: at.Machine, Path: path, PathPosix: deployment.PosixPath(path), RecordedAt: s.Clock.Now().UTC()}
 	return r, nil
 }
 
@@ -89,7 +89,7 @@ func (s *maintenanceService) record(ctx context.Context, _ tool.Scope, _ planner
 	if err != nil {
 		return nil, err
 	}
-	r.data.Path, r.data.PathPosix, r.data.RecordedAt = path, deployment.Posix(path), r.line.RecordedAt
+	r.data.Path, r.data.PathPosix, r.data.RecordedAt = path, deployment.PosixPath(path), r.line.RecordedAt
 	return report(r.data), nil
 }
 

@@ -13,8 +13,8 @@ const undo = "undo"
 
 // pendingData is the data of pending.
 type pendingData struct {
-	Interrupted *deployment.Interrupted `json:"interrupted"`
-	NextActions []string                `json:"next_actions"`
+	Interrupted *deployment.InterruptedOperation `json:"interrupted"`
+	NextActions []string                         `json:"next_actions"`
 }
 
 // recoverData is the data of recover. ID and Kind are null when nothing was interrupted.
@@ -75,7 +75,7 @@ func (s *maintenanceService) settle(ctx context.Context, _ tool.Scope, _ planner
 		return nil, err
 	case now == nil || now.ID != *data.ID:
 		return nil, deployment.ErrStale.Sayf("operation %s is not the interrupted one any more; nothing was done, look again", *data.ID).
-			With(deployment.Reason("recovery_changed", "retry_command"))
+			With(deployment.ReasonDetails("recovery_changed", "retry_command"))
 	}
 	way := s.Recovery.Resume
 	if data.Action == undo {

@@ -37,20 +37,20 @@ type restoreData struct {
 	Summary  restoreSummary `json:"summary"`
 }
 
-// Restoration is missing files that are to be recreated.
-type Restoration struct {
+// EvolveRestoration is missing files that are to be recreated.
+type EvolveRestoration struct {
 	data     restoreData
 	place    deployment.Place
 	writes   []deployment.Write
 	warnings []string
-	handed   planner.Handed
-	ways     *deployment.Ways
+	handed   planner.Handovers
+	ways     *deployment.ResolvedDirs
 	limit    int // bytes of an answer
 	content  func(ctx context.Context, c deployment.Content) ([]byte, error)
 }
 
 // Exhibit is the very lines that would be written.
-func (r *Restoration) Exhibit(ctx context.Context) (any, error) {
+func (r *EvolveRestoration) Exhibit(ctx context.Context) (any, error) {
 	type file struct {
 		Root    string `json:"root"`
 		Path    string `json:"path"`
@@ -73,44 +73,46 @@ func (r *Restoration) Exhibit(ctx context.Context) (any, error) {
 }
 
 // Bound says how many bytes of an answer the caller takes; 0 is any number.
-func (r *Restoration) Bound(limit int) { r.limit = limit }
+func (r *EvolveRestoration) Bound(limit int) { r.limit = limit }
 
-func (r *Restoration) report() planner.Report {
+func (r *EvolveRestoration) report() planner.Report {
 	data := r.data
-	data.Restored, data.Omitted = planner.Fit(data.Restored, r.limit-planner.Slack)
+	data.Restored, data.Omitted = planner.FitJSON(data.Restored, r.limit-planner.AnswerOverhead)
 	return planner.Report{Data: data, Warnings: r.warnings}
 }
 
 // Hash names the restoration.
-func (r *Restoration) Hash() canon.Hash {
+func (r *EvolveRestoration) Hash() canon.Hash {
 	var text strings.Builder
 	for _, w := range r.writes {
 		fmt.Fprintf(&text, "%s\n%s\n", w.Path, w.Data.Sum)
 	}
-	for _, led := range r.ways.Led() {
+	for _, led := range r.ways.Pairs() {
 		fmt.Fprintf(&text, "%s\n%s\n", led[0], led[1])
 	}
-	return canon.Bytes("deployment.restore.v1", []byte(text.String()))
+	return canon.SumBytes("deployment.restore.v1", []byte(text.String()))
 }
 
 // Prompt is one line for whoever confirms.
-func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing files", len(r.writes)) }
+func (r *EvolveRestoration) Prompt() string {
+	return fmt.Sprintf("recreate %d missing files", len(r.writes))
+}
 
 // Assessment is of high risk where what is recreated hands power on.
-func (r *Restoration) Assessment() policy.Assessment { return r.handed.Assessment() }
+func (r *EvolveRestoration) Assessment() policy.Assessment { return r.handed.Assessment() }
 
 // Idle reports that nothing is missing.
-func (r *Restoration) Idle() bool { return len(r.writes) == 0 }
+func (r *EvolveRestoration) Idle() bool { return len(r.writes) == 0 }
 
 // MarshalJSON is the report that a dry run gives.
-func (r *Restoration) MarshalJSON() ([]byte, error) {
+func (r *EvolveRestoration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.report())
 }
 
 // Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
 // missing and the call is no dry run, it needs yes.
-func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c planner.Call) (*Restoration, error) {
-	out := &Restoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c planner.Call) (*EvolveRestoration, error) {
+	out := &EvolveRestoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
 		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
@@ -128,10 +130,10 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 			continue
 		}
 		out.data.Summary.Missing++
-		out.data.Restored = append(out.data.Restored, restored{d.Modules, d.Path, deployment.Posix(d.Path), d.Target})
+		out.data.Restored = append(out.data.Restored, restored{d.Modules, d.Path, deployment.PosixPath(d.Path), d.Target})
 		if !done[d.Path] {
 			done[d.Path] = true
-			out.writes = append(out.writes, deployment.Write{Target: d.Target, Op: deployment.Create, Path: d.Path, Root: d.Root, Data: d.Content,
+			out.writes = append(out.writes, deployment.Write{Target: d.Target, Op: deployment.OpCreate, Path: d.Path, Root: d.Root, Data: d.Content,
 				After: deployment.Seen{Kind: deployment.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
 		}
 	}
@@ -141,10 +143,10 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 		changes[i] = deployment.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}
 	}
 	var err error
-	if out.handed, err = planner.HandedOn(changes, func(c deployment.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
+	if out.handed, err = planner.FindHandovers(changes, func(c deployment.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
 		return nil, err
 	}
-	out.warnings = planner.Unique(out.handed.Warnings(), out.ways.Warnings(), out.warnings)
+	out.warnings = planner.UniqueWarnings(out.handed.Warnings(), out.ways.Warnings(), out.warnings)
 	if len(out.writes) > 0 {
 		out.data.Reason = "dry_run"
 		if !c.DryRun && !c.Yes {
@@ -155,11 +157,11 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 }
 
 // Recreate writes the missing files, and no manifest: who owns them is as it was.
-func (e Evolver) Recreate(ctx context.Context, r *Restoration, done func(done, total int)) (planner.Report, error) {
+func (e Evolver) Recreate(ctx context.Context, r *EvolveRestoration, done func(done, total int)) (planner.Report, error) {
 	if len(r.writes) > 0 {
 		t := deployment.Transaction{Kind: deployment.KindEdit, Place: r.place, Writes: r.writes, Ways: r.ways}
 		if _, err := e.Planner.Machine.Apply(ctx, t, done); err != nil {
-			return planner.Report{}, planner.Warned(err, r.warnings)
+			return planner.Report{}, planner.WithWarnings(err, r.warnings)
 		}
 		r.data.Reason = "restored"
 		r.data.Summary.Restored = len(r.data.Restored)

@@ -29,7 +29,7 @@ type changesData struct {
 // listed before anything else, because a confirmation covers it.
 func dataOf(p deployment.Plan, limit int) (changesData, []string) {
 	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
-	size := planner.Slack
+	size := planner.AnswerOverhead
 	for _, c := range p.Changes {
 		size += weight(c)
 	}
@@ -37,7 +37,7 @@ func dataOf(p deployment.Plan, limit int) (changesData, []string) {
 		return d, nil
 	}
 	listed := make([]bool, len(p.Changes))
-	left, adoptions := limit-planner.Slack, 0
+	left, adoptions := limit-planner.AnswerOverhead, 0
 	for _, adopting := range []bool{true, false} {
 		for i, c := range p.Changes {
 			if c.Gate.Adopts() != adopting {
@@ -145,8 +145,8 @@ func (s *service) diffs(ctx context.Context, r planner.Result, changes []deploym
 		if root, ok := deployment.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep); ok {
 			f.Root, f.Path = root.Path, strings.TrimLeft(c.Path[len(root.Path):], `/\`)
 		}
-		f.RootPosix, f.PathPosix = deployment.Posix(f.Root), deployment.Posix(f.Path)
-		if c.Op != deployment.Delete {
+		f.RootPosix, f.PathPosix = deployment.PosixPath(f.Root), deployment.PosixPath(f.Path)
+		if c.Op != deployment.OpDelete {
 			text, problem, err := s.unified(ctx, c, f.PathPosix)
 			switch {
 			case err != nil:

@@ -22,41 +22,41 @@ type rollbackData struct {
 	Summary      deployment.Summary  `json:"summary"`
 }
 
-// back is a rollback that was worked out.
-type back struct {
+// rollbackPlan is a rollback that was worked out.
+type rollbackPlan struct {
 	result planner.Result
 	place  deployment.Place
 	to     string
 	limit  int
-	handed planner.Handed
+	handed planner.Handovers
 
 	exhibit func(ctx context.Context) (any, error)
 }
 
 // Exhibit is the lines that would change, file by file.
-func (b *back) Exhibit(ctx context.Context) (any, error) { return b.exhibit(ctx) }
+func (b *rollbackPlan) Exhibit(ctx context.Context) (any, error) { return b.exhibit(ctx) }
 
 // Hash names the rollback: where to, and what it would change.
-func (b *back) Hash() canon.Hash { return b.result.Plan.Hash() }
+func (b *rollbackPlan) Hash() canon.Hash { return b.result.Plan.Hash() }
 
 // Prompt is one line for whoever confirms.
-func (b *back) Prompt() string {
+func (b *rollbackPlan) Prompt() string {
 	s := b.result.Plan.Summary()
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 
 // Assessment is of high risk where what comes back hands power on.
-func (b *back) Assessment() policy.Assessment { return b.handed.Assessment() }
+func (b *rollbackPlan) Assessment() policy.Assessment { return b.handed.Assessment() }
 
 // Idle reports a rollback to what is there already.
-func (b *back) Idle() bool { return b.result.Plan.Empty() }
+func (b *rollbackPlan) Idle() bool { return b.result.Plan.Empty() }
 
 // MarshalJSON is the report that a dry run gives.
-func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
+func (b *rollbackPlan) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
 
-func (b *back) report(event string) planner.Report {
+func (b *rollbackPlan) report(event string) planner.Report {
 	shown, cut := dataOf(b.result.Plan, b.limit)
-	return planner.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: planner.Unique(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
+	return planner.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: planner.UniqueWarnings(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
 }
 
 // prepareRollback works out the way back.
@@ -65,49 +65,49 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c planner.
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.Planner.Back(ctx, at, c.To)
+	result, err := s.Planner.Rollback(ctx, at, c.To)
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	handed, err := planner.HandedOn(result.Plan.Changes, func(c deployment.Change) ([]byte, error) {
+	handed, err := planner.FindHandovers(result.Plan.Changes, func(c deployment.Change) ([]byte, error) {
 		if c.After.Data != nil {
 			return c.After.Data, nil
 		}
 		return s.Planner.Snapshots.Blob(ctx, at.Home, c.After.Sum)
 	})
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
+	return &rollbackPlan{result: result, place: at, to: c.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
 }
 
 // exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.
 func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string) (any, error) {
 	changes := slices.Clone(r.Plan.Changes)
 	for i, c := range changes {
-		if c.Op == deployment.Delete || c.Link != "" || c.After.Data != nil {
+		if c.Op == deployment.OpDelete || c.Link != "" || c.After.Data != nil {
 			continue
 		}
 		data, err := s.Planner.Snapshots.Blob(ctx, home, c.After.Sum)
 		if err != nil {
 			return nil, err
 		}
-		changes[i].After = deployment.Bytes(data)
+		changes[i].After = deployment.ContentOf(data)
 	}
 	return s.exhibit(ctx, r, changes)
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
 func (s *service) rollback(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	b := p.(*back)
+	b := p.(*rollbackPlan)
 	t := b.result.Plan.Transaction(b.place, deployment.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to
-	if err := planner.Fill(ctx, &t, s.Planner.Snapshots); err != nil {
+	if err := planner.FillContents(ctx, &t, s.Planner.Snapshots); err != nil {
 		return nil, err
 	}
-	event, err := s.Planner.Machine.Apply(ctx, t, planner.Progress(sc, "rolling back"))
+	event, err := s.Planner.Machine.Apply(ctx, t, planner.ReportProgress(sc, "rolling back"))
 	if err != nil {
-		return nil, planner.Warned(err, b.result.Warnings)
+		return nil, planner.WithWarnings(err, b.result.Warnings)
 	}
 	return b.report(event), nil
 }

@@ -98,7 +98,7 @@ func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.
 	}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
-		return nil, planner.Warned(err, warnings)
+		return nil, planner.WithWarnings(err, warnings)
 	}
 	data := listData{Snapshots: make([]snapshotData, len(all))}
 	for i, snap := range all {
@@ -124,10 +124,10 @@ func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c planner.
 	}
 	short := brief(snap)
 	data := showData{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []changeData{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
-		Managed: short.Managed, Files: []managedData{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.Posix(snap.ProjectRoot),
+		Managed: short.Managed, Files: []managedData{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.PosixPath(snap.ProjectRoot),
 		RolledBackTo: short.RolledBackTo, Roots: []rootData{}, Status: short.Status, Targets: short.Targets}
 	for _, r := range snap.Roots {
-		data.Roots = append(data.Roots, rootData{r.Path, deployment.Posix(r.Path), r.Target})
+		data.Roots = append(data.Roots, rootData{r.Path, deployment.PosixPath(r.Path), r.Target})
 	}
 	size := outputSlack
 	fits := func(path string) bool {
@@ -142,12 +142,12 @@ func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c planner.
 	for _, r := range snap.Changes {
 		if fits(r.Path) {
 			data.FileChanges = append(data.FileChanges, changeData{After: sum(r.After.Sum), Before: sum(r.Before.Sum), Op: string(r.Op), Path: r.Path,
-				PathPosix: deployment.Posix(r.Path), Target: r.Target})
+				PathPosix: deployment.PosixPath(r.Path), Target: r.Target})
 		}
 	}
 	for _, f := range snap.Managed {
 		if fits(f.Path) {
-			data.Files = append(data.Files, managedData{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.Posix(f.Path),
+			data.Files = append(data.Files, managedData{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.PosixPath(f.Path),
 				Sum: sum(f.Sum), Target: f.Target})
 		}
 	}
@@ -172,7 +172,7 @@ func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c p
 	}
 	data, warnings, err := s.doomed(ctx, at, c)
 	if err != nil {
-		return nil, planner.Warned(err, warnings)
+		return nil, planner.WithWarnings(err, warnings)
 	}
 	return &planner.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...), Nothing: len(data.Pruned) == 0}, nil
 }
@@ -186,17 +186,17 @@ func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c 
 	}
 	newest := ""
 	for _, snap := range all {
-		if snap.Status == deployment.Applied {
+		if snap.Status == deployment.StatusApplied {
 			newest = snap.ID
 		}
 	}
 	for i, snap := range all {
-		needed := snap.ID == newest || snap.Status == deployment.Applying
+		needed := snap.ID == newest || snap.Status == deployment.StatusApplying
 		named := slices.Contains(c.IDs, snap.ID)
 		switch {
 		case named && needed:
 			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one that is applied, or still under way; take it out of ids", snap.ID).
-				With(deployment.Fields("id", snap.ID))
+				With(deployment.FieldDetails("id", snap.ID))
 		case named, c.Keep > 0 && i < len(all)-c.Keep && !needed:
 			data.Pruned = append(data.Pruned, snap.ID)
 		default:
@@ -226,7 +226,7 @@ func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, c planner.
 		return nil, err
 	case !slices.Equal(now.Pruned, data.Pruned):
 		return nil, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
-			With(deployment.Reason("snapshots_changed", "list_snapshots", "retry_command"))
+			With(deployment.ReasonDetails("snapshots_changed", "list_snapshots", "retry_command"))
 	case len(data.Pruned) == 0:
 		return e.Report, nil
 	}

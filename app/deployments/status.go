@@ -11,14 +11,14 @@ import (
 
 // statusData is the data of status.
 type statusData struct {
-	Drift        []planner.Item        `json:"drift"`
+	Drift        []planner.DriftItem   `json:"drift"`
 	Omitted      int                   `json:"drift_omitted,omitempty"`
 	NextActions  []string              `json:"next_actions,omitempty"`
 	NextDetailed []planner.Action      `json:"next_actions_detailed,omitempty"`
 	Profile      string                `json:"profile"`
-	Summary      planner.Summary       `json:"summary"`
-	ByRoot       []planner.RootSummary `json:"summary_by_root"`
-	Total        *planner.Summary      `json:"summary_total,omitempty"`
+	Summary      planner.DriftSummary  `json:"summary"`
+	ByRoot       []planner.RootDrift   `json:"summary_by_root"`
+	Total        *planner.DriftSummary `json:"summary_total,omitempty"`
 	Targets      []string              `json:"targets"`
 }
 
@@ -28,32 +28,32 @@ func (s *service) status(ctx context.Context, sc tool.Scope, c planner.Call) (an
 	if err != nil {
 		return nil, err
 	}
-	d, err := planner.Find(ctx, s.Planner.Machine, result, true)
+	d, err := planner.FindDrift(ctx, s.Planner.Machine, result, true)
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	next := d.Next(planner.Prefix(c))
+	next := d.Next(planner.CommandPrefix(c))
 	assetWarnings, assetActions, err := s.operatorAssets(ctx, state, c)
 	if err != nil {
-		return nil, planner.Warned(err, result.Warnings)
+		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	total := planner.Summarise(d.Items)
+	total := planner.SummarizeDrift(d.Items)
 	data := statusData{Drift: d.Items, Profile: c.Profile, Targets: state.Targets}
 	if len(c.Only) > 0 {
 		data.Total = &total
-		data.Drift = slices.DeleteFunc(data.Drift, func(i planner.Item) bool { return !slices.Contains(c.Only, i.Kind) })
+		data.Drift = slices.DeleteFunc(data.Drift, func(i planner.DriftItem) bool { return !slices.Contains(c.Only, i.Kind) })
 	}
-	data.Summary, data.ByRoot = planner.Summarise(data.Drift), planner.ByRoot(data.Drift)
-	data.NextActions, data.NextDetailed = planner.Ordered(append(next, assetActions...))
-	data.Drift, data.Omitted = planner.Fit(data.Drift, sc.MaxOutput-planner.Slack)
-	return planner.Report{Data: data, Warnings: planner.Unique(result.Warnings, d.Warnings, assetWarnings)}, nil
+	data.Summary, data.ByRoot = planner.SummarizeDrift(data.Drift), planner.DriftByRoot(data.Drift)
+	data.NextActions, data.NextDetailed = planner.OrderCommands(append(next, assetActions...))
+	data.Drift, data.Omitted = planner.FitJSON(data.Drift, sc.MaxOutput-planner.AnswerOverhead)
+	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(result.Warnings, d.Warnings, assetWarnings)}, nil
 }
 
 // operatorAssets says which of our own operator files are missing or of another version.
 func (s *service) operatorAssets(ctx context.Context, state planner.State, c planner.Call) (warnings, actions []string, err error) {
-	in := Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
+	in := AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
 	read := func(path string) ([]byte, bool, error) { return s.Planner.Machine.Read(ctx, path) }
-	return Check(in, read, func(target string) string {
-		return planner.Prefix(planner.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
+	return CheckAssets(in, read, func(target string) string {
+		return planner.CommandPrefix(planner.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
 	})
 }

@@ -75,12 +75,12 @@ func (w *maintenanceWorld) deploy(file, text string) (string, error) {
 	path := filepath.Join(root.Path, file)
 	seen, err := w.deps.Machine.Observe(w.Context(), look(path))
 	require.NoError(w, err)
-	put := planner.Put(root.Path, path, seen.Files[path], []byte(text))
+	put := planner.FileWrite(root.Path, path, seen.Files[path], []byte(text))
 	require.NotNil(w, put)
 	put.Target = "codex"
 	return w.deps.Machine.Apply(w.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Place: w.place(), Profile: "default", Targets: []string{"codex"},
 		Roots: []deployment.Root{root}, Writes: []deployment.Write{*put}, Claim: true, Owned: []deployment.Owned{{Target: "codex", Root: root.Path, Path: path,
-			Sum: put.Data.Sum, Mode: deployment.Plain, Modules: []string{"instructions:base"}}}}, nil)
+			Sum: put.Data.Sum, Mode: deployment.PlainMode, Modules: []string{"instructions:base"}}}}, nil)
 }
 
 // deployed is deploy, which has to succeed.

@@ -43,14 +43,14 @@ type Created struct {
 	Path     string              `json:"path"`     // of its directory, absolute
 	Manifest string              `json:"manifest"` // the text of its ecosystem.yaml
 	Warnings []ecosystem.Problem `json:"warnings"`
-	runs.Shown
+	runs.Envelope
 }
 
 // createPlan is an ecosystem about to be made.
 type createPlan struct {
 	runs.Plan
 	layout   ecosystem.Layout
-	document ecosystem.New
+	document ecosystem.Draft
 	warnings []ecosystem.Problem
 }
 
@@ -71,17 +71,17 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 	} else if !errors.Is(err, ecosystem.ErrUnknown) {
 		return createPlan{}, err
 	}
-	p := createPlan{layout: l, document: ecosystem.New{Name: in.Name, Description: in.Description, Provisioner: in.Provisioner}}
+	p := createPlan{layout: l, document: ecosystem.Draft{Name: in.Name, Description: in.Description, Provisioner: in.Provisioner}}
 	for _, r := range in.Repos {
 		p.document.Repos = append(p.document.Repos, ecosystem.Repo{Name: r.Name, URL: r.URL, Branch: r.Branch, ReadOnly: r.ReadOnly, Enabled: true})
 	}
-	found := runs.Found{Layout: l}
+	found := runs.Ecosystem{Layout: l}
 	found.Loaded.Manifest = p.document.Read()
 	if err := found.Sound(); err != nil {
 		return createPlan{}, err
 	}
 	p.warnings = known(found.Loaded.Manifest.Warnings)
-	preview := map[string]any{"path": l.Dir, "manifest_path": l.Manifest, "name": in.Name, "description": in.Description, "provisioner": tool.Known(in.Provisioner),
+	preview := map[string]any{"path": l.Dir, "manifest_path": l.Manifest, "name": in.Name, "description": in.Description, "provisioner": tool.NilIfZero(in.Provisioner),
 		"repos": views(found.Manifest().Repos), "clones": false}
 	what, affects := "write the directory "+l.Dir+" with a manifest; nothing is cloned", []string{l.Dir}
 	if makes, err := s.Manifests.Initializes(ctx, l); err != nil {
@@ -117,8 +117,8 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 	}
 	name := p.layout.Name
 	return Created{Status: "success", Name: name, Path: p.layout.Dir, Manifest: written, Warnings: p.warnings,
-		Shown: s.Show(sc, runs.About{Ecosystem: name}, runs.Text{Summary: clip("Created " + name + " with " + count(len(p.document.Repos), "repository")), Details: []string{p.layout.Dir}},
-			runs.Suggest("install", name, nil), runs.Suggest("validate", name, nil), runs.Suggest("switch_ecosystem", name, nil))}, nil
+		Envelope: s.Show(sc, runs.Subject{Ecosystem: name}, runs.AnswerText{Summary: clip("Created " + name + " with " + count(len(p.document.Repos), "repository")), Details: []string{p.layout.Dir}},
+			runs.SuggestAction("install", name, nil), runs.SuggestAction("validate", name, nil), runs.SuggestAction("switch_ecosystem", name, nil))}, nil
 }
 
 // JournalInput is an entry to write.
@@ -133,7 +133,7 @@ type JournalAnswer struct {
 	Status string `json:"status"`
 	Name   string `json:"name"` // of the file
 	Path   string `json:"path"` // absolute
-	runs.Shown
+	runs.Envelope
 }
 
 // journalPlan is an entry about to be written.
@@ -184,7 +184,7 @@ func (s service) journal(ctx context.Context, sc tool.Scope, p journalPlan) (Jou
 		return JournalAnswer{}, err
 	}
 	return JournalAnswer{Status: "success", Name: path.Base(file), Path: at,
-		Shown: s.Show(sc, runs.About{Ecosystem: p.layout.Name}, runs.Text{Summary: clip("Wrote " + path.Base(file)), Details: []string{at}}, runs.Suggest("describe", p.layout.Name, nil))}, nil
+		Envelope: s.Show(sc, runs.Subject{Ecosystem: p.layout.Name}, runs.AnswerText{Summary: clip("Wrote " + path.Base(file)), Details: []string{at}}, runs.SuggestAction("describe", p.layout.Name, nil))}, nil
 }
 
 // slug is a title as a part of a file's name: at most 48 small letters and digits, with dashes between.

@@ -52,7 +52,7 @@ type Description struct {
 	Installed   bool                `json:"installed"`
 	Valid       bool                `json:"valid"`
 	Errors      []ecosystem.Problem `json:"errors,omitempty"`
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) describe(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (Description, error) {
@@ -65,7 +65,7 @@ func (s service) describe(ctx context.Context, sc tool.Scope, in runs.EcosystemI
 		return Description{}, err
 	}
 	m, read := f.Manifest(), f.Loaded.Manifest
-	out := Description{Name: f.Layout.Name, Path: f.Layout.Dir, Description: m.Description, Provisioner: tool.Known(m.Provisioner), Repos: views(m.Repos),
+	out := Description{Name: f.Layout.Name, Path: f.Layout.Dir, Description: m.Description, Provisioner: tool.NilIfZero(m.Provisioner), Repos: views(m.Repos),
 		Workspace: Prefixes{m.BranchPrefix, m.TicketPrefix, m.WorkspaceDir}, Guardrails: Guardrails{known(m.NoTouch)}, KB: counts.KB, Journal: counts.Journal,
 		SHA256: f.Loaded.SHA256, Retired: m.Retired, Installed: f.State.Installed(), Valid: read.Valid(), Errors: read.Errors}
 	lines := []string{}
@@ -76,11 +76,11 @@ func (s service) describe(ctx context.Context, sc tool.Scope, in runs.EcosystemI
 		}
 		lines = append(lines, fmt.Sprintf("%-20s %s %-16s %s", r.Name, r.Mode(), r.Branch, out.Repos[i].URL))
 	}
-	actions := []runs.Action{runs.Suggest("status", out.Name, nil)}
+	actions := []runs.Action{runs.SuggestAction("status", out.Name, nil)}
 	if !out.Valid || !out.Installed {
-		actions = runs.Noticed{Ecosystem: out.Name, Invalid: !out.Valid}.Actions()
+		actions = runs.Observations{Ecosystem: out.Name, Invalid: !out.Valid}.Actions()
 	}
-	out.Shown = s.Show(sc, runs.About{Ecosystem: out.Name}, runs.Text{Summary: "Described " + out.Name + ": " + count(len(m.Repos), "repository"), Details: lines}, actions...)
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: out.Name}, runs.AnswerText{Summary: "Described " + out.Name + ": " + count(len(m.Repos), "repository"), Details: lines}, actions...)
 	return out, nil
 }
 
@@ -98,7 +98,7 @@ func masked(url string) string {
 	if !git.CarriesCredentials(url) {
 		return url
 	}
-	if u, err := git.Parse(url); err == nil {
+	if u, err := git.ParseURL(url); err == nil {
 		return u.String()
 	}
 	return "(not shown: it holds credentials)"
@@ -125,7 +125,7 @@ type Validation struct {
 	Warnings []ecosystem.Problem `json:"warnings"`
 	Strict   bool                `json:"strict"`
 	SHA256   string              `json:"manifest_sha256,omitempty"`
-	runs.Shown
+	runs.Envelope
 }
 
 // validate tells also of a file that is no manifest at all: that is its answer, not its failure.
@@ -148,13 +148,13 @@ func (s service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) 
 		out.Errors, out.Warnings = append(out.Errors[:len(out.Errors):len(out.Errors)], out.Warnings...), nil
 	}
 	out.Errors, out.Warnings, out.Valid = known(out.Errors), known(out.Warnings), len(out.Errors) == 0
-	text := runs.Text{Summary: fmt.Sprintf("Validated %s: valid, %s", l.Name, count(len(out.Warnings), "warning"))}
-	actions := []runs.Action{runs.Suggest("describe", l.Name, nil), runs.Suggest("status", l.Name, nil)}
+	text := runs.AnswerText{Summary: fmt.Sprintf("Validated %s: valid, %s", l.Name, count(len(out.Warnings), "warning"))}
+	actions := []runs.Action{runs.SuggestAction("describe", l.Name, nil), runs.SuggestAction("status", l.Name, nil)}
 	if !out.Valid {
 		text.Summary, actions = fmt.Sprintf("Validated %s: %s", l.Name, count(len(out.Errors), "error")), actions[:1]
 	}
 	text.Details = problems("✗", out.Errors, problems("!", out.Warnings, nil))
-	out.Shown = s.Show(sc, runs.About{Ecosystem: l.Name}, text, actions...)
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: l.Name}, text, actions...)
 	return out, nil
 }
 

@@ -22,7 +22,7 @@ const Contract tool.Contract = "amof.v1"
 type Deps struct {
 	Basis      runs.Deps
 	Browsing   InfoDeps
-	Installing workspace.Deps
+	Installing workspace.InstallDeps
 	Ticketing  workspace.TicketDeps
 	Shipping   push.Deps
 	Spinning   environment.Deps
@@ -33,7 +33,7 @@ type Deps struct {
 
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, Entries(d.Browsing), workspace.Entries(d.Installing),
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, InfoEntries(d.Browsing), workspace.InstallEntries(d.Installing),
 		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), runs.Entries(d.Running),
 		[]tool.Entry{policyEntry(d.Basis)})}
 }

@@ -18,8 +18,8 @@ type ListInput struct {
 	Retired bool `json:"include_retired,omitempty" jsonschema:"description=list retired ones too"`
 }
 
-// Item is an ecosystem in a list.
-type Item struct {
+// EcosystemItem is an ecosystem in a list.
+type EcosystemItem struct {
 	Name         string   `json:"name"`
 	Path         string   `json:"path"` // absolute
 	Description  string   `json:"description"`
@@ -36,33 +36,33 @@ type Item struct {
 	Problem      string   `json:"problem,omitempty"` // why it cannot be worked with
 }
 
-// Listing is a workspace's ecosystems, by name.
-type Listing struct {
-	Ecosystems []Item `json:"ecosystems"`
-	Count      int    `json:"count"`
-	Root       string `json:"workspace_root"`
-	runs.Shown
+// EcosystemList is a workspace's ecosystems, by name.
+type EcosystemList struct {
+	Ecosystems []EcosystemItem `json:"ecosystems"`
+	Count      int             `json:"count"`
+	Root       string          `json:"workspace_root"`
+	runs.Envelope
 }
 
 // list reads files alone: it starts no git.
-func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (Listing, error) {
+func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (EcosystemList, error) {
 	root, err := s.Places.Root(ctx)
 	if err != nil {
-		return Listing{}, err
+		return EcosystemList{}, err
 	}
 	names, err := s.Manifests.Names(ctx, root)
 	if err != nil {
-		return Listing{}, err
+		return EcosystemList{}, err
 	}
 	focus, err := s.Focus(ctx, sc)
 	if err != nil {
-		return Listing{}, err
+		return EcosystemList{}, err
 	}
-	out := Listing{Ecosystems: []Item{}, Root: root}
+	out := EcosystemList{Ecosystems: []EcosystemItem{}, Root: root}
 	for _, name := range names {
 		item := s.item(ctx, root, name)
 		if ctx.Err() != nil {
-			return Listing{}, fault.From(ctx.Err())
+			return EcosystemList{}, fault.From(ctx.Err())
 		}
 		if item.Retired && !in.Retired {
 			continue
@@ -71,20 +71,20 @@ func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (Listing
 		out.Ecosystems = append(out.Ecosystems, item)
 	}
 	out.Count = len(out.Ecosystems)
-	out.Shown = s.Show(sc, runs.About{}, runs.Text{Summary: "Listed " + count(out.Count, "ecosystem"), Details: table(out.Ecosystems)}, afterList(out.Ecosystems)...)
+	out.Envelope = s.Show(sc, runs.Subject{}, runs.AnswerText{Summary: "Listed " + count(out.Count, "ecosystem"), Details: table(out.Ecosystems)}, afterList(out.Ecosystems)...)
 	return out, nil
 }
 
 // item is one ecosystem, whatever is wrong with it.
-func (s service) item(ctx context.Context, root, name string) Item {
-	item := Item{Name: name, Repos: []string{}}
+func (s service) item(ctx context.Context, root, name string) EcosystemItem {
+	item := EcosystemItem{Name: name, Repos: []string{}}
 	l, err := s.Places.Layout(ctx, root, name)
 	if err != nil {
 		item.Problem = fault.From(err).Message
 		return item
 	}
 	item.Path = l.Dir
-	f, err := s.At(ctx, root, name)
+	f, err := s.FindAt(ctx, root, name)
 	if err != nil {
 		item.Problem = fault.From(err).Message
 		return item
@@ -93,7 +93,7 @@ func (s service) item(ctx context.Context, root, name string) Item {
 		item.Problem = fault.From(err).Message
 	}
 	m := f.Manifest()
-	item.Description, item.Provisioner, item.Retired = m.Description, tool.Known(m.Provisioner), m.Retired
+	item.Description, item.Provisioner, item.Retired = m.Description, tool.NilIfZero(m.Provisioner), m.Retired
 	item.Repos, item.ReposCount = ecosystem.RepoNames(m.Repos), len(m.Repos)
 	item.Installed, item.ActiveTicket = f.State.Installed(), f.State.ActiveTicket
 	counts, err := s.Manifests.Counts(ctx, l)
@@ -104,7 +104,7 @@ func (s service) item(ctx context.Context, root, name string) Item {
 	return item
 }
 
-func table(items []Item) (lines []string) {
+func table(items []EcosystemItem) (lines []string) {
 	for i, item := range items {
 		if i == tableLines {
 			return append(lines, fmt.Sprintf("… and %d more", len(items)-i))
@@ -128,16 +128,16 @@ func table(items []Item) (lines []string) {
 }
 
 // afterList suggests working on what is selected, else on the first.
-func afterList(items []Item) []runs.Action {
+func afterList(items []EcosystemItem) []runs.Action {
 	if len(items) == 0 {
-		return []runs.Action{runs.Suggest("create_ecosystem", "", nil)}
+		return []runs.Action{runs.SuggestAction("create_ecosystem", "", nil)}
 	}
 	for _, item := range items {
 		if item.Selected {
-			return []runs.Action{runs.Suggest("status", item.Name, nil), runs.Suggest("describe", item.Name, nil)}
+			return []runs.Action{runs.SuggestAction("status", item.Name, nil), runs.SuggestAction("describe", item.Name, nil)}
 		}
 	}
-	return []runs.Action{runs.Suggest("switch_ecosystem", items[0].Name, nil), runs.Suggest("describe", items[0].Name, nil)}
+	return []runs.Action{runs.SuggestAction("switch_ecosystem", items[0].Name, nil), runs.SuggestAction("describe", items[0].Name, nil)}
 }
 
 // count is a number of things, in words.

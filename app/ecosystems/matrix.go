@@ -9,9 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Row is one row of the classification matrix (seed 004; amof contract §12): how a tool is treated in each mode, and how it is confirmed. Ask is
+// PolicyRow is one row of the classification matrix (seed 004; amof contract §12): how a tool is treated in each mode, and how it is confirmed. Ask is
 // yes, blocked or explain; Plan is yes or dry-run; Execute is yes or execute.
-type Row struct {
+type PolicyRow struct {
 	Number  int    `json:"num"`
 	Tool    string `json:"tool"`
 	Scope   string `json:"scope"`
@@ -25,15 +25,15 @@ type Row struct {
 // kind is a class of the matrix with its confirmation.
 type kind struct{ safety, ask, plan, execute, confirm string }
 
-// Matrix is the whole table. Rows 1, 2, 8, 10 to 12, 20, 26 and 27 are the seed's, word for word.
-func Matrix() []Row {
+// PolicyMatrix is the whole table. Rows 1, 2, 8, 10 to 12, 20, 26 and 27 are the seed's, word for word.
+func PolicyMatrix() []PolicyRow {
 	reads := kind{"read-only", "yes", "yes", "yes", "none"}
 	session := kind{"safe-write", "yes", "yes", "yes", "none"} // changes nothing but what the session works on
 	safe := kind{"safe-write", "blocked", "dry-run", "execute", "none"}
 	dangerous := func(confirm string) kind { return kind{"dangerous", "explain", "dry-run", "execute", confirm} }
-	var rows []Row
+	var rows []PolicyRow
 	add := func(n int, tool, scope string, k kind) {
-		rows = append(rows, Row{Number: n, Tool: "amof_" + tool, Scope: scope, Safety: k.safety, Ask: k.ask, Plan: k.plan, Execute: k.execute, Confirm: k.confirm})
+		rows = append(rows, PolicyRow{Number: n, Tool: "amof_" + tool, Scope: scope, Safety: k.safety, Ask: k.ask, Plan: k.plan, Execute: k.execute, Confirm: k.confirm})
 	}
 	add(1, "list_ecosystems", "global", reads)
 	add(2, "get_server_status", "global", reads)
@@ -73,28 +73,28 @@ func Matrix() []Row {
 }
 
 // Policy is the typed handle of the tool that shows the matrix; the MCP resource amof_policy is its answer.
-var Policy = tool.Ref[NoInput, Published]{Name: "amof_policy"}
+var Policy = tool.Ref[NoInput, PublishedPolicy]{Name: "amof_policy"}
 
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// Published is the mode policy: modes, what each class of tools does in them, and every tool's row.
-type Published struct {
-	Modes   []string `json:"modes"`
-	Default string   `json:"default_mode"`
-	TTL     int      `json:"confirmation_ttl_seconds"`
-	Rows    []Row    `json:"rows"`
-	runs.Shown
+// PublishedPolicy is the mode policy: modes, what each class of tools does in them, and every tool's row.
+type PublishedPolicy struct {
+	Modes   []string    `json:"modes"`
+	Default string      `json:"default_mode"`
+	TTL     int         `json:"confirmation_ttl_seconds"`
+	Rows    []PolicyRow `json:"rows"`
+	runs.Envelope
 }
 
 // ttl is how long a confirmation is good, in seconds (seed 004).
 const ttl = 300
 
 func policyEntry(d runs.Deps) tool.Entry {
-	spec := runs.Read("Mode policy", "Show the mode policy: how every tool is treated in ask, plan and execute, and how it is confirmed.", noSchema)
-	return bind.Query(Policy, spec, func(_ context.Context, sc tool.Scope, _ NoInput) (Published, error) {
-		rows := Matrix()
-		text := runs.Text{Summary: fmt.Sprintf("Listed %d rows of the mode policy", len(rows))}
-		return Published{Modes: []string{"ask", "plan", "execute"}, Default: "ask", TTL: ttl, Rows: rows, Shown: d.Show(sc, runs.About{}, text)}, nil
+	spec := runs.ReadSpec("Mode policy", "Show the mode policy: how every tool is treated in ask, plan and execute, and how it is confirmed.", noSchema)
+	return bind.Query(Policy, spec, func(_ context.Context, sc tool.Scope, _ NoInput) (PublishedPolicy, error) {
+		rows := PolicyMatrix()
+		text := runs.AnswerText{Summary: fmt.Sprintf("Listed %d rows of the mode policy", len(rows))}
+		return PublishedPolicy{Modes: []string{"ask", "plan", "execute"}, Default: "ask", TTL: ttl, Rows: rows, Envelope: d.Show(sc, runs.Subject{}, text)}, nil
 	})
 }

@@ -60,14 +60,14 @@ func newRig(t testing.TB) *rig {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": r.root.Dir, "AMOF_HOME": filepath.Join(r.home, "amof")}
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: r.home, Dir: r.root.Dir, Clock: r.clock})
 	store := memstore.New()
-	r.deps = ecosystems.InfoDeps{Surveyor: ecogit.NewStatus(), Deps: runs.Deps{Places: files, Manifests: files, States: files.States(), Runs: files.Runs(), Logs: files.Runs(), Workers: idle{},
+	r.deps = ecosystems.InfoDeps{Surveyor: ecogit.NewSurveyor(), Deps: runs.Deps{Places: files, Manifests: files, States: files.States(), Runs: files.Runs(), Logs: files.Runs(), Workers: idle{},
 		Sessions: store.Sessions(), Owner: system.Owner{}, Clock: r.clock, UUIDs: system.IDs{}}}
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	var err error
 	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
-		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: ecosystems.Entries(r.deps)})
+		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: ecosystems.InfoEntries(r.deps)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
 	return r
@@ -134,7 +134,7 @@ func simple(name string, repos ...string) string {
 // installed puts the ecosystem's workspace there as its installation does, and returns its directory. change has the last word about its state.
 func (r *rig) installed(name string, change func(dir string, s *ecosystem.State)) string {
 	r.t.Helper()
-	found, err := r.deps.At(r.t.Context(), r.root.Dir, name)
+	found, err := r.deps.FindAt(r.t.Context(), r.root.Dir, name)
 	require.NoError(r.t, err)
 	m, dir := found.Manifest(), found.Layout.Workspace
 	r.root.Git("worktree", "add", "-q", "-b", m.WorkspaceBranch(), dir)

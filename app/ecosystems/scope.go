@@ -28,7 +28,7 @@ type ScopeAnswer struct {
 	CanGoBack bool    `json:"can_go_back"`
 	Pending   *int    `json:"pending_confirmations"`      // null where nobody counts them
 	Problem   string  `json:"settings_problem,omitempty"` // why the settings cannot be read: then nothing may change
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) scopeInfo(ctx context.Context, sc tool.Scope, _ InfoNoInput) (ScopeAnswer, error) {
@@ -41,21 +41,21 @@ func (s service) scopeInfo(ctx context.Context, sc tool.Scope, _ InfoNoInput) (S
 
 // scope is the answer about a focus; did is what was done, before the breadcrumb.
 func (s service) scope(ctx context.Context, sc tool.Scope, f runs.Focus, did string) (ScopeAnswer, error) {
-	out := ScopeAnswer{Scope: f.Scope, Ecosystem: tool.Known(f.Ecosystem), RunID: tool.Known(f.Run), Release: tool.Known(f.Release),
+	out := ScopeAnswer{Scope: f.Scope, Ecosystem: tool.NilIfZero(f.Ecosystem), RunID: tool.NilIfZero(f.Run), Release: tool.NilIfZero(f.Release),
 		Crumbs: runs.Breadcrumb(f.Ecosystem, f.Run, f.Release), CanGoBack: f.Run != "" || f.Release != "" || len(f.Back) > 0}
 	if err := s.gate(ctx, sc, &out); err != nil {
 		return ScopeAnswer{}, err
 	}
-	actions := []runs.Action{runs.Suggest("list_ecosystems", "", nil)}
+	actions := []runs.Action{runs.SuggestAction("list_ecosystems", "", nil)}
 	if f.Ecosystem != "" {
-		actions = []runs.Action{runs.Suggest("status", f.Ecosystem, nil), runs.Suggest("describe", f.Ecosystem, nil), actions[0]}
+		actions = []runs.Action{runs.SuggestAction("status", f.Ecosystem, nil), runs.SuggestAction("describe", f.Ecosystem, nil), actions[0]}
 	}
-	text := runs.Text{Summary: clip(did + out.Crumbs), Details: []string{"mode " + out.Mode + " (at most " + out.MaxMode + ")"}}
+	text := runs.AnswerText{Summary: clip(did + out.Crumbs), Details: []string{"mode " + out.Mode + " (at most " + out.MaxMode + ")"}}
 	if _, err := s.Places.Settings(ctx); err != nil {
 		out.Problem = fault.From(err).Message
 		text.Details = append(text.Details, "the settings cannot be read, so nothing may change: "+out.Problem)
 	}
-	out.Shown = s.Show(sc, runs.About{Ecosystem: f.Ecosystem, Run: f.Run, Release: f.Release}, text, actions...)
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: f.Ecosystem, Run: f.Run, Release: f.Release}, text, actions...)
 	return out, nil
 }
 
@@ -113,7 +113,7 @@ type Switched struct {
 	Ecosystem string `json:"active_ecosystem"`
 	Scope     string `json:"scope"`
 	Crumbs    string `json:"breadcrumb"`
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) use(ctx context.Context, sc tool.Scope, in UseInput) (Switched, error) {
@@ -132,8 +132,8 @@ func (s service) switchTo(ctx context.Context, sc tool.Scope, in SwitchInput) (S
 		return Switched{}, err
 	}
 	out := Switched{Ecosystem: in.Ecosystem, Scope: "ecosystem", Crumbs: runs.Breadcrumb(in.Ecosystem, "", "")}
-	out.Shown = s.Show(sc, runs.About{Ecosystem: in.Ecosystem}, runs.Text{Summary: clip("Switched to " + in.Ecosystem)},
-		runs.Suggest("status", in.Ecosystem, nil), runs.Suggest("describe", in.Ecosystem, nil))
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: in.Ecosystem}, runs.AnswerText{Summary: clip("Switched to " + in.Ecosystem)},
+		runs.SuggestAction("status", in.Ecosystem, nil), runs.SuggestAction("describe", in.Ecosystem, nil))
 	return out, nil
 }
 
@@ -226,7 +226,7 @@ type Selected struct {
 	Status  string  `json:"status"`
 	Default *string `json:"default_ecosystem"`
 	Root    string  `json:"workspace_root"`
-	runs.Shown
+	runs.Envelope
 }
 
 // keep selects for all sessions of the workspace, those included that selected nothing themselves.
@@ -243,11 +243,11 @@ func (s service) keep(ctx context.Context, sc tool.Scope, in SelectInput) (Selec
 	if err := s.Places.SetDefault(ctx, root, in.Ecosystem); err != nil {
 		return Selected{}, err
 	}
-	text := runs.Text{Summary: clip("Selected " + in.Ecosystem + " for " + root)}
+	text := runs.AnswerText{Summary: clip("Selected " + in.Ecosystem + " for " + root)}
 	if in.Ecosystem == "" {
 		text.Summary = clip("Unselected the ecosystem of " + root)
 	}
-	return Selected{Status: "success", Default: tool.Known(in.Ecosystem), Root: root, Shown: s.Show(sc, runs.About{Ecosystem: in.Ecosystem}, text)}, nil
+	return Selected{Status: "success", Default: tool.NilIfZero(in.Ecosystem), Root: root, Envelope: s.Show(sc, runs.Subject{Ecosystem: in.Ecosystem}, text)}, nil
 }
 
 // summaryMost is how many characters a summary has (amof contract §15).

@@ -16,11 +16,11 @@ type InfoDeps struct {
 	runs.Deps
 	Surveyor ecosystemport.Surveyor
 	// Gate is how far the session of a call may go. Without it amof_scope_info tells what the session and the settings say.
-	Gate func(ctx context.Context, sc tool.Scope) (Gate, error)
+	Gate func(ctx context.Context, sc tool.Scope) (ModeGate, error)
 }
 
-// Gate is how far a session may go, as the door decides.
-type Gate struct {
+// ModeGate is how far a session may go, as the door decides.
+type ModeGate struct {
 	Mode    string // ask, plan or execute: of a call that says none
 	MaxMode string
 	Pending int // confirmations that wait
@@ -28,7 +28,7 @@ type Gate struct {
 
 // The typed handles.
 var (
-	List          = tool.Ref[ListInput, Listing]{Name: "amof_list_ecosystems"}
+	List          = tool.Ref[ListInput, EcosystemList]{Name: "amof_list_ecosystems"}
 	Describe      = tool.Ref[runs.EcosystemInput, Description]{Name: "amof_describe_ecosystem"}
 	Status        = tool.Ref[runs.EcosystemInput, StatusAnswer]{Name: "amof_get_ecosystem_status"}
 	Validate      = tool.Ref[ValidateInput, Validation]{Name: "amof_validate_manifest"}
@@ -47,19 +47,19 @@ type InfoNoInput struct{}
 
 type service struct{ InfoDeps }
 
-// Entries are the tools; the last is for people alone.
-func Entries(d InfoDeps) []tool.Entry {
+// InfoEntries are the tools; the last is for people alone.
+func InfoEntries(d InfoDeps) []tool.Entry {
 	s := service{d}
-	keep := runs.Note("Select default ecosystem", "Select the ecosystem that calls in this workspace are about when they name none, for all sessions; none unselects it.", selectSchema)
+	keep := runs.SessionSpec("Select default ecosystem", "Select the ecosystem that calls in this workspace are about when they name none, for all sessions; none unselects it.", selectSchema)
 	keep.Effects, keep.People = keep.Effects|policy.Write, true
 	return slices.Concat(s.looks(), []tool.Entry{
-		bind.Query(Switch, runs.Note("Switch ecosystem", "Select the ecosystem that calls of this session are about when they name none.", switchSchema), s.switchTo),
-		bind.Query(UseAlias, runs.Note("Use ecosystem", "Select an ecosystem: amof_switch_ecosystem under its older name.", useSchema), s.use),
-		bind.Query(ScopeBack, runs.Note("Scope back", "Go back to what this session worked on before.", infoNoSchema), s.back),
-		bind.Query(ScopeGlobal, runs.Note("Scope global", "Work on no ecosystem in particular.", infoNoSchema), s.global),
-		bind.Command(Create, runs.SafeWrite("Create ecosystem", "Create an ecosystem: a named manifest of several git repositories. Clones nothing; amof_install_ecosystem does.", createSchema),
+		bind.Query(Switch, runs.SessionSpec("Switch ecosystem", "Select the ecosystem that calls of this session are about when they name none.", switchSchema), s.switchTo),
+		bind.Query(UseAlias, runs.SessionSpec("Use ecosystem", "Select an ecosystem: amof_switch_ecosystem under its older name.", useSchema), s.use),
+		bind.Query(ScopeBack, runs.SessionSpec("Scope back", "Go back to what this session worked on before.", infoNoSchema), s.back),
+		bind.Query(ScopeGlobal, runs.SessionSpec("Scope global", "Work on no ecosystem in particular.", infoNoSchema), s.global),
+		bind.Command(Create, runs.SafeWriteSpec("Create ecosystem", "Create an ecosystem: a named manifest of several git repositories. Clones nothing; amof_install_ecosystem does.", createSchema),
 			s.planCreate, s.create),
-		bind.Command(CreateJournal, runs.SafeWrite("Create journal entry", "Write an entry into the ecosystem's journal.", journalSchema), s.planJournal, s.journal),
+		bind.Command(CreateJournal, runs.SafeWriteSpec("Create journal entry", "Write an entry into the ecosystem's journal.", journalSchema), s.planJournal, s.journal),
 		bind.Direct(Use, keep, s.keep),
 	})
 }
@@ -67,10 +67,10 @@ func Entries(d InfoDeps) []tool.Entry {
 // looks are the tools that only read.
 func (s service) looks() []tool.Entry {
 	return []tool.Entry{
-		bind.Query(List, runs.Read("List ecosystems", "List the ecosystems of this workspace: repositories, whether installed, active ticket.", listSchema), s.list),
-		bind.Query(Describe, runs.Read("Describe ecosystem", "Show what an ecosystem's manifest says, with its defaults.", ecosystemSchema), s.describe),
-		bind.Query(Status, runs.Read("Ecosystem status", "Show branch, commit, changes and unpushed commits of every repository of an installed ecosystem. Asks no remote.", ecosystemSchema), s.status),
-		bind.Query(Validate, runs.Read("Validate manifest", "Check an ecosystem's manifest; every problem with its place and the way out. strict counts warnings as errors.", validateSchema), s.validate),
-		bind.Query(ScopeInfo, runs.Read("Scope info", "Show what this session works on, and how far it may go.", infoNoSchema), s.scopeInfo),
+		bind.Query(List, runs.ReadSpec("List ecosystems", "List the ecosystems of this workspace: repositories, whether installed, active ticket.", listSchema), s.list),
+		bind.Query(Describe, runs.ReadSpec("Describe ecosystem", "Show what an ecosystem's manifest says, with its defaults.", ecosystemSchema), s.describe),
+		bind.Query(Status, runs.ReadSpec("Ecosystem status", "Show branch, commit, changes and unpushed commits of every repository of an installed ecosystem. Asks no remote.", ecosystemSchema), s.status),
+		bind.Query(Validate, runs.ReadSpec("Validate manifest", "Check an ecosystem's manifest; every problem with its place and the way out. strict counts warnings as errors.", validateSchema), s.validate),
+		bind.Query(ScopeInfo, runs.ReadSpec("Scope info", "Show what this session works on, and how far it may go.", infoNoSchema), s.scopeInfo),
 	}
 }

@@ -179,11 +179,11 @@ func TestStatusOnABadDay(t *testing.T) {
 	git("ticketed", "worktree", "add", "-q", "-b", "feature/T", filepath.Join(dir, "tickets", "T", "ticketed"))
 	r.write(filepath.Join(repo("broken"), ".git", "HEAD"), "nonsense")
 	since := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
-	note, err := json.Marshal(ecosystem.EnvironmentState{Environment: "default", State: ecosystem.Deployed, RunID: "r1", Since: since})
+	note, err := json.Marshal(ecosystem.EnvironmentState{Environment: "default", State: ecosystem.PhaseDeployed, RunID: "r1", Since: since})
 	require.NoError(t, err)
-	found, err := r.deps.At(t.Context(), r.root.Dir, "demo")
+	found, err := r.deps.FindAt(t.Context(), r.root.Dir, "demo")
 	require.NoError(t, err)
-	require.NoError(t, r.deps.States.Note(t.Context(), found.Layout, ecosystem.Note("default"), note))
+	require.NoError(t, r.deps.States.Note(t.Context(), found.Layout, ecosystem.StateKey("default"), note))
 
 	got := r.do(status, args{"ecosystem": "demo"})
 	rows, words := map[string]args{}, map[string]any{}
@@ -376,11 +376,11 @@ func TestJournal(t *testing.T) {
 func TestGate(t *testing.T) {
 	r := newRig(t)
 	var asked tool.Scope
-	r.deps.Gate = func(_ context.Context, sc tool.Scope) (ecosystems.Gate, error) {
+	r.deps.Gate = func(_ context.Context, sc tool.Scope) (ecosystems.ModeGate, error) {
 		asked = sc
-		return ecosystems.Gate{Mode: "plan", MaxMode: "plan", Pending: 2}, nil
+		return ecosystems.ModeGate{Mode: "plan", MaxMode: "plan", Pending: 2}, nil
 	}
-	for _, e := range ecosystems.Entries(r.deps) {
+	for _, e := range ecosystems.InfoEntries(r.deps) {
 		if e.Spec.Name != info {
 			continue
 		}

@@ -24,8 +24,8 @@ type Workspace struct {
 	Problem      string  `json:"problem,omitempty"`
 }
 
-// InfoRow is how a repository stands.
-type InfoRow struct {
+// RepoStatus is how a repository stands.
+type RepoStatus struct {
 	Name       string  `json:"name"`
 	Branch     *string `json:"branch"` // null when detached
 	Commit     string  `json:"commit"` // 7 characters; empty before the first one
@@ -45,8 +45,8 @@ type InfoRow struct {
 	Problem    string  `json:"problem,omitempty"`   // what is out of the ordinary, and the way out
 }
 
-// Spun is how the environment stands.
-type Spun struct {
+// EnvironmentStatus is how the environment stands.
+type EnvironmentStatus struct {
 	State string     `json:"state"` // none, deploying, deployed, failed or destroying
 	Since *time.Time `json:"since"`
 	RunID *string    `json:"run_id"`
@@ -55,11 +55,11 @@ type Spun struct {
 // StatusAnswer is how an ecosystem stands.
 type StatusAnswer struct {
 	Workspace  *Workspace                `json:"workspace"` // null when not installed
-	Repos      []InfoRow                 `json:"repos"`
+	Repos      []RepoStatus              `json:"repos"`
 	LastPushed map[string]ecosystem.Push `json:"last_pushed"`
-	Spin       Spun                      `json:"spin"`
+	Spin       EnvironmentStatus         `json:"spin"`
 	Hint       string                    `json:"hint,omitempty"`
-	runs.Shown
+	runs.Envelope
 }
 
 // status never fails for what a repository is like: each has a status and a problem of its own.
@@ -68,14 +68,14 @@ func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 	if err != nil {
 		return StatusAnswer{}, err
 	}
-	out := StatusAnswer{Repos: []InfoRow{}, LastPushed: map[string]ecosystem.Push{}, Spin: s.spun(ctx, f.Layout)}
-	seen := runs.Noticed{Ecosystem: f.Layout.Name, Invalid: !f.Loaded.Manifest.Valid(), Installed: f.State.Installed(), Ticket: f.State.Active()}
+	out := StatusAnswer{Repos: []RepoStatus{}, LastPushed: map[string]ecosystem.Push{}, Spin: s.spun(ctx, f.Layout)}
+	seen := runs.Observations{Ecosystem: f.Layout.Name, Invalid: !f.Loaded.Manifest.Valid(), Installed: f.State.Installed(), Ticket: f.State.Active()}
 	if !seen.Installed {
 		out.Hint = f.Layout.Name + " is not installed; amof_install_ecosystem makes its workspace and clones its repositories"
-		out.Shown = s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, runs.Text{Summary: clip("Checked " + f.Layout.Name + ": not installed"), Details: []string{out.Hint}}, seen.Actions()...)
+		out.Envelope = s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, runs.AnswerText{Summary: clip("Checked " + f.Layout.Name + ": not installed"), Details: []string{out.Hint}}, seen.Actions()...)
 		return out, nil
 	}
-	wants := append([]ecosystem.Wanted{workspaceOf(f.State)}, ecosystem.CheckoutOf(f.Manifest(), f.State)...)
+	wants := append([]ecosystem.ExpectedCheckout{workspaceOf(f.State)}, ecosystem.ExpectedCheckouts(f.Manifest(), f.State)...)
 	found := s.Surveyor.Survey(ctx, ecosystem.Checkouts(wants))
 	if ctx.Err() != nil {
 		return StatusAnswer{}, fault.From(ctx.Err())
@@ -94,16 +94,16 @@ func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 	if seen.Invalid {
 		out.Hint = "the manifest has errors, so the repositories are shown as far as it can be read; amof_validate_manifest says which"
 	}
-	out.Shown = s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text(f.Layout.Name, out), seen.Actions()...)
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text(f.Layout.Name, out), seen.Actions()...)
 	return out, nil
 }
 
 // workspaceOf is the workspace's own worktree as it should be.
-func workspaceOf(st ecosystem.State) ecosystem.Wanted {
-	return ecosystem.Wanted{Checkout: ecosystem.Checkout{Name: st.Ecosystem, Dir: st.WorkspaceDir}, Branch: st.WorkspaceBranch}
+func workspaceOf(st ecosystem.State) ecosystem.ExpectedCheckout {
+	return ecosystem.ExpectedCheckout{Checkout: ecosystem.Checkout{Name: st.Ecosystem, Dir: st.WorkspaceDir}, Branch: st.WorkspaceBranch}
 }
 
-func infoWorkspace(f runs.Found, w ecosystem.Wanted, s ecosystem.Standing) *Workspace {
+func infoWorkspace(f runs.Ecosystem, w ecosystem.ExpectedCheckout, s ecosystem.GitStatus) *Workspace {
 	out := &Workspace{Ecosystem: f.Layout.Name, Branch: f.State.WorkspaceBranch, Dir: f.State.WorkspaceDir, ActiveTicket: f.State.ActiveTicket, Tickets: len(f.State.Tickets),
 		Commit: short(s.Head), Status: w.Status(s), Dirty: s.Dirty, Problem: w.Why(s)}
 	if s.Missing && s.Problem == "" {
@@ -112,8 +112,8 @@ func infoWorkspace(f runs.Found, w ecosystem.Wanted, s ecosystem.Standing) *Work
 	return out
 }
 
-func rowOf(w ecosystem.Wanted, s ecosystem.Standing) InfoRow {
-	r := InfoRow{Name: w.Name, Branch: tool.Known(s.Branch), Commit: short(s.Head), Mode: w.Repo.Mode(), Status: w.Status(s), Dirty: s.Dirty > 0, Unpushed: s.Unpushed, Path: w.Path,
+func rowOf(w ecosystem.ExpectedCheckout, s ecosystem.GitStatus) RepoStatus {
+	r := RepoStatus{Name: w.Name, Branch: tool.NilIfZero(s.Branch), Commit: short(s.Head), Mode: w.Repo.Mode(), Status: w.Status(s), Dirty: s.Dirty > 0, Unpushed: s.Unpushed, Path: w.Path,
 		Directory: w.Dir, CommitFull: s.Head, Wanted: w.Branch, DirtyFiles: s.Dirty, Conflicts: s.Conflicts, Operation: s.Operation, Problem: w.Why(s)}
 	if s.Tracked {
 		r.Ahead, r.Behind = &s.Ahead, &s.Behind
@@ -125,11 +125,11 @@ func short(commit string) string { return commit[:min(len(commit), 7)] }
 
 // notice counts what suggests something to do. What git is in the middle of, a switch of tickets does not put right; a read-only repository is
 // never pushed.
-func notice(n *runs.Noticed, r InfoRow) {
-	if ecosystem.Has(r.Status, ecosystem.Missing) {
+func notice(n *runs.Observations, r RepoStatus) {
+	if ecosystem.HasStatus(r.Status, ecosystem.StatusMissing) {
 		n.Missing++
 	}
-	if ecosystem.Has(r.Status, ecosystem.WrongBranch) && r.Operation == "" {
+	if ecosystem.HasStatus(r.Status, ecosystem.StatusWrongBranch) && r.Operation == "" {
 		n.WrongBranch++
 	}
 	if r.Mode == "RW" && r.Dirty {
@@ -141,7 +141,7 @@ func notice(n *runs.Noticed, r InfoRow) {
 }
 
 // text is the table, what is not as it should be first.
-func text(name string, a StatusAnswer) runs.Text {
+func text(name string, a StatusAnswer) runs.AnswerText {
 	var lines, fine []string
 	for _, r := range a.Repos {
 		branch := "(detached)"
@@ -152,7 +152,7 @@ func text(name string, a StatusAnswer) runs.Text {
 			branch += " " + r.Operation
 		}
 		line := fmt.Sprintf("%-20s %-24s %-7s %s %s", r.Name, branch, r.Commit, r.Mode, r.Status)
-		if r.Status == ecosystem.OK && r.Problem == "" {
+		if r.Status == ecosystem.StatusOK && r.Problem == "" {
 			fine = append(fine, line)
 		} else {
 			lines = append(lines, line)
@@ -170,19 +170,19 @@ func text(name string, a StatusAnswer) runs.Text {
 	if bad > 0 {
 		summary = fmt.Sprintf("Checked %s: %d of %s to look at", name, bad, count(len(a.Repos), "repository"))
 	}
-	return runs.Text{Summary: clip(summary), Details: lines}
+	return runs.AnswerText{Summary: clip(summary), Details: lines}
 }
 
 // spun is what is recorded of the default environment. Without a record, or with one that cannot be read, nothing is known to be deployed.
-func (s service) spun(ctx context.Context, l ecosystem.Layout) Spun {
-	out := Spun{State: string(ecosystem.None)}
-	doc, err := s.States.Noted(ctx, l, ecosystem.Note(ecosystem.DefaultEnvironment))
+func (s service) spun(ctx context.Context, l ecosystem.Layout) EnvironmentStatus {
+	out := EnvironmentStatus{State: string(ecosystem.PhaseNone)}
+	doc, err := s.States.Noted(ctx, l, ecosystem.StateKey(ecosystem.DefaultEnvironment))
 	if err != nil {
 		return out
 	}
-	st, err := ecosystem.Decode(ecosystem.DefaultEnvironment, doc)
-	if err != nil || st.State == ecosystem.None || st.State == "" {
+	st, err := ecosystem.DecodeEnvironment(ecosystem.DefaultEnvironment, doc)
+	if err != nil || st.State == ecosystem.PhaseNone || st.State == "" {
 		return out
 	}
-	return Spun{State: string(st.State), Since: tool.Known(st.Since), RunID: tool.Known(st.RunID)}
+	return EnvironmentStatus{State: string(st.State), Since: tool.NilIfZero(st.Since), RunID: tool.NilIfZero(st.RunID)}
 }

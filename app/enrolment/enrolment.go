@@ -23,26 +23,26 @@ import (
 
 // The tools that enrol a key and take it away; both are for people alone.
 const (
-	Tool       = "enroll_key"
+	EnrollTool = "enroll_key"
 	RemoveTool = "remove_key"
 )
 
-// Parts is what a Keeper works with. Audit is required; without Keys there are none, and without a verifier of its kind a key proves nothing.
-type Parts struct {
+// Config is what a Keeper works with. Audit is required; without Keys there are none, and without a verifier of its kind a key proves nothing.
+type Config struct {
 	Keys      ports.EnrolledKeys
 	Audit     ports.AuditLog
 	Verifiers map[enrolled.Kind]ports.KeyVerifier
 	Forgotten []string // ids of keys that the system's file says do not count
 }
 
-// Keeper knows which keys count. It keeps nothing between calls, so that there may be several; New makes it.
-type Keeper struct{ Parts }
+// KeyManager knows which keys count. It keeps nothing between calls, so that there may be several; New makes it.
+type KeyManager struct{ Config }
 
-// New is a keeper over these parts.
-func New(p Parts) *Keeper { return &Keeper{p} }
+// NewKeyManager is a keeper over these parts.
+func NewKeyManager(p Config) *KeyManager { return &KeyManager{p} }
 
-// Standing is a key that is stored, and whether it counts.
-type Standing struct {
+// KeyStatus is a key that is stored, and whether it counts.
+type KeyStatus struct {
 	enrolled.Key
 	ID     string `json:"id"`
 	Counts bool   `json:"counts"`
@@ -50,8 +50,8 @@ type Standing struct {
 }
 
 // List is every key that is stored, oldest first, each with whether it counts, and with when and by whom it was enrolled as the record has it.
-func (k *Keeper) List(ctx context.Context) ([]Standing, error) {
-	all := []Standing{}
+func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
+	all := []KeyStatus{}
 	if k.Keys == nil {
 		return all, nil
 	}
@@ -60,7 +60,7 @@ func (k *Keeper) List(ctx context.Context) ([]Standing, error) {
 		return nil, err
 	}
 	for _, key := range stored {
-		s := Standing{Key: key, ID: key.ID()}
+		s := KeyStatus{Key: key, ID: key.ID()}
 		d, err := k.deed(ctx, key, 0)
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (k *Keeper) List(ctx context.Context) ([]Standing, error) {
 }
 
 // why a key does not count; empty where it does.
-func (k *Keeper) why(key enrolled.Key, d deed) string {
+func (k *KeyManager) why(key enrolled.Key, d deed) string {
 	switch {
 	case !d.enrolled:
 		return "its enrolment is not on record: somebody else has put it there, or edited it"
@@ -90,7 +90,7 @@ func (k *Keeper) why(key enrolled.Key, d deed) string {
 }
 
 // Usable fails with enrolled.ErrKey where nothing could ever be verified with the key here.
-func (k *Keeper) Usable(key enrolled.Key) error {
+func (k *KeyManager) Usable(key enrolled.Key) error {
 	v := k.Verifiers[key.Kind]
 	if v == nil {
 		return enrolled.ErrKey.Sayf("nothing here can check what a %s signs", key.Kind.Words())
@@ -99,10 +99,10 @@ func (k *Keeper) Usable(key enrolled.Key) error {
 }
 
 // Add stores a key. It counts once the call that enrols it is on record.
-func (k *Keeper) Add(ctx context.Context, key enrolled.Key) error { return k.Keys.Add(ctx, key) }
+func (k *KeyManager) Add(ctx context.Context, key enrolled.Key) error { return k.Keys.Add(ctx, key) }
 
 // Remove forgets the key of that id.
-func (k *Keeper) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
+func (k *KeyManager) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
 
 // deed is what the record has of a key.
 type deed struct {
@@ -112,16 +112,16 @@ type deed struct {
 }
 
 // deed is what the record has of the key before that record; zero is all of it.
-func (k *Keeper) deed(ctx context.Context, key enrolled.Key, before int64) (d deed, err error) {
+func (k *KeyManager) deed(ctx context.Context, key enrolled.Key, before int64) (d deed, err error) {
 	sum := key.Sum()
 	if sum.IsZero() {
 		return d, nil
 	}
-	done, err := k.newest(ctx, audit.Filter{Tool: Tool, Phase: audit.Outcome, Text: sum.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, sum) })
+	done, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Outcome, Text: sum.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, sum) })
 	if err != nil || done == nil {
 		return d, err
 	}
-	said, err := k.newest(ctx, audit.Filter{Tool: Tool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
+	said, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
 		return e.Verdict == "approve" && e.Code == "" && e.Plan == sum
 	})
 	if err != nil || said == nil { // the caller approved it, which is no person
@@ -141,8 +141,8 @@ func carriedOut(e *audit.Event, plan canon.Hash) bool {
 
 // newest is the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
 // must not push what a person did out of sight.
-func (k *Keeper) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
-	f.Limit = audit.AtMost
+func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
+	f.Limit = audit.MaxListed
 	for {
 		found, err := k.Audit.Search(ctx, f)
 		if err != nil {
@@ -174,7 +174,7 @@ func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
 // Prove is the proof of an answer to the question of that id about that plan, as it belongs on record. A proof that claims a key comes with the handle
 // of the key as Credential and with what it signed as Evidence; it is believed once that is verified with a key that counts, which then stands in the
 // Evidence. It fails with enrolled.ErrUnproven. Any other proof is left as it is, but for evidence that proves nothing.
-func (k *Keeper) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id string) (confirm.Proof, error) {
+func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id string) (confirm.Proof, error) {
 	kind, keyed := KindOf(p.Surface)
 	if !keyed {
 		p.Evidence = nil
@@ -184,7 +184,7 @@ func (k *Keeper) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id
 	if err != nil {
 		return p, err
 	}
-	i := slices.IndexFunc(all, func(s Standing) bool { return s.Kind == kind && s.Credential == p.Credential })
+	i := slices.IndexFunc(all, func(s KeyStatus) bool { return s.Kind == kind && s.Credential == p.Credential })
 	if i < 0 {
 		return p, enrolled.ErrUnproven.Sayf("this %s is not enrolled here", kind.Words())
 	}
@@ -201,11 +201,11 @@ func (k *Keeper) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id
 
 // Holds judges an answer on record again, where it claims a key: by what stands in the record, with a key that counts now. It fails with
 // enrolled.ErrUnproven.
-func (k *Keeper) Holds(ctx context.Context, e audit.Event) error {
+func (k *KeyManager) Holds(ctx context.Context, e audit.Event) error {
 	return k.holds(ctx, e, 0)
 }
 
-func (k *Keeper) holds(ctx context.Context, e audit.Event, before int64) error {
+func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) error {
 	kind, keyed := KindOf(confirm.Surface(e.Surface))
 	if !keyed {
 		return nil
@@ -229,9 +229,9 @@ func (k *Keeper) holds(ctx context.Context, e audit.Event, before int64) error {
 
 // Check judges every approval on record that claims a key, each with the keys that counted when it was given, and says which are not proved by what
 // stands there: they are enrolled.ErrForged. The error is that the record could not be looked at.
-func (k *Keeper) Check(ctx context.Context) (forged []error, err error) {
+func (k *KeyManager) Check(ctx context.Context) (forged []error, err error) {
 	for _, surface := range []confirm.Surface{confirm.SurfacePasskey, confirm.SurfaceTouch} {
-		f := audit.Filter{Phase: audit.Answer, Text: string(surface), Limit: audit.AtMost}
+		f := audit.Filter{Phase: audit.Answer, Text: string(surface), Limit: audit.MaxListed}
 		for {
 			found, err := k.Audit.Search(ctx, f)
 			if err != nil {

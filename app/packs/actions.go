@@ -17,8 +17,8 @@ type action struct {
 	revision bool              // needs expected_revision
 	required []string          // in the order they are reported
 	aliases  map[string]string // names of another tool's fields, and the right ones
-	check    func(Set) error
-	edit     func(*service, context.Context, *pack.Pack, Set, time.Time) (more json.RawMessage, err error)
+	check    func(Args) error
+	edit     func(*service, context.Context, *pack.Pack, Args, time.Time) (more json.RawMessage, err error)
 }
 
 // actions is the table (context-pack contract §2, and what goes beyond it).
@@ -59,19 +59,19 @@ func actionNames() string {
 	return strings.Join(names, ", ")
 }
 
-func checkCreate(a Set) error {
+func checkCreate(a Args) error {
 	if _, err := a.Tags(); err != nil {
 		return err
 	}
 	if _, ok := a.Number("ttl_minutes"); !ok {
-		return Required("ttl_minutes")
+		return RequiredError("ttl_minutes")
 	}
 	return nil
 }
 
 // clears checks tags and clear before the pack is looked at.
-func clears(allowed ...string) func(Set) error {
-	return func(a Set) error {
+func clears(allowed ...string) func(Args) error {
+	return func(a Args) error {
 		if _, err := a.Tags(); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func clears(allowed ...string) func(Set) error {
 }
 
 // checkTouch wants exactly one of the two fields. A field that is there must be an integer, null included (context-pack contract §2).
-func checkTouch(a Set) error {
+func checkTouch(a Args) error {
 	both := 0
 	for _, f := range []string{"ttl_minutes", "extend_minutes"} {
 		if !a.Has(f) {
@@ -89,19 +89,19 @@ func checkTouch(a Set) error {
 		}
 		both++
 		if _, ok := a.Number(f); !ok {
-			return Err.Sayf("'%s' must be a whole number of minutes", f)
+			return ErrArguments.Sayf("'%s' must be a whole number of minutes", f)
 		}
 	}
 	switch both {
 	case 0:
 		return ErrTTLRequired
 	case 2:
-		return Err.Sayf("give either 'ttl_minutes' or 'extend_minutes', not both")
+		return ErrArguments.Sayf("give either 'ttl_minutes' or 'extend_minutes', not both")
 	}
 	return nil
 }
 
-func upsertSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func upsertSection(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	key, err := pack.ParseKey("section_key", a.Text("section_key"))
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func upsertSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.
 	return nil, p.PutSection(e, now)
 }
 
-func deleteSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func deleteSection(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	key, err := pack.ParseKey("section_key", a.Text("section_key"))
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func deleteSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.
 }
 
 // keys reads the section's key and that of the part in it.
-func keys(a Set, part string) (section, key pack.Key, err error) {
+func keys(a Args, part string) (section, key pack.Key, err error) {
 	if section, err = pack.ParseKey("section_key", a.Text("section_key")); err != nil {
 		return "", "", err
 	}
@@ -134,7 +134,7 @@ func keys(a Set, part string) (section, key pack.Key, err error) {
 	return section, key, err
 }
 
-func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	section, _, err := keys(a, "ref_key")
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Ti
 	return nil, p.PutRef(section, refs[0], now)
 }
 
-func deleteRef(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func deleteRef(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "ref_key")
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func deleteRef(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time
 	return nil, p.DeleteRef(section, key, now)
 }
 
-func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "diagram_key")
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.
 	return nil, p.PutDiagram(section, pack.Diagram{Key: key, Title: a.Text("title"), Mermaid: a.Text("mermaid"), Why: a.Optional("diagram_why")}, now)
 }
 
-func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "diagram_key")
 	if err != nil {
 		return nil, err
@@ -181,12 +181,12 @@ func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.
 	return nil, p.DeleteDiagram(section, key, now)
 }
 
-func setMeta(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func setMeta(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	clear, err := a.Cleared("title", "brief", "tags")
 	if err != nil {
 		return nil, err
 	}
-	var m pack.Meta
+	var m pack.MetaEdit
 	if m.Tags, err = a.Tags(); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func setMeta(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) 
 	return nil, p.SetMeta(m, now)
 }
 
-func setStatus(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func setStatus(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	to, err := pack.ParseStatus(a.Text("status"))
 	if err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (s *service) finalize(ctx context.Context, p *pack.Pack, snapshot bool, now
 	return p.Finalize(f.Evidence, keep, now)
 }
 
-func touchTTL(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func touchTTL(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	if n, ok := a.Number("ttl_minutes"); ok {
 		return nil, p.SetTTL(pack.TTL(n), now)
 	}
@@ -238,7 +238,7 @@ func touchTTL(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time)
 
 // reanchor lets refs follow the code: all of them, or those of one section or one ref. Only a ref named outright is taken as it is
 // now when its text has changed.
-func reanchor(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
+func reanchor(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	var only pack.RefID
 	var err error
 	if a.Text("section_key") != "" {
@@ -248,7 +248,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Tim
 	}
 	if a.Text("ref_key") != "" {
 		if only.Section == "" {
-			return nil, Err.Sayf("'section_key' is required with 'ref_key'")
+			return nil, ErrArguments.Sayf("'section_key' is required with 'ref_key'")
 		}
 		if only.Ref, err = pack.ParseKey("ref_key", a.Text("ref_key")); err != nil {
 			return nil, err
@@ -264,7 +264,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Tim
 	if len(wanted) == 0 && only != (pack.RefID{}) {
 		return nil, pack.ErrTarget.Sayf("pack %s has no ref %s", p.ID(), only)
 	}
-	f, err := s.sight.Look(ctx, refs, wanted)
+	f, err := s.sight.ReadRefs(ctx, refs, wanted)
 	if err != nil {
 		return nil, err
 	}

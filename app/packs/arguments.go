@@ -12,36 +12,36 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// Err reports arguments that do not fit the tool; its derivatives name the argument.
-var Err = fault.New(fault.Invalid, "pack_arguments_invalid", "the arguments do not fit the tool")
+// ErrArguments reports arguments that do not fit the tool; its derivatives name the argument.
+var ErrArguments = fault.New(fault.Invalid, "pack_arguments_invalid", "the arguments do not fit the tool")
 
-// Set is one call's arguments before an action reads them. Strings are trimmed and count as absent when blank, integers are
+// Args is one call's arguments before an action reads them. Strings are trimmed and count as absent when blank, integers are
 // unsigned 64 bits and count as absent otherwise, null is absent (context-pack contract §2).
-type Set map[string]json.RawMessage
+type Args map[string]json.RawMessage
 
-// Parse reads a JSON object; nothing at all is an empty one.
-func Parse(raw json.RawMessage) (Set, error) {
-	a := Set{}
+// ParseArgs reads a JSON object; nothing at all is an empty one.
+func ParseArgs(raw json.RawMessage) (Args, error) {
+	a := Args{}
 	if len(raw) == 0 {
 		return a, nil
 	}
 	if err := json.Unmarshal(raw, &a); err != nil || a == nil {
-		return nil, Err.Sayf("the arguments must be a JSON object")
+		return nil, ErrArguments.Sayf("the arguments must be a JSON object")
 	}
 	return a, nil
 }
 
 // Has reports whether the key is there at all, even as null.
-func (a Set) Has(key string) bool { _, ok := a[key]; return ok }
+func (a Args) Has(key string) bool { _, ok := a[key]; return ok }
 
 // Given reports whether the key is there and not null.
-func (a Set) Given(key string) bool {
+func (a Args) Given(key string) bool {
 	v, ok := a[key]
 	return ok && string(v) != "null"
 }
 
 // Text is a trimmed string, empty when absent.
-func (a Set) Text(key string) string {
+func (a Args) Text(key string) string {
 	var s string
 	if json.Unmarshal(a[key], &s) != nil {
 		return ""
@@ -50,26 +50,26 @@ func (a Set) Text(key string) string {
 }
 
 // Optional is Text for an optional field.
-func (a Set) Optional(key string) pack.Optional { return pack.Optional(a.Text(key)) }
+func (a Args) Optional(key string) pack.Optional { return pack.Optional(a.Text(key)) }
 
 // Number is an integer from 0 to 2^64-1; anything else, such as 5.0 or -1, is absent.
-func (a Set) Number(key string) (uint64, bool) {
+func (a Args) Number(key string) (uint64, bool) {
 	n, err := strconv.ParseUint(string(a[key]), 10, 64)
 	return n, err == nil
 }
 
 // Flag is a JSON true.
-func (a Set) Flag(key string) bool { return string(a[key]) == "true" }
+func (a Args) Flag(key string) bool { return string(a[key]) == "true" }
 
 // Count is Number as an int, large ones clipped.
-func (a Set) Count(key string) (int, bool) {
+func (a Args) Count(key string) (int, bool) {
 	n, ok := a.Number(key)
 	return int(min(n, 1<<40)), ok
 }
 
-// Reads reports whether a call of the tool input with these arguments lists or gets (context-pack contract §2: without an action it
+// IsRead reports whether a call of the tool input with these arguments lists or gets (context-pack contract §2: without an action it
 // lists).
-func Reads(raw json.RawMessage) bool {
+func IsRead(raw json.RawMessage) bool {
 	var a struct{ Action *string }
 	if len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
 		return false
@@ -78,11 +78,11 @@ func Reads(raw json.RawMessage) bool {
 }
 
 // Lines is line_start and line_end; a number that no line has is refused as it was written.
-func (a Set) Lines() (start, end int, err error) {
+func (a Args) Lines() (start, end int, err error) {
 	for key, to := range map[string]*int{"line_start": &start, "line_end": &end} {
 		n, _ := a.Number(key)
 		if n > pack.MaxLine {
-			return 0, 0, Err.Sayf("'%s' %d: lines count from 1 to %d", key, n, pack.MaxLine)
+			return 0, 0, ErrArguments.Sayf("'%s' %d: lines count from 1 to %d", key, n, pack.MaxLine)
 		}
 		*to = int(n)
 	}
@@ -90,7 +90,7 @@ func (a Set) Lines() (start, end int, err error) {
 }
 
 // Identifier is id, else name; empty when neither is given.
-func (a Set) Identifier() string {
+func (a Args) Identifier() string {
 	if id := a.Text("id"); id != "" {
 		return id
 	}
@@ -98,7 +98,7 @@ func (a Set) Identifier() string {
 }
 
 // Tags is the list, nil when the key is absent. A key that is there must hold an array of non-blank strings, so null is refused.
-func (a Set) Tags() (*[]string, error) {
+func (a Args) Tags() (*[]string, error) {
 	if !a.Has("tags") {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (a Set) Tags() (*[]string, error) {
 func tagList(raw json.RawMessage) (*[]string, error) {
 	var list []*string
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, Err.Sayf("'tags' must be an array of strings")
+		return nil, ErrArguments.Sayf("'tags' must be an array of strings")
 	}
 	tags := make([]string, len(list))
 	for i, t := range list {
@@ -116,28 +116,28 @@ func tagList(raw json.RawMessage) (*[]string, error) {
 			tags[i] = strings.TrimSpace(*t)
 		}
 		if tags[i] == "" {
-			return nil, Err.Sayf("'tags' holds a blank or missing tag at position %d", i+1)
+			return nil, ErrArguments.Sayf("'tags' holds a blank or missing tag at position %d", i+1)
 		}
 	}
 	return &tags, nil
 }
 
 // Cleared is the fields to empty, each of which must be one of allowed and not be given a value in the same call.
-func (a Set) Cleared(allowed ...string) (map[string]bool, error) {
+func (a Args) Cleared(allowed ...string) (map[string]bool, error) {
 	out := map[string]bool{}
 	if !a.Given("clear") {
 		return out, nil
 	}
 	var names []string
 	if err := json.Unmarshal(a["clear"], &names); err != nil {
-		return nil, Err.Sayf("'clear' must be an array of field names")
+		return nil, ErrArguments.Sayf("'clear' must be an array of field names")
 	}
 	for _, n := range names {
 		switch {
 		case !slices.Contains(allowed, n):
-			return nil, Err.Sayf("'clear' cannot empty %q here; it can empty %s", n, strings.Join(allowed, ", "))
+			return nil, ErrArguments.Sayf("'clear' cannot empty %q here; it can empty %s", n, strings.Join(allowed, ", "))
 		case a.Text(n) != "" || n == "tags" && a.Has("tags"):
-			return nil, Err.Sayf("'%s' is both given and cleared", n)
+			return nil, ErrArguments.Sayf("'%s' is both given and cleared", n)
 		}
 		out[n] = true
 	}
@@ -159,7 +159,7 @@ func NewShape(schema string) Shape {
 }
 
 // Check reports every unknown name and every wrong JSON type at once. lax names are left to the action, which says more.
-func (s Shape) Check(a Set, lax ...string) error {
+func (s Shape) Check(a Args, lax ...string) error {
 	var problems []string
 	types := s.types()
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -178,7 +178,7 @@ func (s Shape) Check(a Set, lax ...string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return Err.Sayf("%s", strings.Join(problems, "; "))
+	return ErrArguments.Sayf("%s", strings.Join(problems, "; "))
 }
 
 // typeOf is the JSON type of a value; every number counts as integer, because which numbers are is decided later.
@@ -199,7 +199,7 @@ func typeOf(v json.RawMessage) string {
 }
 
 // Need reports a required argument that is absent or blank.
-func (s Shape) Need(a Set, name string) error {
+func (s Shape) Need(a Args, name string) error {
 	ok := a.Given(name)
 	switch s.types()[name] {
 	case "string":
@@ -208,10 +208,10 @@ func (s Shape) Need(a Set, name string) error {
 		_, ok = a.Number(name)
 	}
 	if !ok {
-		return Required(name)
+		return RequiredError(name)
 	}
 	return nil
 }
 
-// Required is the error for an absent argument.
-func Required(name string) error { return Err.Sayf("'%s' is required", name) }
+// RequiredError is the error for an absent argument.
+func RequiredError(name string) error { return ErrArguments.Sayf("'%s' is required", name) }

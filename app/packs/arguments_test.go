@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-func parse(t testing.TB, raw string) packs.Set {
+func parse(t testing.TB, raw string) packs.Args {
 	t.Helper()
-	a, err := packs.Parse(json.RawMessage(raw))
+	a, err := packs.ParseArgs(json.RawMessage(raw))
 	require.NoError(t, err)
 	return a
 }
@@ -60,7 +60,7 @@ func TestTags(t *testing.T) {
 	assert.Equal(t, []string{"a", "a"}, *tags, "trimmed; order and repeats stay")
 	for _, raw := range []string{`null`, `"a"`, `[5]`, `[null]`, `[""]`, `[" "]`, `{}`, `[["a"]]`} {
 		_, err := parse(t, `{"tags":`+raw+`}`).Tags()
-		require.ErrorIs(t, err, packs.Err, raw)
+		require.ErrorIs(t, err, packs.ErrArguments, raw)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestShapeReportsEverythingAtOnce(t *testing.T) {
 	require.NoError(t, s.Check(parse(t, `{"text":null,"count":null,"on":null,"list":null,"doc":null}`)))
 	require.NoError(t, s.Check(parse(t, `{"count":"x"}`), "count"))
 	err := s.Check(parse(t, `{"txet":1,"quite_other":1,"count":"5","list":{},"on":0,"doc":[],"text":true}`))
-	require.ErrorIs(t, err, packs.Err)
+	require.ErrorIs(t, err, packs.ErrArguments)
 	assert.Equal(t, "'count' must be of JSON type integer, not string; 'doc' must be of JSON type object, not array; 'list' must be of JSON type array, not object; "+
 		"'on' must be of JSON type boolean, not integer; 'quite_other' is not supported; 'text' must be of JSON type string, not boolean; "+
 		"'txet' is not supported; use 'text'", fault.From(err).Message)
@@ -86,7 +86,7 @@ func TestClearing(t *testing.T) {
 	assert.Equal(t, map[string]bool{"title": true, "tags": true}, got)
 	for _, raw := range []string{`{"clear":["name"]}`, `{"clear":[5]}`, `{"clear":["title"],"title":"x"}`, `{"clear":["tags"],"tags":[]}`} {
 		_, err := parse(t, raw).Cleared("title", "tags")
-		require.ErrorIs(t, err, packs.Err, raw)
+		require.ErrorIs(t, err, packs.ErrArguments, raw)
 	}
 	got, err = parse(t, `{"clear":["title"],"title":" "}`).Cleared("title")
 	require.NoError(t, err, "a blank value is no value")
@@ -100,9 +100,9 @@ func FuzzArguments(f *testing.F) {
 	}
 	shape := packs.NewShape(schema)
 	f.Fuzz(func(t *testing.T, raw string) {
-		a, err := packs.Parse(json.RawMessage(raw))
+		a, err := packs.ParseArgs(json.RawMessage(raw))
 		if err != nil {
-			require.ErrorIs(t, err, packs.Err)
+			require.ErrorIs(t, err, packs.ErrArguments)
 			return
 		}
 		for _, k := range []string{"text", "count", "on", "list", "doc", "tags", "clear"} {
@@ -117,7 +117,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		_, _ = a.Cleared("text")
 		if err := shape.Check(a); err != nil {
-			require.ErrorIs(t, err, packs.Err)
+			require.ErrorIs(t, err, packs.ErrArguments)
 		}
 	})
 }
@@ -127,6 +127,6 @@ func TestReadsAreToldByTheirArguments(t *testing.T) {
 		``: true, `{}`: true, `{"action":null}`: true, `{"action":"list"}`: true, `{"id":"x","action":"get"}`: true, `{"action":"create"}`: false,
 		`{"action":"List"}`: false, `{"action":5}`: false, `[]`: false, `{`: false,
 	} {
-		assert.Equal(t, want, packs.Reads(json.RawMessage(args)), args)
+		assert.Equal(t, want, packs.IsRead(json.RawMessage(args)), args)
 	}
 }

@@ -15,23 +15,23 @@ import (
 // readers is how many source files are read at once.
 const readers = 4
 
-// Sight is how source is read.
-type Sight struct {
+// SourceReader is how source is read.
+type SourceReader struct {
 	Excerpts packport.Excerpts
 	History  packport.History // nil: earlier text is not known
 	Mask     func(lines []string) (masked []string, secrets int)
 }
 
-// Findings is what a pack's refs show now, and why those that cannot be read cannot; both in the order of the refs.
-type Findings struct {
+// RefEvidence is what a pack's refs show now, and why those that cannot be read cannot; both in the order of the refs.
+type RefEvidence struct {
 	Evidence []pack.Evidence
 	Faults   []error
 }
 
-// Look reads the refs at the wanted indices, every distinct file once. A ref that cannot be read never stops the others; only a
+// ReadRefs reads the refs at the wanted indices, every distinct file once. A ref that cannot be read never stops the others; only a
 // cancelled call is an error.
-func (s Sight) Look(ctx context.Context, refs []pack.Ref, wanted []int) (Findings, error) {
-	f := Findings{Evidence: make([]pack.Evidence, len(refs)), Faults: make([]error, len(refs))}
+func (s SourceReader) ReadRefs(ctx context.Context, refs []pack.Ref, wanted []int) (RefEvidence, error) {
+	f := RefEvidence{Evidence: make([]pack.Evidence, len(refs)), Faults: make([]error, len(refs))}
 	files := map[packport.Location][]int{}
 	var order []packport.Location
 	for _, i := range wanted {
@@ -60,7 +60,7 @@ func (s Sight) Look(ctx context.Context, refs []pack.Ref, wanted []int) (Finding
 }
 
 // lookInto reads one file for the refs at the indices. No two calls share an index, so they need no lock.
-func (s Sight) lookInto(ctx context.Context, at packport.Location, refs []pack.Ref, indices []int, f Findings) {
+func (s SourceReader) lookInto(ctx context.Context, at packport.Location, refs []pack.Ref, indices []int, f RefEvidence) {
 	mine := make([]pack.Ref, len(indices))
 	for k, i := range indices {
 		mine[k] = refs[i]
@@ -92,9 +92,9 @@ func (s Sight) lookInto(ctx context.Context, at packport.Location, refs []pack.R
 }
 
 func unreadable(r pack.Ref, err error) pack.Evidence {
-	e := pack.Evidence{Standing: pack.Unreadable, Lines: r.Lines}
+	e := pack.Evidence{Standing: pack.RefUnreadable, Lines: r.Lines}
 	if errors.Is(err, packport.ErrMissing) {
-		e.Standing, e.Reason = pack.Stale, string(r.Path)+" does not exist under source root"
+		e.Standing, e.Reason = pack.RefStale, string(r.Path)+" does not exist under source root"
 		return e
 	}
 	e.Reason = fault.From(err).Message
@@ -104,8 +104,8 @@ func unreadable(r pack.Ref, err error) pack.Evidence {
 	return e
 }
 
-// All is every index of refs.
-func All(refs []pack.Ref) []int {
+// AllRefs is every index of refs.
+func AllRefs(refs []pack.Ref) []int {
 	out := make([]int, len(refs))
 	for i := range out {
 		out[i] = i
@@ -113,8 +113,8 @@ func All(refs []pack.Ref) []int {
 	return out
 }
 
-// Hide hides secrets in what will be shown. It leaves anchors alone: they hash what the file really holds.
-func (s Sight) Hide(evidence []pack.Evidence) {
+// Redact hides secrets in what will be shown. It leaves anchors alone: they hash what the file really holds.
+func (s SourceReader) Redact(evidence []pack.Evidence) {
 	for i := range evidence {
 		if e := &evidence[i]; e.Text != nil {
 			e.Text, e.Masked = s.mask(*e)
@@ -123,7 +123,7 @@ func (s Sight) Hide(evidence []pack.Evidence) {
 }
 
 // Keep is the text to store of a ref when its pack is finalized: masked, so that no secret is copied out of the source.
-func (s Sight) Keep(e pack.Evidence) *pack.Snapshot {
+func (s SourceReader) Keep(e pack.Evidence) *pack.Snapshot {
 	if e.Text == nil {
 		return nil
 	}
@@ -133,9 +133,9 @@ func (s Sight) Keep(e pack.Evidence) *pack.Snapshot {
 
 // Judge reads every ref of a pack for finalizing. A file that is simply gone is left to the pack to judge; any other failure to read
 // is the answer (context-pack contract §1.4).
-func (s Sight) Judge(ctx context.Context, p *pack.Pack) (Findings, error) {
+func (s SourceReader) Judge(ctx context.Context, p *pack.Pack) (RefEvidence, error) {
 	_, refs := p.State().Refs()
-	f, err := s.Look(ctx, refs, All(refs))
+	f, err := s.ReadRefs(ctx, refs, AllRefs(refs))
 	if err != nil {
 		return f, err
 	}
@@ -148,11 +148,11 @@ func (s Sight) Judge(ctx context.Context, p *pack.Pack) (Findings, error) {
 }
 
 // Anchor takes anchors of refs that have none, as far as their lines can be read; a draft may point at what does not exist yet.
-func (s Sight) Anchor(ctx context.Context, refs []pack.Ref) error {
+func (s SourceReader) Anchor(ctx context.Context, refs []pack.Ref) error {
 	for i := range refs {
 		refs[i].Anchor = nil
 	}
-	f, err := s.Look(ctx, refs, All(refs))
+	f, err := s.ReadRefs(ctx, refs, AllRefs(refs))
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,10 @@ func refs(n int) []pack.Ref {
 // TestEveryFileOnce: however many refs point into it, and only the files of wanted refs.
 func TestEveryFileOnce(t *testing.T) {
 	source := &shelfOfFiles{opened: map[packport.Location]int{}}
-	sight := packs.Sight{Excerpts: source}
+	sight := packs.SourceReader{Excerpts: source}
 	all := refs(60)
 	all[5].Path = "none"
-	f, err := sight.Look(t.Context(), all, packs.All(all))
+	f, err := sight.ReadRefs(t.Context(), all, packs.AllRefs(all))
 	require.NoError(t, err)
 	assert.Len(t, source.opened, 15)
 	for at, n := range source.opened {
@@ -69,7 +69,7 @@ func TestEveryFileOnce(t *testing.T) {
 	}
 	for i, r := range all {
 		if i == 5 {
-			assert.Equal(t, pack.Stale, f.Evidence[i].Standing)
+			assert.Equal(t, pack.RefStale, f.Evidence[i].Standing)
 			assert.Equal(t, "none does not exist under source root", f.Evidence[i].Reason)
 			require.ErrorIs(t, f.Faults[i], packport.ErrMissing)
 			continue
@@ -79,10 +79,10 @@ func TestEveryFileOnce(t *testing.T) {
 	}
 
 	clear(source.opened)
-	f, err = sight.Look(t.Context(), all, []int{3, 17})
+	f, err = sight.ReadRefs(t.Context(), all, []int{3, 17})
 	require.NoError(t, err)
 	assert.Len(t, source.opened, 1, "both are f3 under api")
-	assert.Equal(t, pack.Unreadable, f.Evidence[0].Standing, "what was not looked at claims nothing")
+	assert.Equal(t, pack.RefUnreadable, f.Evidence[0].Standing, "what was not looked at claims nothing")
 }
 
 // TestCancelledLookIsAnError: it is no evidence that refs are unreadable.
@@ -90,7 +90,7 @@ func TestCancelledLookIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	source := &shelfOfFiles{opened: map[packport.Location]int{}, stop: cancel}
 	all := refs(60)
-	_, err := packs.Sight{Excerpts: source}.Look(ctx, all, packs.All(all))
+	_, err := packs.SourceReader{Excerpts: source}.ReadRefs(ctx, all, packs.AllRefs(all))
 	require.ErrorIs(t, err, context.Canceled)
 	assert.LessOrEqual(t, len(source.opened), 4, "the others are not begun")
 }

@@ -21,7 +21,7 @@ type inputHandler struct {
 
 // Decode checks, in the contract's order, everything that needs no pack: aliases, names and types, the action, what it requires.
 func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	a, err := Parse(raw)
+	a, err := ParseArgs(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	act, known := h.actions[name]
 	for _, bad := range []string{"title", "description", "why"} {
 		if right := act.aliases[bad]; right != "" && a.Has(bad) {
-			return nil, Err.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
+			return nil, ErrArguments.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
 		}
 	}
 	lax := []string{"tags"}
@@ -43,7 +43,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return nil, err
 	}
 	if !known {
-		return nil, Err.Sayf("unknown input action %q; use one of %s", name, actionNames())
+		return nil, ErrArguments.Sayf("unknown input action %q; use one of %s", name, actionNames())
 	}
 	if err := h.present(act, a); err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 }
 
 // present checks that what the action needs is there: identifier, revision, then its own arguments in the table's order.
-func (h inputHandler) present(act action, a Set) error {
+func (h inputHandler) present(act action, a Args) error {
 	if act.ident && a.Identifier() == "" {
-		return Err.Sayf("'id' or 'name' is required")
+		return ErrArguments.Sayf("'id' or 'name' is required")
 	}
 	if act.revision {
 		if err := h.shape.Need(a, "expected_revision"); err != nil {
@@ -77,7 +77,7 @@ type inputCall struct {
 	*service
 	name   string
 	action action
-	args   Set
+	args   Args
 }
 
 // reads reports whether the call changes nothing.
@@ -156,7 +156,7 @@ func (c *inputCall) planCreate(now time.Time) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.SetMeta(pack.Meta{Title: &title, Brief: &brief, Tags: tags}, now); err != nil {
+	if err := p.SetMeta(pack.MetaEdit{Title: &title, Brief: &brief, Tags: tags}, now); err != nil {
 		return nil, err
 	}
 	p.Squash(1)
@@ -201,7 +201,7 @@ func newPlan(action string, next *pack.Pack) *plan {
 	return p
 }
 
-func (p *plan) minutes(a Set) {
+func (p *plan) minutes(a Args) {
 	p.TTLMinutes, _ = a.Number("ttl_minutes")
 	p.ExtendMinutes, _ = a.Number("extend_minutes")
 }
@@ -368,7 +368,7 @@ func summaries(l Listing, now time.Time) summaryList {
 		out.Packs[i] = summary{
 			ID: p.ID, Name: p.Name, Title: p.Title, Status: p.Status, Revision: p.Revision,
 			UpdatedAt: pack.FormatTime(p.UpdatedAt), ExpiresAt: pack.FormatTime(p.ExpiresAt),
-			RemainingSeconds: pack.Remaining(p.ExpiresAt, now), RemainingHuman: pack.Human(p.ExpiresAt, now),
+			RemainingSeconds: pack.Remaining(p.ExpiresAt, now), RemainingHuman: pack.HumanDuration(p.ExpiresAt, now),
 			Freshness: pack.FreshnessAt(p.ExpiresAt, now),
 		}
 	}

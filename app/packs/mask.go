@@ -35,7 +35,7 @@ func keyLike(lines []string) bool {
 }
 
 // above reads the lines before line first, as far as masking needs them.
-func (s Sight) above(ctx context.Context, at packport.Location, first int) (lines []string, err error) {
+func (s SourceReader) above(ctx context.Context, at packport.Location, first int) (lines []string, err error) {
 	if first <= 1 {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (s Sight) above(ctx context.Context, at packport.Location, first int) (line
 }
 
 // mask is the text with its secrets masked, judged together with the lines above it, and how many there were.
-func (s Sight) mask(e pack.Evidence) ([]string, int) {
+func (s SourceReader) mask(e pack.Evidence) ([]string, int) {
 	if len(e.Above) == 0 {
 		return s.Mask(e.Text)
 	}

@@ -25,15 +25,15 @@ func TestTheInsideOfAPrivateKeyIsMasked(t *testing.T) {
 	body := strings.Repeat("MIIEowIBAAKCAQEAt0NotARealKeyButLongEnoughToLookLikeOne0123456789\n", 30)
 	text := "before\n" + edge("BEGIN") + body + edge("END") + "after\n" + strings.Repeat("c2hvdyBtZTogdGhpcyBpcyBub3QgYSBrZXkgYXQgYWxsLCBqdXN0IGRhdGE\n", 2)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pem"), []byte(text), 0o600))
-	s := packs.Sight{Excerpts: packfile.NewSource(map[pack.Root]string{"": dir}), Mask: redact.New(redact.Options{}).Lines}
+	s := packs.SourceReader{Excerpts: packfile.NewSource(map[pack.Root]string{"": dir}), Mask: redact.New(redact.Options{}).Lines}
 	refs := []pack.Ref{}
 	for i, l := range []pack.LineRange{{Start: 10, End: 12}, {Start: 31, End: 34}, {Start: 2, End: 4}, {Start: 34, End: 35}, {Start: 1, End: 1}} {
 		refs = append(refs, pack.Ref{Key: pack.Key(fmt.Sprintf("r%d", i)), Path: "a.pem", Lines: l})
 	}
-	f, err := s.Look(t.Context(), refs, packs.All(refs))
+	f, err := s.ReadRefs(t.Context(), refs, packs.AllRefs(refs))
 	require.NoError(t, err)
 	kept := s.Keep(f.Evidence[0])
-	s.Hide(f.Evidence)
+	s.Redact(f.Evidence)
 	masked := make([]int, len(refs))
 	for i, e := range f.Evidence {
 		assert.Len(t, e.Text, refs[i].Lines.Span(), "masking never changes how many lines there are")
@@ -64,12 +64,12 @@ func (o *once) Read(ctx context.Context, at packport.Location, from int, visit f
 func TestWhatCannotBeJudgedIsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pem"), []byte(strings.Repeat("MIIEowIBAAKCAQEAt0NotARealKeyButLongEnoughToLookLikeOne0123456789\n", 9)), 0o600))
-	s := packs.Sight{Excerpts: &once{Excerpts: packfile.NewSource(map[pack.Root]string{"": dir})}, Mask: redact.New(redact.Options{}).Lines}
+	s := packs.SourceReader{Excerpts: &once{Excerpts: packfile.NewSource(map[pack.Root]string{"": dir})}, Mask: redact.New(redact.Options{}).Lines}
 	refs := []pack.Ref{{Key: "rr", Path: "a.pem", Lines: pack.LineRange{Start: 4, End: 5}}}
-	f, err := s.Look(t.Context(), refs, packs.All(refs))
+	f, err := s.ReadRefs(t.Context(), refs, packs.AllRefs(refs))
 	require.NoError(t, err)
 	require.ErrorIs(t, f.Faults[0], packport.ErrDenied)
-	assert.Equal(t, pack.Unreadable, f.Evidence[0].Standing)
+	assert.Equal(t, pack.RefUnreadable, f.Evidence[0].Standing)
 	assert.Nil(t, f.Evidence[0].Text)
 	assert.Contains(t, f.Evidence[0].Reason, "a.pem")
 }

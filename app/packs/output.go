@@ -21,12 +21,12 @@ type outputHandler struct {
 
 // Decode checks what needs no pack: format first of all, then names and types, then the action.
 func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	a, err := Parse(raw)
+	a, err := ParseArgs(raw)
 	if err != nil {
 		return nil, err
 	}
 	if a.Has("format") {
-		return nil, Err.Sayf("'format' is not supported: output is always markdown")
+		return nil, ErrArguments.Sayf("'format' is not supported: output is always markdown")
 	}
 	if err := h.shape.Check(a); err != nil {
 		return nil, err
@@ -43,31 +43,31 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return c, nil
 	case "get", "diff":
 	default:
-		return nil, Err.Sayf("unknown output action %q; use list, get or diff", c.name)
+		return nil, ErrArguments.Sayf("unknown output action %q; use list, get or diff", c.name)
 	}
 	if a.Identifier() == "" {
-		return nil, Err.Sayf("'id' or 'name' is required")
+		return nil, ErrArguments.Sayf("'id' or 'name' is required")
 	}
 	c.options, err = outputOptions(a)
 	return c, err
 }
 
 // outputOptions reads how a pack is to be shown. offset and limit page it only where one of them, or a cursor, is given.
-func outputOptions(a Set) (o pack.Options, err error) {
+func outputOptions(a Args) (o pack.Options, err error) {
 	if o.View, err = pack.ParseView(a.Text("view")); err != nil {
 		return o, err
 	}
 	if m := a.Text("match"); m != "" {
 		if len(m) > maxPattern {
-			return o, Err.Sayf("'match' is longer than %d bytes", maxPattern)
+			return o, ErrArguments.Sayf("'match' is longer than %d bytes", maxPattern)
 		}
 		if o.Match, err = regexp.Compile(m); err != nil {
-			return o, Err.Sayf("'match' is no regular expression: %v", err)
+			return o, ErrArguments.Sayf("'match' is no regular expression: %v", err)
 		}
 	}
 	if n, ok := a.Count("max_tokens"); ok {
 		if n == 0 {
-			return o, Err.Sayf("'max_tokens' must be at least 1")
+			return o, ErrArguments.Sayf("'max_tokens' must be at least 1")
 		}
 		o.MaxTokens = n
 	}
@@ -77,7 +77,7 @@ func outputOptions(a Set) (o pack.Options, err error) {
 	o.Paged = limited || moved || a.Text("cursor") != ""
 	switch {
 	case limited && o.Limit == 0:
-		return o, Err.Sayf("'limit' must be at least 1")
+		return o, ErrArguments.Sayf("'limit' must be at least 1")
 	case moved && a.Text("cursor") != "":
 		return o, pack.ErrCursor.Sayf("invalid_cursor: 'offset' and 'cursor' exclude each other")
 	}
@@ -88,7 +88,7 @@ func outputOptions(a Set) (o pack.Options, err error) {
 type outputCall struct {
 	*service
 	name    string
-	args    Set
+	args    Args
 	options pack.Options
 }
 
@@ -112,7 +112,7 @@ func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any
 	case "list":
 		var found Listing
 		if found, err = c.shelf.List(ctx, c.args); err == nil {
-			doc = pack.List(found.Packs, c.now())
+			doc = pack.RenderList(found.Packs, c.now())
 		}
 	case "diff":
 		doc, err = c.diff(ctx)
@@ -162,11 +162,11 @@ func (c *outputCall) document(ctx context.Context) (string, error) {
 		o.Offset, o.Limit = from.Offset, from.Limit
 	}
 	_, refs := state.Refs()
-	f, err := c.sight.Look(ctx, refs, pack.Needs(state, o))
+	f, err := c.sight.ReadRefs(ctx, refs, pack.NeededRefs(state, o))
 	if err != nil {
 		return "", err
 	}
-	c.sight.Hide(f.Evidence)
+	c.sight.Redact(f.Evidence)
 	next := func(offset int) string { return pack.Cursor{Offset: offset, Limit: o.Limit}.Encode(state, o) }
 	return pack.RenderDocument(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
 }
@@ -179,16 +179,16 @@ func (c *outputCall) diff(ctx context.Context) (string, error) {
 	}
 	state := p.State()
 	_, refs := state.Refs()
-	f, err := c.sight.Look(ctx, refs, All(refs))
+	f, err := c.sight.ReadRefs(ctx, refs, AllRefs(refs))
 	if err != nil {
 		return "", err
 	}
-	c.sight.Hide(f.Evidence)
-	then := make([]pack.Then, len(refs))
+	c.sight.Redact(f.Evidence)
+	then := make([]pack.EarlierText, len(refs))
 	for i, e := range f.Evidence {
-		if e.Standing < pack.Moved {
+		if e.Standing < pack.RefMoved {
 			then[i] = c.sight.Earlier(ctx, refs[i])
 		}
 	}
-	return pack.Diff(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
+	return pack.RenderDiff(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
 }

@@ -46,8 +46,8 @@ type Deps struct {
 
 type service struct {
 	Deps
-	shelf   Shelf
-	sight   Sight
+	shelf   PackFinder
+	sight   SourceReader
 	actions map[string]action
 }
 
@@ -60,7 +60,7 @@ func Capability(d Deps) tool.Capability {
 		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")
 	}
 	s := &service{
-		Deps: d, shelf: Shelf{Packs: d.Repo, Clock: d.Clock}, sight: Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
+		Deps: d, shelf: PackFinder{Packs: d.Repo, Clock: d.Clock}, sight: SourceReader{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, NewShape(inputSchema)}},
@@ -78,7 +78,7 @@ func inputSpec() tool.Spec {
 			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
 		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,
 		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(inputSchema),
-		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: Reads},
+		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: IsRead},
 	}
 }
 

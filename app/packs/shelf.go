@@ -12,15 +12,15 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Shelf is where packs stand.
-type Shelf struct {
+// PackFinder is where packs stand.
+type PackFinder struct {
 	Packs packport.Reader
 	Clock ports.Clock
 }
 
 // Find is the pack that an identifier names (context-pack contract §1.6): text of an id's form is an id and nothing else, other text
 // is a name. Several packs of one name are pack.ErrAmbiguous with Candidates.
-func (s Shelf) Find(ctx context.Context, identifier string) (*pack.Pack, error) {
+func (s PackFinder) Find(ctx context.Context, identifier string) (*pack.Pack, error) {
 	if id, err := pack.ParseID(identifier); err == nil {
 		return s.Packs.Get(ctx, id)
 	}
@@ -43,7 +43,7 @@ type Candidates struct {
 	CandidateIDs []pack.ID `json:"candidate_ids"`
 }
 
-func (s Shelf) named(ctx context.Context, identifier string) ([]pack.Summary, error) {
+func (s PackFinder) named(ctx context.Context, identifier string) ([]pack.Summary, error) {
 	name, err := pack.ParseName(identifier)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s Shelf) named(ctx context.Context, identifier string) ([]pack.Summary, er
 
 // Pick is Find for reading: of several packs of one name it takes a finalized one before a draft, then the last updated, then the
 // higher revision, then the lower id, and says so in legend lines. Only packs of the wanted status count, where there are any.
-func (s Shelf) Pick(ctx context.Context, identifier string, want pack.Status) (*pack.Pack, []string, error) {
+func (s PackFinder) Pick(ctx context.Context, identifier string, want pack.Status) (*pack.Pack, []string, error) {
 	if id, err := pack.ParseID(identifier); err == nil {
 		p, err := s.Packs.Get(ctx, id)
 		return p, nil, err
@@ -96,7 +96,7 @@ type Listing struct {
 }
 
 // List filters, orders and pages the live packs (context-pack contract §2).
-func (s Shelf) List(ctx context.Context, a Set) (Listing, error) {
+func (s PackFinder) List(ctx context.Context, a Args) (Listing, error) {
 	keep, err := s.filter(a)
 	if err != nil {
 		return Listing{}, err
@@ -117,7 +117,7 @@ func (s Shelf) List(ctx context.Context, a Set) (Listing, error) {
 	return out, nil
 }
 
-func (s Shelf) filter(a Set) (func(pack.Summary) bool, error) {
+func (s PackFinder) filter(a Args) (func(pack.Summary) bool, error) {
 	var status pack.Status
 	var fresh pack.Freshness
 	var err error

@@ -12,15 +12,15 @@ import (
 const DefaultTTL = pack.TTL(24 * 60)
 
 // checkWrite wants expected_revision exactly when an existing pack is named.
-func checkWrite(a Set) error {
+func checkWrite(a Args) error {
 	if a.Identifier() != "" {
 		if _, ok := a.Number("expected_revision"); !ok {
-			return Required("expected_revision")
+			return RequiredError("expected_revision")
 		}
 		return nil
 	}
 	if a.Given("expected_revision") {
-		return Err.Sayf("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
+		return ErrArguments.Sayf("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func checkWrite(a Set) error {
 // planDocument is the action write: stored is replaced whole, or a new pack made when it is nil. However much the document changes, it
 // is one revision.
 func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now time.Time) (*plan, error) {
-	d, err := pack.Parse(c.args["document"])
+	d, err := pack.ParseDocument(c.args["document"])
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +89,12 @@ func (c *inputCall) blank(d pack.Document, now time.Time) (*pack.Pack, error) {
 	if d.TTLMinutes != nil {
 		ttl = pack.TTL(*d.TTLMinutes)
 	}
-	return pack.New(c.newID(), pack.Text(d.Name), now, ttl)
+	return pack.New(c.newID(), pack.OptionalText(d.Name), now, ttl)
 }
 
 // sameName refuses a document that would rename its pack: a name is set once.
 func sameName(stored *pack.Pack, d pack.Document) error {
-	if n := pack.Text(d.Name); n != "" && n != stored.Name() {
+	if n := pack.OptionalText(d.Name); n != "" && n != stored.Name() {
 		return pack.ErrValue.Sayf("pack %s is called %q and keeps its name; leave 'document.name' out", stored.ID(), string(stored.Name()))
 	}
 	return nil

@@ -21,17 +21,17 @@ import (
 
 // The typed handles.
 var (
-	ListActions    = tool.Ref[ListInput, List]{Name: "list_actions"}
+	ListActions    = tool.Ref[ListInput, ActionList]{Name: "list_actions"}
 	GetAction      = tool.Ref[ActionInput, ActionView]{Name: "get_action"}
-	ListExecutions = tool.Ref[HistoryInput, History]{Name: "list_action_executions"}
+	ListExecutions = tool.Ref[HistoryInput, ExecutionList]{Name: "list_action_executions"}
 	GetExecution   = tool.Ref[ExecutionInput, any]{Name: "get_execution_status"}
 	GetPermissions = tool.Ref[PermissionInput, any]{Name: "get_action_permissions"}
-	TriggerWebhook = tool.Ref[TriggerInput, Triggered]{Name: "trigger_webhook"}
+	TriggerWebhook = tool.Ref[TriggerInput, TriggerResult]{Name: "trigger_webhook"}
 )
 
 // ActionDeps is what the tools work with. Every field is required.
 type ActionDeps struct {
-	Sites      runner.Finder
+	Sites      runner.SiteFinder
 	Actions    projectport.Actions
 	Rules      projectport.Rules
 	Executions projectport.Executions
@@ -41,21 +41,21 @@ type ActionDeps struct {
 	Owner      ports.Owner
 	Clock      ports.Clock
 	UUIDs      ports.UUIDs
-	Mask       runner.Mask // replaces secrets in what is stored
+	Mask       runner.RedactFunc // replaces secrets in what is stored
 }
 
 type service struct{ ActionDeps }
 
-// Entries are the tools.
-func Entries(d ActionDeps) []tool.Entry {
+// ActionEntries are the tools.
+func ActionEntries(d ActionDeps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
-		bind.Query(ListActions, runner.Read(runner.Actions, "List actions", "List stored actions: programs, webhooks and workflows that can be triggered by their id. With a project, also those of none.", listSchema), s.list),
-		bind.Query(GetAction, runner.Read(runner.Actions, "Get action", "Show a stored action with its configuration; secrets are masked.", actionSchema), s.get),
-		bind.Query(ListExecutions, runner.Read(runner.Actions, "List executions", "List what was run: actions and workflows, newest first.", historySchema), s.history),
-		bind.Query(GetExecution, runner.Read(runner.Actions, "Execution status", "Show an execution with steps and output; also a call that waits for a confirmation, by its callId, and a process.", executionSchema), s.execution),
-		bind.Query(GetPermissions, runner.Read(runner.Actions, "Action permissions", "Show which rule holds for an action and where it comes from, or all rules.", permissionSchema), s.permissions),
-		bind.Command(TriggerWebhook, runner.Execute(runner.Actions, "Trigger webhook", "Send a stored webhook's request, with a payload or variables for its template. Asks for a confirmation that shows the address and the payload.", triggerSchema), s.planTrigger, s.trigger),
+		bind.Query(ListActions, runner.ReadSpec(runner.CategoryActions, "List actions", "List stored actions: programs, webhooks and workflows that can be triggered by their id. With a project, also those of none.", listSchema), s.list),
+		bind.Query(GetAction, runner.ReadSpec(runner.CategoryActions, "Get action", "Show a stored action with its configuration; secrets are masked.", actionSchema), s.get),
+		bind.Query(ListExecutions, runner.ReadSpec(runner.CategoryActions, "List executions", "List what was run: actions and workflows, newest first.", historySchema), s.history),
+		bind.Query(GetExecution, runner.ReadSpec(runner.CategoryActions, "Execution status", "Show an execution with steps and output; also a call that waits for a confirmation, by its callId, and a process.", executionSchema), s.execution),
+		bind.Query(GetPermissions, runner.ReadSpec(runner.CategoryActions, "Action permissions", "Show which rule holds for an action and where it comes from, or all rules.", permissionSchema), s.permissions),
+		bind.Command(TriggerWebhook, runner.ExecuteSpec(runner.CategoryActions, "Trigger webhook", "Send a stored webhook's request, with a payload or variables for its template. Asks for a confirmation that shows the address and the payload.", triggerSchema), s.planTrigger, s.trigger),
 	}
 }
 
@@ -80,8 +80,8 @@ type ActionView struct {
 	Revision    int64        `json:"revision"`
 }
 
-// List is actions, the last updated first.
-type List struct {
+// ActionList is actions, the last updated first.
+type ActionList struct {
 	Actions []ActionView `json:"actions"`
 	Total   int          `json:"total"`
 }
@@ -89,9 +89,9 @@ type List struct {
 // masked stands for the values of an action's own environment variables.
 const masked = "[REDACTED]"
 
-// View is an action as it may be shown.
-func View(a webhook.Action) ActionView {
-	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.Known(a.Description), ProjectID: tool.Known(a.ProjectID), Enabled: a.Enabled,
+// NewActionView is an action as it may be shown.
+func NewActionView(a webhook.Action) ActionView {
+	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.NilIfZero(a.Description), ProjectID: tool.NilIfZero(a.ProjectID), Enabled: a.Enabled,
 		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, Revision: a.Revision}
 	switch {
 	case a.Script != nil:
@@ -109,8 +109,8 @@ func View(a webhook.Action) ActionView {
 	return v
 }
 
-func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, error) {
-	out := List{Actions: []ActionView{}}
+func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (ActionList, error) {
+	out := ActionList{Actions: []ActionView{}}
 	if in.ProjectID != "" {
 		if _, err := s.Sites.Projects.Find(ctx, project.ID(in.ProjectID)); err != nil {
 			return out, err
@@ -119,7 +119,7 @@ func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, er
 	found, err := s.Actions.List(ctx, project.ID(in.ProjectID))
 	for _, a := range found {
 		if (in.Type == "" || string(a.Type) == in.Type) && (a.Enabled || !in.Enabled) {
-			out.Actions = append(out.Actions, View(a))
+			out.Actions = append(out.Actions, NewActionView(a))
 		}
 	}
 	out.Total = len(out.Actions)
@@ -136,7 +136,7 @@ func (s service) get(ctx context.Context, _ tool.Scope, in ActionInput) (ActionV
 	if err != nil {
 		return ActionView{}, err
 	}
-	return View(a), nil
+	return NewActionView(a), nil
 }
 
 // HistoryInput chooses executions.
@@ -147,8 +147,8 @@ type HistoryInput struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=default 20"`
 }
 
-// History is executions, the last started first, without steps, output and long results, which get_execution_status shows.
-type History struct {
+// ExecutionList is executions, the last started first, without steps, output and long results, which get_execution_status shows.
+type ExecutionList struct {
 	Executions []project.Execution `json:"executions"`
 	Total      int                 `json:"total"`
 	HasMore    bool                `json:"hasMore"`
@@ -157,22 +157,22 @@ type History struct {
 // shownResult is how many bytes of a result stand in a list.
 const shownResult = 2 << 10
 
-func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (History, error) {
+func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (ExecutionList, error) {
 	if status, calls := callStatus(in.Status); calls {
 		return s.calls(ctx, in, status)
 	}
 	if err := s.settleAll(ctx); err != nil {
-		return History{}, err
+		return ExecutionList{}, err
 	}
-	f := project.Filter{ActionID: in.ActionID, Kind: project.Kind(in.Type), Status: project.Status(in.Status), Limit: in.Limit}
+	f := project.ExecutionFilter{ActionID: in.ActionID, Kind: project.Kind(in.Type), Status: project.Status(in.Status), Limit: in.Limit}
 	if strings.HasPrefix(in.ActionID, "wf-") { // of a workflow: what ran it was no action
 		f.ActionID, f.WorkflowID = "", in.ActionID
 	}
 	page, total, err := s.Executions.List(ctx, f)
 	if err != nil {
-		return History{}, err
+		return ExecutionList{}, err
 	}
-	out := History{Executions: []project.Execution{}, Total: total, HasMore: total > len(page)}
+	out := ExecutionList{Executions: []project.Execution{}, Total: total, HasMore: total > len(page)}
 	for _, e := range page {
 		if len(e.Result) > shownResult {
 			e.Result = nil
@@ -185,7 +185,7 @@ func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (Hi
 // settleAll settles executions whose process is gone, so that a filter finds them as what they are.
 func (s service) settleAll(ctx context.Context) error {
 	for _, status := range []project.Status{project.Queued, project.Running} {
-		open, _, err := s.Executions.List(ctx, project.Filter{Status: status, Limit: project.MaxListSize})
+		open, _, err := s.Executions.List(ctx, project.ExecutionFilter{Status: status, Limit: project.MaxListSize})
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ type ExecutionInput struct {
 func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput) (any, error) {
 	e, err := s.settled(ctx, in.ID)
 	if err == nil {
-		return fitting(e, runner.Room(sc)), nil
+		return fitting(e, runner.OutputBudget(sc)), nil
 	}
 	if !errors.Is(err, project.ErrExecutionNotFound) {
 		return nil, err
@@ -237,7 +237,7 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 	if r, err := s.Runs.Load(ctx, in.ID); err == nil {
 		return s.call(r), nil
 	}
-	if state, err := s.Runner.Table.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelOf] == runner.OfProjects {
+	if state, err := s.Runner.Table.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelCapability] == runner.CapabilityProjects {
 		return runner.ProcessOf(state), nil
 	}
 	return nil, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
@@ -250,7 +250,7 @@ func fitting(e project.Execution, room int) project.Execution {
 	from := len(e.Output)
 	for ; from > 0; from-- {
 		l := e.Output[from-1]
-		if room -= runner.Size(l.Content) + runner.Size(l.Node) + around; room < 0 {
+		if room -= runner.JSONSize(l.Content) + runner.JSONSize(l.Node) + around; room < 0 {
 			break
 		}
 	}
@@ -279,8 +279,8 @@ type Permission struct {
 
 // Permissions is every rule.
 type Permissions struct {
-	Rules   []webhook.Rule `json:"permissions"`
-	Default webhook.Level  `json:"defaultLevel"`
+	Rules   []webhook.ActionRule `json:"permissions"`
+	Default webhook.Level        `json:"defaultLevel"`
 }
 
 func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInput) (any, error) {
@@ -290,7 +290,7 @@ func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInp
 	}
 	if in.ID == "" {
 		if rules == nil {
-			rules = []webhook.Rule{}
+			rules = []webhook.ActionRule{}
 		}
 		return Permissions{Rules: rules, Default: webhook.RequireConfirm}, nil
 	}
@@ -299,7 +299,7 @@ func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInp
 		return nil, err
 	}
 	p := Permission{ActionID: a.ID}
-	p.Level, p.From = webhook.Resolve(rules, a.ID, a.Type)
+	p.Level, p.From = webhook.ResolveLevel(rules, a.ID, a.Type)
 	return p, nil
 }
 
@@ -319,7 +319,7 @@ func (s service) allowed(ctx context.Context, id string, kind project.Kind) (web
 	if err != nil {
 		return a, 0, err
 	}
-	level, from := webhook.Resolve(rules, a.ID, a.Type)
+	level, from := webhook.ResolveLevel(rules, a.ID, a.Type)
 	if from == webhook.FromDefault {
 		return a, policy.ActionNone, nil
 	}

@@ -18,20 +18,20 @@ import (
 
 // The typed handles of the tools about actions, rules and templates.
 var (
-	SaveAction     = tool.Ref[SaveActionInput, Saved]{Name: "action_save"}
-	SwitchAction   = tool.Ref[SwitchInput, Saved]{Name: "action_switch"}
+	SaveAction     = tool.Ref[SaveActionInput, SavedAction]{Name: "action_save"}
+	SwitchAction   = tool.Ref[SwitchInput, SavedAction]{Name: "action_switch"}
 	RemoveAction   = tool.Ref[AdminActionInput, Removed]{Name: "action_remove"}
-	SetRule        = tool.Ref[RuleInput, RuleAnswer]{Name: "action_rule_set"}
+	SetActionRule  = tool.Ref[RuleInput, RuleAnswer]{Name: "action_rule_set"}
 	RemoveTemplate = tool.Ref[TemplateInput, Removed]{Name: "step_template_remove"}
 )
 
 func (s adminService) actionEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(SaveAction, quietly(apprunner.Store(apprunner.Actions, "Save action", "Store an action: a program, a webhook or a workflow that can be triggered by its id. With id, replace that one.", saveActionSchema)), s.planSave, s.save),
-		bind.Command(SwitchAction, quietly(apprunner.Store(apprunner.Actions, "Switch action", "Switch an action on or off.", switchSchema)), s.planSwitch, s.save),
-		bind.Command(RemoveAction, apprunner.Store(apprunner.Actions, "Remove action", "Forget an action and its rules; its history stays.", adminActionSchema), s.planRemoveAction, s.removeAction),
-		bind.Command(SetRule, quietly(apprunner.Store(apprunner.Actions, "Set action rule", "Say whether an action, all of a type, or all of them run unasked, ask, or never run; or forget what was said.", ruleSchema)), s.planRule, s.rule),
-		bind.Command(RemoveTemplate, apprunner.Store(apprunner.Templates, "Remove step template", "Forget a step template of your own.", templateSchema), s.planRemoveTemplate, s.removeTemplate),
+		bind.Command(SaveAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Save action", "Store an action: a program, a webhook or a workflow that can be triggered by its id. With id, replace that one.", saveActionSchema)), s.planSave, s.save),
+		bind.Command(SwitchAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Switch action", "Switch an action on or off.", switchSchema)), s.planSwitch, s.save),
+		bind.Command(RemoveAction, apprunner.StoreSpec(apprunner.CategoryActions, "Remove action", "Forget an action and its rules; its history stays.", adminActionSchema), s.planRemoveAction, s.removeAction),
+		bind.Command(SetActionRule, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Set action rule", "Say whether an action, all of a type, or all of them run unasked, ask, or never run; or forget what was said.", ruleSchema)), s.planRule, s.rule),
+		bind.Command(RemoveTemplate, apprunner.StoreSpec(apprunner.CategoryTemplates, "Remove step template", "Forget a step template of your own.", templateSchema), s.planRemoveTemplate, s.removeTemplate),
 	}
 }
 
@@ -50,8 +50,8 @@ type SaveActionInput struct {
 	Workflow    *webhook.WorkflowConfig `json:"workflow,omitempty"`
 }
 
-// Saved is an action after a change.
-type Saved struct {
+// SavedAction is an action after a change.
+type SavedAction struct {
 	ID       string       `json:"id"`
 	Type     project.Kind `json:"actionType"`
 	Name     string       `json:"name"`
@@ -76,7 +76,7 @@ func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionI
 	p.after = webhook.Action{ID: in.ID, Type: project.Kind(in.Type), Name: in.Name, Description: in.Description, Enabled: !in.Disabled,
 		Script: in.Script, Webhook: in.Webhook, Workflow: in.Workflow}
 	if in.Project != "" {
-		of, err := Find(ctx, s.Sites.Projects, in.Project)
+		of, err := FindProject(ctx, s.Sites.Projects, in.Project)
 		if err != nil {
 			return p, err
 		}
@@ -100,7 +100,7 @@ func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionI
 	}
 	p.Plan, err = apprunner.NewPlan(SaveAction.Name, fmt.Sprintf("store the %s action %q", in.Type, in.Name),
 		map[string]any{"id": in.ID, "name": in.Name, "type": in.Type, "description": in.Description, "enabled": p.after.Enabled, "projectId": p.after.ProjectID,
-			"config": View(p.after).Config, "digest": digest, "revision": p.before.Revision, "findings": findings}, policy.Assessment{Risk: policy.RiskLow})
+			"config": NewActionView(p.after).Config, "digest": digest, "revision": p.before.Revision, "findings": findings}, policy.Assessment{Risk: policy.RiskLow})
 	return p, err
 }
 
@@ -122,7 +122,7 @@ func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.
 	if err != nil {
 		return nil, err
 	}
-	return runner.Inspect(around, of, of, apprunner.Quoted(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
+	return runner.Inspect(around, of, of, apprunner.QuoteArgs(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
 }
 
 // home is the directory of an action's project, / for one of none.
@@ -134,7 +134,7 @@ func (s adminService) home(ctx context.Context, a webhook.Action) (string, error
 	return of.Path, err
 }
 
-func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (Saved, error) {
+func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (SavedAction, error) {
 	after, now := p.after, s.Clock.Now()
 	after.UpdatedAt = now
 	if p.before.ID == "" {
@@ -152,8 +152,8 @@ func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (Saved
 	return savedOf(stored), err
 }
 
-func savedOf(a webhook.Action) Saved {
-	return Saved{ID: a.ID, Type: a.Type, Name: a.Name, Enabled: a.Enabled, Revision: a.Revision}
+func savedOf(a webhook.Action) SavedAction {
+	return SavedAction{ID: a.ID, Type: a.Type, Name: a.Name, Enabled: a.Enabled, Revision: a.Revision}
 }
 
 // SwitchInput switches an action on or off.
@@ -219,11 +219,11 @@ type RuleAnswer struct {
 
 type rulePlan struct {
 	apprunner.Plan
-	rule webhook.Rule
+	rule webhook.ActionRule
 }
 
 func (s adminService) planRule(ctx context.Context, _ tool.Scope, in RuleInput) (rulePlan, error) {
-	p := rulePlan{rule: webhook.Rule{ActionID: in.ActionID, Type: project.Kind(in.Type), Level: webhook.Level(in.Level)}}
+	p := rulePlan{rule: webhook.ActionRule{ActionID: in.ActionID, Type: project.Kind(in.Type), Level: webhook.Level(in.Level)}}
 	if in.ActionID != "" && in.Type != "" {
 		return p, project.ErrArgument.Sayf("a rule is for one action or for one type, not for both")
 	}
@@ -240,10 +240,10 @@ func (s adminService) planRule(ctx context.Context, _ tool.Scope, in RuleInput) 
 		return p, err
 	}
 	a := policy.Assessment{Risk: policy.RiskLow}
-	if webhook.Loosens(rules, p.rule, kind) {
+	if webhook.LoosensRules(rules, p.rule, kind) {
 		a.Human = policy.Preview
 	}
-	p.Plan, err = apprunner.NewPlan(SetRule.Name, "set the rule for actions", map[string]any{"actionId": in.ActionID, "actionType": in.Type, "permissionLevel": in.Level}, a)
+	p.Plan, err = apprunner.NewPlan(SetActionRule.Name, "set the rule for actions", map[string]any{"actionId": in.ActionID, "actionType": in.Type, "permissionLevel": in.Level}, a)
 	return p, err
 }
 
@@ -267,7 +267,7 @@ func (s adminService) rule(ctx context.Context, _ tool.Scope, p rulePlan) (RuleA
 			kind = action.Type
 		}
 	}
-	a.Level, a.From = webhook.Resolve(rules, r.ActionID, kind)
+	a.Level, a.From = webhook.ResolveLevel(rules, r.ActionID, kind)
 	return a, err
 }
 

@@ -30,7 +30,7 @@ var (
 
 // InfoDeps is what the tools work with. Every field is required.
 type InfoDeps struct {
-	Sites     runner.Finder
+	Sites     runner.SiteFinder
 	Heads     projectport.Heads
 	Workflows projectport.Workflows
 }
@@ -39,14 +39,14 @@ type InfoDeps struct {
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := infoService{d}
 	return []tool.Entry{
-		bind.Query(ListProjects, runner.Read(runner.Projects, "List projects", "List the registered projects with type, package manager and current branch.", infoListSchema), s.list),
-		bind.Query(GetProject, runner.Read(runner.Projects, "Get project", "Show a registered project: scripts, type, package manager, Node version, git remote and branch, workflows.", pathSchema), s.get),
-		bind.Query(ListScripts, runner.Read(runner.Projects, "List project scripts", "List the scripts in a project's package.json with their commands.", projectSchema), s.scripts),
-		bind.Query(ListWorktrees, runner.Read(runner.Worktrees, "List worktrees", "List the git worktrees of a registered project.", projectSchema), s.worktrees),
-		bind.Query(GitStatus, runner.Read(runner.Worktrees, "Git status", "Show a project's branch and its staged, modified, untracked and conflicted files.", projectSchema), s.status),
-		bind.Query(StagedDiff, runner.Read(runner.Worktrees, "Staged diff", "Show the diff of what is staged in a project, with a summary.", projectSchema), s.staged),
-		bind.Query(WorktreeStatus, runner.Read(runner.Worktrees, "Worktree status", "Show a worktree's branch, how far it is ahead and behind, and its changed files.", worktreeSchema), s.worktree),
-		bind.Query(GitDiff, runner.Read(runner.Worktrees, "Git diff", "Show the diff of what is staged in a worktree, with numbers for each file.", worktreeSchema), s.diff),
+		bind.Query(ListProjects, runner.ReadSpec(runner.CategoryProjects, "List projects", "List the registered projects with type, package manager and current branch.", infoListSchema), s.list),
+		bind.Query(GetProject, runner.ReadSpec(runner.CategoryProjects, "Get project", "Show a registered project: scripts, type, package manager, Node version, git remote and branch, workflows.", pathSchema), s.get),
+		bind.Query(ListScripts, runner.ReadSpec(runner.CategoryProjects, "List project scripts", "List the scripts in a project's package.json with their commands.", projectSchema), s.scripts),
+		bind.Query(ListWorktrees, runner.ReadSpec(runner.CategoryWorktrees, "List worktrees", "List the git worktrees of a registered project.", projectSchema), s.worktrees),
+		bind.Query(GitStatus, runner.ReadSpec(runner.CategoryWorktrees, "Git status", "Show a project's branch and its staged, modified, untracked and conflicted files.", projectSchema), s.status),
+		bind.Query(StagedDiff, runner.ReadSpec(runner.CategoryWorktrees, "Staged diff", "Show the diff of what is staged in a project, with a summary.", projectSchema), s.staged),
+		bind.Query(WorktreeStatus, runner.ReadSpec(runner.CategoryWorktrees, "Worktree status", "Show a worktree's branch, how far it is ahead and behind, and its changed files.", worktreeSchema), s.worktree),
+		bind.Query(GitDiff, runner.ReadSpec(runner.CategoryWorktrees, "Git diff", "Show the diff of what is staged in a worktree, with numbers for each file.", worktreeSchema), s.diff),
 	}
 }
 
@@ -123,12 +123,12 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	}
 	heads := s.Heads.Heads(ctx, dirs)
 	for i, p := range all {
-		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: tool.Known(p.Description), WorkflowCount: count[p.ID]}
+		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: tool.NilIfZero(p.Description), WorkflowCount: count[p.ID]}
 		if facts, err := s.Sites.Dirs.Facts(ctx, p.Path); err == nil || errors.Is(err, project.ErrManifest) {
-			item.ProjectType, item.PackageManager = tool.Known(facts.Type), tool.Known(facts.Manager)
+			item.ProjectType, item.PackageManager = tool.NilIfZero(facts.Type), tool.NilIfZero(facts.Manager)
 		}
 		if heads[i].Err == nil {
-			item.CurrentBranch = tool.Known(heads[i].Head.Branch)
+			item.CurrentBranch = tool.NilIfZero(heads[i].Head.Branch)
 		}
 		out.Projects = append(out.Projects, item)
 	}
@@ -172,13 +172,13 @@ func (s infoService) get(ctx context.Context, _ tool.Scope, in PathInput) (Proje
 	if err != nil && !errors.Is(err, project.ErrManifest) {
 		return ProjectDetail{}, err
 	}
-	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: tool.Known(p.Description), PackageManager: tool.Known(facts.Manager),
-		ManagerVersion: tool.Known(facts.ManagerVersion), Scripts: map[string]string{}, ProjectType: tool.Known(facts.Type), NodeVersion: tool.Known(facts.NodeVersion),
-		Monorepo: facts.Monorepo, MonorepoTool: tool.Known(facts.MonorepoTool)}
+	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: tool.NilIfZero(p.Description), PackageManager: tool.NilIfZero(facts.Manager),
+		ManagerVersion: tool.NilIfZero(facts.ManagerVersion), Scripts: map[string]string{}, ProjectType: tool.NilIfZero(facts.Type), NodeVersion: tool.NilIfZero(facts.NodeVersion),
+		Monorepo: facts.Monorepo, MonorepoTool: tool.NilIfZero(facts.MonorepoTool)}
 	if facts.Manifest != nil {
 		d.Scripts, d.Warnings = facts.Manifest.Scripts, facts.Manifest.Notes
 		for _, name := range facts.Manifest.ScriptNames() {
-			if redact.SecretKey(name) {
+			if redact.IsSecretKey(name) {
 				d.Masked = append(d.Masked, Script{name, d.Scripts[name]})
 			}
 		}
@@ -189,9 +189,9 @@ func (s infoService) get(ctx context.Context, _ tool.Scope, in PathInput) (Proje
 		}
 	}
 	if head, err := s.Sites.Git.Head(ctx, p.Path); err == nil {
-		d.CurrentBranch = tool.Known(head.Branch)
+		d.CurrentBranch = tool.NilIfZero(head.Branch)
 		if remote, err := s.Sites.Git.Remote(ctx, p.Path); err == nil {
-			d.GitRemote = tool.Known(remote)
+			d.GitRemote = tool.NilIfZero(remote)
 		}
 	}
 	flows, err := s.Workflows.List(ctx, p.ID)

@@ -14,16 +14,16 @@ import (
 func callStatus(status string) (tool.Status, bool) {
 	switch status {
 	case "pending_confirm":
-		return tool.PendingConfirmation, true
+		return tool.StatusPendingConfirmation, true
 	case "denied":
-		return tool.Denied, true
+		return tool.StatusDenied, true
 	}
 	return 0, false
 }
 
 // calls are the newest calls of actions and workflows with that status, as executions that never began.
-func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status) (History, error) {
-	out := History{Executions: []project.Execution{}}
+func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status) (ExecutionList, error) {
+	out := ExecutionList{Executions: []project.Execution{}}
 	limit := cmp.Or(in.Limit, project.DefaultListSize)
 	records, err := s.Runs.List(ctx, ports.RunFilter{Limit: ports.RunsAtMost})
 	if err != nil {
@@ -41,7 +41,7 @@ func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status)
 		}
 		e := project.Execution{ID: r.CallID, Kind: kind, Name: id, SourceClient: r.Client, CallID: r.CallID, Parameters: r.Args, Status: project.Status(in.Status),
 			Reason: string(r.Reason), Error: r.Said, StartedAt: r.At, CompletedAt: r.EndedAt}
-		if kind == project.Workflow {
+		if kind == project.KindWorkflow {
 			e.WorkflowID = id
 		} else {
 			e.ActionID = id
@@ -68,11 +68,11 @@ func targetOf(r tool.Record) (project.Kind, string) {
 	action := cmp.Or(args.Action, args.Action2)
 	switch {
 	case r.Tool == string(TriggerWebhook.Name):
-		return project.Webhook, cmp.Or(args.Webhook, action)
+		return project.KindWebhook, cmp.Or(args.Webhook, action)
 	case r.Tool == "run_script" && action != "":
-		return project.Script, action
+		return project.KindScript, action
 	case r.Tool == "run_workflow":
-		return project.Workflow, args.Workflow
+		return project.KindWorkflow, args.Workflow
 	}
 	return "", ""
 }

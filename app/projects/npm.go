@@ -88,11 +88,11 @@ func (in *RunNPMInput) timeout() (time.Duration, error) {
 	if in.TimeoutMS == nil {
 		return fallback, nil
 	}
-	return runner.Timeout(*in.TimeoutMS)
+	return runner.ParseTimeout(*in.TimeoutMS)
 }
 
-// Begun is a script that runs on in the background.
-type Begun struct {
+// StartedScript is a script that runs on in the background.
+type StartedScript struct {
 	Success    bool            `json:"success"`
 	Background bool            `json:"background"`
 	ProcessID  process.ID      `json:"process_id"`
@@ -117,16 +117,16 @@ func (s scriptService) either(ctx context.Context, sc tool.Scope, p runPlan) (an
 	return s.start(ctx, sc, p)
 }
 
-func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (Begun, error) {
+func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (StartedScript, error) {
 	if err := s.unchanged(ctx, p); err != nil {
-		return Begun{}, err
+		return StartedScript{}, err
 	}
 	p.spec.Labels = p.labels(sc)
 	state, err := s.Runner.Processes.Start(ctx, p.spec)
 	if err != nil {
-		return Begun{}, err
+		return StartedScript{}, err
 	}
-	b := Begun{Success: true, Background: true, ProcessID: state.ID, PID: state.PID, ScriptName: p.command.Name, Manager: p.command.Manager,
+	b := StartedScript{Success: true, Background: true, ProcessID: state.ID, PID: state.PID, ScriptName: p.command.Name, Manager: p.command.Manager,
 		Version: p.command.Version, Strategy: p.command.Strategy, Status: runner.StatusOf(state), Command: p.command.Text, Initial: []string{},
 		Message: fmt.Sprintf("script %s runs in the background as %s; get_background_process_output reads it", p.command.Name, state.ID)}
 	if p.ready == nil {
@@ -136,7 +136,7 @@ func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (Beg
 }
 
 // await reads the output as it comes until a line matches, the process ends, or the time is up; a process whose time was up runs on.
-func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b Begun) (Begun, error) {
+func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b StartedScript) (StartedScript, error) {
 	limited, cancel := context.WithTimeout(ctx, p.ready.within)
 	defer cancel()
 	sc.Progress(tool.Progress{Message: fmt.Sprintf("script %s runs (pid %d); waiting for %q", p.command.Name, b.PID, p.ready.pattern)})

@@ -30,7 +30,7 @@ type ProcessList struct {
 
 // ours are the background processes of projects.
 func (s scriptService) ours(state process.State) bool {
-	return state.Background && state.Labels[runner.LabelOf] == runner.OfProjects
+	return state.Background && state.Labels[runner.LabelCapability] == runner.CapabilityProjects
 }
 
 func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (ProcessList, error) {
@@ -48,7 +48,7 @@ func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (Proce
 // readable is the process with that ID if its output may be read: one in the background, or one that this session waits for.
 func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
 	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
-	if err == nil && !s.ours(state) && (state.Labels[runner.LabelOf] != runner.OfProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
+	if err == nil && !s.ours(state) && (state.Labels[runner.LabelCapability] != runner.CapabilityProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
 		err = process.ErrNotFound
 	}
 	return state, err
@@ -104,7 +104,7 @@ func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput
 	if n == 0 {
 		n = defaultTail
 	}
-	from := process.Tail(n)
+	from := process.TailCursor(n)
 	if in.Since != nil {
 		from = process.Cursor(*in.Since)
 	}
@@ -116,14 +116,14 @@ func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput
 	out := OutputAnswer{ProcessID: state.ID, Status: v.Status, PID: v.PID, ScriptName: v.ScriptName, StartedAt: v.StartedAt, ExitCode: v.ExitCode,
 		Lines: []string{}, NextSeq: int64(chunk.Next), Total: chunk.Total, Dropped: chunk.Dropped}
 	if in.Since == nil {
-		out.Lines = newest(chunk.Lines, runner.Room(sc))
+		out.Lines = newest(chunk.Lines, runner.OutputBudget(sc))
 		out.HasMore = chunk.Total > int64(len(out.Lines))
 		return out, nil
 	}
 	if in.Tail == 0 {
 		n = maxTail
 	}
-	out.Lines = oldest(chunk.Lines[:min(n, len(chunk.Lines))], runner.Room(sc))
+	out.Lines = oldest(chunk.Lines[:min(n, len(chunk.Lines))], runner.OutputBudget(sc))
 	if shown := len(out.Lines); shown < len(chunk.Lines) {
 		out.NextSeq, out.HasMore = chunk.Lines[shown].Number-1, true
 	}
@@ -135,7 +135,7 @@ func oldest(lines []process.Line, room int) []string {
 	out := []string{}
 	for _, l := range lines {
 		text := lineOf(l)
-		if room -= runner.Size(text) + 1; room < 0 && len(out) > 0 {
+		if room -= runner.JSONSize(text) + 1; room < 0 && len(out) > 0 {
 			break
 		}
 		out = append(out, text)
@@ -146,7 +146,7 @@ func oldest(lines []process.Line, room int) []string {
 // newest is the last of them.
 func newest(lines []process.Line, room int) []string {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if room -= runner.Size(lineOf(lines[i])) + 1; room < 0 && i < len(lines)-1 {
+		if room -= runner.JSONSize(lineOf(lines[i])) + 1; room < 0 && i < len(lines)-1 {
 			return oldest(lines[i+1:], math.MaxInt)
 		}
 	}
@@ -197,8 +197,8 @@ func (s scriptService) planStop(ctx context.Context, sc tool.Scope, in StopInput
 	return p, err
 }
 
-// Stopped is how a process ended.
-type Stopped struct {
+// StoppedProcess is how a process ended.
+type StoppedProcess struct {
 	Success  bool       `json:"success"`
 	ID       process.ID `json:"process_id"`
 	Status   string     `json:"status"`
@@ -208,24 +208,24 @@ type Stopped struct {
 	Message  string     `json:"message"`
 }
 
-func (s scriptService) stop(ctx context.Context, _ tool.Scope, p stopPlan) (Stopped, error) {
+func (s scriptService) stop(ctx context.Context, _ tool.Scope, p stopPlan) (StoppedProcess, error) {
 	before, err := s.find(ctx, string(p.state.ID))
 	if err != nil {
-		return Stopped{}, err
+		return StoppedProcess{}, err
 	}
 	already := before.Status.Final()
-	grace := runner.Grace
+	grace := runner.StopGrace
 	if p.force {
 		grace = 0
 	}
 	state, err := s.Runner.Processes.Stop(ctx, p.state.ID, grace)
 	if err != nil {
-		return Stopped{}, err
+		return StoppedProcess{}, err
 	}
 	if !state.Status.Final() {
-		return Stopped{}, project.ErrExecutionFailed.Sayf("%s (pid %d) is still there after it was killed; the operating system does not let it end", state.ID, state.PID)
+		return StoppedProcess{}, project.ErrExecutionFailed.Sayf("%s (pid %d) is still there after it was killed; the operating system does not let it end", state.ID, state.PID)
 	}
-	out := Stopped{Success: true, ID: state.ID, Status: runner.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
+	out := StoppedProcess{Success: true, ID: state.ID, Status: runner.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
 		Message: fmt.Sprintf("%s and everything it started has ended", state.ID)}
 	if state.Lost {
 		out.ExitCode = -1

@@ -27,7 +27,7 @@ type Deps struct {
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
 	c := tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute}
-	for _, entries := range [][]tool.Entry{InfoEntries(d.Browsing), ScriptEntries(d.Scripting), workflows.Entries(d.Flows), Entries(d.Acting)} {
+	for _, entries := range [][]tool.Entry{InfoEntries(d.Browsing), ScriptEntries(d.Scripting), workflows.Entries(d.Flows), ActionEntries(d.Acting)} {
 		for _, e := range entries {
 			switch e.Spec.Name {
 			case RunScript.Name:
@@ -43,9 +43,9 @@ func Capability(d Deps) tool.Capability {
 	return c
 }
 
-// Workbench is the toolset of what only people do. It has this contract too.
-func Workbench(d AdminDeps) tool.Capability {
-	return tool.Capability{Name: AdminName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
+// WorkbenchCapability is the toolset of what only people do. It has this contract too.
+func WorkbenchCapability(d AdminDeps) tool.Capability {
+	return tool.Capability{Name: WorkbenchName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
 }
 
 // either is run_script: a package.json script by its name, or a stored script action by its id (packageflow contract §2.6, row 19).
@@ -54,7 +54,7 @@ type either struct{ script, action tool.Handler }
 // Decode chooses by the argument that only one of the forms has.
 func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
-	if err := runner.Merge(fields, "actionId", "action_id"); err != nil {
+	if err := runner.MergeAliases(fields, "actionId", "action_id"); err != nil {
 		return nil, err
 	}
 	if _, named := fields["actionId"]; !named {
@@ -79,7 +79,7 @@ type renamed struct{ next tool.Handler }
 func (h renamed) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
 	given := len(fields)
-	if err := runner.Merge(fields, "webhook_id", "webhookId", "actionId", "action_id"); err != nil {
+	if err := runner.MergeAliases(fields, "webhook_id", "webhookId", "actionId", "action_id"); err != nil {
 		return nil, err
 	}
 	if given == 0 {

@@ -18,12 +18,12 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// AdminName is the toolset's name.
-const AdminName = "workbench"
+// WorkbenchName is the toolset's name.
+const WorkbenchName = "workbench"
 
 // AdminDeps is what the tools work with. Every field is required.
 type AdminDeps struct {
-	Sites     runner.Finder
+	Sites     runner.SiteFinder
 	Workflows projectport.Workflows
 	Actions   projectport.Actions
 	Rules     projectport.Rules
@@ -68,10 +68,10 @@ func opening(s tool.Spec) tool.Spec {
 
 func (s adminService) projectEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(AddProject, opening(runner.Store(runner.Projects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
-		bind.Command(ChangeProject, opening(runner.Store(runner.Projects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
-		bind.Command(RemoveProject, runner.Store(runner.Projects, "Unregister project", "Forget a project and its actions; its directory and its workflows stay.", removeSchema), s.planRemove, s.remove),
-		bind.Query(ShowProject, runner.Read(runner.Projects, "Project settings", "Show what is stored of a project, by id, name or path.", removeSchema), s.show),
+		bind.Command(AddProject, opening(runner.StoreSpec(runner.CategoryProjects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
+		bind.Command(ChangeProject, opening(runner.StoreSpec(runner.CategoryProjects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
+		bind.Command(RemoveProject, runner.StoreSpec(runner.CategoryProjects, "Unregister project", "Forget a project and its actions; its directory and its workflows stay.", removeSchema), s.planRemove, s.remove),
+		bind.Query(ShowProject, runner.ReadSpec(runner.CategoryProjects, "Project settings", "Show what is stored of a project, by id, name or path.", removeSchema), s.show),
 	}
 }
 
@@ -101,7 +101,7 @@ func (s adminService) planAdd(ctx context.Context, _ tool.Scope, in AddInput) (a
 			return addPlan{}, project.ErrConflict.Sayf("%s is registered already, as %q", dir, p.Name)
 		}
 	}
-	made, err := project.New("", in.Name, dir, in.Description, s.Clock.Now())
+	made, err := project.NewProject("", in.Name, dir, in.Description, s.Clock.Now())
 	if err != nil {
 		return addPlan{}, err
 	}
@@ -117,8 +117,8 @@ func (s adminService) add(ctx context.Context, _ tool.Scope, p addPlan) (project
 	return made, s.Sites.Projects.Create(ctx, made)
 }
 
-// Find is the project of that ID, path or name; a name that two projects have is project.ErrConflict.
-func Find(ctx context.Context, projects projectport.Projects, word string) (project.Project, error) {
+// FindProject is the project of that ID, path or name; a name that two projects have is project.ErrConflict.
+func FindProject(ctx context.Context, projects projectport.Projects, word string) (project.Project, error) {
 	all, err := projects.List(ctx)
 	if err != nil {
 		return project.Project{}, err
@@ -157,7 +157,7 @@ type changePlan struct {
 }
 
 func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInput) (changePlan, error) {
-	before, err := Find(ctx, s.Sites.Projects, in.Project)
+	before, err := FindProject(ctx, s.Sites.Projects, in.Project)
 	if err != nil {
 		return changePlan{}, err
 	}
@@ -169,7 +169,7 @@ func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInp
 	if in.Description != nil {
 		description = *in.Description
 	}
-	checked, err := project.New(before.ID, name, before.Path, description, before.CreatedAt)
+	checked, err := project.NewProject(before.ID, name, before.Path, description, before.CreatedAt)
 	if err != nil {
 		return changePlan{}, err
 	}
@@ -237,7 +237,7 @@ type removePlan struct {
 }
 
 func (s adminService) planRemove(ctx context.Context, _ tool.Scope, in RemoveInput) (removePlan, error) {
-	of, err := Find(ctx, s.Sites.Projects, in.Project)
+	of, err := FindProject(ctx, s.Sites.Projects, in.Project)
 	if err != nil {
 		return removePlan{}, err
 	}
@@ -275,7 +275,7 @@ func (s adminService) close(ctx context.Context, of project.ID) error {
 		if w.ProjectID != of || w.Incoming == nil {
 			continue
 		}
-		if _, err := s.Workflows.Update(ctx, w.ID, func(w *project.WorkflowWorkflow) error {
+		if _, err := s.Workflows.Update(ctx, w.ID, func(w *project.Workflow) error {
 			w.Touch(s.Clock.Now())
 			return nil
 		}); err != nil {
@@ -286,5 +286,5 @@ func (s adminService) close(ctx context.Context, of project.ID) error {
 }
 
 func (s adminService) show(ctx context.Context, _ tool.Scope, in RemoveInput) (project.Project, error) {
-	return Find(ctx, s.Sites.Projects, in.Project)
+	return FindProject(ctx, s.Sites.Projects, in.Project)
 }

@@ -29,7 +29,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 	_, of := d.Project("shop", shop)
 	var listed []string
 	for _, set := range d.Toolsets() {
-		if set.Name == projects.AdminName {
+		if set.Name == projects.WorkbenchName {
 			listed = set.Hidden
 			assert.Empty(t, set.Served)
 		}

@@ -19,16 +19,16 @@ import (
 
 // The typed handles.
 var (
-	RunScript    = tool.Ref[RunInput, Ran]{Name: "run_script"}
-	RunNPMScript = tool.Ref[RunNPMInput, any]{Name: "run_npm_script"}
-	ScriptList_  = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
-	Output       = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
-	Stop         = tool.Ref[StopInput, Stopped]{Name: "stop_background_process"}
+	RunScript        = tool.Ref[RunInput, ScriptResult]{Name: "run_script"}
+	RunNPMScript     = tool.Ref[RunNPMInput, any]{Name: "run_npm_script"}
+	ListProcesses    = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
+	GetProcessOutput = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
+	StopProcess      = tool.Ref[StopInput, StoppedProcess]{Name: "stop_background_process"}
 )
 
 // ScriptDeps is what the tools work with. Every field is required.
 type ScriptDeps struct {
-	Sites  runner.Finder
+	Sites  runner.SiteFinder
 	Runner runner.Runner
 }
 
@@ -48,19 +48,19 @@ func (in RunInput) Resources() []string { return []string{in.Path} }
 func ScriptEntries(d ScriptDeps) []tool.Entry {
 	s := scriptService{d}
 	entries := []tool.Entry{
-		bind.Command(RunScript, runner.Execute(runner.Scripts, "Run script", "Run a package.json script of a registered project with its package manager and wait for it. "+
+		bind.Command(RunScript, runner.ExecuteSpec(runner.CategoryScripts, "Run script", "Run a package.json script of a registered project with its package manager and wait for it. "+
 			"Asks for a confirmation that shows the real command. A script that serves or watches belongs to run_npm_script with runInBackground.", runSchema),
 			func(ctx context.Context, _ tool.Scope, in RunInput) (runPlan, error) {
 				return s.plan(ctx, "run_script", RunNPMInput{Path: in.Path, Script: in.Script})
 			}, s.foreground),
-		bind.Command(RunNPMScript, runner.Execute(runner.Scripts, "Run npm script", "Run a package.json script with arguments, a time limit, or in the background, where it outlives this server. "+
+		bind.Command(RunNPMScript, runner.ExecuteSpec(runner.CategoryScripts, "Run npm script", "Run a package.json script with arguments, a time limit, or in the background, where it outlives this server. "+
 			"get_background_process_output reads it, stop_background_process ends it.", runNPMSchema),
 			func(ctx context.Context, _ tool.Scope, in RunNPMInput) (runPlan, error) {
 				return s.plan(ctx, "run_npm_script", in)
 			}, s.either),
-		bind.Query(ScriptList_, runner.Read(runner.Background, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
-		bind.Query(Output, runner.Read(runner.Background, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
-		bind.Command(Stop, stopping(runner.Execute(runner.Background, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
+		bind.Query(ListProcesses, runner.ReadSpec(runner.CategoryBackground, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
+		bind.Query(GetProcessOutput, runner.ReadSpec(runner.CategoryBackground, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
+		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
 	}
 	return entries
 }
@@ -76,11 +76,11 @@ type scriptService struct{ ScriptDeps }
 // runPlan is a script about to be run.
 type runPlan struct {
 	runner.Plan
-	command    shellcmd.CommandCommand
+	command    shellcmd.ScriptCommand
 	args       []string
 	tools      shellcmd.Toolchain
 	site       runner.Site
-	examined   runner.Examined
+	examined   runner.ExamineResult
 	toolchain  toolchain
 	spec       process.Spec
 	background bool
@@ -113,18 +113,18 @@ func toolchainOf(f project.Facts, tools shellcmd.Toolchain) toolchain {
 // about is what a person sees of a script before it runs.
 type about struct {
 	Project projectRef `json:"project"`
-	shellcmd.CommandCommand
-	Cwd          string            `json:"cwd"`
-	Background   bool              `json:"background"`
-	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
-	Pattern      string            `json:"success_pattern,omitempty"`
-	PatternMS    int64             `json:"success_timeout_ms,omitempty"`
-	EnvPassed    []string          `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
-	Scripts      []runner.Started  `json:"scripts,omitempty"`    // of package.json, that it starts in turn
-	Settings     []project.Setting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
-	process.Code                   // the files that are read as code, and what is not bound
-	Findings     runner.Findings   `json:"findings,omitempty"`
-	Notes        []string          `json:"notes,omitempty"`
+	shellcmd.ScriptCommand
+	Cwd          string                   `json:"cwd"`
+	Background   bool                     `json:"background"`
+	TimeoutMS    int64                    `json:"timeout_ms,omitempty"`
+	Pattern      string                   `json:"success_pattern,omitempty"`
+	PatternMS    int64                    `json:"success_timeout_ms,omitempty"`
+	EnvPassed    []string                 `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
+	Scripts      []runner.StartedScript   `json:"scripts,omitempty"`    // of package.json, that it starts in turn
+	Settings     []project.ManagerSetting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
+	process.Code                          // the files that are read as code, and what is not bound
+	Findings     runner.Findings          `json:"findings,omitempty"`
+	Notes        []string                 `json:"notes,omitempty"`
 }
 
 type projectRef struct {
@@ -157,10 +157,10 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 		return runPlan{}, err
 	}
 	hidden := s.Runner.Hidden(append(p.examined.Parts(), p.command.Pre, p.command.Text, p.command.Post, p.command.Argv)...)
-	findings := slices.Concat(p.examined.Findings, runner.Outside(site.Dir, in.Args), hidden)
+	findings := slices.Concat(p.examined.Findings, runner.ArgsOutside(site.Dir, in.Args), hidden)
 	p.tools, p.toolchain = around.Tools, toolchainOf(facts, around.Tools)
 	p.spec = process.Spec{Argv: p.command.Argv, Dir: site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
-	shown := about{Project: projectRef{site.Project.ID, site.Project.Name, site.Project.Path}, CommandCommand: p.command, Cwd: site.Dir, Background: in.Background,
+	shown := about{Project: projectRef{site.Project.ID, site.Project.Name, site.Project.Path}, ScriptCommand: p.command, Cwd: site.Dir, Background: in.Background,
 		TimeoutMS: timeout.Milliseconds(), EnvPassed: env.Passed, Scripts: p.examined.Scripts, Settings: p.examined.Settings, Findings: findings, Notes: facts.Manifest.Notes}
 	if in.ready != nil {
 		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
@@ -175,7 +175,7 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 	if err != nil {
 		return p, err
 	}
-	if p.Plan = p.Plan.BoundBut(less).Of(site.Project.Name); name != RunNPMScript.Name { // the others take no arguments
+	if p.Plan = p.Plan.BoundBut(less).WithProject(site.Project.Name); name != RunNPMScript.Name { // the others take no arguments
 		return p, nil
 	}
 	if bare, ok := s.bare(ctx, p, in, shown); ok {
@@ -217,7 +217,7 @@ func (s scriptService) bare(ctx context.Context, p runPlan, in RunNPMInput, show
 			return about{}, false
 		}
 	}
-	shown.CommandCommand, shown.Argv = p.command, nil
+	shown.ScriptCommand, shown.Argv = p.command, nil
 	shown.Scripts, shown.Settings, shown.Code = p.examined.Scripts, p.examined.Settings, p.examined.Code
 	shown.TimeoutMS, shown.Pattern, shown.PatternMS, shown.Findings = 0, "", 0, nil
 	return shown, true
@@ -236,19 +236,19 @@ func (s scriptService) look(ctx context.Context, p *runPlan, name string) (proje
 	if p.tools.Managers != nil { // those that were confirmed
 		around.Tools = p.tools
 	}
-	if p.command, err = shellcmd.Build(facts, around.Tools, name, p.args); err != nil {
+	if p.command, err = shellcmd.BuildScriptCommand(facts, around.Tools, name, p.args); err != nil {
 		return around, facts, err
 	}
 	text := p.command.Text
 	if len(p.args) > 0 {
-		text += " " + runner.Quoted(p.args) // as the package manager puts them
+		text += " " + runner.QuoteArgs(p.args) // as the package manager puts them
 	}
 	p.examined, err = s.Runner.Examine(ctx, around, runner.Command{Root: p.site.Root, Dir: p.site.Dir, Texts: []string{p.command.Pre, text, p.command.Post}, Managed: true, Script: name})
 	return around, facts, err
 }
 
-// Ran is a script that was waited for.
-type Ran struct {
+// ScriptResult is a script that was waited for.
+type ScriptResult struct {
 	Success    bool            `json:"success"`
 	Background bool            `json:"background"`
 	Script     string          `json:"script"`
@@ -259,21 +259,21 @@ type Ran struct {
 	toolchain
 	Command string   `json:"command"`
 	Argv    []string `json:"argv"`
-	runner.Ended
+	runner.ProcessResult
 }
 
-func (p runPlan) ran(e runner.Ended, ok bool) Ran {
-	return Ran{Success: ok, Script: p.command.Name, ScriptName: p.command.Name, Manager: p.command.Manager, Version: p.command.Version,
-		Strategy: p.command.Strategy, toolchain: p.toolchain, Command: p.command.Text, Argv: p.command.Argv, Ended: e}
+func (p runPlan) ran(e runner.ProcessResult, ok bool) ScriptResult {
+	return ScriptResult{Success: ok, Script: p.command.Name, ScriptName: p.command.Name, Manager: p.command.Manager, Version: p.command.Version,
+		Strategy: p.command.Strategy, toolchain: p.toolchain, Command: p.command.Text, Argv: p.command.Argv, ProcessResult: e}
 }
 
 // foreground runs the script that was shown and waits.
-func (s scriptService) foreground(ctx context.Context, sc tool.Scope, p runPlan) (Ran, error) {
+func (s scriptService) foreground(ctx context.Context, sc tool.Scope, p runPlan) (ScriptResult, error) {
 	if err := s.unchanged(ctx, p); err != nil {
-		return Ran{}, err
+		return ScriptResult{}, err
 	}
 	p.spec.Labels = p.labels(sc)
-	e, err := s.Runner.Wait(ctx, sc, "script "+p.command.Name, p.spec, func(e runner.Ended) any { return p.ran(e, false) })
+	e, err := s.Runner.Wait(ctx, sc, "script "+p.command.Name, p.spec, func(e runner.ProcessResult) any { return p.ran(e, false) })
 	return p.ran(e, err == nil), err
 }
 

@@ -120,7 +120,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 		phases string
 		code   string
 	}
-	done := want{tool.Completed, "", "intent outcome", ""}
+	done := want{tool.StatusCompleted, "", "intent outcome", ""}
 	for _, c := range []struct {
 		name tool.Name
 		args map[string]any
@@ -129,10 +129,10 @@ func TestEverythingIsOnRecord(t *testing.T) {
 		{"run_script", w.args["run_script"], done}, {"run_npm_script", w.args["run_npm_script"], done}, {"run_workflow", w.args["run_workflow"], done}, {"trigger_webhook", w.args["trigger_webhook"], done},
 		{"stop_background_process", w.args["stop_background_process"], done}, {"create_workflow", w.args["create_workflow"], done}, {"add_workflow_step", w.args["add_workflow_step"], done},
 		{"create_step_template", w.args["create_step_template"], done},
-		{"run_script", failing, want{tool.Failed, tool.Errored, "intent outcome", "execution_failed"}},
-		{"run_script", with(failing, "script_name", "none"), want{tool.Failed, tool.Rejected, "outcome", "script_not_found"}},
-		{"run_script", with(failing, "project_path", "/etc"), want{tool.Failed, tool.Rejected, "outcome", "path_not_allowed"}},
-		{"run_script", with(failing, "unknown", "x"), want{tool.Failed, tool.Rejected, "outcome", "invalid_arguments"}},
+		{"run_script", failing, want{tool.StatusFailed, tool.ReasonErrored, "intent outcome", "execution_failed"}},
+		{"run_script", with(failing, "script_name", "none"), want{tool.StatusFailed, tool.ReasonRejected, "outcome", "script_not_found"}},
+		{"run_script", with(failing, "project_path", "/etc"), want{tool.StatusFailed, tool.ReasonRejected, "outcome", "path_not_allowed"}},
+		{"run_script", with(failing, "unknown", "x"), want{tool.StatusFailed, tool.ReasonRejected, "outcome", "invalid_arguments"}},
 		{"list_projects", nil, want{0, "", "outcome", ""}}, {"get_project", map[string]any{"path": "/etc"}, want{0, "", "outcome", "path_not_allowed"}},
 	} {
 		t.Run(string(c.name)+" "+c.want.code, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 	count, err := d.VerifyAudit(t.Context())
 	require.NoError(t, err)
 	assert.Greater(t, count, int64(30))
-	runs, err := d.Runs(t.Context(), app.RunFilter{Status: tool.Executing})
+	runs, err := d.Runs(t.Context(), app.RunFilter{Status: tool.StatusExecuting})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
 }

@@ -37,7 +37,7 @@ type triggerPlan struct {
 
 // planTrigger works out the very request and where its host leads.
 func (s service) planTrigger(ctx context.Context, _ tool.Scope, in TriggerInput) (triggerPlan, error) {
-	a, rule, err := s.allowed(ctx, in.ID, project.Webhook)
+	a, rule, err := s.allowed(ctx, in.ID, project.KindWebhook)
 	if err != nil {
 		return triggerPlan{}, err
 	}
@@ -80,8 +80,8 @@ func (s service) planTrigger(ctx context.Context, _ tool.Scope, in TriggerInput)
 	return p, err
 }
 
-// Triggered is what came of a webhook.
-type Triggered struct {
+// TriggerResult is what came of a webhook.
+type TriggerResult struct {
 	Success     bool             `json:"success"`
 	ExecutionID string           `json:"executionId"`
 	ActionName  string           `json:"actionName"`
@@ -89,11 +89,11 @@ type Triggered struct {
 }
 
 // trigger makes the request. An answer other than 2xx is a failure, with the answer as its details.
-func (s service) trigger(ctx context.Context, sc tool.Scope, p triggerPlan) (Triggered, error) {
+func (s service) trigger(ctx context.Context, sc tool.Scope, p triggerPlan) (TriggerResult, error) {
 	if err := s.unchanged(ctx, p.action); err != nil {
-		return Triggered{}, err
+		return TriggerResult{}, err
 	}
-	out := Triggered{ActionName: p.action.Name}
+	out := TriggerResult{ActionName: p.action.Name}
 	var err error
 	parameters := sent{Variables: p.input.Variables, Payload: p.input.Payload}
 	out.ExecutionID, err = s.recorded(ctx, sc, p.action, parameters, func() (any, error) {
@@ -147,7 +147,7 @@ type programPlan struct {
 	of       project.Project
 	spec     process.Spec
 	command  runner.Command
-	examined runner.Examined
+	examined runner.ExamineResult
 }
 
 // Program is a script action carried out.
@@ -169,7 +169,7 @@ type ProgramResult struct {
 	DurationMS int64  `json:"durationMs"`
 }
 
-func resultOf(e runner.Ended) ProgramResult {
+func resultOf(e runner.ProcessResult) ProgramResult {
 	return ProgramResult{ExitCode: e.ExitCode, Signal: e.Signal, Stdout: e.Stdout, Stderr: e.Stderr, Truncated: e.Truncated, TotalBytes: e.TotalBytes, DurationMS: e.DurationMS}
 }
 
@@ -181,7 +181,7 @@ func ProgramHandler(d ActionDeps, spec tool.Spec) tool.Handler {
 }
 
 func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput) (programPlan, error) {
-	a, rule, err := s.allowed(ctx, in.ID, project.Script)
+	a, rule, err := s.allowed(ctx, in.ID, project.KindScript)
 	if err != nil {
 		return programPlan{}, err
 	}
@@ -208,11 +208,11 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 	if c.UseVolta && around.Tools.Volta != "" {
 		argv = slices.Concat([]string{around.Tools.Volta, "run"}, argv)
 	}
-	p.command = runner.Command{Root: site.Root, Dir: dir, Texts: []string{runner.Quoted(argv)}}
+	p.command = runner.Command{Root: site.Root, Dir: dir, Texts: []string{runner.QuoteArgs(argv)}}
 	if p.examined, err = s.Runner.Examine(ctx, around, p.command); err != nil {
 		return programPlan{}, err
 	}
-	findings := slices.Concat(p.examined.Findings, runner.Outside(dir, in.Args), s.Runner.Hidden(append(p.examined.Parts(), argv)...))
+	findings := slices.Concat(p.examined.Findings, runner.ArgsOutside(dir, in.Args), s.Runner.Hidden(append(p.examined.Parts(), argv)...))
 	env, err := s.Runner.Environment(around, p.of, c.Env)
 	if err != nil {
 		return programPlan{}, err
@@ -289,7 +289,7 @@ func (s service) program(ctx context.Context, sc tool.Scope, p programPlan) (Pro
 	var err error
 	ran := false
 	out.ExecutionID, err = s.recorded(ctx, sc, p.action, sent{Args: p.args}, func() (any, error) {
-		e, err := s.Runner.Wait(ctx, sc, "action "+p.action.Name, p.spec, func(e runner.Ended) any { ran = true; return nil })
+		e, err := s.Runner.Wait(ctx, sc, "action "+p.action.Name, p.spec, func(e runner.ProcessResult) any { ran = true; return nil })
 		if ran = ran || err == nil; !ran {
 			return nil, err
 		}

@@ -18,22 +18,22 @@ import (
 
 // The typed handles of the tools about workflows.
 var (
-	ChangeWorkflow = tool.Ref[ChangeWorkflowInput, Changed]{Name: "workflow_change"}
+	ChangeWorkflow = tool.Ref[ChangeWorkflowInput, ChangedWorkflow]{Name: "workflow_change"}
 	RemoveWorkflow = tool.Ref[WorkflowInput, Removed]{Name: "workflow_remove"}
-	RemoveStep     = tool.Ref[StepInput, Changed]{Name: "workflow_step_remove"}
-	AddTrigger     = tool.Ref[AddTriggerInput, Changed]{Name: "workflow_trigger_add"}
-	SetWebhook     = tool.Ref[SetWebhookInput, Changed]{Name: "workflow_webhook_set"}
-	SetIncoming    = tool.Ref[SetIncomingInput, Changed]{Name: "workflow_incoming_set"}
+	RemoveStep     = tool.Ref[StepInput, ChangedWorkflow]{Name: "workflow_step_remove"}
+	AddTrigger     = tool.Ref[AddTriggerInput, ChangedWorkflow]{Name: "workflow_trigger_add"}
+	SetWebhook     = tool.Ref[SetWebhookInput, ChangedWorkflow]{Name: "workflow_webhook_set"}
+	SetIncoming    = tool.Ref[SetIncomingInput, ChangedWorkflow]{Name: "workflow_incoming_set"}
 )
 
 func (s adminService) workflowEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(ChangeWorkflow, quietly(runner.Store(runner.Workflows, "Change workflow", "Change a workflow's name, description or how much history is kept.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
-		bind.Command(RemoveWorkflow, runner.Store(runner.Workflows, "Remove workflow", "Forget a workflow; its history stays.", workflowSchema), s.planRemoveWorkflow, s.removeWorkflow),
-		bind.Command(RemoveStep, runner.Store(runner.Workflows, "Remove step", "Take a step out of a workflow.", stepSchema), s.planRemoveStep, s.edit),
-		bind.Command(AddTrigger, quietly(runner.Store(runner.Workflows, "Add workflow as step", "Have a workflow start another one as a step.", addTriggerSchema)), s.planAddTrigger, s.edit),
-		bind.Command(SetWebhook, quietly(runner.Store(runner.Workflows, "Set workflow webhook", "Have the end of a workflow's runs told to a URL, or not any more.", setWebhookSchema)), s.planSetWebhook, s.edit),
-		bind.Command(SetIncoming, quietly(runner.Store(runner.Workflows, "Set incoming webhook", "Let signed requests from outside start a workflow as it is now, or not any more.", setIncomingSchema)), s.planSetIncoming, s.edit),
+		bind.Command(ChangeWorkflow, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Change workflow", "Change a workflow's name, description or how much history is kept.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
+		bind.Command(RemoveWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Remove workflow", "Forget a workflow; its history stays.", workflowSchema), s.planRemoveWorkflow, s.removeWorkflow),
+		bind.Command(RemoveStep, runner.StoreSpec(runner.CategoryWorkflows, "Remove step", "Take a step out of a workflow.", stepSchema), s.planRemoveStep, s.edit),
+		bind.Command(AddTrigger, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Add workflow as step", "Have a workflow start another one as a step.", addTriggerSchema)), s.planAddTrigger, s.edit),
+		bind.Command(SetWebhook, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set workflow webhook", "Have the end of a workflow's runs told to a URL, or not any more.", setWebhookSchema)), s.planSetWebhook, s.edit),
+		bind.Command(SetIncoming, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set incoming webhook", "Let signed requests from outside start a workflow as it is now, or not any more.", setIncomingSchema)), s.planSetIncoming, s.edit),
 	}
 }
 
@@ -42,8 +42,8 @@ type WorkflowInput struct {
 	ID string `json:"workflow_id" jsonschema:"minLength=1"`
 }
 
-// Changed is a workflow after a change.
-type Changed struct {
+// ChangedWorkflow is a workflow after a change.
+type ChangedWorkflow struct {
 	WorkflowID string `json:"workflowId"`
 	Name       string `json:"name"`
 	StepCount  int    `json:"stepCount"`
@@ -54,8 +54,8 @@ type Changed struct {
 // editPlan is a workflow about to be changed, by a function that is run again on what is stored then.
 type editPlan struct {
 	runner.Plan
-	before project.WorkflowWorkflow
-	apply  func(*project.WorkflowWorkflow) error
+	before project.Workflow
+	apply  func(*project.Workflow) error
 	nodeID string
 }
 
@@ -65,7 +65,7 @@ type edit struct {
 	id      string // of the workflow
 	summary string
 	shown   map[string]any
-	apply   func(*project.WorkflowWorkflow) error
+	apply   func(*project.Workflow) error
 	human   policy.Strength // of the approval, where people approve
 }
 
@@ -85,14 +85,14 @@ func (s adminService) planEdit(ctx context.Context, e edit) (editPlan, error) {
 	return p, err
 }
 
-func (s adminService) edit(ctx context.Context, _ tool.Scope, p editPlan) (Changed, error) {
-	w, err := s.Workflows.Update(ctx, p.before.ID, func(w *project.WorkflowWorkflow) error {
+func (s adminService) edit(ctx context.Context, _ tool.Scope, p editPlan) (ChangedWorkflow, error) {
+	w, err := s.Workflows.Update(ctx, p.before.ID, func(w *project.Workflow) error {
 		if w.Revision != p.before.Revision {
 			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; look at it again", w.Name)
 		}
 		return p.apply(w)
 	})
-	return Changed{WorkflowID: w.ID, Name: w.Name, StepCount: len(w.Nodes), Revision: w.Revision, NodeID: p.nodeID}, err
+	return ChangedWorkflow{WorkflowID: w.ID, Name: w.Name, StepCount: len(w.Nodes), Revision: w.Revision, NodeID: p.nodeID}, err
 }
 
 // ChangeWorkflowInput is what to change; what is left out stays.
@@ -105,7 +105,7 @@ type ChangeWorkflowInput struct {
 
 func (s adminService) planChangeWorkflow(ctx context.Context, _ tool.Scope, in ChangeWorkflowInput) (editPlan, error) {
 	return s.planEdit(ctx, edit{ChangeWorkflow.Name, in.ID, "change the name, description or history", map[string]any{"name": in.Name, "description": in.Description, "max_history": in.History},
-		func(w *project.WorkflowWorkflow) error {
+		func(w *project.Workflow) error {
 			if in.History > 0 {
 				w.History = in.History
 			}
@@ -121,7 +121,7 @@ type removeWorkflowPlan struct {
 func (s adminService) planRemoveWorkflow(ctx context.Context, _ tool.Scope, in WorkflowInput) (removeWorkflowPlan, error) {
 	w, err := s.Workflows.Find(ctx, in.ID)
 	if errors.Is(err, project.ErrUnreadable) { // it can be removed all the same
-		w, err = project.WorkflowWorkflow{ID: in.ID, Name: in.ID}, nil
+		w, err = project.Workflow{ID: in.ID, Name: in.ID}, nil
 	}
 	if err != nil {
 		return removeWorkflowPlan{}, err
@@ -149,7 +149,7 @@ func (s adminService) starters(ctx context.Context, id string) ([]string, error)
 	out := []string{}
 	for _, w := range all {
 		for _, n := range w.Nodes {
-			if n.Type == project.Trigger && n.Config.TargetID == id && !slices.Contains(out, w.Name) {
+			if n.Type == project.NodeTrigger && n.Config.TargetID == id && !slices.Contains(out, w.Name) {
 				out = append(out, w.Name)
 			}
 		}
@@ -168,7 +168,7 @@ type StepInput struct {
 }
 
 func (s adminService) planRemoveStep(ctx context.Context, _ tool.Scope, in StepInput) (editPlan, error) {
-	return s.planEdit(ctx, edit{RemoveStep.Name, in.ID, "remove step " + in.NodeID, map[string]any{"node_id": in.NodeID}, func(w *project.WorkflowWorkflow) error {
+	return s.planEdit(ctx, edit{RemoveStep.Name, in.ID, "remove step " + in.NodeID, map[string]any{"node_id": in.NodeID}, func(w *project.Workflow) error {
 		return w.Remove(in.NodeID, s.Clock.Now())
 	}, policy.None})
 }
@@ -185,20 +185,20 @@ type AddTriggerInput struct {
 
 func (s adminService) planAddTrigger(ctx context.Context, _ tool.Scope, in AddTriggerInput) (editPlan, error) {
 	wait := !in.NoWait
-	n := project.Node{ID: "node-" + s.UUIDs.NewUUID(), Type: project.Trigger, Name: in.Name, Config: project.Config{TargetID: in.Target, Wait: &wait}}
+	n := project.Node{ID: "node-" + s.UUIDs.NewUUID(), Type: project.NodeTrigger, Name: in.Name, Config: project.NodeConfig{TargetID: in.Target, Wait: &wait}}
 	if in.Continue {
 		n.Config.OnChildFailure = "continue"
 	}
-	load := func(id string) (*project.WorkflowWorkflow, error) {
+	load := func(id string) (*project.Workflow, error) {
 		child, err := s.Workflows.Find(ctx, id)
 		return &child, err
 	}
 	p, err := s.planEdit(ctx, edit{AddTrigger.Name, in.ID, "add workflow " + in.Target + " as a step", map[string]any{"name": in.Name, "target": in.Target, "no_wait": in.NoWait, "continue": in.Continue},
-		func(w *project.WorkflowWorkflow) error {
+		func(w *project.Workflow) error {
 			if err := w.Insert(n, in.Order, s.Clock.Now()); err != nil {
 				return err
 			}
-			_, err := project.Expand(w, func(id string) (*project.WorkflowWorkflow, error) {
+			_, err := project.ExpandWorkflow(w, func(id string) (*project.Workflow, error) {
 				if id == w.ID {
 					return w, nil
 				}
@@ -232,7 +232,7 @@ func (s adminService) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWe
 	if in.URL != "" {
 		hook = &project.Outgoing{Enabled: true, URL: in.URL, Trigger: in.Trigger, Headers: in.Headers, PayloadTemplate: in.Template}
 		if hook.Trigger == "" {
-			hook.Trigger = webhook.Always
+			hook.Trigger = webhook.OnAlways
 		}
 		if err := webhook.Outgoing(*hook).Validate(); err != nil {
 			return editPlan{}, err
@@ -243,7 +243,7 @@ func (s adminService) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWe
 		return editPlan{}, err
 	}
 	shown := map[string]any{"url": webhook.Config{URL: in.URL}.Masked().URL, "trigger": in.Trigger, "digest": digest}
-	return s.planEdit(ctx, edit{SetWebhook.Name, in.ID, "set the webhook", shown, func(w *project.WorkflowWorkflow) error {
+	return s.planEdit(ctx, edit{SetWebhook.Name, in.ID, "set the webhook", shown, func(w *project.Workflow) error {
 		w.Webhook = hook
 		w.Touch(s.Clock.Now())
 		return nil
@@ -280,7 +280,7 @@ func (s adminService) planSetIncoming(ctx context.Context, _ tool.Scope, in SetI
 		asks = policy.Preview
 	}
 	return s.planEdit(ctx, edit{SetIncoming.Name, in.ID, "set the incoming webhook", shown,
-		func(w *project.WorkflowWorkflow) error {
+		func(w *project.Workflow) error {
 			now := s.Clock.Now()
 			w.Touch(now)
 			if w.Incoming = nil; in.Enabled {

@@ -43,32 +43,32 @@ const (
 	changeTimeout = 10 * time.Minute
 )
 
-// Read is a tool that only reads.
-func Read(title, description, schema string) tool.Spec {
+// ReadSpec is a tool that only reads.
+func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// Change is a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
-func Change(title, description, schema string) tool.Spec {
+// ChangeSpec is a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
+func ChangeSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// Destroy is a tool that can take work away.
-func Destroy(title, description, schema string) tool.Spec {
-	s := Change(title, description, schema)
+// DestroySpec is a tool that can take work away.
+func DestroySpec(title, description, schema string) tool.Spec {
+	s := ChangeSpec(title, description, schema)
 	s.Class, s.Effects = policy.ClassDangerous, s.Effects|policy.Delete
 	return s
 }
 
-// Idly is the tool with plans that do nothing, when is when they are not: nobody is asked about those.
-func Idly(s tool.Spec, when string) tool.Spec {
+// ConfirmWhen is the tool with plans that do nothing, when is when they are not: nobody is asked about those.
+func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	s.When = when
 	return s
 }
 
-// Freely is a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
-func Freely(s tool.Spec, when string) tool.Spec {
+// PlanConfirmsWhen is a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
+func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	s.Human, s.When = policy.None, when
 	return s
 }
@@ -78,12 +78,12 @@ type Plan struct {
 	Tool    tool.Name `json:"tool"`
 	Summary string    `json:"summary"`
 	Context any       `json:"context"`
-	asks    Asks
+	asks    ConfirmOptions
 	hash    canon.Hash
 }
 
-// Asks is how a plan wants to be confirmed.
-type Asks struct {
+// ConfirmOptions is how a plan wants to be confirmed.
+type ConfirmOptions struct {
 	Strength policy.Strength
 	Human    policy.Strength // the least where only people confirm; the tool's own holds as well
 	Risk     policy.Risk     // how much is at stake; high is never allowed beforehand
@@ -92,7 +92,7 @@ type Asks struct {
 }
 
 // NewPlan is a plan of the named tool. context marshals to JSON without fractions.
-func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, error) {
+func NewPlan(name tool.Name, summary string, context any, asks ConfirmOptions) (Plan, error) {
 	p := Plan{Tool: name, Summary: summary, Context: context, asks: asks}
 	var err error
 	p.hash, err = sum(p)
@@ -102,9 +102,9 @@ func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, erro
 func sum(plan any) (canon.Hash, error) { return canon.Sum("sandbox.plan.v1", plan) }
 
 // Begin is what a call writes down before it begins to carry out the plan.
-func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Doing, error) {
+func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operation, error) {
 	shown, err := tool.Encode(p)
-	return &sandbox.Doing{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
+	return &sandbox.Operation{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
 }
 
 // Begun reports whether the audit knows what a project says is being done with it: that a call was let through to do it with this very project and
@@ -127,11 +127,11 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 		return false, nil //nolint:nilerr // what is no plan nobody was let through with
 	}
 	about := shown.Context
-	if box := p.Sandboxes[sandbox.Key(doing.Sandbox)]; about.URL != p.URL.String() || doing.Sandbox != "" && (about.Name != doing.Sandbox || box.Directory != "" && about.Directory != box.Directory) ||
+	if box := p.Sandboxes[sandbox.SandboxKey(doing.Sandbox)]; about.URL != p.URL.String() || doing.Sandbox != "" && (about.Name != doing.Sandbox || box.Directory != "" && about.Directory != box.Directory) ||
 		doing.Sandbox == "" && about.Base != d.Homes.Layout(p.Name, p.BaseDir).Base {
 		return false, nil
 	}
-	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.AtMost})
+	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.MaxListed})
 	return err == nil && audit.StageOf(records, doing.Call, plan) == audit.UnderWay, err
 }
 
@@ -167,8 +167,8 @@ type URLInput struct {
 // Resources is the project.
 func (in URLInput) Resources() []string { return []string{in.URL} }
 
-// Found is a project that somebody named.
-type Found struct {
+// FoundProject is a project that somebody named.
+type FoundProject struct {
 	URL      git.URL
 	CloneURL string
 	Warnings []string
@@ -179,8 +179,8 @@ type Found struct {
 }
 
 // Find is the project that a git URL is about, as it stands now. One that is not recorded is no error.
-func (d Deps) Find(ctx context.Context, raw string) (Found, error) {
-	var f Found
+func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
+	var f FoundProject
 	var err error
 	if f.URL, f.CloneURL, f.Warnings, err = d.Homes.Identify(ctx, raw); err != nil {
 		return f, err
@@ -195,7 +195,7 @@ func (d Deps) Find(ctx context.Context, raw string) (Found, error) {
 }
 
 // Must is Find for tools that need a project that is recorded, or sandbox.ErrProjectNotFound.
-func (d Deps) Must(ctx context.Context, raw string) (Found, error) {
+func (d Deps) Must(ctx context.Context, raw string) (FoundProject, error) {
 	f, err := d.Find(ctx, raw)
 	if err == nil && !f.Known {
 		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list shows those there are", f.URL)
@@ -263,7 +263,7 @@ func (d Deps) Away(name string) string {
 
 // Tail is the last lines a process printed.
 func (d Deps) Tail(ctx context.Context, id string, n int) string {
-	chunk, err := d.Table.Output(ctx, process.ID(id), process.Tail(n))
+	chunk, err := d.Table.Output(ctx, process.ID(id), process.TailCursor(n))
 	if err != nil {
 		return ""
 	}
@@ -274,8 +274,8 @@ func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Active is how many projects' servers run. It is counted, never kept.
-func Active(s sandbox.State) int {
+// ActiveCount is how many projects' servers run. It is counted, never kept.
+func ActiveCount(s sandbox.State) int {
 	n := 0
 	for _, p := range s.Projects {
 		if p.Server.Status == sandbox.Running {

@@ -37,16 +37,16 @@ type Worktree struct {
 	Directory string `json:"directory"`
 }
 
-// Ran is a command that was run in a new sandbox.
-type Ran struct {
+// CommandResult is a command that was run in a new sandbox.
+type CommandResult struct {
 	Command  string `json:"command"`
 	ExitCode int    `json:"exit_code"`
 	TimedOut bool   `json:"timed_out"`
 	Output   string `json:"output"`
 }
 
-// Created is a new sandbox.
-type Created struct {
+// SandboxCreated is a new sandbox.
+type SandboxCreated struct {
 	Status   string            `json:"status"`
 	Project  string            `json:"project"`
 	URL      string            `json:"git_url"`
@@ -56,15 +56,15 @@ type Created struct {
 	Note     string            `json:"note,omitempty"`
 	Warning  string            `json:"warning,omitempty"`
 	Copied   []string          `json:"copied,omitempty"` // ignored files that .worktreeinclude lists
-	Setup    []Ran             `json:"setup,omitempty"`  // commands of .worktreesetup
-	Start    *Ran              `json:"start_command,omitempty"`
+	Setup    []CommandResult   `json:"setup,omitempty"`  // commands of .worktreesetup
+	Start    *CommandResult    `json:"start_command,omitempty"`
 	Leases   map[string]string `json:"leases,omitempty"`
 }
 
 // createPlan is a sandbox about to be made.
 type createPlan struct {
 	Plan
-	found    Found
+	found    FoundProject
 	input    CreateInput
 	branch   sandboxport.BranchPlan
 	dir      string
@@ -93,7 +93,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		return createPlan{}, err
 	}
 	p := createPlan{found: f, input: in, dir: path.Join(f.Layout.Worktrees, in.Name)}
-	if box, there := f.Project.Sandboxes[sandbox.Key(in.Name)]; there {
+	if box, there := f.Project.Sandboxes[sandbox.SandboxKey(in.Name)]; there {
 		if p.replaces = box.Preparing; !s.unprepared(box) {
 			return createPlan{}, sandbox.ErrExists.Sayf("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
 		}
@@ -105,7 +105,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	if err != nil {
 		return createPlan{}, err
 	}
-	asks := Asks{}
+	asks := ConfirmOptions{}
 	if p.setup = commands(text); len(p.setup) > 0 {
 		sum := sha256.Sum256([]byte(text))
 		if p.approves = hex.EncodeToString(sum[:]); p.approves != f.Project.Setup {
@@ -126,7 +126,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
 		"setup_approved": asks.Strength == policy.None}
 	if p.replaces != "" { // what it holds is kept under backup refs, its ignored files are not
-		shown["replaces"] = f.Project.Sandboxes[sandbox.Key(in.Name)].Directory
+		shown["replaces"] = f.Project.Sandboxes[sandbox.SandboxKey(in.Name)].Directory
 		asks.Human = max(asks.Human, policy.Simple)
 	}
 	if p.furnishes() { // every file of the commit is bound with it
@@ -136,12 +136,12 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		shown["commit"] = p.commit
 		shown["not_bound"] = []string{"ignored files that .worktreeinclude copies into the sandbox", "what the commands download, install or read outside of the sandbox"}
 	}
-	p.Plan, err = NewPlan(Create.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch), shown, asks)
+	p.Plan, err = NewPlan(SandboxCreate.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch), shown, asks)
 	return p, err
 }
 
 // branch is the branch the sandbox will be on. One that nobody here knows may be new at the remote.
-func (s sandboxService) branch(ctx context.Context, f Found, in CreateInput) (sandboxport.BranchPlan, error) {
+func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInput) (sandboxport.BranchPlan, error) {
 	plan, err := s.Trees.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 	if !errors.Is(err, sandbox.ErrBranch) {
 		return plan, err
@@ -165,22 +165,22 @@ func commands(text string) (out []string) {
 
 // create makes the sandbox: written down first, then made by git, then recorded with its leases. What was interrupted is taken back by the next
 // call about the project.
-func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan) (Created, error) {
+func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan) (SandboxCreated, error) {
 	f := p.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	defer release()
 	if _, err := s.mend.Project(ctx, f); err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	if err := s.replace(ctx, f, p); err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	if !p.furnishes() { // nobody was shown the plan, and the branch may have come into use since
 		if p.branch, err = s.Trees.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
-			return Created{}, err
+			return SandboxCreated{}, err
 		}
 	}
 	warning := ""
@@ -195,19 +195,19 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 			err = moved(p, now)
 		}
 		if err != nil {
-			return Created{}, err
+			return SandboxCreated{}, err
 		}
 	}
 	box := sandbox.Sandbox{Name: p.input.Name, Branch: p.branch.Branch, BaseRef: p.branch.From, Directory: p.dir, CreatedBranch: p.branch.Create && !p.branch.Track,
 		StartCommand: p.input.Command, CreatedAt: s.Clock.Now()}
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, p.approves); err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	head, err := s.Trees.Add(ctx, f.Layout.Repo, p.dir, p.branch)
 	if err != nil {
-		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
+		return SandboxCreated{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
-	out := Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
+	out := SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
 		Warning: warning, Message: "the sandbox is ready", Leases: box.Leases}
 	if out.Copied, err = s.Setup.Include(ctx, f.Layout.Repo, p.dir); err != nil {
 		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
@@ -230,7 +230,7 @@ func moved(p createPlan, now string) error {
 }
 
 // furnish runs what readies the sandbox. A command that fails leaves it there, and says so.
-func (s sandboxService) furnish(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *Created) {
+func (s sandboxService) furnish(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) {
 	for i, command := range p.setup {
 		sc.Progress(tool.Progress{Done: int64(i), Total: int64(len(p.setup)), Message: "set-up: " + command})
 		ran, ok := s.command(ctx, p.found, box, command)
@@ -251,14 +251,14 @@ func (s sandboxService) furnish(ctx context.Context, sc tool.Scope, p createPlan
 }
 
 // command runs a shell line in the sandbox, with its leases in the environment and none of our secrets.
-func (s sandboxService) command(ctx context.Context, f Found, box sandbox.Sandbox, line string) (Ran, bool) {
-	ran := Ran{Command: line}
+func (s sandboxService) command(ctx context.Context, f FoundProject, box sandbox.Sandbox, line string) (CommandResult, bool) {
+	ran := CommandResult{Command: line}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil && !errors.Is(err, sandbox.ErrConfiguration) {
 		ran.ExitCode, ran.Output = -1, fault.From(err).Message
 		return ran, false
 	}
-	env, secrets := process.Environment(settings.Environ, nil, box.Leases, nil)
+	env, secrets := process.ChildEnvironment(settings.Environ, nil, box.Leases, nil)
 	maps.Copy(env, box.Leases)
 	result, err := s.Processes.Run(ctx, process.Spec{Argv: []string{"/bin/sh", "-c", line}, Dir: box.Directory, Env: env, Secrets: secrets, Timeout: sandbox.CommandTimeout,
 		Labels: map[string]string{"capability": "sandboxes", "project": f.Project.Name, "sandbox": box.Name},
@@ -277,7 +277,7 @@ func (s sandboxService) command(ctx context.Context, f Found, box sandbox.Sandbo
 }
 
 // access is how the remote is asked for news: as it was when the project was started.
-func (s sandboxService) access(ctx context.Context, f Found) (sandboxport.Access, error) {
+func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport.Access, error) {
 	a := sandboxport.Access{URL: cmp.Or(f.Project.CloneURL, f.URL.String()), Key: f.Project.SSHKey}
 	if a.Key != "" || f.URL.IsLocal() || strings.HasPrefix(a.URL, "http") {
 		return a, nil
@@ -291,22 +291,22 @@ func (s sandboxService) access(ctx context.Context, f Found) (sandboxport.Access
 }
 
 // there notes that the sandbox is there, and that its set-up is still to be run if it is.
-func (s sandboxService) there(ctx context.Context, f Found, name string, furnish bool) error {
+func (s sandboxService) there(ctx context.Context, f FoundProject, name string, furnish bool) error {
 	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
 		p.Doing = nil
-		if box := p.Sandboxes[sandbox.Key(name)]; furnish {
+		if box := p.Sandboxes[sandbox.SandboxKey(name)]; furnish {
 			box.Preparing = s.Owner.Self()
-			p.Sandboxes[sandbox.Key(name)] = box
+			p.Sandboxes[sandbox.SandboxKey(name)] = box
 		}
 	})
 }
 
 // furnished notes that the sandbox's set-up has been run, if it is still there.
-func (s sandboxService) furnished(ctx context.Context, f Found, name string) error {
+func (s sandboxService) furnished(ctx context.Context, f FoundProject, name string) error {
 	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
-		if box, is := p.Sandboxes[sandbox.Key(name)]; is && box.Preparing == s.Owner.Self() {
+		if box, is := p.Sandboxes[sandbox.SandboxKey(name)]; is && box.Preparing == s.Owner.Self() {
 			box.Preparing = ""
-			p.Sandboxes[sandbox.Key(name)] = box
+			p.Sandboxes[sandbox.SandboxKey(name)] = box
 		}
 	})
 }
@@ -317,7 +317,7 @@ func (s sandboxService) unprepared(box sandbox.Sandbox) bool {
 }
 
 // replace takes away the sandbox that an interrupted call had left without its set-up. What it might hold is kept under backup refs.
-func (s sandboxService) replace(ctx context.Context, f Found, p createPlan) error {
+func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPlan) error {
 	if p.replaces == "" {
 		return nil
 	}
@@ -325,7 +325,7 @@ func (s sandboxService) replace(ctx context.Context, f Found, p createPlan) erro
 	if err != nil {
 		return err
 	}
-	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.Key(p.input.Name)]
+	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.SandboxKey(p.input.Name)]
 	if !is || box.Preparing != p.replaces { // somebody was quicker; if a sandbox is there, it will be found
 		return nil
 	}
@@ -336,7 +336,7 @@ func (s sandboxService) replace(ctx context.Context, f Found, p createPlan) erro
 }
 
 // reserve records a sandbox that is being made, with leases that nobody else has.
-func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f Found, plan Plan, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
+func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProject, plan Plan, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
 	doing, err := s.Begin(sc, plan, "create", box.Name)
 	if err != nil {
 		return box, err
@@ -349,7 +349,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f Found, pla
 		if _, there := p.Sandboxes[strings.ToLower(box.Name)]; there {
 			return sandbox.ErrExists.Sayf("project %s has a sandbox %q already", p.Name, box.Name)
 		}
-		leases, err := sandbox.Lease(*st, p, box.Name, s.Sockets.Free)
+		leases, err := sandbox.LeaseEnv(*st, p, box.Name, s.Sockets.Free)
 		if err != nil {
 			return err
 		}
@@ -370,7 +370,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f Found, pla
 }
 
 // forget takes a sandbox out of what is recorded; its leases are free again.
-func (s sandboxService) forget(ctx context.Context, f Found, name string) error {
+func (s sandboxService) forget(ctx context.Context, f FoundProject, name string) error {
 	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
 		p.Sandboxes = maps.Clone(p.Sandboxes)
 		delete(p.Sandboxes, strings.ToLower(name))
@@ -379,6 +379,6 @@ func (s sandboxService) forget(ctx context.Context, f Found, name string) error 
 }
 
 // settled notes that nothing is under way any more.
-func (s sandboxService) settled(ctx context.Context, f Found) error {
+func (s sandboxService) settled(ctx context.Context, f FoundProject) error {
 	return s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 }

@@ -16,7 +16,7 @@ import (
 // foundPlan is a plan about a recorded project.
 type foundPlan struct {
 	Plan
-	found Found
+	found FoundProject
 }
 
 func (s service) planStop(ctx context.Context, _ tool.Scope, in URLInput) (foundPlan, error) {
@@ -27,25 +27,25 @@ func (s service) planStop(ctx context.Context, _ tool.Scope, in URLInput) (found
 	p := foundPlan{found: f}
 	p.Plan, err = NewPlan(ProjectStop.Name, "stop the server of project "+f.Project.Name,
 		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "running": f.Project.Server.Status == sandbox.Running},
-		Asks{Nothing: f.Project.Server.PID == 0 && f.Project.Server.Status != sandbox.Running && f.Project.Server.Status != sandbox.Starting && f.Project.Doing == nil})
+		ConfirmOptions{Nothing: f.Project.Server.PID == 0 && f.Project.Server.Status != sandbox.Running && f.Project.Server.Status != sandbox.Starting && f.Project.Doing == nil})
 	return p, err
 }
 
-func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (Done, error) {
+func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (ProjectDone, error) {
 	f := plan.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return Done{}, err
+		return ProjectDone{}, err
 	}
 	defer release()
-	was, err := s.mend.Halt(ctx, f)
+	was, err := s.mend.StopServer(ctx, f)
 	if err != nil {
-		return Done{}, err
+		return ProjectDone{}, err
 	}
 	if err := s.front.Retire(ctx); err != nil {
-		return Done{}, err
+		return ProjectDone{}, err
 	}
-	out := Done{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project's server was stopped; files, key and sandboxes stay"}
+	out := ProjectDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project's server was stopped; files, key and sandboxes stay"}
 	if !was {
 		out.Message = "the project's server did not run"
 	}
@@ -58,41 +58,41 @@ func (s service) planRestart(ctx context.Context, _ tool.Scope, in URLInput) (fo
 		return foundPlan{}, err
 	}
 	p := foundPlan{found: f}
-	p.Plan, err = NewPlan(ProjectRestart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "not_bound": serves()}, Asks{})
+	p.Plan, err = NewPlan(ProjectRestart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "not_bound": serves()}, ConfirmOptions{})
 	return p, err
 }
 
-func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Started, error) {
+func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (ProjectStarted, error) {
 	f := plan.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	defer release()
 	now, err := s.mend.Project(ctx, f)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	var known bool
 	if f.Project, known = now.Projects[f.URL.String()]; !known {
-		return Started{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start makes it anew", f.URL)
+		return ProjectStarted{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start makes it anew", f.URL)
 	}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	if err := installed(settings); err != nil { // what runs is not stopped for what cannot start
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	key, err := s.serverKey(ctx, keyed(f, settings))
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	return s.launched(ctx, sc, f, launch{settings: settings, key: key, ensure: true})
 }
 
 // serverKey is the key that pushes from within the server use: the user's own, or the deploy key when there is one.
-func (s service) serverKey(ctx context.Context, f Found) (string, error) {
+func (s service) serverKey(ctx context.Context, f FoundProject) (string, error) {
 	if f.Project.SSHKey != "" {
 		key, err := s.Keys.Check(ctx, f.Project.SSHKey)
 		return key.Path, err
@@ -110,8 +110,8 @@ type DestroyInput struct {
 // Resources is the project.
 func (in DestroyInput) Resources() []string { return []string{in.URL} }
 
-// Destroyed is a project that is gone.
-type Destroyed struct {
+// ProjectDestroyed is a project that is gone.
+type ProjectDestroyed struct {
 	Status  string   `json:"status"`
 	Project string   `json:"project"`
 	URL     string   `json:"git_url"`
@@ -122,7 +122,7 @@ type Destroyed struct {
 // destroyPlan is a project about to be destroyed. One that is not recorded has nothing to lose.
 type destroyPlan struct {
 	Plan
-	found Found
+	found FoundProject
 	force bool
 }
 
@@ -133,16 +133,16 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	}
 	p := destroyPlan{found: f, force: in.Force}
 	if !f.Known {
-		p.Plan, err = NewPlan(ProjectDestroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, Asks{Nothing: true})
+		p.Plan, err = NewPlan(ProjectDestroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, ConfirmOptions{Nothing: true})
 		return p, err
 	}
-	half, err := s.mend.HalfGone(ctx, f.Project)
+	half, err := s.mend.DestroyInterrupted(ctx, f.Project)
 	if err != nil {
 		return destroyPlan{}, err
 	}
 	if half {
 		p.Plan, err = NewPlan(ProjectDestroy.Name, fmt.Sprintf("finish destroying project %s: delete %s", f.Project.Name, f.Layout.Base),
-			map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base}, Asks{})
+			map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base}, ConfirmOptions{})
 		return p, err
 	}
 	losses, err := s.losses(ctx, f)
@@ -156,23 +156,23 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	if err != nil {
 		return destroyPlan{}, err
 	}
-	asks := Asks{}
+	asks := ConfirmOptions{}
 	summary := fmt.Sprintf("destroy project %s: delete %s with %d sandboxes", f.Project.Name, f.Layout.Base, len(f.Project.Sandboxes))
 	if len(backups) > 0 { // who deleted or reset a sandbox was told that its work is kept
 		asks.Strength = policy.Preview
 		summary += fmt.Sprintf(", and %d backups of work that was kept", len(backups))
 	}
 	if len(losses) > 0 {
-		asks = Asks{Strength: policy.Typed, Target: f.Project.Name}
+		asks = ConfirmOptions{Strength: policy.Typed, Target: f.Project.Name}
 		summary += fmt.Sprintf(", and lose work in %d places", len(losses))
 	}
 	p.Plan, err = NewPlan(ProjectDestroy.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"sandboxes": sandbox.Names(f.Project), "lost": losses, "backups": backups}, asks)
+		"sandboxes": sandbox.SandboxNames(f.Project), "lost": losses, "backups": backups}, asks)
 	return p, err
 }
 
 // unforced refuses to destroy what is nowhere else.
-func unforced(f Found, losses []sandboxport.Loss) error {
+func unforced(f FoundProject, losses []sandboxport.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
@@ -182,8 +182,8 @@ func unforced(f Found, losses []sandboxport.Loss) error {
 
 // losses is what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
 // git knows it or not.
-func (s service) losses(ctx context.Context, f Found) ([]sandboxport.Loss, error) {
-	if half, err := s.mend.HalfGone(ctx, f.Project); err != nil || half {
+func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss, error) {
+	if half, err := s.mend.DestroyInterrupted(ctx, f.Project); err != nil || half {
 		return nil, err
 	}
 	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, nil)
@@ -210,9 +210,9 @@ func (s service) losses(ctx context.Context, f Found) ([]sandboxport.Loss, error
 func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (any, error) {
 	f := plan.found
 	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
-		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
+		return ProjectNotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
 	}
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 			return nil, err
 		}
 	}
-	if _, err := s.mend.Halt(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
+	if _, err := s.mend.StopServer(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
 		return nil, err
 	}
 	doing, err := s.Begin(sc, plan.Plan, "destroy", "")
@@ -238,12 +238,12 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = doing }); err != nil {
 		return nil, err
 	}
-	deleted, err := s.mend.Raze(ctx, f)
+	deleted, err := s.mend.DestroyProject(ctx, f)
 	if errors.Is(err, sandbox.ErrBaseDir) { // nothing was deleted
 		return nil, errors.Join(err, s.mend.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return Destroyed{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project was destroyed on this machine; its remote and its key stay", Deleted: deleted}, nil
+	return ProjectDestroyed{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project was destroyed on this machine; its remote and its key stay", Deleted: deleted}, nil
 }

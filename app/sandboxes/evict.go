@@ -11,16 +11,16 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Evict stops servers that nobody has used for as long as the settings allow, and those that use more memory than they allow. It names the projects. A
+// StopIdle stops servers that nobody has used for as long as the settings allow, and those that use more memory than they allow. It names the projects. A
 // stopped server starts again when somebody routes a message to it.
-func (m Mender) Evict(ctx context.Context) ([]string, error) {
+func (m ProjectManager) StopIdle(ctx context.Context) ([]string, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	var failures error // of one must not keep the others
-	for _, p := range sandbox.ByName(state) {
+	for _, p := range sandbox.ProjectsByName(state) {
 		if m.overdue(ctx, p) == "" {
 			continue
 		}
@@ -32,11 +32,11 @@ func (m Mender) Evict(ctx context.Context) ([]string, error) {
 	return out, failures
 }
 
-// Noted is how often it is written down that a server is used. So much more patience has who asks how long it was not.
-const Noted = time.Minute
+// UsageInterval is how often it is written down that a server is used. So much more patience has who asks how long it was not.
+const UsageInterval = time.Minute
 
 // overdue is why a project's server is to be stopped, or empty.
-func (m Mender) overdue(ctx context.Context, p sandbox.Project) string {
+func (m ProjectManager) overdue(ctx context.Context, p sandbox.Project) string {
 	if p.Server.Status != sandbox.Running {
 		return ""
 	}
@@ -54,24 +54,24 @@ func (m Mender) overdue(ctx context.Context, p sandbox.Project) string {
 		used = p.Server.StartedAt
 	}
 	idle := m.Clock.Now().Sub(used)
-	if settings.IdleStop <= 0 || idle < settings.IdleStop+Noted || m.busy(ctx, p, settings) {
+	if settings.IdleStop <= 0 || idle < settings.IdleStop+UsageInterval || m.busy(ctx, p, settings) {
 		return ""
 	}
 	return fmt.Sprintf("stopped: nobody used it for %v", idle.Round(time.Second))
 }
 
 // busy reports a server whose agents work although nobody asks for anything, and notes that it is used.
-func (m Mender) busy(ctx context.Context, p sandbox.Project, settings sandboxport.Settings) bool {
+func (m ProjectManager) busy(ctx context.Context, p sandbox.Project, settings sandboxport.Settings) bool {
 	dirs := []string{m.Homes.Layout(p.Name, p.BaseDir).Repo}
 	for _, box := range p.Sandboxes {
 		dirs = append(dirs, box.Directory)
 	}
-	return m.Launcher.Busy(ctx, settings, p.Server.Port, dirs) && m.Used(ctx, p.URL.String()) == nil
+	return m.Launcher.Busy(ctx, settings, p.Server.Port, dirs) && m.RecordUse(ctx, p.URL.String()) == nil
 }
 
 // evict stops the server, unless the reason has gone while others were at it.
-func (m Mender) evict(ctx context.Context, p sandbox.Project) (gone bool, err error) {
-	release, err := m.Hold(ctx, p.URL)
+func (m ProjectManager) evict(ctx context.Context, p sandbox.Project) (gone bool, err error) {
+	release, err := m.LockProject(ctx, p.URL)
 	if err != nil {
 		return false, err
 	}
@@ -85,15 +85,15 @@ func (m Mender) evict(ctx context.Context, p sandbox.Project) (gone bool, err er
 	if server, err := m.Table.Inspect(ctx, process.ID(now.Server.ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
 		return false, nil
 	}
-	f := Found{URL: p.URL, Project: now}
-	if was, err := m.Halt(ctx, f); err != nil || !was {
+	f := FoundProject{URL: p.URL, Project: now}
+	if was, err := m.StopServer(ctx, f); err != nil || !was {
 		return false, err
 	}
 	return true, m.Change(ctx, f, func(p *sandbox.Project) { p.Server.LastError = why })
 }
 
-// Used notes that somebody asks the project's server for something. Once in a while that is written down, by whichever process comes first.
-func (m Mender) Used(ctx context.Context, url string) error {
+// RecordUse notes that somebody asks the project's server for something. Once in a while that is written down, by whichever process comes first.
+func (m ProjectManager) RecordUse(ctx context.Context, url string) error {
 	state, err := m.States.Load(ctx)
 	if err != nil || m.fresh(state.Projects[url].Server) {
 		return err
@@ -109,7 +109,7 @@ func (m Mender) Used(ctx context.Context, url string) error {
 }
 
 // fresh reports that the last use was written down lately.
-func (m Mender) fresh(s sandbox.Server) bool {
+func (m ProjectManager) fresh(s sandbox.Server) bool {
 	since := m.Clock.Now().Sub(s.UsedAt)
-	return since >= 0 && since < Noted
+	return since >= 0 && since < UsageInterval
 }

@@ -101,17 +101,17 @@ func TestEvictWhatChanged(t *testing.T) {
 	url, _ := r.Project("shop", nil)
 	t.Setenv("OPENCODE_IDLE_STOP", "10m")
 	used(r, url, time.Hour)
-	canonical, err := git.Parse("file://" + url)
+	canonical, err := git.ParseURL("file://" + url)
 	require.NoError(t, err)
 	store := sandboxfile.New(sandboxfile.Options{Home: r.Home, Clock: system.Clock{}, Env: os.Getenv, Environ: os.Environ})
 	release, err := store.Hold(t.Context(), canonical)
 	require.NoError(t, err)
 	asked := telling{States: store, asked: make(chan git.URL, 1)}
-	mender := sandboxes.Mender{Deps: sandboxes.Deps{States: asked, Homes: store, Launcher: opencode.New(opencode.Options{}), Sockets: opencode.Sockets{},
+	mender := sandboxes.ProjectManager{Deps: sandboxes.Deps{States: asked, Homes: store, Launcher: opencode.NewLauncher(opencode.LauncherOptions{}), Sockets: opencode.Sockets{},
 		Processes: r.Servers(), Table: r.Servers(), Clock: system.Clock{}}}
 	var out []string
 	var turn sync.WaitGroup
-	turn.Go(func() { out, err = mender.Evict(t.Context()) })
+	turn.Go(func() { out, err = mender.StopIdle(t.Context()) })
 	require.Equal(t, canonical, <-asked.asked)
 	used(r, url, 0)
 	release()
@@ -150,7 +150,7 @@ func TestUsed(t *testing.T) {
 	home := t.TempDir()
 	hands := new(clock.Fake)
 	store := func() *sandboxfile.Store { return sandboxfile.New(sandboxfile.Options{Home: home, Clock: hands}) }
-	url, err := git.Parse("git@h:o/r")
+	url, err := git.ParseURL("git@h:o/r")
 	require.NoError(t, err)
 	_, err = store().Update(t.Context(), func(s *sandbox.State) error {
 		s.Projects[url.String()] = sandbox.Project{URL: url, Name: "o-r", CreatedAt: hands.Now(), Server: sandbox.Server{Port: 4101, Status: sandbox.Running}}
@@ -165,7 +165,7 @@ func TestUsed(t *testing.T) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				assert.NoError(t, sandboxes.Mender{Deps: sandboxes.Deps{States: store(), Clock: hands}}.Used(t.Context(), url.String()))
+				assert.NoError(t, sandboxes.ProjectManager{Deps: sandboxes.Deps{States: store(), Clock: hands}}.RecordUse(t.Context(), url.String()))
 			})
 		}
 		all.Wait()
@@ -186,7 +186,7 @@ func TestUsed(t *testing.T) {
 	hands.Advance(-time.Hour)
 	use()
 	assert.Equal(t, 4, writes, "a time that is still to come is none")
-	assert.NoError(t, sandboxes.Mender{Deps: sandboxes.Deps{States: store(), Clock: hands}}.Used(t.Context(), "git@h:o/none.git"))
+	assert.NoError(t, sandboxes.ProjectManager{Deps: sandboxes.Deps{States: store(), Clock: hands}}.RecordUse(t.Context(), "git@h:o/none.git"))
 }
 
 // TestFiguresOfServers are those of the contract.

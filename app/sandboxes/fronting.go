@@ -18,29 +18,29 @@ import (
 
 // The typed handles.
 var (
-	Status  = tool.Ref[NoInput, any]{Name: "opencode_mcp_status"}
-	Restart = tool.Ref[NoInput, Restarted]{Name: "opencode_mcp_restart"}
-	Stop    = tool.Ref[NoInput, Stopped]{Name: "opencode_stop_mcp_tool"}
+	GatewayStatus  = tool.Ref[NoInput, any]{Name: "opencode_mcp_status"}
+	GatewayRestart = tool.Ref[NoInput, GatewayRestarted]{Name: "opencode_mcp_restart"}
+	GatewayStop    = tool.Ref[NoInput, GatewayStopped]{Name: "opencode_stop_mcp_tool"}
 )
 
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// Gateway keeps the gateway.
-type Gateway struct{ Deps }
+// GatewayManager keeps the gateway.
+type GatewayManager struct{ Deps }
 
-// Entries are the tools.
-func Entries(d Deps) []tool.Entry {
-	g := Gateway{d}
+// GatewayEntries are the tools.
+func GatewayEntries(d Deps) []tool.Entry {
+	g := GatewayManager{d}
 	return []tool.Entry{
-		bind.Query(Status, Read("Gateway status", "Show the global MCP tool (the gateway in front of all projects' servers).", noSchema), g.status),
-		bind.Command(Restart, Change("Restart gateway", "Restart the global MCP tool; refused while no project is active.", noSchema), g.planRestart, g.restart),
-		bind.Command(Stop, Change("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema), g.planStop, g.stop),
+		bind.Query(GatewayStatus, ReadSpec("Gateway status", "Show the global MCP tool (the gateway in front of all projects' servers).", noSchema), g.status),
+		bind.Command(GatewayRestart, ChangeSpec("Restart gateway", "Restart the global MCP tool; refused while no project is active.", noSchema), g.planRestart, g.restart),
+		bind.Command(GatewayStop, ChangeSpec("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema), g.planStop, g.stop),
 	}
 }
 
-// Brief is the gateway as projects show it.
-type Brief struct {
+// GatewayBrief is the gateway as projects show it.
+type GatewayBrief struct {
 	PID     *int   `json:"pid"`
 	Port    *int   `json:"port"`
 	Status  string `json:"status"`
@@ -49,17 +49,17 @@ type Brief struct {
 }
 
 // BriefOf is what is recorded of the gateway.
-func BriefOf(s sandbox.State) Brief {
+func BriefOf(s sandbox.State) GatewayBrief {
 	g := s.Gateway
 	status := g.Status
 	if status == "" {
 		status = sandbox.Stopped
 	}
-	return Brief{PID: tool.Known(g.PID), Port: tool.Known(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: Active(s)}
+	return GatewayBrief{PID: tool.NilIfZero(g.PID), Port: tool.NilIfZero(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: ActiveCount(s)}
 }
 
-// Whole is the gateway as its own tool shows it.
-type Whole struct {
+// GatewayView is the gateway as its own tool shows it.
+type GatewayView struct {
 	Status     string     `json:"status"`
 	PID        *int       `json:"pid"`
 	Port       *int       `json:"port"`
@@ -69,71 +69,71 @@ type Whole struct {
 	Error      *string    `json:"error"`
 }
 
-// NotStarted is the answer before there ever was one.
-type NotStarted struct {
+// GatewayNotStarted is the answer before there ever was one.
+type GatewayNotStarted struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
 
-func (g Gateway) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, error) {
+func (g GatewayManager) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, error) {
 	state, err := g.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if state.Gateway.Port == 0 {
-		return NotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
+		return GatewayNotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
 	}
 	b := BriefOf(state)
-	w := Whole{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.Known(state.Gateway.StartedAt), LastHealth: tool.Known(state.Gateway.LastHealth), Error: tool.Known(state.Gateway.Error)}
+	w := GatewayView{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.NilIfZero(state.Gateway.StartedAt), LastHealth: tool.NilIfZero(state.Gateway.LastHealth), Error: tool.NilIfZero(state.Gateway.Error)}
 	if b.Running {
 		w.Status = "running"
 	}
 	return w, nil
 }
 
-// Restarted is a gateway that runs anew.
-type Restarted struct {
+// GatewayRestarted is a gateway that runs anew.
+type GatewayRestarted struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 	PID     int    `json:"pid"`
 	Port    int    `json:"port"`
 }
 
-func (g Gateway) planRestart(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
+func (g GatewayManager) planRestart(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
 	state, err := g.Current(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
-	if Active(state) == 0 {
+	if ActiveCount(state) == 0 {
 		return Plan{}, sandbox.ErrGateway.Sayf("no project is active, so there is nothing to route to; opencode_project_start starts one")
 	}
-	return NewPlan(Restart.Name, "restart the gateway", map[string]any{"port": state.Gateway.Port}, Asks{})
+	return NewPlan(GatewayRestart.Name, "restart the gateway", map[string]any{"port": state.Gateway.Port}, ConfirmOptions{})
 }
 
-func (g Gateway) restart(ctx context.Context, sc tool.Scope, _ Plan) (Restarted, error) {
+func (g GatewayManager) restart(ctx context.Context, sc tool.Scope, _ Plan) (GatewayRestarted, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
-		return Restarted{}, err
+		return GatewayRestarted{}, err
 	}
 	defer release()
 	if err := g.end(ctx, false); err != nil {
-		return Restarted{}, err
+		return GatewayRestarted{}, err
 	}
 	state, err := g.ensure(ctx, true)
 	if err != nil {
-		return Restarted{}, err
+		return GatewayRestarted{}, err
 	}
-	return Restarted{Status: "success", Message: "the gateway was restarted", PID: state.Gateway.PID, Port: state.Gateway.Port}, nil
+	return GatewayRestarted{Status: "success", Message: "the gateway was restarted", PID: state.Gateway.PID, Port: state.Gateway.Port}, nil
 }
 
-// Stopped is a gateway that does not run any more.
-type Stopped struct {
+// GatewayStopped is a gateway that does not run any more.
+type GatewayStopped struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 	Active  int    `json:"active_projects"`
 }
 
-func (g Gateway) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
+func (g GatewayManager) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
 	state, err := g.Current(ctx)
 	if err != nil {
 		return Plan{}, err
@@ -141,29 +141,29 @@ func (g Gateway) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, e
 	if state.Gateway.Status != sandbox.Running {
 		return Plan{}, sandbox.ErrGateway.Sayf("the gateway does not run")
 	}
-	return NewPlan(Stop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, Asks{})
+	return NewPlan(GatewayStop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, ConfirmOptions{})
 }
 
-func (g Gateway) stop(ctx context.Context, _ tool.Scope, _ Plan) (Stopped, error) {
+func (g GatewayManager) stop(ctx context.Context, _ tool.Scope, _ Plan) (GatewayStopped, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
-		return Stopped{}, err
+		return GatewayStopped{}, err
 	}
 	defer release()
 	if err := g.end(ctx, true); err != nil {
-		return Stopped{}, err
+		return GatewayStopped{}, err
 	}
 	state, err := g.States.Load(ctx)
-	return Stopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: Active(state)}, err
+	return GatewayStopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: ActiveCount(state)}, err
 }
 
 // hold keeps everybody else from starting and stopping the gateway: there is one for all projects, and many start at the same time.
-func (g Gateway) hold(ctx context.Context) (release func(), err error) {
+func (g GatewayManager) hold(ctx context.Context) (release func(), err error) {
 	return g.States.Hold(ctx, git.URL{})
 }
 
 // end stops the gateway if it runs; held says that it stays so. It is called by who holds the gateway.
-func (g Gateway) end(ctx context.Context, held bool) error {
+func (g GatewayManager) end(ctx context.Context, held bool) error {
 	state, err := g.States.Load(ctx)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (g Gateway) end(ctx context.Context, held bool) error {
 }
 
 // Clear ends gateways that are not on record, and returns their process IDs: those of calls that were killed before they had written them down.
-func (g Gateway) Clear(ctx context.Context) ([]int, error) {
+func (g GatewayManager) Clear(ctx context.Context) ([]int, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (g Gateway) Clear(ctx context.Context) ([]int, error) {
 }
 
 // clear is Clear for who holds the gateway. Others may keep other records, and gateways in the same table: theirs read other tables of servers.
-func (g Gateway) clear(ctx context.Context, state sandbox.State) (pids []int, err error) {
+func (g GatewayManager) clear(ctx context.Context, state sandbox.State) (pids []int, err error) {
 	settings, err := g.Homes.Settings(ctx, "")
 	if err != nil {
 		return nil, nil // nothing can have been started without them
@@ -221,7 +221,7 @@ func (g Gateway) clear(ctx context.Context, state sandbox.State) (pids []int, er
 }
 
 // Retire stops the gateway when no server is left to route to.
-func (g Gateway) Retire(ctx context.Context) error {
+func (g GatewayManager) Retire(ctx context.Context) error {
 	release, err := g.hold(ctx)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (g Gateway) Retire(ctx context.Context) error {
 	defer release()
 	state, err := g.Current(ctx)
 	switch {
-	case err != nil || Active(state) > 0:
+	case err != nil || ActiveCount(state) > 0:
 		return err
 	case state.Gateway.Status == sandbox.Running:
 		return g.end(ctx, false)
@@ -239,7 +239,7 @@ func (g Gateway) Retire(ctx context.Context) error {
 }
 
 // Ensure has the gateway run. unhold says that somebody wants it although a person stopped it.
-func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+func (g GatewayManager) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
 		return sandbox.State{}, err
@@ -249,7 +249,7 @@ func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error)
 }
 
 // ensure is Ensure for who holds the gateway.
-func (g Gateway) ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	state, err := g.Current(ctx)
 	if err != nil || state.Gateway.Status == sandbox.Running || state.Gateway.Held && !unhold {
 		return state, err
@@ -278,7 +278,7 @@ func (g Gateway) ensure(ctx context.Context, unhold bool) (sandbox.State, error)
 const maxTries = 3
 
 // started is a new gateway that answers, and its port. One that does not is ended.
-func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
+func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
 	port, err := g.port(s, settings)
 	if err != nil {
 		return 0, process.State{}, err
@@ -294,7 +294,7 @@ func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxp
 }
 
 // port is where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
-func (g Gateway) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
+func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
 	wished := 0
 	for _, pair := range settings.Environ {
 		if value, ok := strings.CutPrefix(pair, "GLOBAL_MCP_TOOL_PORT="); ok {
@@ -321,7 +321,7 @@ const (
 )
 
 // await asks the gateway until it answers: what answers may be somebody else's, who was quicker at the port.
-func (g Gateway) await(ctx context.Context, started process.State, port int) error {
+func (g GatewayManager) await(ctx context.Context, started process.State, port int) error {
 	id := string(started.ID)
 	limited, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()

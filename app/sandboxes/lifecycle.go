@@ -13,12 +13,12 @@ import (
 
 // The typed handles.
 var (
-	Start          = tool.Ref[StartInput, Started]{Name: "opencode_project_start"}
+	ProjectStart   = tool.Ref[StartInput, ProjectStarted]{Name: "opencode_project_start"}
 	ProjectStatus  = tool.Ref[URLInput, any]{Name: "opencode_project_status"}
-	ProjectStop    = tool.Ref[URLInput, Done]{Name: "opencode_project_stop"}
-	ProjectRestart = tool.Ref[URLInput, Started]{Name: "opencode_project_restart"}
+	ProjectStop    = tool.Ref[URLInput, ProjectDone]{Name: "opencode_project_stop"}
+	ProjectRestart = tool.Ref[URLInput, ProjectStarted]{Name: "opencode_project_restart"}
 	ProjectDestroy = tool.Ref[DestroyInput, any]{Name: "opencode_project_destroy"}
-	List           = tool.Ref[ProjectNoInput, Listing]{Name: "opencode_project_list"}
+	ProjectList    = tool.Ref[ProjectNoInput, ProjectListing]{Name: "opencode_project_list"}
 )
 
 // ProjectNoInput is the input of a tool without arguments.
@@ -26,23 +26,23 @@ type ProjectNoInput struct{}
 
 type service struct {
 	Deps
-	front   Gateway
-	mend    Mender
+	front   GatewayManager
+	mend    ProjectManager
 	current *rounds[sandbox.State] // what Current says
 }
 
 // ProjectEntries are the tools.
 func ProjectEntries(d Deps) []tool.Entry {
-	s := service{Deps: d, front: Gateway{Deps: d}, mend: Mender{Deps: d}, current: newRounds[sandbox.State]()}
+	s := service{Deps: d, front: GatewayManager{Deps: d}, mend: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
-		bind.Command(Start, Idly(Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
+		bind.Command(ProjectStart, ConfirmWhen(ChangeSpec("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
 			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already"), s.planStart, s.start),
-		bind.Query(ProjectStatus, Read("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
-		bind.Command(ProjectStop, Idly(Change("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run"), s.planStop, s.stop),
-		bind.Command(ProjectRestart, Change("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
-		bind.Command(ProjectDestroy, Idly(Destroy("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
+		bind.Query(ProjectStatus, ReadSpec("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
+		bind.Command(ProjectStop, ConfirmWhen(ChangeSpec("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run"), s.planStop, s.stop),
+		bind.Command(ProjectRestart, ChangeSpec("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
+		bind.Command(ProjectDestroy, ConfirmWhen(DestroySpec("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
 			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), "unless there is no such project"), s.planDestroy, s.destroy),
-		bind.Query(List, Read("List projects", "List the projects with their servers.", projectNoSchema), s.list),
+		bind.Query(ProjectList, ReadSpec("List projects", "List the projects with their servers.", projectNoSchema), s.list),
 	}
 }
 
@@ -55,8 +55,8 @@ type StartInput struct {
 // Resources is the project.
 func (in StartInput) Resources() []string { return []string{in.URL} }
 
-// Started is a project whose server runs, or what is still missing.
-type Started struct {
+// ProjectStarted is a project whose server runs, or what is still missing.
+type ProjectStarted struct {
 	Status      string   `json:"status"`
 	Project     string   `json:"project"`
 	URL         string   `json:"git_url"`
@@ -78,8 +78,8 @@ type Started struct {
 	GatewayError  string `json:"mcp_tool_error,omitempty"` // partial
 }
 
-// Item is a project in a list.
-type Item struct {
+// ProjectItem is a project in a list.
+type ProjectItem struct {
 	URL        string `json:"git_url"`
 	Name       string `json:"name"`
 	Running    bool   `json:"opencode_running"`
@@ -89,23 +89,23 @@ type Item struct {
 	Worktrees  int    `json:"worktrees"`
 }
 
-// Listing is the projects by name.
-type Listing struct {
-	Status   string `json:"status"`
-	Projects []Item `json:"projects"`
-	Gateway  *Brief `json:"global_mcp_tool,omitempty"`
+// ProjectListing is the projects by name.
+type ProjectListing struct {
+	Status   string        `json:"status"`
+	Projects []ProjectItem `json:"projects"`
+	Gateway  *GatewayBrief `json:"global_mcp_tool,omitempty"`
 }
 
-// Done is the answer of what only needs to be said.
-type Done struct {
+// ProjectDone is the answer of what only needs to be said.
+type ProjectDone struct {
 	Status  string `json:"status"`
 	Project string `json:"project"`
 	URL     string `json:"git_url"`
 	Message string `json:"message"`
 }
 
-// NotFound is the answer for a project that is not recorded, where that is no error.
-type NotFound struct {
+// ProjectNotFound is the answer for a project that is not recorded, where that is no error.
+type ProjectNotFound struct {
 	Status  string `json:"status"`
 	URL     string `json:"git_url"`
 	Message string `json:"message"`
@@ -122,21 +122,21 @@ type ServerView struct {
 	Error   string  `json:"last_error,omitempty"`
 }
 
-// View is a project as status shows it.
-type View struct {
-	Status     string     `json:"status"`
-	Project    string     `json:"project"`
-	URL        string     `json:"git_url"`
-	Server     ServerView `json:"opencode"`
-	Gateway    Brief      `json:"global_mcp_tool"`
-	BaseDir    string     `json:"base_dir"`
-	SandboxDir string     `json:"sandbox_dir"`
-	CreatedAt  time.Time  `json:"created_at"`
-	LastHealth *time.Time `json:"last_health_check"`
-	Healthy    bool       `json:"healthy"`
-	Worktrees  []string   `json:"worktrees"`
-	Exposed    bool       `json:"exposed"`
-	Log        string     `json:"log"` // file of the server's output
+// ProjectView is a project as status shows it.
+type ProjectView struct {
+	Status     string       `json:"status"`
+	Project    string       `json:"project"`
+	URL        string       `json:"git_url"`
+	Server     ServerView   `json:"opencode"`
+	Gateway    GatewayBrief `json:"global_mcp_tool"`
+	BaseDir    string       `json:"base_dir"`
+	SandboxDir string       `json:"sandbox_dir"`
+	CreatedAt  time.Time    `json:"created_at"`
+	LastHealth *time.Time   `json:"last_health_check"`
+	Healthy    bool         `json:"healthy"`
+	Worktrees  []string     `json:"worktrees"`
+	Exposed    bool         `json:"exposed"`
+	Log        string       `json:"log"` // file of the server's output
 }
 
 // serverURL is where a server answers on this machine.
@@ -157,12 +157,12 @@ func exposed(host string) bool {
 	return host != "" && host != "localhost" && host != "::1" && !strings.HasPrefix(host, "127.")
 }
 
-func (s service) view(ctx context.Context, f Found) View {
+func (s service) view(ctx context.Context, f FoundProject) ProjectView {
 	p := f.Project
-	v := View{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.Known(p.LastHealth),
-		Worktrees: sandbox.Names(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}
+	v := ProjectView{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.NilIfZero(p.LastHealth),
+		Worktrees: sandbox.SandboxNames(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}
 	running := p.Server.Status == sandbox.Running
-	v.Server = ServerView{PID: tool.Known(p.Server.PID), Port: tool.Known(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
+	v.Server = ServerView{PID: tool.NilIfZero(p.Server.PID), Port: tool.NilIfZero(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
 	if !running {
 		return v
 	}
@@ -170,7 +170,7 @@ func (s service) view(ctx context.Context, f Found) View {
 	if err != nil {
 		return v
 	}
-	v.Server.URL, v.Exposed = tool.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
+	v.Server.URL, v.Exposed = tool.NilIfZero(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
 	probe, cancel := context.WithTimeout(ctx, sandbox.ProbeTimeout)
 	defer cancel()
 	if version, err := s.Launcher.Healthy(probe, settings.Host, p.Server.Port, settings.Password); err == nil {
@@ -180,7 +180,7 @@ func (s service) view(ctx context.Context, f Found) View {
 }
 
 func (s service) status(ctx context.Context, _ tool.Scope, in URLInput) (any, error) {
-	var f Found
+	var f FoundProject
 	var err error
 	if f.URL, _, _, err = s.Homes.Identify(ctx, in.URL); err != nil {
 		return nil, err
@@ -189,21 +189,21 @@ func (s service) status(ctx context.Context, _ tool.Scope, in URLInput) (any, er
 		return nil, err
 	}
 	if f.Project, f.Known = f.State.Projects[f.URL.String()]; !f.Known {
-		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
+		return ProjectNotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
 	}
 	f.Layout = s.Homes.Layout(f.Project.Name, f.Project.BaseDir)
 	return s.view(ctx, f), nil
 }
 
-func (s service) list(ctx context.Context, _ tool.Scope, _ ProjectNoInput) (Listing, error) {
+func (s service) list(ctx context.Context, _ tool.Scope, _ ProjectNoInput) (ProjectListing, error) {
 	state, err := s.Current(ctx)
 	if err != nil {
-		return Listing{}, err
+		return ProjectListing{}, err
 	}
-	out := Listing{Status: "success", Projects: []Item{}}
-	for _, p := range sandbox.ByName(state) {
+	out := ProjectListing{Status: "success", Projects: []ProjectItem{}}
+	for _, p := range sandbox.ProjectsByName(state) {
 		l := s.Homes.Layout(p.Name, p.BaseDir)
-		out.Projects = append(out.Projects, Item{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: tool.Known(p.Server.Port), BaseDir: l.Base,
+		out.Projects = append(out.Projects, ProjectItem{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: tool.NilIfZero(p.Server.Port), BaseDir: l.Base,
 			SandboxDir: l.Base, Worktrees: len(p.Sandboxes)})
 	}
 	if state.Gateway.Port != 0 {

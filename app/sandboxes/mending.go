@@ -15,11 +15,11 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Mender mends.
-type Mender struct{ Deps }
+// ProjectManager mends.
+type ProjectManager struct{ Deps }
 
-// Halt ends the project's server, records that, and reports whether it ran. It is called by who holds the project.
-func (m Mender) Halt(ctx context.Context, f Found) (bool, error) {
+// StopServer ends the project's server, records that, and reports whether it ran. It is called by who holds the project.
+func (m ProjectManager) StopServer(ctx context.Context, f FoundProject) (bool, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
 		return false, err
@@ -47,7 +47,7 @@ func (m Mender) Halt(ctx context.Context, f Found) (bool, error) {
 
 // strays are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
 // holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
-func (m Mender) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
+func (m ProjectManager) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
 	all, err := m.Table.List(ctx)
 	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
 	return slices.DeleteFunc(all, func(s process.State) bool {
@@ -55,8 +55,8 @@ func (m Mender) strays(ctx context.Context, p sandbox.Project) ([]process.State,
 	}), err
 }
 
-// Strangers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
-func (m Mender) Strangers(ctx context.Context) ([]process.State, error) {
+// UnknownServers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
+func (m ProjectManager) UnknownServers(ctx context.Context) ([]process.State, error) {
 	all, err := m.Table.List(ctx) // first: a server's project is recorded before it is started
 	if err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (m Mender) Strangers(ctx context.Context) ([]process.State, error) {
 }
 
 // Stray reports whether the project may have a server that is not on record.
-func (m Mender) Stray(ctx context.Context, p sandbox.Project) bool {
+func (m ProjectManager) Stray(ctx context.Context, p sandbox.Project) bool {
 	strays, err := m.strays(ctx, p)
 	return err == nil && len(strays) > 0
 }
 
 // Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
-func (m Mender) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
+func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
 	// One whose supervisor was killed counts as ended, and may run all the same; so may one whose start was cut off, a moment later.
 	if _, err := m.Table.Recover(ctx); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (m Mender) Clear(ctx context.Context, p sandbox.Project) (pids []int, err e
 }
 
 // End ends servers that nobody keeps a record of, and returns their process IDs.
-func (m Mender) End(ctx context.Context, strays []process.State) (pids []int, err error) {
+func (m ProjectManager) End(ctx context.Context, strays []process.State) (pids []int, err error) {
 	for _, s := range strays {
 		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
 			return pids, sandbox.ErrTimeout.Sayf("a server that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
@@ -103,7 +103,7 @@ func (m Mender) End(ctx context.Context, strays []process.State) (pids []int, er
 }
 
 // Record keeps what is known of the project's server.
-func (m Mender) Record(ctx context.Context, f Found, server sandbox.Server) error {
+func (m ProjectManager) Record(ctx context.Context, f FoundProject, server sandbox.Server) error {
 	return m.Change(ctx, f, func(p *sandbox.Project) {
 		p.Server = server
 		if server.Status == sandbox.Running {
@@ -113,7 +113,7 @@ func (m Mender) Record(ctx context.Context, f Found, server sandbox.Server) erro
 }
 
 // Change changes what is recorded of the project, or fails with sandbox.ErrProjectNotFound when it is gone.
-func (m Mender) Change(ctx context.Context, f Found, change func(*sandbox.Project)) error {
+func (m ProjectManager) Change(ctx context.Context, f FoundProject, change func(*sandbox.Project)) error {
 	_, err := m.States.Update(ctx, func(st *sandbox.State) error {
 		p, known := st.Projects[f.URL.String()]
 		if !known {
@@ -126,10 +126,10 @@ func (m Mender) Change(ctx context.Context, f Found, change func(*sandbox.Projec
 	return err
 }
 
-// Raze stops the project's server, deletes its directories and forgets it, in this order: whatever interrupts it, the project is still recorded as
+// DestroyProject stops the project's server, deletes its directories and forgets it, in this order: whatever interrupts it, the project is still recorded as
 // being destroyed.
-func (m Mender) Raze(ctx context.Context, f Found) ([]string, error) {
-	if _, err := m.Halt(ctx, f); err != nil {
+func (m ProjectManager) DestroyProject(ctx context.Context, f FoundProject) ([]string, error) {
+	if _, err := m.StopServer(ctx, f); err != nil {
 		return nil, err
 	}
 	deleted, err := m.Homes.Discard(ctx, f.Layout)
@@ -142,12 +142,12 @@ func (m Mender) Raze(ctx context.Context, f Found) ([]string, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return deleted, Gateway(m).Retire(ctx)
+	return deleted, GatewayManager(m).Retire(ctx)
 }
 
-// Hold keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
+// LockProject keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
 // cannot be seen from here: nobody knows whether that owner goes on with it.
-func (m Mender) Hold(ctx context.Context, url git.URL) (release func(), err error) {
+func (m ProjectManager) LockProject(ctx context.Context, url git.URL) (release func(), err error) {
 	if release, err = m.States.Hold(ctx, url); err != nil {
 		return nil, err
 	}
@@ -165,12 +165,12 @@ func (m Mender) Hold(ctx context.Context, url git.URL) (release func(), err erro
 }
 
 // Interrupted reports a change of the project that nobody will finish.
-func (m Mender) Interrupted(p sandbox.Project) bool {
+func (m ProjectManager) Interrupted(p sandbox.Project) bool {
 	return p.Doing != nil && m.Owner.Judge(p.Doing.Owner).Dead()
 }
 
-// HalfGone reports a project whose destruction a call was let through to carry out and was cut off.
-func (m Mender) HalfGone(ctx context.Context, p sandbox.Project) (bool, error) {
+// DestroyInterrupted reports a project whose destruction a call was let through to carry out and was cut off.
+func (m ProjectManager) DestroyInterrupted(ctx context.Context, p sandbox.Project) (bool, error) {
 	if !m.Interrupted(p) || p.Doing.What != "destroy" {
 		return false, nil
 	}
@@ -178,7 +178,7 @@ func (m Mender) HalfGone(ctx context.Context, p sandbox.Project) (bool, error) {
 }
 
 // Project is what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
-func (m Mender) Project(ctx context.Context, f Found) (sandbox.State, error) {
+func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.State, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
 		return state, err
@@ -196,7 +196,7 @@ func (m Mender) Project(ctx context.Context, f Found) (sandbox.State, error) {
 	case what == "destroy" && !begun:
 		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, and the audit knows no call that was let through to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, take \"doing\" out of its entry in opencode-state.json", p.Name)
 	case what == "destroy":
-		_, err = m.Raze(ctx, f)
+		_, err = m.DestroyProject(ctx, f)
 	case begun && (what == "create" || what == "delete"):
 		err = m.drop(ctx, f, p.Doing.Sandbox)
 	default: // what nobody was let through to do has no work taken away either
@@ -209,7 +209,7 @@ func (m Mender) Project(ctx context.Context, f Found) (sandbox.State, error) {
 }
 
 // drop takes away the sandbox that was half made or half deleted. What it might hold is kept under backup refs.
-func (m Mender) drop(ctx context.Context, f Found, name string) error {
+func (m ProjectManager) drop(ctx context.Context, f FoundProject, name string) error {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
 		r := sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: m.Clock.Now()}

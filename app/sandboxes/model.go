@@ -26,7 +26,7 @@ func (s adminService) model(ctx context.Context, _ tool.Scope, _ AdminNoInput) (
 	if err != nil {
 		return ModelAnswer{}, err
 	}
-	out := ModelAnswer{Status: "success", Current: tool.Known(current), Available: []string{}, Providers: map[string][]string{}, Path: path, Exists: exists}
+	out := ModelAnswer{Status: "success", Current: tool.NilIfZero(current), Available: []string{}, Providers: map[string][]string{}, Path: path, Exists: exists}
 	models, why := s.available(ctx)
 	out.Warning = why
 	for _, m := range models {
@@ -79,7 +79,7 @@ func (s adminService) planModel(ctx context.Context, _ tool.Scope, in ModelInput
 		return modelPlan{}, err
 	}
 	p := modelPlan{model: in.Model}
-	p.Plan, err = NewPlan(SetModel.Name, "set the default model to "+in.Model, map[string]any{"previous": current, "model": in.Model, "config_path": path}, Asks{Nothing: current == in.Model})
+	p.Plan, err = NewPlan(SetModel.Name, "set the default model to "+in.Model, map[string]any{"previous": current, "model": in.Model, "config_path": path}, ConfirmOptions{Nothing: current == in.Model})
 	return p, err
 }
 
@@ -88,7 +88,7 @@ func (s adminService) setModel(ctx context.Context, _ tool.Scope, p modelPlan) (
 	if err != nil {
 		return ModelSet{}, err
 	}
-	out := ModelSet{Status: "success", Previous: tool.Known(previous), Current: p.model, Message: "the default model is set", Note: "it takes effect for servers that start from now on"}
+	out := ModelSet{Status: "success", Previous: tool.NilIfZero(previous), Current: p.model, Message: "the default model is set", Note: "it takes effect for servers that start from now on"}
 	models, why := s.available(ctx)
 	switch {
 	case why != "":

@@ -29,9 +29,9 @@ import (
 // wished is the port that the project of a repository gets when it is free.
 func wished(t testing.TB, origin string) int {
 	t.Helper()
-	url, err := git.Parse("file://" + origin)
+	url, err := git.ParseURL("file://" + origin)
 	require.NoError(t, err)
-	return sandbox.Port(url)
+	return sandbox.PreferredPort(url)
 }
 
 // pretender is a foreign program that takes a port as soon as a server is on its way to it, and says to everybody that it is well.

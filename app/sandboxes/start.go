@@ -20,7 +20,7 @@ import (
 // startPlan is a project about to be started.
 type startPlan struct {
 	Plan
-	found Found
+	found FoundProject
 	key   string
 	runs  bool // already, and the gateway with it: nobody was asked
 }
@@ -29,7 +29,7 @@ type startPlan struct {
 func (p startPlan) Remotes() []string {
 	out := []string{p.found.URL.String()}
 	for _, url := range []string{p.found.CloneURL, p.found.Project.CloneURL} {
-		if u, err := git.Parse(url); err == nil && u.Host() == p.found.URL.Host() && u.Path() == p.found.URL.Path() { // another spelling of it
+		if u, err := git.ParseURL(url); err == nil && u.Host() == p.found.URL.Host() && u.Path() == p.found.URL.Path() { // another spelling of it
 			out = append(out, url)
 		}
 	}
@@ -51,7 +51,7 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	if others := p.Remotes()[1:]; len(others) > 0 && !f.URL.IsLocal() {
 		shown["fetch_from"] = others
 	}
-	p.Plan, err = NewPlan(Start.Name, "start project "+f.Project.Name, shown, Asks{Nothing: p.runs})
+	p.Plan, err = NewPlan(ProjectStart.Name, "start project "+f.Project.Name, shown, ConfirmOptions{Nothing: p.runs})
 	return p, err
 }
 
@@ -61,24 +61,24 @@ func serves() []string {
 }
 
 // anew is a project of which nothing is recorded.
-func (s service) anew(f Found) Found {
+func (s service) anew(f FoundProject) FoundProject {
 	f.Known = false
-	f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.NameFor(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
+	f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.UniqueProjectName(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
 	f.Layout = s.Homes.Layout(f.Project.Name, "")
 	return f
 }
 
 // start does every step that is not done yet, in the contract's order (opencode contract §13.1); a call that was killed in between is
 // resumed by the next.
-func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Started, error) {
+func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (ProjectStarted, error) {
 	f := plan.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	defer release()
 	if now, err := s.mend.Project(ctx, f); err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	} else if p, known := now.Projects[f.URL.String()]; known {
 		f.Project, f.Known, f.State = p, true, now
 		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
@@ -95,30 +95,30 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 		return s.alreadyRunning(ctx, f)
 	}
 	if plan.runs {
-		return Started{}, sandbox.ErrBusy.Sayf("the server of %s ran when it was looked at and has ended since; call again to start it", f.URL)
+		return ProjectStarted{}, sandbox.ErrBusy.Sayf("the server of %s ran when it was looked at and has ended since; call again to start it", f.URL)
 	}
 	if err := s.Homes.Prepare(ctx, f.Project, f.Layout); err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	access, waiting, err := s.access(ctx, f, plan.key != "")
 	if err != nil || waiting != nil {
 		if waiting != nil {
 			return *waiting, nil
 		}
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	if f.Project, err = s.cloned(ctx, sc, f, access); err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
 }
 
 // keyed is the project with the key that its settings file names: a person may have edited it, and what stands there wins (opencode contract §5.3).
-func keyed(f Found, written sandboxport.Settings) Found {
+func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	switch written.SSHKey {
 	case "":
 	case f.Layout.Key:
@@ -130,11 +130,11 @@ func keyed(f Found, written sandboxport.Settings) Found {
 }
 
 // answer is what is common to every way a start can go.
-func (s service) answer(f Found, status, message string) Started {
-	return Started{Status: status, Project: f.Project.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, Message: message, Warnings: f.Warnings}
+func (s service) answer(f FoundProject, status, message string) ProjectStarted {
+	return ProjectStarted{Status: status, Project: f.Project.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, Message: message, Warnings: f.Warnings}
 }
 
-func (s service) alreadyRunning(ctx context.Context, f Found) (Started, error) {
+func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectStarted, error) {
 	out := s.answer(f, "already_running", "the project's server runs already")
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s service) alreadyRunning(ctx context.Context, f Found) (Started, error) {
 // access is how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
 // not know yet is no error: waiting says what a person has to do. A project that has its clone already needs nobody's permission to start, nor a network,
 // unless a key was given to be tried.
-func (s service) access(ctx context.Context, f Found, try bool) (sandboxport.Access, *Started, error) {
+func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxport.Access, *ProjectStarted, error) {
 	if f.Known && !try {
 		if _, err := s.Remotes.Root(ctx, f.Layout.Repo); err == nil {
 			key, err := s.serverKey(ctx, f)
@@ -182,14 +182,14 @@ func (s service) access(ctx context.Context, f Found, try bool) (sandboxport.Acc
 			return a, nil, err
 		}
 		waiting := s.answer(f, "waiting_for_key", "the repository cannot be reached with this key yet; add the public key to the repository's host and call again")
-		waiting.PublicKey, waiting.PublicKeyPath, waiting.ErrorDetail, waiting.RegisterURL = key.Public, key.PublicPath, fault.From(err).Message, sandbox.KeysPage(f.URL)
+		waiting.PublicKey, waiting.PublicKeyPath, waiting.ErrorDetail, waiting.RegisterURL = key.Public, key.PublicPath, fault.From(err).Message, sandbox.DeployKeysURL(f.URL)
 		return a, &waiting, nil
 	}
 	return a, nil, nil
 }
 
 // cloned is the project with its clone there and recorded.
-func (s service) cloned(ctx context.Context, sc tool.Scope, f Found, a sandboxport.Access) (sandbox.Project, error) {
+func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sandboxport.Access) (sandbox.Project, error) {
 	err := s.Remotes.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
 		sc.Progress(tool.Progress{Done: int64(percent), Total: 100, Message: what})
 	})
@@ -206,7 +206,7 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f Found, a sandboxpo
 		if !known {
 			now = p
 			now.CreatedAt, now.BaseDir = s.Clock.Now(), f.Layout.Base
-			now.Name = sandbox.NameFor(f.URL, *st)
+			now.Name = sandbox.UniqueProjectName(f.URL, *st)
 			if now.Name != p.Name {
 				return sandbox.ErrBusy.Sayf("another project took the name %s meanwhile; call again", p.Name)
 			}
@@ -233,27 +233,27 @@ type launch struct {
 const projectMaxTries = 3
 
 // launched starts the project's server and waits until it answers.
-func (s service) launched(ctx context.Context, sc tool.Scope, f Found, l launch) (Started, error) {
+func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l launch) (ProjectStarted, error) {
 	if err := installed(l.settings); err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
-	if _, err := s.mend.Halt(ctx, f); err != nil { // one that runs, or that an interrupted call has left
-		return Started{}, err
+	if _, err := s.mend.StopServer(ctx, f); err != nil { // one that runs, or that an interrupted call has left
+		return ProjectStarted{}, err
 	}
 	port, err := s.port(ctx, f, l.settings)
 	if err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	sc.Progress(tool.Progress{Message: fmt.Sprintf("starting the server at port %d", port)})
 	started, err := s.Processes.Start(ctx, s.Launcher.Spec(l.settings, f.Layout, port, l.key))
 	if err != nil {
-		return Started{}, sandbox.ErrStart.Sayf("the server did not start: %s", fault.From(err).Message).Because(err)
+		return ProjectStarted{}, sandbox.ErrStart.Sayf("the server did not start: %s", fault.From(err).Message).Because(err)
 	}
 	now := s.Clock.Now()
 	record := sandbox.Server{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Starting, StartedAt: now, Exe: l.settings.Bin}
 	if err := s.mend.Record(ctx, f, record); err != nil {
 		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // a server that nobody knows of must not stay
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	version, err := s.await(ctx, record, l.settings)
 	if err != nil {
@@ -267,11 +267,11 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f Found, l launch)
 			return s.launched(ctx, sc, f, l)
 		}
 		record.PID, record.ProcessID, record.Status, record.LastError = 0, "", sandbox.Failed, fault.From(err).Message
-		return Started{}, errors.Join(err, s.mend.Record(context.WithoutCancel(ctx), f, record))
+		return ProjectStarted{}, errors.Join(err, s.mend.Record(context.WithoutCancel(ctx), f, record))
 	}
 	record.Status, record.Version = sandbox.Running, version
 	if err := s.mend.Record(ctx, f, record); err != nil {
-		return Started{}, err
+		return ProjectStarted{}, err
 	}
 	out := s.answer(f, "success", "the project runs")
 	out.Port, out.PID, out.Version, out.ServerURL, out.Exposed = port, started.PID, version, serverURL(l.settings.Host, port), exposed(l.settings.Host)
@@ -284,7 +284,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f Found, l launch)
 
 // port is where the server listens: where it did before when that is free, the port that is configured, or the first free one from the
 // deterministic one on. Nothing that uses a port already is ever ended (opencode contract §7).
-func (s service) port(ctx context.Context, f Found, settings sandboxport.Settings) (int, error) {
+func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.Settings) (int, error) {
 	if settings.Port != 0 {
 		if !s.Sockets.Free(settings.Port) {
 			return 0, configuredPort(settings.Port)

@@ -30,18 +30,18 @@ type AdminNoInput struct{}
 
 type adminService struct {
 	Deps
-	mend Mender
+	mend ProjectManager
 }
 
 // AdminEntries are the tools.
 func AdminEntries(d Deps) []tool.Entry {
-	s := adminService{Deps: d, mend: Mender{Deps: d}}
+	s := adminService{Deps: d, mend: ProjectManager{Deps: d}}
 	return []tool.Entry{
-		bind.Command(DeployKey, Freely(Change("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", adminUrlSchema), ""), s.planKey, s.key),
-		bind.Query(Duplicates, Read("Detect duplicates", "Find projects that are the same repository, and agent servers that run in their clones without being managed.", adminNoSchema), s.duplicates),
-		bind.Command(Orphans, Change("Clean up orphaned", "Bring what is recorded in line with what runs, and finish or undo what was interrupted.", adminNoSchema), s.planOrphans, s.orphans),
-		bind.Query(Model, Read("LLM configuration", "Show the default model of the agent servers and the models there are.", adminNoSchema), s.model),
-		bind.Command(SetModel, Idly(Change("Set LLM model", "Set the default model of the agent servers, as provider/model.", modelSchema), "unless it is set already"), s.planModel, s.setModel),
+		bind.Command(DeployKey, PlanConfirmsWhen(ChangeSpec("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", adminUrlSchema), ""), s.planKey, s.key),
+		bind.Query(Duplicates, ReadSpec("Detect duplicates", "Find projects that are the same repository, and agent servers that run in their clones without being managed.", adminNoSchema), s.duplicates),
+		bind.Command(Orphans, ChangeSpec("Clean up orphaned", "Bring what is recorded in line with what runs, and finish or undo what was interrupted.", adminNoSchema), s.planOrphans, s.orphans),
+		bind.Query(Model, ReadSpec("LLM configuration", "Show the default model of the agent servers and the models there are.", adminNoSchema), s.model),
+		bind.Command(SetModel, ConfirmWhen(ChangeSpec("Set LLM model", "Set the default model of the agent servers, as provider/model.", modelSchema), "unless it is set already"), s.planModel, s.setModel),
 	}
 }
 
@@ -70,13 +70,13 @@ func (s adminService) planKey(ctx context.Context, _ tool.Scope, in URLInput) (k
 	}
 	p := keyPlan{url: f.URL, name: f.Project.Name}
 	if p.name == "" {
-		p.name = sandbox.NameFor(f.URL, f.State)
+		p.name = sandbox.UniqueProjectName(f.URL, f.State)
 	}
 	_, there, err := s.Keys.Peek(ctx, p.name)
 	if err != nil {
 		return p, err
 	}
-	p.Plan, err = NewPlan(DeployKey.Name, "show the deploy key of "+p.name, map[string]any{"git_url": f.URL.String(), "project": p.name, "made": !there}, Asks{})
+	p.Plan, err = NewPlan(DeployKey.Name, "show the deploy key of "+p.name, map[string]any{"git_url": f.URL.String(), "project": p.name, "made": !there}, ConfirmOptions{})
 	return p, err
 }
 
@@ -87,7 +87,7 @@ func (s adminService) key(ctx context.Context, _ tool.Scope, p keyPlan) (KeyAnsw
 	}
 	out := KeyAnswer{Status: "success", Project: p.name, URL: p.url.String(), Public: key.Public, Path: key.PublicPath,
 		Instructions: "Add the public key to the repository as a deploy key (with write access if agents shall push), then call opencode_project_start."}
-	if page := sandbox.KeysPage(p.url); page != "" {
+	if page := sandbox.DeployKeysURL(p.url); page != "" {
 		out.RegisterURL = &page
 		if p.url.Host() == "github.com" {
 			out.KeysURL = &page
@@ -118,17 +118,17 @@ type Duplicate struct {
 
 // DuplicateList is all of them.
 type DuplicateList struct {
-	Status     string      `json:"status"`
-	Total      int         `json:"total_projects"`
-	Unique     int         `json:"unique_repositories"`
-	Found      int         `json:"duplicates_found"`
-	Duplicates []Duplicate `json:"duplicates"`
-	Foreign    []Foreign   `json:"foreign_servers"`
-	Message    string      `json:"message"`
+	Status     string            `json:"status"`
+	Total      int               `json:"total_projects"`
+	Unique     int               `json:"unique_repositories"`
+	Found      int               `json:"duplicates_found"`
+	Duplicates []Duplicate       `json:"duplicates"`
+	Foreign    []UnmanagedServer `json:"foreign_servers"`
+	Message    string            `json:"message"`
 }
 
-// Foreign is an agent server that is not managed here.
-type Foreign struct {
+// UnmanagedServer is an agent server that is not managed here.
+type UnmanagedServer struct {
 	PID       int    `json:"pid"`
 	Directory string `json:"directory"`
 }
@@ -139,11 +139,11 @@ func (s adminService) duplicates(ctx context.Context, _ tool.Scope, _ AdminNoInp
 		return DuplicateList{}, err
 	}
 	dirs := []string{}
-	for _, p := range sandbox.ByName(state) {
+	for _, p := range sandbox.ProjectsByName(state) {
 		dirs = append(dirs, s.Homes.Layout(p.Name, p.BaseDir).Repo)
 	}
-	groups := alike(sandbox.ByName(state))
-	out := DuplicateList{Status: "success", Total: len(state.Projects), Unique: len(groups), Duplicates: []Duplicate{}, Foreign: []Foreign{}}
+	groups := alike(sandbox.ProjectsByName(state))
+	out := DuplicateList{Status: "success", Total: len(state.Projects), Unique: len(groups), Duplicates: []Duplicate{}, Foreign: []UnmanagedServer{}}
 	for _, g := range groups {
 		if len(g) > 1 {
 			out.Duplicates = append(out.Duplicates, s.duplicate(g))
@@ -156,8 +156,8 @@ func (s adminService) duplicates(ctx context.Context, _ tool.Scope, _ AdminNoInp
 		return out, err
 	}
 	for _, server := range found {
-		if !slices.ContainsFunc(sandbox.ByName(state), func(p sandbox.Project) bool { return p.Server.PID == server.PID }) {
-			out.Foreign = append(out.Foreign, Foreign{server.PID, server.Dir})
+		if !slices.ContainsFunc(sandbox.ProjectsByName(state), func(p sandbox.Project) bool { return p.Server.PID == server.PID }) {
+			out.Foreign = append(out.Foreign, UnmanagedServer{server.PID, server.Dir})
 		}
 	}
 	out.Message = fmt.Sprintf("%d projects, %d repositories, %d of them more than once", out.Total, out.Unique, out.Found)
@@ -201,8 +201,8 @@ func (s adminService) duplicate(g []sandbox.Project) Duplicate {
 	d := Duplicate{URL: keep.URL.String(), Count: len(g), Keep: keep.Name, KeepDir: s.Homes.Layout(keep.Name, keep.BaseDir).Base,
 		Recommendation: "keep " + keep.Name + " and destroy the others once their work is pushed"}
 	for _, p := range g {
-		d.Instances = append(d.Instances, Instance{URL: p.URL.String(), Name: p.Name, BaseDir: s.Homes.Layout(p.Name, p.BaseDir).Base, Port: tool.Known(p.Server.Port),
-			Running: p.Server.Status == sandbox.Running, PID: tool.Known(p.Server.PID)})
+		d.Instances = append(d.Instances, Instance{URL: p.URL.String(), Name: p.Name, BaseDir: s.Homes.Layout(p.Name, p.BaseDir).Base, Port: tool.NilIfZero(p.Server.Port),
+			Running: p.Server.Status == sandbox.Running, PID: tool.NilIfZero(p.Server.PID)})
 	}
 	return d
 }
@@ -228,7 +228,7 @@ type OrphanList struct {
 // find is the orphans of what is recorded.
 func (s adminService) find(ctx context.Context, state sandbox.State) []Orphan {
 	out := []Orphan{}
-	for _, p := range sandbox.ByName(state) {
+	for _, p := range sandbox.ProjectsByName(state) {
 		if gone, why := s.Gone(ctx, p.Server); gone {
 			out = append(out, Orphan{p.Name, p.URL.String(), p.Server.PID, "Process does not exist: " + why})
 		}
@@ -245,7 +245,7 @@ func (s adminService) planOrphans(ctx context.Context, _ tool.Scope, _ AdminNoIn
 		return Plan{}, err
 	}
 	found := s.find(ctx, state)
-	return NewPlan(Orphans.Name, fmt.Sprintf("clean up %d orphans", len(found)), map[string]any{"orphans": found}, Asks{})
+	return NewPlan(Orphans.Name, fmt.Sprintf("clean up %d orphans", len(found)), map[string]any{"orphans": found}, ConfirmOptions{})
 }
 
 func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (OrphanList, error) {
@@ -267,7 +267,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 			out.Projects = append(out.Projects, o.Project)
 		}
 	}
-	for _, p := range sandbox.ByName(state) {
+	for _, p := range sandbox.ProjectsByName(state) {
 		if !s.mend.Stray(ctx, p) {
 			continue
 		}
@@ -293,7 +293,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 
 // unowned ends servers that belong to no project on record, and gateways that are not the one on record.
 func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
-	found, err := s.mend.Strangers(ctx)
+	found, err := s.mend.UnknownServers(ctx)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
 		out.Orphans = append(out.Orphans, Orphan{stranger.Labels["project"], "", stranger.PID, "Process belongs to no project that is recorded"})
 	}
 	ended, failure := s.mend.End(ctx, found)
-	gateways, err := Gateway{Deps: s.Deps}.Clear(ctx)
+	gateways, err := GatewayManager{Deps: s.Deps}.Clear(ctx)
 	for _, pid := range gateways {
 		out.Orphans = append(out.Orphans, Orphan{"", "", pid, "Process is a gateway that is not on record"})
 	}
@@ -312,7 +312,7 @@ func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
 
 // cleared ends servers of the project that nobody knows of, once it is sure that nobody is starting them.
 func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orphan, err error) {
-	release, err := s.mend.Hold(ctx, p.URL)
+	release, err := s.mend.LockProject(ctx, p.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -333,15 +333,15 @@ func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orp
 }
 
 func (s adminService) mended(ctx context.Context, url string) error {
-	u, err := git.Parse(url)
+	u, err := git.ParseURL(url)
 	if err != nil {
 		return err
 	}
-	release, err := s.mend.Hold(ctx, u)
+	release, err := s.mend.LockProject(ctx, u)
 	if err != nil {
 		return err
 	}
 	defer release()
-	_, err = s.mend.Project(ctx, Found{URL: u})
+	_, err = s.mend.Project(ctx, FoundProject{URL: u})
 	return err
 }

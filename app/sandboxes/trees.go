@@ -17,37 +17,37 @@ import (
 
 // The typed handles.
 var (
-	Create      = tool.Ref[CreateInput, Created]{Name: "opencode_sandbox_create"}
-	SandboxList = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
-	Delete      = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
-	Reset       = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
-	Restore     = tool.Ref[RestoreInput, Created]{Name: "sandbox_restore"}
-	Backups     = tool.Ref[URLInput, Kept]{Name: "sandbox_backups"}
+	SandboxCreate  = tool.Ref[CreateInput, SandboxCreated]{Name: "opencode_sandbox_create"}
+	SandboxList    = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
+	SandboxDelete  = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
+	SandboxReset   = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
+	SandboxRestore = tool.Ref[RestoreInput, SandboxCreated]{Name: "sandbox_restore"}
+	SandboxBackups = tool.Ref[URLInput, BackupList]{Name: "sandbox_backups"}
 )
 
 type sandboxService struct {
 	Deps
-	mend Mender
+	mend ProjectManager
 }
 
 // SandboxEntries are the tools of the seed.
 func SandboxEntries(d Deps) []tool.Entry {
-	s := sandboxService{Deps: d, mend: Mender{Deps: d}}
+	s := sandboxService{Deps: d, mend: ProjectManager{Deps: d}}
 	return []tool.Entry{
-		bind.Command(Create, Freely(Change("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
+		bind.Command(SandboxCreate, PlanConfirmsWhen(ChangeSpec("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
 			"be on different branches. Works without a running server.", createSchema), "when it runs a start_command or a set-up"), s.planCreate, s.create),
-		bind.Query(SandboxList, Read("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
-		bind.Command(Delete, Freely(Destroy("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
-		bind.Command(Reset, Destroy("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
+		bind.Query(SandboxList, ReadSpec("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
+		bind.Command(SandboxDelete, PlanConfirmsWhen(DestroySpec("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
+		bind.Command(SandboxReset, DestroySpec("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
 	}
 }
 
-// ForPeople are the tools that only people are served.
-func ForPeople(d Deps) []tool.Entry {
-	s := sandboxService{Deps: d, mend: Mender{Deps: d}}
+// UserOnlyEntries are the tools that only people are served.
+func UserOnlyEntries(d Deps) []tool.Entry {
+	s := sandboxService{Deps: d, mend: ProjectManager{Deps: d}}
 	entries := []tool.Entry{
-		bind.Query(Backups, Read("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
-		bind.Command(Restore, Freely(Change("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
+		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
+		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
 	}
 	for i := range entries {
 		entries[i].Spec.People = true
@@ -99,20 +99,20 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 	}
 	found = append(found, forgotten...)
 	out := SandboxListing{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktrees: []string{}, Sandboxes: []SandboxItem{}}
-	findings := make([]sandbox.Finding, 0, len(found))
+	findings := make([]sandbox.CleanupCandidate, 0, len(found))
 	for _, t := range found {
 		box, recorded := byDirectory(f.Project, t.Directory)
 		if !recorded {
 			box = sandbox.Sandbox{Name: path.Base(t.Directory), Directory: t.Directory}
 			t.Err = cmp.Or(t.Err, "it was not made here; git worktree remove takes it away")
 		}
-		findings = append(findings, sandbox.Finding{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
+		findings = append(findings, sandbox.CleanupCandidate{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
 			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box), Problem: t.Err})
 		out.Worktrees = append(out.Worktrees, t.Directory)
 		out.Sandboxes = append(out.Sandboxes, SandboxItem{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
-			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.Known(box.CreatedAt), Leases: box.Leases})
+			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.NilIfZero(box.CreatedAt), Leases: box.Leases})
 	}
-	for _, v := range sandbox.CleanUp(findings, s.Clock.Now(), sandbox.DefaultAge) {
+	for _, v := range sandbox.PlanCleanup(findings, s.Clock.Now(), sandbox.DefaultCleanupAge) {
 		for i := range out.Sandboxes {
 			if item := &out.Sandboxes[i]; item.Directory == v.Directory {
 				item.Removable, item.Cleanup = v.Remove, v.Reason
@@ -124,10 +124,10 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 }
 
 // forgotten are the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
-func (s sandboxService) forgotten(ctx context.Context, f Found, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
+func (s sandboxService) forgotten(ctx context.Context, f FoundProject, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
 	var dirs []string
-	for _, name := range sandbox.Names(f.Project) {
-		box := f.Project.Sandboxes[sandbox.Key(name)]
+	for _, name := range sandbox.SandboxNames(f.Project) {
+		box := f.Project.Sandboxes[sandbox.SandboxKey(name)]
 		if !slices.ContainsFunc(known, func(t sandboxport.Tree) bool { return t.Directory == box.Directory }) {
 			dirs = append(dirs, box.Directory)
 			out = append(out, sandboxport.Tree{Directory: box.Directory, Branch: box.Branch, Missing: true, Prunable: true})
@@ -156,12 +156,12 @@ func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 
 // ready is the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
 // will be there.
-func (s sandboxService) ready(ctx context.Context, url string) (Found, error) {
+func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, error) {
 	f, err := s.Must(ctx, url)
 	if err != nil || !s.mend.Interrupted(f.Project) {
 		return f, err
 	}
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
 		return f, err
 	}
@@ -173,7 +173,7 @@ func (s sandboxService) ready(ctx context.Context, url string) (Found, error) {
 }
 
 // settledBox is the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
-func (s sandboxService) settledBox(ctx context.Context, url, name string) (Found, sandbox.Sandbox, error) {
+func (s sandboxService) settledBox(ctx context.Context, url, name string) (FoundProject, sandbox.Sandbox, error) {
 	f, err := s.ready(ctx, url)
 	if err != nil {
 		return f, sandbox.Sandbox{}, err
@@ -190,12 +190,12 @@ func (s sandboxService) preparing(box sandbox.Sandbox) bool {
 }
 
 // must is the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
-func must(f Found, name string) (sandbox.Sandbox, error) {
+func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
 		return box, nil
 	}
-	names := sandbox.Names(f.Project)
+	names := sandbox.SandboxNames(f.Project)
 	if len(names) == 0 {
 		return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q, and no other", f.Project.Name, name)
 	}
@@ -203,7 +203,7 @@ func must(f Found, name string) (sandbox.Sandbox, error) {
 }
 
 // lossOf is what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
-func (s sandboxService) lossOf(ctx context.Context, f Found, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
+func (s sandboxService) lossOf(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
 	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, []string{box.Directory})
 	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
 		return l.Directory != box.Directory && (l.Branch != box.Branch || !box.CreatedBranch)
@@ -222,22 +222,22 @@ func lost(losses []sandboxport.Loss) string {
 	return fmt.Sprintf("%d changes and %d commits", changes, commits)
 }
 
-// Kept is work that was kept.
-type Kept struct {
+// BackupList is work that was kept.
+type BackupList struct {
 	Status  string               `json:"status"`
 	Project string               `json:"project"`
 	URL     string               `json:"git_url"`
 	Backups []sandboxport.Backup `json:"backups"`
 }
 
-func (s sandboxService) backups(ctx context.Context, _ tool.Scope, in URLInput) (Kept, error) {
+func (s sandboxService) backups(ctx context.Context, _ tool.Scope, in URLInput) (BackupList, error) {
 	f, err := s.Must(ctx, in.URL)
 	if err != nil {
-		return Kept{}, err
+		return BackupList{}, err
 	}
 	found, err := s.Keeping.Backups(ctx, f.Layout.Repo)
 	if found == nil {
 		found = []sandboxport.Backup{}
 	}
-	return Kept{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Backups: found}, err
+	return BackupList{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Backups: found}, err
 }

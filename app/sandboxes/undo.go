@@ -34,7 +34,7 @@ type SandboxDone struct {
 
 type deletePlan struct {
 	Plan
-	found Found
+	found FoundProject
 	box   sandbox.Sandbox
 	force bool
 
@@ -47,9 +47,9 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 		return deletePlan{}, err
 	}
 	f, box, err := s.settledBox(ctx, in.URL, in.Name)
-	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.Key(d.Sandbox) == sandbox.Key(in.Name) {
+	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.SandboxKey(d.Sandbox) == sandbox.SandboxKey(in.Name) {
 		p := deletePlan{found: f, finished: true}
-		p.Plan, err = NewPlan(Delete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, Asks{Nothing: true})
+		p.Plan, err = NewPlan(SandboxDelete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, ConfirmOptions{Nothing: true})
 		return p, err
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 		return deletePlan{}, err
 	}
 	p := deletePlan{found: f, box: box, force: in.Force}
-	asks := Asks{}
+	asks := ConfirmOptions{}
 	summary := fmt.Sprintf("delete sandbox %s of %s", box.Name, f.Project.Name)
 	if len(losses) > 0 {
 		if !in.Force {
@@ -69,7 +69,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 		asks.Strength = policy.Preview
 		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
 	}
-	p.Plan, err = NewPlan(Delete.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
+	p.Plan, err = NewPlan(SandboxDelete.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
 		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}, asks)
 	return p, err
 }
@@ -92,7 +92,7 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if p.finished {
 		return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
 	}
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
 		return SandboxDone{}, err
 	}
@@ -138,7 +138,7 @@ type ResetDone struct {
 
 type resetPlan struct {
 	Plan
-	found Found
+	found FoundProject
 	box   sandbox.Sandbox
 	input ResetInput
 }
@@ -152,19 +152,19 @@ func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInp
 	if err != nil {
 		return resetPlan{}, err
 	}
-	asks := Asks{}
+	asks := ConfirmOptions{}
 	if in.CleanIgnored {
 		asks.Strength = policy.Preview // ignored files are nowhere else, and no ref can keep them
 	}
 	p := resetPlan{found: f, box: box, input: in}
-	p.Plan, err = NewPlan(Reset.Name, fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name),
+	p.Plan, err = NewPlan(SandboxReset.Name, fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name),
 		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "branch": box.Branch, "clean_ignored": in.CleanIgnored, "kept_under_backup_refs": losses}, asks)
 	return p, err
 }
 
 func (s sandboxService) reset(ctx context.Context, _ tool.Scope, p resetPlan) (ResetDone, error) {
 	f := p.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
 		return ResetDone{}, err
 	}
@@ -195,7 +195,7 @@ type RestoreInput struct {
 
 type restorePlan struct {
 	Plan
-	found  Found
+	found  FoundProject
 	backup sandboxport.Backup
 	name   string
 }
@@ -227,28 +227,28 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
 		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
 	}
-	p.Plan, err = NewPlan(Restore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name,
-		"commit": p.backup.Commit, "directory": path.Join(f.Layout.Worktrees, p.name)}, Asks{})
+	p.Plan, err = NewPlan(SandboxRestore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name,
+		"commit": p.backup.Commit, "directory": path.Join(f.Layout.Worktrees, p.name)}, ConfirmOptions{})
 	return p, err
 }
 
-func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Created, error) {
+func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePlan) (SandboxCreated, error) {
 	f := p.found
-	release, err := s.mend.Hold(ctx, f.URL)
+	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	defer release()
 	if _, err := s.mend.Project(ctx, f); err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, CreatedAt: s.Clock.Now()}
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, ""); err != nil {
-		return Created{}, err
+		return SandboxCreated{}, err
 	}
 	if err := s.Keeping.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
-		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
+		return SandboxCreated{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
-	return Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},
+	return SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},
 		s.settled(ctx, f)
 }

@@ -60,7 +60,7 @@ func TestReadme(t *testing.T) {
 // TestEntriesAreReadAsTheyAreWritten: the header and the durations that connect writes into entries are those that servers read.
 func TestEntriesAreReadAsTheyAreWritten(t *testing.T) {
 	assert.Equal(t, mcphttp.HeaderConfirmWait, http.CanonicalHeaderKey(mcpclients.WaitHeader))
-	for _, h := range mcpclients.All() {
+	for _, h := range mcpclients.AllHosts() {
 		for _, remote := range []bool{false, true} {
 			wait, ok := mcpserver.ConfirmWait(h.Wait(remote).String())
 			assert.True(t, ok, "%s: %s", h.Name, h.Wait(remote))

@@ -80,7 +80,9 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Digest [sha256.Size]byte
 
 // DigestOf is the digest of a secret: a labelled SHA-256. Secrets are random and long, so that nothing slower is needed.
-func DigestOf(secret string) Digest { return Digest(canon.Bytes("access.secret.v1", []byte(secret))) }
+func DigestOf(secret string) Digest {
+	return Digest(canon.SumBytes("access.secret.v1", []byte(secret)))
+}
 
 // String is 64 lower-case hex digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }

@@ -91,7 +91,7 @@ func (r Record) sum() (canon.Hash, error) {
 	if err != nil {
 		return canon.Hash{}, fmt.Errorf("encoding audit event %d: %w", r.Seq, err)
 	}
-	sum, _ := sumRaw(canon.Label(nil, label), Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:]})
+	sum, _ := sumRaw(canon.AppendLabel(nil, label), Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:]})
 	return sum, nil
 }
 

@@ -22,7 +22,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 123_456_789, time.UTC)
 func event(n int) audit.Event {
 	return audit.Event{
 		Time: noon, Phase: audit.Intent, CallID: fmt.Sprint("call_", n), Session: "s-1", Principal: "me", Client: "test/1", Tool: "deploy",
-		Class: "write", Args: json.RawMessage(`{"a":[1,2.5,"<x>"]}`), Plan: canon.Bytes("test", []byte("plan")), Verdict: "confirm", Rule: "strength",
+		Class: "write", Args: json.RawMessage(`{"a":[1,2.5,"<x>"]}`), Plan: canon.SumBytes("test", []byte("plan")), Verdict: "confirm", Rule: "strength",
 		ApprovedBy: "token", Code: "plan_stale", DurationUS: 1234, Redactions: 2,
 	}
 }
@@ -186,7 +186,7 @@ var anyEvent = rapid.Custom(func(t *rapid.T) audit.Event {
 	e := audit.Event{
 		Time:  time.Unix(rapid.Int64Range(0, 1<<34).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos")),
 		Phase: audit.Phase(anyText.Draw(t, "phase")), DurationUS: rapid.Int64().Draw(t, "duration"), Redactions: rapid.Int().Draw(t, "redactions"),
-		Plan: canon.Bytes("test", []byte(anyText.Draw(t, "plan"))), Args: args,
+		Plan: canon.SumBytes("test", []byte(anyText.Draw(t, "plan"))), Args: args,
 	}
 	if rapid.Bool().Draw(t, "bare") {
 		e.Plan, e.Args = canon.Hash{}, nil

@@ -25,7 +25,7 @@ func signed(k ed25519.PrivateKey, r audit.Record, at time.Time) audit.Head {
 	return h
 }
 
-func check(t *testing.T, records []audit.Record, end audit.End, about audit.Context, holdings ...audit.Holding) audit.Report {
+func check(t *testing.T, records []audit.Record, end audit.End, about audit.Context, holdings ...audit.AnchorContents) audit.Report {
 	c := audit.NewCheck(holdings...)
 	if end.Signed != nil {
 		c.Want(end.Signed.Seq)
@@ -71,23 +71,23 @@ func TestCheck(t *testing.T) {
 	all := five(t)
 	forged := chain(t, event(1), event(9), event(3), event(4), event(5))
 	anchor := audit.Anchor{Kind: audit.AnchorFile, Where: "/media/heads"}
-	added := chain(t, event(1), audit.Telling(noon, audit.AnchorTool, audit.AnchorAdded, "terminal", anchor), event(3))
-	accepted := chain(t, event(1), event(2), audit.Telling(noon, audit.AcceptTool, "", "terminal", audit.Accepted{Reason: "lost"}))
-	renewed := chain(t, event(1), event(2), audit.Telling(noon, audit.KeyTool, "", "terminal", audit.NewKey{Key: public(k2), Follows: public(k1)}), event(4))
+	added := chain(t, event(1), audit.SelfEvent(noon, audit.AnchorTool, audit.AnchorAdded, "terminal", anchor), event(3))
+	accepted := chain(t, event(1), event(2), audit.SelfEvent(noon, audit.AcceptTool, "", "terminal", audit.Accepted{Reason: "lost"}))
+	renewed := chain(t, event(1), event(2), audit.SelfEvent(noon, audit.KeyTool, "", "terminal", audit.KeyAdded{Key: public(k2), Follows: public(k1)}), event(4))
 	ending := func(k ed25519.PrivateKey, records []audit.Record) audit.End {
 		last := records[len(records)-1]
 		h := signed(k, last, noon)
 		return audit.End{Seq: last.Seq, Hash: last.Hash, Signed: &h}
 	}
 	about := audit.Context{Home: "/home", Machine: "m", Own: public(k1)}
-	holds := func(heads ...audit.Head) audit.Holding {
-		return audit.Holding{Anchor: audit.Anchor{Kind: "home"}, Heads: heads}
+	holds := func(heads ...audit.Head) audit.AnchorContents {
+		return audit.AnchorContents{Anchor: audit.Anchor{Kind: "home"}, Heads: heads}
 	}
 	for name, c := range map[string]struct {
 		records []audit.Record
 		end     audit.End
 		about   audit.Context
-		holding audit.Holding
+		holding audit.AnchorContents
 		want    error
 		to      int64
 	}{
@@ -105,9 +105,9 @@ func TestCheck(t *testing.T) {
 		"listed, not on record":           {all, ending(k1, all), audit.Context{Home: "/home", Machine: "m", Own: public(k1), Listed: []audit.Anchor{anchor}}, holds(), audit.ErrContradicted, 0},
 		"accepted":                        {accepted, ending(k1, accepted), about, holds(signed(k1, all[4], noon.Add(-time.Second)), signed(k1, accepted[2], noon)), nil, 3},
 		"accepted, and again since":       {accepted, ending(k1, accepted), about, holds(signed(k1, all[4], noon.Add(time.Second))), audit.ErrContradicted, 0},
-		"taken away there":                {all, ending(k1, all), about, audit.Holding{Anchor: anchor, Heads: []audit.Head{signed(k1, all[1], noon)}, Put: signed(k1, all[3], noon)}, audit.ErrContradicted, 2},
-		"faded there":                     {all, ending(k1, all), about, audit.Holding{Anchor: anchor, Put: signed(k1, all[3], noon), Fades: true}, nil, 0},
-		"not to be had":                   {all, ending(k1, all), about, audit.Holding{Anchor: anchor, Err: audit.ErrHead}, audit.ErrUnchecked, 0},
+		"taken away there":                {all, ending(k1, all), about, audit.AnchorContents{Anchor: anchor, Heads: []audit.Head{signed(k1, all[1], noon)}, Put: signed(k1, all[3], noon)}, audit.ErrContradicted, 2},
+		"faded there":                     {all, ending(k1, all), about, audit.AnchorContents{Anchor: anchor, Put: signed(k1, all[3], noon), Fades: true}, nil, 0},
+		"not to be had":                   {all, ending(k1, all), about, audit.AnchorContents{Anchor: anchor, Err: audit.ErrHead}, audit.ErrUnchecked, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := check(t, c.records, c.end, c.about, c.holding)
@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 
 func TestWhichKeyVouchesForWhat(t *testing.T) {
 	k1, k2 := public(signer(1)), public(signer(2))
-	records := chain(t, event(1), event(2), audit.Telling(noon, audit.KeyTool, "", "terminal", audit.NewKey{Key: k2, Follows: k1}), event(4))
+	records := chain(t, event(1), event(2), audit.SelfEvent(noon, audit.KeyTool, "", "terminal", audit.KeyAdded{Key: k2, Follows: k1}), event(4))
 	h := signed(signer(2), records[3], noon)
 	r := check(t, records, audit.End{Seq: 4, Hash: records[3].Hash, Signed: &h}, audit.Context{Own: k2})
 	require.NoError(t, r.Err())

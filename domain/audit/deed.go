@@ -20,8 +20,8 @@ const (
 	AnchorRemoved = "remove"
 )
 
-// NewKey is what AnnounceKey says.
-type NewKey struct {
+// KeyAdded is what AnnounceKey says.
+type KeyAdded struct {
 	Key     Key `json:"key"`
 	Follows Key `json:"follows"` // empty for the first
 }
@@ -34,14 +34,14 @@ type Accepted struct {
 	Faults    []string `json:"faults"`
 }
 
-// Telling is an event in which the record tells of itself. by is who had it so: empty for the program itself.
-func Telling(at time.Time, name, verdict, by string, what any) Event {
+// SelfEvent is an event in which the record tells of itself. by is who had it so: empty for the program itself.
+func SelfEvent(at time.Time, name, verdict, by string, what any) Event {
 	args, _ := json.Marshal(what) // of plain values it never fails
 	return Event{Time: at, Phase: Answer, Tool: name, Verdict: verdict, ApprovedBy: by, Args: args}
 }
 
-// Deeds is what a record tells of itself.
-type Deeds struct {
+// SelfRecords is what a record tells of itself.
+type SelfRecords struct {
 	Keys      []KeyFrom
 	Anchors   []Anchor // that were added and not removed, the journal aside
 	NoJournal bool     // the system's journal, which is used unasked, was removed
@@ -51,14 +51,14 @@ type Deeds struct {
 
 // KeyFrom is a key that signs from a record on.
 type KeyFrom struct {
-	NewKey
+	KeyAdded
 	From int64 // the record that announces it
 }
 
 var telling = []byte(`"tool":"audit_`)
 
 // Note takes in a record that holds.
-func (d *Deeds) Note(r Raw) {
+func (d *SelfRecords) Note(r Raw) {
 	if !bytes.Contains(r.Event, telling) {
 		return
 	}
@@ -68,7 +68,7 @@ func (d *Deeds) Note(r Raw) {
 	}
 	switch e.Tool {
 	case KeyTool:
-		var k NewKey
+		var k KeyAdded
 		if json.Unmarshal(e.Args, &k) == nil && k.Key != (Key{}) {
 			d.Keys = append(d.Keys, KeyFrom{k, r.Seq})
 		}
@@ -94,6 +94,6 @@ func (d *Deeds) Note(r Raw) {
 }
 
 // Knows reports whether the key is one that the record tells of, or the one given.
-func (d *Deeds) Knows(k, own Key) bool {
+func (d *SelfRecords) Knows(k, own Key) bool {
 	return k == own && own != (Key{}) || slices.ContainsFunc(d.Keys, func(f KeyFrom) bool { return f.Key == k || f.Follows == k && k != (Key{}) })
 }

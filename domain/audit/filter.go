@@ -7,8 +7,8 @@ import (
 
 // How many records a Filter chooses when nobody says, and at most.
 const (
-	Listed = 50
-	AtMost = 500
+	DefaultListed = 50
+	MaxListed     = 500
 )
 
 // Filter chooses records. Zero fields match everything.
@@ -33,9 +33,9 @@ type Filter struct {
 // Most is the limit within its bounds.
 func (f Filter) Most() int {
 	if f.Limit < 1 {
-		return Listed
+		return DefaultListed
 	}
-	return min(f.Limit, AtMost)
+	return min(f.Limit, MaxListed)
 }
 
 // Matches reports whether the filter chooses the record, its limit aside.

@@ -31,7 +31,7 @@ func TestFilterChooses(t *testing.T) {
 }
 
 func TestFilterIsBounded(t *testing.T) {
-	for limit, want := range map[int]int{-1: audit.Listed, 0: audit.Listed, 1: 1, audit.AtMost: audit.AtMost, audit.AtMost + 1: audit.AtMost} {
+	for limit, want := range map[int]int{-1: audit.DefaultListed, 0: audit.DefaultListed, 1: 1, audit.MaxListed: audit.MaxListed, audit.MaxListed + 1: audit.MaxListed} {
 		assert.Equal(t, want, audit.Filter{Limit: limit}.Most())
 	}
 }

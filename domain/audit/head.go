@@ -67,7 +67,7 @@ func (h Head) Statement() []byte {
 	if err != nil { // of a year that no clock shows: such a head fits no signature
 		return nil
 	}
-	return append(canon.Label(nil, headLabel), doc...)
+	return append(canon.AppendLabel(nil, headLabel), doc...)
 }
 
 // Signed reports whether the key has signed the head as it is.
@@ -115,8 +115,8 @@ func (a Anchor) String() string {
 	return a.Kind + " " + a.Where
 }
 
-// Holding is what was found in an anchor.
-type Holding struct {
+// AnchorContents is what was found in an anchor.
+type AnchorContents struct {
 	Anchor Anchor
 	Heads  []Head // in the order in which they were put there
 	Odd    int    // how many entries are none

@@ -52,7 +52,7 @@ type Checker struct {
 
 // NewChecker checks what follows a record; the zero Record is the beginning.
 func NewChecker(after Record) *Checker {
-	buf := canon.Label(nil, label)
+	buf := canon.AppendLabel(nil, label)
 	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, label: len(buf), buf: buf}
 }
 

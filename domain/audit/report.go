@@ -64,14 +64,14 @@ func (r Report) Err() error {
 // Check is a record on its way through its proof. NewCheck makes it; the records are handed to Next, and End says what it came to.
 type Check struct {
 	checker  *Checker
-	deeds    Deeds
-	holdings []Holding
+	deeds    SelfRecords
+	holdings []AnchorContents
 	wanted   map[int64]canon.Hash
 	broken   error
 }
 
 // NewCheck is the check of a record against what its anchors hold. What they hold was read before the record is.
-func NewCheck(holdings ...Holding) *Check {
+func NewCheck(holdings ...AnchorContents) *Check {
 	c := &Check{checker: NewChecker(Record{}), holdings: holdings, wanted: map[int64]canon.Hash{}}
 	for _, h := range holdings {
 		for _, head := range h.Heads {
@@ -227,7 +227,7 @@ func (c *Check) stretches(end End) []Stretch {
 }
 
 // vouch holds the chain against one anchor.
-func (c *Check) vouch(h Holding, about Context, end End) Vouch {
+func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 	last := c.checker.last
 	v := Vouch{Anchor: h.Anchor, Odd: h.Odd}
 	switch {

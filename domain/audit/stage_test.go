@@ -11,7 +11,7 @@ import (
 
 // TestStage: only the intent of that very plan lets a call go on, and only until it has succeeded.
 func TestStage(t *testing.T) {
-	plan, other := canon.Bytes("t", []byte("a")), canon.Bytes("t", []byte("b"))
+	plan, other := canon.SumBytes("t", []byte("a")), canon.SumBytes("t", []byte("b"))
 	record := func(p audit.Phase, call string, plan canon.Hash, code string) audit.Record {
 		return audit.Record{Event: audit.Event{Phase: p, CallID: call, Plan: plan, Code: code}}
 	}

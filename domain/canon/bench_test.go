@@ -31,7 +31,7 @@ func bigPlan(changes int) plan {
 	for i := range changes {
 		p.Changes = append(p.Changes, change{
 			Op: "update", Target: "claude_code", Path: fmt.Sprintf(".claude/skills/skill-%04d/SKILL.md", i), Size: int64(i) * 37,
-			Before: canon.Bytes("before", fmt.Append(nil, i)), After: canon.Bytes("after", fmt.Append(nil, i)), Reason: "content differs <&>",
+			Before: canon.SumBytes("before", fmt.Append(nil, i)), After: canon.SumBytes("after", fmt.Append(nil, i)), Reason: "content differs <&>",
 		})
 	}
 	return p

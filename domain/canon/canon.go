@@ -96,20 +96,20 @@ func Sum(label string, v any) (Hash, error) {
 	if err != nil {
 		return Hash{}, err
 	}
-	return Bytes(label, doc), nil
+	return SumBytes(label, doc), nil
 }
 
-// Bytes hashes raw bytes under a label. The label's length is part of the input, so no label is a prefix of another's domain.
-func Bytes(label string, b []byte) Hash {
+// SumBytes hashes raw bytes under a label. The label's length is part of the input, so no label is a prefix of another's domain.
+func SumBytes(label string, b []byte) Hash {
 	h := sha256.New()
-	h.Write(Label(nil, label))
+	h.Write(AppendLabel(nil, label))
 	h.Write(b)
 	return Hash(h.Sum(nil))
 }
 
-// Label appends what Bytes hashes before the bytes, for those who hash very much and keep one buffer: the SHA-256 of Label(nil, l) followed by b is
+// AppendLabel appends what Bytes hashes before the bytes, for those who hash very much and keep one buffer: the SHA-256 of Label(nil, l) followed by b is
 // Bytes(l, b).
-func Label(to []byte, label string) []byte {
+func AppendLabel(to []byte, label string) []byte {
 	return fmt.Appendf(to, "%d:%s\n", len(label), label)
 }
 

@@ -110,7 +110,7 @@ func TestLabelsSeparateDomains(t *testing.T) {
 	seen := map[canon.Hash]string{}
 	for _, label := range []string{"", "a", "b", "ab", "a.v1", "a.v2", "1:a", "1:a\n", "0:\n"} {
 		for _, body := range []string{"", "a", "b", "1:a\n", "\n", "{}"} {
-			h := canon.Bytes(label, []byte(body))
+			h := canon.SumBytes(label, []byte(body))
 			name := fmt.Sprintf("%q over %q", label, body)
 			assert.Empty(t, seen[h], name)
 			seen[h] = name
@@ -119,7 +119,7 @@ func TestLabelsSeparateDomains(t *testing.T) {
 }
 
 func TestHashText(t *testing.T) {
-	h := canon.Bytes("x", []byte("y"))
+	h := canon.SumBytes("x", []byte("y"))
 	assert.Regexp(t, `^sha256:[0-9a-f]{64}$`, h.String())
 	assert.Equal(t, "sha256:"+h.Hex(), h.String())
 	assert.False(t, h.IsZero())
@@ -133,21 +133,21 @@ func TestHashText(t *testing.T) {
 	for _, want := range []canon.Hash{h, {}} {
 		text, err := json.Marshal(doc{want})
 		require.NoError(t, err)
-		got := doc{canon.Bytes("another", nil)}
+		got := doc{canon.SumBytes("another", nil)}
 		require.NoError(t, json.Unmarshal(text, &got))
 		assert.Equal(t, want, got.Hash)
 	}
 }
 
 func TestHashTextRefuses(t *testing.T) {
-	good := canon.Bytes("x", nil).String()
+	good := canon.SumBytes("x", nil).String()
 	for _, bad := range []string{"", "sha256:", good[7:], strings.ToUpper(good), "sha256:" + strings.ToUpper(good[7:]), good + "0", good[:70],
 		good[:70] + "g", "SHA256" + good[6:], "sha512:" + good[7:], " " + good, good + "\n"} {
 		h, err := canon.Parse(bad)
 		require.ErrorIs(t, err, canon.ErrHash, "%q", bad)
 		assert.True(t, h.IsZero())
 	}
-	kept := canon.Bytes("x", nil)
+	kept := canon.SumBytes("x", nil)
 	require.ErrorIs(t, kept.UnmarshalText([]byte("sha256:no")), canon.ErrHash)
 	assert.Equal(t, good, kept.String(), "a refused text leaves the value alone")
 }
@@ -259,7 +259,7 @@ func FuzzCanonical(f *testing.F) {
 
 // FuzzHashText: whatever parses is written back as it was.
 func FuzzHashText(f *testing.F) {
-	f.Add(canon.Bytes("x", nil).String())
+	f.Add(canon.SumBytes("x", nil).String())
 	f.Add("sha256:")
 	f.Fuzz(func(t *testing.T, s string) {
 		if h, err := canon.Parse(s); err == nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// AllowanceLasts is how long an "always allow" holds at most, however long its session goes on (packageflow contract §5.5).
-const AllowanceLasts = 12 * time.Hour
+// SessionGrantTTL is how long an "always allow" holds at most, however long its session goes on (packageflow contract §5.5).
+const SessionGrantTTL = 12 * time.Hour
 
-// ErrNoAllowance reports an "always allow" that there is not, or no more.
-var ErrNoAllowance = fault.New(fault.NotFound, "grant_not_found", "nothing is always allowed under that id")
+// ErrNoSessionGrant reports an "always allow" that there is not, or no more.
+var ErrNoSessionGrant = fault.New(fault.NotFound, "grant_not_found", "nothing is always allowed under that id")
 
-// Allowance is an "always allow" that a person said, for one session: for a tool, or for a scope of one.
-type Allowance struct {
+// SessionGrant is an "always allow" that a person said, for one session: for a tool, or for a scope of one.
+type SessionGrant struct {
 	ID    string    `json:"id"` // of the confirmation that was answered so; public
 	Tool  string    `json:"tool"`
 	Scope string    `json:"scope"`      // what of the tool; empty is all of it, which counts only where the caller approves
@@ -56,13 +56,13 @@ func (v View) Lasts() (bound, unbound string) {
 }
 
 // ExpiresAt is when it has run out.
-func (a Allowance) ExpiresAt() time.Time { return a.At.Add(AllowanceLasts) }
+func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 
 // Holds reports whether it has not run out.
-func (a Allowance) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
+func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
 // String is what is allowed, for people: "tool", or "tool: scope".
-func (a Allowance) String() string {
+func (a SessionGrant) String() string {
 	if a.Scope == "" {
 		return a.Tool
 	}
@@ -71,7 +71,7 @@ func (a Allowance) String() string {
 
 // Always is an Allowance that is in force, or a dated grant, as people see it.
 type Always struct {
-	Allowance
+	SessionGrant
 	Session   string    `json:"session"` // empty for a dated one, which is for any
 	Principal string    `json:"principal"`
 	ExpiresAt time.Time `json:"expires_at"` // at the latest; one for a session ends with it

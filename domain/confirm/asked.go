@@ -13,7 +13,7 @@ var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "this is not wh
 
 // Asked is the sum over everything in a question that a person sees or that decides how it may be answered. It stays the same from when it is asked to
 // its end, whoever picks it up; a question that somebody edited where it is stored has another one. It is zero where there is none.
-func (g *Grant) Asked() canon.Hash {
+func (g *Request) Asked() canon.Hash {
 	doc, err := json.Marshal(struct {
 		ID, Principal, Tool    string
 		Subject                canon.Hash
@@ -28,13 +28,13 @@ func (g *Grant) Asked() canon.Hash {
 		Needs                  policy.Proving
 		Reach                  Reach
 		Remotes                []string
-		Veil                   Veil
+		Veil                   Redacted
 	}{g.ID, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject, some(g.Args), some(g.Plan), some(g.Exhibit), g.Mode, g.Strength, g.Risk, g.Scope, g.Target, g.Prompt,
-		g.Place, g.Entry, g.Client, g.HumanOnly, g.NoForm, g.Insists, g.Names, g.ByHand, g.Needs, g.Reach, append([]string{}, g.Remotes...), g.Veil})
+		g.Place, g.Entry, g.Client, g.HumanOnly, g.NoForm, g.Insists, g.Names, g.ByHand, g.Needs, g.Reach, append([]string{}, g.Remotes...), g.Redacted})
 	if err != nil {
 		return canon.Hash{}
 	}
-	return canon.Bytes("confirm.asked.v1", doc)
+	return canon.SumBytes("confirm.asked.v1", doc)
 }
 
 // some is a document as it is summed: none is none, however it was kept.

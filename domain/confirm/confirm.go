@@ -92,7 +92,7 @@ func (t Token) Format(s fmt.State, _ rune) { io.WriteString(s, t.String()) } //n
 type Digest [sha256.Size]byte
 
 // Digest is the token's digest: a labelled SHA-256.
-func (t Token) Digest() Digest { return Digest(canon.Bytes("confirm.token.v1", []byte(t.Reveal()))) }
+func (t Token) Digest() Digest { return Digest(canon.SumBytes("confirm.token.v1", []byte(t.Reveal()))) }
 
 // String is 64 lower-case hex digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
@@ -128,8 +128,8 @@ func (s State) String() string {
 	return "invalid"
 }
 
-// Grant is one confirmation asked for. ID is public (lists, approve ID); the token exists only as Digest.
-type Grant struct {
+// Request is one confirmation asked for. ID is public (lists, approve ID); the token exists only as Digest.
+type Request struct {
 	ID        string
 	Digest    Digest
 	Binding   Binding
@@ -186,7 +186,7 @@ type Extra struct {
 	Dated *Dated `json:"dated,omitempty"`
 	// Remotes is what an approval lets calls reach from then on, where that is all that the question is about.
 	Remotes []string `json:"remotes,omitempty"`
-	Veil
+	Redacted
 }
 
 // View is a grant as people see it. It never holds the token or its digest.
@@ -215,7 +215,7 @@ type View struct {
 	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
 	Insists   bool            `json:"-"`                    // it is asked every time
 	Remotes   []string        `json:"-"`                    // where the question is about nothing but reaching them: an approval holds from then on
-	Veil
+	Redacted
 }
 
 // Lasting reports whether it may be answered with "always".
@@ -224,18 +224,18 @@ func (v View) Lasting() bool {
 }
 
 // Lasting reports whether the grant may be answered with "always".
-func (g *Grant) Lasting() bool {
+func (g *Request) Lasting() bool {
 	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists && len(g.Remotes) == 0
 }
 
 // Formable reports whether the host's form may answer it, where a person switched that on for the host entry: it asks for a yes and no more, little is
 // at stake, and no stronger proof is needed (consent design, section 3).
-func (g *Grant) Formable() bool {
+func (g *Request) Formable() bool {
 	return g.HumanOnly && g.Entry != "" && !g.NoForm && g.Strength < policy.Typed && g.Risk < policy.RiskHigh && g.Needs == policy.ProvingNone
 }
 
 // View is the grant as people see it.
-func (g *Grant) View() View {
+func (g *Request) View() View {
 	risk := ""
 	if g.Risk > policy.RiskNone {
 		risk = g.Risk.String()
@@ -246,11 +246,11 @@ func (g *Grant) View() View {
 	}
 	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Remotes: g.Remotes, Veil: g.Veil}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Remotes: g.Remotes, Redacted: g.Redacted}
 }
 
 // Views is View of each, never nil.
-func Views(grants []Grant) []View {
+func Views(grants []Request) []View {
 	out := make([]View, 0, len(grants))
 	for i := range grants {
 		out = append(out, grants[i].View())
@@ -277,7 +277,7 @@ type Answer struct {
 }
 
 // Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.
-func (a Answer) Settle(g *Grant, now time.Time) error {
+func (a Answer) Settle(g *Request, now time.Time) error {
 	proof := a.Proof
 	if err := g.answerable(now); err != nil {
 		return err
@@ -310,14 +310,14 @@ func (a Answer) Settle(g *Grant, now time.Time) error {
 }
 
 // Expired reports whether now is at or past the expiry (product rule: now ≥ expires_at is expired).
-func (g *Grant) Expired(now time.Time) bool { return !now.Before(g.ExpiresAt) }
+func (g *Request) Expired(now time.Time) bool { return !now.Before(g.ExpiresAt) }
 
 // Final reports whether nothing can happen to the grant any more.
-func (g *Grant) Final() bool { return g.State >= Spent }
+func (g *Request) Final() bool { return g.State >= Spent }
 
 // Check verifies that the grant may be redeemed for b with the typed value, without spending it. A wrong typed value counts as a
 // miss, and the third burns the grant, so the caller stores the grant whether Check fails or not.
-func (g *Grant) Check(b Binding, typed string, now time.Time) error {
+func (g *Request) Check(b Binding, typed string, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
 	}
@@ -334,7 +334,7 @@ func (g *Grant) Check(b Binding, typed string, now time.Time) error {
 }
 
 // Redeem is Check and, when it passes, spends the grant: of all that try, exactly one succeeds.
-func (g *Grant) Redeem(b Binding, typed string, now time.Time) error {
+func (g *Request) Redeem(b Binding, typed string, now time.Time) error {
 	if err := g.Check(b, typed, now); err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (g *Grant) Redeem(b Binding, typed string, now time.Time) error {
 }
 
 // answerable fails unless the grant is a question that nobody has answered yet: the first answer counts.
-func (g *Grant) answerable(now time.Time) error {
+func (g *Request) answerable(now time.Time) error {
 	if g.State == Denied {
 		return ErrAnswered.Sayf("this was denied already (%s); the first answer counts", g.Answerer)
 	}
@@ -358,7 +358,7 @@ func (g *Grant) answerable(now time.Time) error {
 
 // Approve records that the person named answerer said yes, typing the target where the strength asks for it. An approval that no call uses
 // lapses after UnspentTTL.
-func (g *Grant) Approve(answerer, typed string, now time.Time) error {
+func (g *Request) Approve(answerer, typed string, now time.Time) error {
 	if err := g.answerable(now); err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func (g *Grant) Approve(answerer, typed string, now time.Time) error {
 }
 
 // Deny records that answerer said no.
-func (g *Grant) Deny(answerer string, now time.Time) error {
+func (g *Request) Deny(answerer string, now time.Time) error {
 	if err := g.answerable(now); err != nil {
 		return err
 	}
@@ -382,7 +382,7 @@ func (g *Grant) Deny(answerer string, now time.Time) error {
 }
 
 // Cancel withdraws the question; a grant that already ended stays as it is and is an error.
-func (g *Grant) Cancel(now time.Time) error {
+func (g *Request) Cancel(now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
 	}
@@ -391,7 +391,7 @@ func (g *Grant) Cancel(now time.Time) error {
 }
 
 // Leave marks a question whose asker is gone: it stays for GoneTTL, for the same call to pick it up.
-func (g *Grant) Leave(now time.Time) error {
+func (g *Request) Leave(now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
 	}
@@ -406,7 +406,7 @@ func (g *Grant) Leave(now time.Time) error {
 }
 
 // PickUp hands a question whose asker is gone to the same call made in another session, by the process owner.
-func (g *Grant) PickUp(session, owner string, now time.Time) error {
+func (g *Request) PickUp(session, owner string, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
 	}
@@ -418,7 +418,7 @@ func (g *Grant) PickUp(session, owner string, now time.Time) error {
 }
 
 // Named checks that a token still names the plan that b is about: it is no consent. The zero subject of b stands for any plan.
-func (g *Grant) Named(b Binding, now time.Time) error {
+func (g *Request) Named(b Binding, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
 	}
@@ -432,7 +432,7 @@ func (g *Grant) Named(b Binding, now time.Time) error {
 }
 
 // Use spends a token that names a plan.
-func (g *Grant) Use(b Binding, now time.Time) error {
+func (g *Request) Use(b Binding, now time.Time) error {
 	if err := g.Named(b, now); err != nil {
 		return err
 	}
@@ -440,7 +440,7 @@ func (g *Grant) Use(b Binding, now time.Time) error {
 	return nil
 }
 
-func (g *Grant) live(now time.Time) error {
+func (g *Request) live(now time.Time) error {
 	switch g.State {
 	case Spent:
 		return ErrUsed
@@ -460,7 +460,7 @@ func (g *Grant) live(now time.Time) error {
 	return nil
 }
 
-func (g *Grant) typed(value string) error {
+func (g *Request) typed(value string) error {
 	if g.Strength < policy.Typed || (value == g.Target && g.Target != "") {
 		return nil
 	}

@@ -17,14 +17,14 @@ import (
 var (
 	start   = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	expiry  = start.Add(confirm.DefaultTTL)
-	binding = confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.Bytes("test", []byte("plan"))}
+	binding = confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.SumBytes("test", []byte("plan"))}
 )
 
 // seat is the proof of an answer in a terminal.
 var seat = confirm.Proof{Surface: confirm.SurfaceTerminal, User: "me", TTY: "/dev/pts/1"}
 
-func grant() confirm.Grant {
-	return confirm.Grant{
+func grant() confirm.Request {
+	return confirm.Request{
 		ID: "cf_1", Digest: confirm.NewToken("secret").Digest(), Binding: binding, Strength: policy.Typed, Target: "work",
 		IssuedAt: start, ExpiresAt: expiry,
 	}
@@ -41,37 +41,37 @@ type step struct {
 // walk is the whole state machine, by hand: for each operation, what it does from pending, approved, spent, denied, canceled, burnt and
 // from a state nobody knows, when the binding and the typed name are right.
 var walk = map[string]struct {
-	do   func(g *confirm.Grant, now time.Time) error
+	do   func(g *confirm.Request, now time.Time) error
 	from [7]step
 }{
 	"check": {
-		func(g *confirm.Grant, now time.Time) error { return g.Check(binding, "work", now) },
+		func(g *confirm.Request, now time.Time) error { return g.Check(binding, "work", now) },
 		[7]step{{confirm.Pending, nil}, {confirm.Approved, nil}, used, denied, canceled, burnt, lost},
 	},
 	"redeem": {
-		func(g *confirm.Grant, now time.Time) error { return g.Redeem(binding, "work", now) },
+		func(g *confirm.Request, now time.Time) error { return g.Redeem(binding, "work", now) },
 		[7]step{{confirm.Spent, nil}, {confirm.Spent, nil}, used, denied, canceled, burnt, lost},
 	},
 	"approve": {
-		func(g *confirm.Grant, now time.Time) error { return g.Approve("terminal", "work", now) },
+		func(g *confirm.Request, now time.Time) error { return g.Approve("terminal", "work", now) },
 		[7]step{{confirm.Approved, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"deny": {
-		func(g *confirm.Grant, now time.Time) error { return g.Deny("terminal", now) },
+		func(g *confirm.Request, now time.Time) error { return g.Deny("terminal", now) },
 		[7]step{{confirm.Denied, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"cancel": {
-		func(g *confirm.Grant, now time.Time) error { return g.Cancel(now) },
+		func(g *confirm.Request, now time.Time) error { return g.Cancel(now) },
 		[7]step{{confirm.Canceled, nil}, {confirm.Canceled, nil}, used, denied, canceled, burnt, lost},
 	},
 	"answer yes": {
-		func(g *confirm.Grant, now time.Time) error {
+		func(g *confirm.Request, now time.Time) error {
 			return confirm.Answer{Approve: true, Typed: "work", By: "terminal", Proof: seat}.Settle(g, now)
 		},
 		[7]step{{confirm.Approved, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"answer no": {
-		func(g *confirm.Grant, now time.Time) error { return confirm.Answer{By: "terminal"}.Settle(g, now) },
+		func(g *confirm.Request, now time.Time) error { return confirm.Answer{By: "terminal"}.Settle(g, now) },
 		[7]step{denied, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 }
@@ -133,7 +133,7 @@ func TestExpiresAtTheInstant(t *testing.T) {
 		g := grant()
 		assert.Equal(t, want, g.Expired(now), now)
 	}
-	var never confirm.Grant
+	var never confirm.Request
 	assert.True(t, never.Expired(start), "a grant without an expiry has expired")
 }
 
@@ -186,10 +186,10 @@ func TestTypedMisses(t *testing.T) {
 		"unknown strength":     {policy.Typed + 1, "work", []try{{"", confirm.ErrTyped, 0}, {"work", nil, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for how, do := range map[string]func(*confirm.Grant, string) error{
-				"check":   func(g *confirm.Grant, typed string) error { return g.Check(binding, typed, start) },
-				"redeem":  func(g *confirm.Grant, typed string) error { return g.Redeem(binding, typed, start) },
-				"approve": func(g *confirm.Grant, typed string) error { return g.Approve("console", typed, start) },
+			for how, do := range map[string]func(*confirm.Request, string) error{
+				"check":   func(g *confirm.Request, typed string) error { return g.Check(binding, typed, start) },
+				"redeem":  func(g *confirm.Request, typed string) error { return g.Redeem(binding, typed, start) },
+				"approve": func(g *confirm.Request, typed string) error { return g.Approve("console", typed, start) },
 			} {
 				g := grant()
 				g.Strength, g.Target = c.strength, c.target
@@ -242,7 +242,7 @@ func TestFirstApprovalCounts(t *testing.T) {
 }
 
 func TestZeroGrantLetsNothingPass(t *testing.T) {
-	var g confirm.Grant
+	var g confirm.Request
 	require.Error(t, g.Redeem(confirm.Binding{}, "", start))
 	require.Error(t, g.Approve("console", "", start))
 }
@@ -273,13 +273,13 @@ func TestDigest(t *testing.T) {
 	assert.Regexp(t, `^[0-9a-f]{64}$`, d.String())
 	assert.Equal(t, d, confirm.NewToken("secret").Digest())
 	assert.NotEqual(t, d, confirm.NewToken("secret ").Digest())
-	assert.Equal(t, canon.Bytes("confirm.token.v1", []byte("secret")).Hex(), d.String(), "a digest stored today must be found tomorrow")
+	assert.Equal(t, canon.SumBytes("confirm.token.v1", []byte("secret")).Hex(), d.String(), "a digest stored today must be found tomorrow")
 }
 
 func TestViewShowsNoSecret(t *testing.T) {
 	g := grant()
 	g.Args, g.Plan, g.Prompt = json.RawMessage(`{"a":1}`), json.RawMessage(`{"b":2}`), "Deploy?"
-	raw, err := json.Marshal(confirm.Views([]confirm.Grant{g}))
+	raw, err := json.Marshal(confirm.Views([]confirm.Request{g}))
 	require.NoError(t, err)
 	assert.NotContains(t, string(raw), g.Digest.String())
 	assert.JSONEq(t, `[{"id":"cf_1","tool":"deploy_apply","strength":"type","prompt":"Deploy?","target":"work","state":"pending",

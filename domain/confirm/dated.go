@@ -62,7 +62,7 @@ func ArgsSum(args []byte) canon.Hash {
 	if doc, err := canon.Canonical(args); err == nil {
 		args = doc
 	}
-	return canon.Bytes("confirm.arguments.v1", args)
+	return canon.SumBytes("confirm.arguments.v1", args)
 }
 
 // Dated is an "allow this until" that a person said, across sessions.
@@ -125,7 +125,7 @@ func (d Dated) Rule() string {
 
 // Always is the grant as people see it.
 func (d Dated) Always() Always {
-	return Always{Allowance: Allowance{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
+	return Always{SessionGrant: SessionGrant{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
 		Dated: &Terms{What: d.What, User: d.User, AnyArgs: d.AnyArgs, Entry: d.Entry, AnyEntry: d.AnyEntry, Uses: d.Uses, UsedAt: d.UsedAt}}
 }
 
@@ -141,12 +141,12 @@ type Terms struct {
 }
 
 // Datable reports whether the question may be answered with "allow this until".
-func (g *Grant) Datable() bool {
+func (g *Request) Datable() bool {
 	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
 }
 
 // dated is the grant that an approval gives; nil where it gives none.
-func (g *Grant) dated(a Answer, now time.Time) (*Dated, error) {
+func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
 	u := a.Until
 	if u == nil {
 		return nil, nil

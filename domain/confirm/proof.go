@@ -50,7 +50,7 @@ type Proof struct {
 }
 
 // way is where an approval that is proved well enough can be given.
-func (g *Grant) way() string {
+func (g *Request) way() string {
 	const console = "countersign login /approvals opens it"
 	switch g.Needs {
 	case policy.ProvingTerminal:

@@ -5,8 +5,8 @@ import "github.com/countersign-dev/countersign/domain/fault"
 // ErrReveal reports an approval of what is masked in a way that could hide a payload, by somebody who has not had it revealed.
 var ErrReveal = fault.New(fault.Denied, "confirm_not_revealed", "what is masked in this plan has to be revealed before it is approved")
 
-// Veil is how much of a question is masked, and whether that may stay so.
-type Veil struct {
+// Redacted is how much of a question is masked, and whether that may stay so.
+type Redacted struct {
 	// Masked counts the parts of the plan, of what stands beside it and of the arguments that are masked.
 	Masked int `json:"masked,omitempty"`
 	// MustReveal says that a masked part contains shell syntax, or stands in text that runs: a person reveals it before approving.
@@ -14,7 +14,7 @@ type Veil struct {
 }
 
 // revealed fails where something had to be revealed and was not.
-func (g *Grant) revealed(a Answer) error {
+func (g *Request) revealed(a Answer) error {
 	if !g.MustReveal || a.Revealed {
 		return nil
 	}

@@ -9,14 +9,14 @@ const (
 	blockEnd   = "<!-- agentpack:end -->"
 )
 
-// Put is text with block between the lines <!-- agentpack:begin --> and <!-- agentpack:end -->. A text that has a managed block keeps
+// PutBlock is text with block between the lines <!-- agentpack:begin --> and <!-- agentpack:end -->. A text that has a managed block keeps
 // every byte outside of it; any other text is followed by a blank line and the block, so that Cut gives it back. The lines that Put
 // adds end as the first line of text does, those of the block stay as they are, and a block without a final line feed gets one.
 // Whether a deployment would change a file is whether Put gives another text.
 //
 // It fails with ErrFormat when the marks in text do not pair up, and when the block would not be found again: because it has such
 // marks itself, or because fenced code that is opened in one of the two is not closed there.
-func Put(text, block string) (string, error) {
+func PutBlock(text, block string) (string, error) {
 	old, found, err := find(text)
 	if err != nil {
 		return "", err
@@ -44,9 +44,9 @@ func Put(text, block string) (string, error) {
 	return result, nil
 }
 
-// Cut is text without its managed block and the blank line that Put added, and whether there was a block. What Put made of a text
+// CutBlock is text without its managed block and the blank line that Put added, and whether there was a block. What Put made of a text
 // without a block becomes that text again, to the byte. It fails with ErrFormat when the marks in text do not pair up.
-func Cut(text string) (string, bool, error) {
+func CutBlock(text string) (string, bool, error) {
 	b, found, err := find(text)
 	if err != nil || !found {
 		return text, false, err
@@ -61,8 +61,8 @@ func Cut(text string) (string, bool, error) {
 	return head + tail, true, nil
 }
 
-// Block is the managed block of text, and whether there is one. It fails with ErrFormat when the marks in text do not pair up.
-func Block(text string) (string, bool, error) {
+// FindBlock is the managed block of text, and whether there is one. It fails with ErrFormat when the marks in text do not pair up.
+func FindBlock(text string) (string, bool, error) {
 	b, found, err := find(text)
 	if err != nil || !found {
 		return "", false, err

@@ -38,11 +38,11 @@ func TestPutIntoTextWithoutABlock(t *testing.T) {
 		"code in a list":     {"1. ```sh\n   ls\n   ```\n", "```\nx\n```\n", "1. ```sh\n   ls\n   ```\n\n" + begin + "\n```\nx\n```\n" + end + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := deployment.Put(c.text, c.block)
+			got, err := deployment.PutBlock(c.text, c.block)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, got)
 
-			back, found, err := deployment.Cut(got)
+			back, found, err := deployment.CutBlock(got)
 			require.NoError(t, err)
 			assert.True(t, found)
 			assert.Equal(t, c.text, back)
@@ -53,11 +53,11 @@ func TestPutIntoTextWithoutABlock(t *testing.T) {
 func TestPutReplacesNothingButTheBlock(t *testing.T) {
 	const before, after = "mine\r\n", "\r\nalso mine\n\tand this\r\n  no end"
 	text := before + begin + " \t\r\nold\r\n" + end + after
-	got, err := deployment.Put(text, "new\nlines")
+	got, err := deployment.PutBlock(text, "new\nlines")
 	require.NoError(t, err)
 	assert.Equal(t, before+begin+" \t\r\nnew\nlines\n"+end+after, got)
 
-	block, found, err := deployment.Block(got)
+	block, found, err := deployment.FindBlock(got)
 	require.NoError(t, err)
 	assert.True(t, found)
 	assert.Equal(t, "new\nlines\n", block)
@@ -75,7 +75,7 @@ func TestCut(t *testing.T) {
 		"blank line at the top":       {"\n" + begin + "\nx\n" + end + "\nmine\n", "\nmine\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, found, err := deployment.Cut(c.text)
+			got, found, err := deployment.CutBlock(c.text)
 			require.NoError(t, err)
 			assert.True(t, found)
 			assert.Equal(t, c.want, got)
@@ -85,12 +85,12 @@ func TestCut(t *testing.T) {
 
 func TestTextWithoutABlock(t *testing.T) {
 	text := "mine\n```\n" + begin + "\nx\n" + end + "\n```\n"
-	got, found, err := deployment.Cut(text)
+	got, found, err := deployment.CutBlock(text)
 	require.NoError(t, err)
 	assert.False(t, found)
 	assert.Equal(t, text, got)
 
-	block, found, err := deployment.Block(text)
+	block, found, err := deployment.FindBlock(text)
 	require.NoError(t, err)
 	assert.False(t, found)
 	assert.Empty(t, block)
@@ -110,16 +110,16 @@ func TestMarksThatDoNotPairUp(t *testing.T) {
 		"backticks on a line": {"``` not `code`\n" + begin + "\n```\n", "the block that begins at line 2 has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := deployment.Put(c.text, "new\n")
+			_, err := deployment.PutBlock(c.text, "new\n")
 			require.ErrorIs(t, err, deployment.ErrFormat)
 			assert.ErrorContains(t, err, c.message)
 
-			same, found, err := deployment.Cut(c.text)
+			same, found, err := deployment.CutBlock(c.text)
 			require.ErrorContains(t, err, c.message)
 			assert.False(t, found)
 			assert.Equal(t, c.text, same)
 
-			_, found, err = deployment.Block(c.text)
+			_, found, err = deployment.FindBlock(c.text)
 			require.ErrorContains(t, err, c.message)
 			assert.False(t, found)
 		})
@@ -136,7 +136,7 @@ func TestPutRefusesWhatWouldNotBeFoundAgain(t *testing.T) {
 		"open code, block exists": {"a\n```\nb\n" + begin + "\n" + end + "\n", "```\nx\n```\n", "line 2 opens fenced code that is not closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := deployment.Put(c.text, c.block)
+			_, err := deployment.PutBlock(c.text, c.block)
 			require.ErrorIs(t, err, deployment.ErrFormat)
 			assert.ErrorContains(t, err, c.message)
 		})
@@ -145,8 +145,8 @@ func TestPutRefusesWhatWouldNotBeFoundAgain(t *testing.T) {
 
 // checkPut holds every promise of Put about one text and two blocks.
 func checkPut(t require.TestingT, text, first, second string) {
-	_, had, err := deployment.Block(text)
-	once, putErr := deployment.Put(text, first)
+	_, had, err := deployment.FindBlock(text)
+	once, putErr := deployment.PutBlock(text, first)
 	if err != nil {
 		require.ErrorIs(t, putErr, deployment.ErrFormat)
 		return
@@ -155,24 +155,24 @@ func checkPut(t require.TestingT, text, first, second string) {
 		require.ErrorIs(t, putErr, deployment.ErrFormat)
 		return
 	}
-	block, found, err := deployment.Block(once)
+	block, found, err := deployment.FindBlock(once)
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, strings.TrimRight(first, "\r\n"), strings.TrimRight(block, "\r\n"))
 	require.True(t, strings.HasPrefix(block, first))
 
-	again, err := deployment.Put(once, block)
+	again, err := deployment.PutBlock(once, block)
 	require.NoError(t, err)
 	require.Equal(t, once, again)
 
-	if twice, err := deployment.Put(once, second); err == nil {
+	if twice, err := deployment.PutBlock(once, second); err == nil {
 		once = twice
 	}
-	cut, found, err := deployment.Cut(once)
+	cut, found, err := deployment.CutBlock(once)
 	require.NoError(t, err)
 	require.True(t, found)
 	if had {
-		want, _, err := deployment.Cut(text)
+		want, _, err := deployment.CutBlock(text)
 		require.NoError(t, err)
 		require.Equal(t, want, cut)
 	} else {
@@ -205,7 +205,7 @@ func FuzzPutCut(f *testing.F) {
 func BenchmarkPutManyOpenFences(b *testing.B) {
 	text := strings.Repeat("```x\n~~~y\n", 50_000)
 	for b.Loop() {
-		_, err := deployment.Put(text, "x\n")
+		_, err := deployment.PutBlock(text, "x\n")
 		require.NoError(b, err)
 	}
 }

@@ -69,8 +69,8 @@ type Content struct {
 	Origin string // absolute native path; empty when Data is the content
 }
 
-// Bytes is the content that data is.
-func Bytes(data []byte) Content {
+// ContentOf is the content that data is.
+func ContentOf(data []byte) Content {
 	if data == nil {
 		data = []byte{}
 	}
@@ -79,16 +79,16 @@ func Bytes(data []byte) Content {
 
 // The modes of deployed files. Of a mode only the executable bits are compared: the rest is the user's umask.
 const (
-	Plain      fs.FileMode = 0o644
-	Executable fs.FileMode = 0o755
+	PlainMode      fs.FileMode = 0o644
+	ExecutableMode fs.FileMode = 0o755
 )
 
 // ModeOf is Plain or Executable, by whether the owner may execute.
 func ModeOf(m fs.FileMode) fs.FileMode {
 	if m&0o100 != 0 {
-		return Executable
+		return ExecutableMode
 	}
-	return Plain
+	return PlainMode
 }
 
 // File is one file of a tree. Path is relative to the tree's root, with slashes.

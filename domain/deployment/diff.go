@@ -18,10 +18,10 @@ type Wanted struct {
 	Owner   Owner
 }
 
-// Make compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
+// NewPlan compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
 // list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
 // also has is left to it. It fails with ErrPath where something stands in the way that is no file.
-func Make(w Wanted, o Observed) (Plan, error) {
+func NewPlan(w Wanted, o Observed) (Plan, error) {
 	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
 		Owned: make([]Owned, 0, len(w.Files))}
 	mine := entriesOf(w, o)
@@ -116,16 +116,16 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	switch {
 	case now.Kind == Directory || now.Kind == Special:
 		return c, false, ErrPath.Sayf("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).
-			With(Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", d.Path))
+			With(ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", d.Path))
 	case now.Kind == Absent && (d.Merge.Remove || d.Part != nil && d.Merge.Ours.IsZero()):
 		return c, false, nil
 	case now.Kind == Absent:
-		c.Op, c.Reason = Create, reasonMissing
+		c.Op, c.Reason = OpCreate, reasonMissing
 		return c, true, nil
 	case d.Part != nil:
 		return d.compareParts(c, have)
 	}
-	c.Op = Update
+	c.Op = OpUpdate
 	switch {
 	case have == nil:
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
@@ -149,9 +149,9 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
 		return c, false, nil
 	}
-	c.Op, c.Mode = Update, c.Before.Mode.Perm()
+	c.Op, c.Mode = OpUpdate, c.Before.Mode.Perm()
 	if d.Merge.Remove {
-		c.Op, c.After = Delete, Content{}
+		c.Op, c.After = OpDelete, Content{}
 	}
 	clean := have != nil && d.Merge.Now == have.PartSum
 	switch {
@@ -173,7 +173,7 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	default:
 		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
 	}
-	if c.Op == Delete {
+	if c.Op == OpDelete {
 		if c.Gate = ""; !clean {
 			c.Gate = DriftedDelete
 		}
@@ -204,7 +204,7 @@ func (f *Owned) same(have *Owned) bool {
 
 // goodbye deletes a whole file that is owned and no longer wanted, when it is there.
 func (have *Owned) goodbye(now Seen) (Change, bool) {
-	c := Change{Target: have.Target, Op: Delete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
+	c := Change{Target: have.Target, Op: OpDelete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
 		return c, false
 	}
@@ -220,15 +220,15 @@ func BestRoot(roots []Root, target, path string, sep byte) (Root, bool) {
 	var best Root
 	found := false
 	for _, r := range roots {
-		if r.Target == target && Below(r.Path, path, sep) && len(r.Path) >= len(best.Path) {
+		if r.Target == target && IsBelow(r.Path, path, sep) && len(r.Path) >= len(best.Path) {
 			best, found = r, true
 		}
 	}
 	return best, found
 }
 
-// Below reports whether path is below dir or dir itself, component by component.
-func Below(dir, path string, sep byte) bool {
+// IsBelow reports whether path is below dir or dir itself, component by component.
+func IsBelow(dir, path string, sep byte) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(sep)))
 	return ok && (rest == "" || rest[0] == sep)
 }

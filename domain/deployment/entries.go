@@ -106,6 +106,6 @@ func (e *entries) left() (out []*Owned) {
 // below reports an entry somewhere below a directory.
 func (e *entries) below(dir string) bool {
 	return slices.ContainsFunc(e.all, func(f *Owned) bool {
-		return f.Path != dir && (Below(dir, f.Path, '/') || Below(dir, f.Path, '\\'))
+		return f.Path != dir && (IsBelow(dir, f.Path, '/') || IsBelow(dir, f.Path, '\\'))
 	})
 }

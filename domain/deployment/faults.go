@@ -51,13 +51,13 @@ var (
 // fields of its own (agentpack contract §6.1). Its JSON form is one object with reason_code and next_actions among the fields.
 type Details map[string]any
 
-// Reason is the details of a fault with a reason and next actions.
-func Reason(code string, actions ...string) Details {
+// ReasonDetails is the details of a fault with a reason and next actions.
+func ReasonDetails(code string, actions ...string) Details {
 	return Details{"reason_code": code, "next_actions": actions}
 }
 
-// Fields is the details of a fault whose reason and next actions are those of its code.
-func Fields(name string, value any) Details { return Details{name: value} }
+// FieldDetails is the details of a fault whose reason and next actions are those of its code.
+func FieldDetails(name string, value any) Details { return Details{name: value} }
 
 // Add puts a field in and gives the details back.
 func (d Details) Add(name string, value any) Details {
@@ -67,6 +67,6 @@ func (d Details) Add(name string, value any) Details {
 
 // AddPath puts a native path in, and beside it the same with slashes, for automation.
 func (d Details) AddPath(name, path string) Details {
-	d[name], d[name+"_posix"] = path, Posix(path)
+	d[name], d[name+"_posix"] = path, PosixPath(path)
 	return d
 }

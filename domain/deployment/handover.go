@@ -14,8 +14,8 @@ const (
 	hook     = "a hook"
 )
 
-// Of is in a few words what a file hands on, by where it stands and whether it is executable; empty for what is only read. The path has slashes.
-func Of(file string, mode fs.FileMode) string {
+// HandoverOf is in a few words what a file hands on, by where it stands and whether it is executable; empty for what is only read. The path has slashes.
+func HandoverOf(file string, mode fs.FileMode) string {
 	dirs := strings.Split(strings.ToLower(file), "/")
 	name := dirs[len(dirs)-1]
 	dirs = within(dirs[:len(dirs)-1])
@@ -33,15 +33,15 @@ func Of(file string, mode fs.FileMode) string {
 		return "a plugin"
 	case has("tool", "tools") && program(name):
 		return "a tool"
-	case mode == Executable || program(name):
+	case mode == ExecutableMode || program(name):
 		return "a program"
 	}
 	return ""
 }
 
-// Restrains reports a file whose absence may let an agent do more: settings say what is forbidden, and a hook may forbid something.
-func Restrains(file string) bool {
-	what := Of(file, 0)
+// IsRestrictive reports a file whose absence may let an agent do more: settings say what is forbidden, and a hook may forbid something.
+func IsRestrictive(file string) bool {
+	what := HandoverOf(file, 0)
 	return what == settings || what == hook
 }
 
@@ -61,17 +61,17 @@ func program(name string) bool {
 	return slices.Contains([]string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}, path.Ext(name))
 }
 
-// Reads reports a file whose text may hand something on: a command, a prompt, a skill or an agent.
-func Reads(file string) bool {
+// MayHandOver reports a file whose text may hand something on: a command, a prompt, a skill or an agent.
+func MayHandOver(file string) bool {
 	dirs := within(strings.Split(strings.ToLower(path.Dir(file)), "/"))
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return slices.Contains([]string{"commands", "command", "prompts", "skills", "skill", "agents", "agent", "modes", "mode"}, dir)
 	})
 }
 
-// Text is in a few words what such a file hands on: shell commands that run as soon as it is used, leave to run some, hooks or servers of its own.
+// TextHandover is in a few words what such a file hands on: shell commands that run as soon as it is used, leave to run some, hooks or servers of its own.
 // Empty is nothing.
-func Text(doc []byte) string {
+func TextHandover(doc []byte) string {
 	if RunsShell(doc) || bytes.Contains(doc, []byte("!{")) {
 		return "a command that runs programs"
 	}

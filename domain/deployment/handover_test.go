@@ -15,15 +15,15 @@ func TestOf(t *testing.T) {
 		"/p/.opencode/plugin/x.ts": "a plugin", "/p/.claude/skills/x/scripts/run.sh": "a program", "/p/.claude/skills/x/run": "", "/p/AGENTS.md": "", "/src/plugins/hooks/shop/sub/AGENTS.md": "", "/p/.claude/commands/x.md": "",
 		"C:/Users/a/.claude/Settings.json": "settings: permissions, hooks, servers",
 	} {
-		assert.Equal(t, want, deployment.Of(file, deployment.Plain), file)
+		assert.Equal(t, want, deployment.HandoverOf(file, deployment.PlainMode), file)
 	}
-	assert.Equal(t, "a program", deployment.Of("/p/.claude/skills/x/run", deployment.Executable))
+	assert.Equal(t, "a program", deployment.HandoverOf("/p/.claude/skills/x/run", deployment.ExecutableMode))
 }
 
 // TestRestrains: what may have forbidden something is missed when it is gone; a program is not.
 func TestRestrains(t *testing.T) {
 	for file, want := range map[string]bool{"/h/.claude/settings.json": true, "/p/.claude/hooks/guard.sh": true, "/p/.claude/skills/x/run.sh": false, "/p/.mcp.json": false, "/p/AGENTS.md": false} {
-		assert.Equal(t, want, deployment.Restrains(file), file)
+		assert.Equal(t, want, deployment.IsRestrictive(file), file)
 	}
 }
 
@@ -33,8 +33,8 @@ func TestText(t *testing.T) {
 		"---\nallowed-tools: Bash(git:*)\n---\nlook": "leave to use tools by itself", "---\nname: x\ntools:\n  bash: true\n---\n": "leave to use tools by itself",
 		"---\ndescription: tools: none\n---\nallowed-tools: in the text": "", "plain words! and more": "", "": "",
 	} {
-		assert.Equal(t, want, deployment.Text([]byte(text)), text)
+		assert.Equal(t, want, deployment.TextHandover([]byte(text)), text)
 	}
-	assert.True(t, deployment.Reads("/p/.claude/commands/x.md"))
-	assert.False(t, deployment.Reads("/p/AGENTS.md"))
+	assert.True(t, deployment.MayHandOver("/p/.claude/commands/x.md"))
+	assert.False(t, deployment.MayHandOver("/p/AGENTS.md"))
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Posix is the companion of a native path: backslashes become slashes (agentpack contract §1.7).
-func Posix(path string) string { return strings.ReplaceAll(path, `\`, "/") }
+// PosixPath is the companion of a native path: backslashes become slashes (agentpack contract §1.7).
+func PosixPath(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
 // maxKey is how much of a module's name its key keeps, in bytes (agentpack contract §1.5).
 const maxKey = 64
@@ -16,8 +16,8 @@ func ModuleKey(id string) string {
 	return safe[:min(len(safe), maxKey)] + longKeyTail(id)
 }
 
-// LongModuleKey is the key that was in use before names were bounded; overlays are still found under it.
-func LongModuleKey(id string) string { return SafeName(id) + longKeyTail(id) }
+// longModuleKey is the key that was in use before names were bounded; overlays are still found under it.
+func longModuleKey(id string) string { return SafeName(id) + longKeyTail(id) }
 
 func longKeyTail(id string) string { return "--" + SumOf([]byte(id)).Short(10) }
 
@@ -63,13 +63,13 @@ func MachineID(name string) string {
 func ProjectID(origin, root string) string {
 	basis := root
 	if origin = strings.TrimSpace(origin); origin != "" {
-		basis = ProjectBasis(origin)
+		basis = projectBasis(origin)
 	}
 	return SumOf([]byte(basis)).Short(16)
 }
 
-// ProjectBasis is the short form of a remote.
-func ProjectBasis(origin string) string {
+// projectBasis is the short form of a remote.
+func projectBasis(origin string) string {
 	s := strings.TrimSpace(origin)
 	for strings.HasSuffix(s, ".git") {
 		s = strings.TrimSuffix(s, ".git")
@@ -123,7 +123,7 @@ func (p Place) OverlayParent(s OverlayScope) string {
 // is the one to make (agentpack contract §1.5).
 func OverlayNames(id string) []string {
 	names := []string{ModuleKey(id)}
-	if long := LongModuleKey(id); long != names[0] {
+	if long := longModuleKey(id); long != names[0] {
 		names = append(names, long)
 	}
 	if id != "" && id != "." && id != ".." && !strings.ContainsAny(id, `/\`) {

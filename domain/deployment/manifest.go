@@ -29,17 +29,17 @@ type ModuleType string
 // The module types. The first four are the contract's; the last two own single keys in files that are otherwise the user's: mcp holds
 // one server a file (mcp/<name>.json), settings one fragment an agent (<target>.json).
 const (
-	Instructions ModuleType = "instructions"
-	Skill        ModuleType = "skill"
-	Prompt       ModuleType = "prompt"
-	Command      ModuleType = "command"
-	MCP          ModuleType = "mcp"
-	Settings     ModuleType = "settings"
+	ModuleInstructions ModuleType = "instructions"
+	ModuleSkill        ModuleType = "skill"
+	ModulePrompt       ModuleType = "prompt"
+	ModuleCommand      ModuleType = "command"
+	ModuleMCP          ModuleType = "mcp"
+	ModuleSettings     ModuleType = "settings"
 )
 
 // ModuleTypes is every module type, in the order of their listing.
 func ModuleTypes() []ModuleType {
-	return []ModuleType{Instructions, Skill, Prompt, Command, MCP, Settings}
+	return []ModuleType{ModuleInstructions, ModuleSkill, ModulePrompt, ModuleCommand, ModuleMCP, ModuleSettings}
 }
 
 // Scope is where a target's files go.
@@ -47,13 +47,13 @@ type Scope string
 
 // The scopes.
 const (
-	User    Scope = "user"
-	Project Scope = "project"
-	Both    Scope = "both"
+	ScopeUser    Scope = "user"
+	ScopeProject Scope = "project"
+	ScopeBoth    Scope = "both"
 )
 
 // Has reports whether s includes one.
-func (s Scope) Has(one Scope) bool { return s == one || s == Both }
+func (s Scope) Has(one Scope) bool { return s == one || s == ScopeBoth }
 
 // Manifest is agentpack.yaml, decoded and validated (agentpack contract §2.1).
 type Manifest struct {
@@ -149,7 +149,7 @@ func (m Manifest) Select(profile string) ([]Module, error) {
 	p, ok := m.Profiles[profile]
 	if !ok {
 		return nil, ErrConfig.Sayf("there is no profile %q in %s; there are: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
-			With(Reason("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
+			With(ReasonDetails("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
 	}
 	var out []Module
 	for _, mod := range m.Modules {
@@ -170,7 +170,7 @@ func (m Manifest) Module(id string) (Module, error) {
 		}
 	}
 	return Module{}, ErrConfig.Sayf("there is no module %q in %s", id, ManifestFile).
-		With(Reason("module_not_found", "fix_config", "retry_command").Add("module_id", id))
+		With(ReasonDetails("module_not_found", "fix_config", "retry_command").Add("module_id", id))
 }
 
 // NeedsLock reports whether an enabled module comes from git, so that plans need the lockfile.

@@ -8,27 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// Frontmatter is the YAML mapping at the beginning of a document; found is false when the document does not begin with one.
-type Frontmatter = func(doc []byte) (fields map[string]any, found bool, err error)
+// FrontmatterFunc is the YAML mapping at the beginning of a document; found is false when the document does not begin with one.
+type FrontmatterFunc = func(doc []byte) (fields map[string]any, found bool, err error)
 
-// Validate holds a composed module to the rules of its type. Every breach is ErrConfig, with module_id, the path where there is one, and
+// ValidateModule holds a composed module to the rules of its type. Every breach is ErrConfig, with module_id, the path where there is one, and
 // what was missing or expected in the details; errors of read pass through.
-func Validate(m Module, tree Tree, read func(Content) ([]byte, error), frontmatter Frontmatter) error {
+func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), frontmatter FrontmatterFunc) error {
 	c := check{m, tree, read, frontmatter}
 	switch m.Type {
-	case Instructions:
+	case ModuleInstructions:
 		_, err := c.root("AGENTS.md")
 		return err
-	case Skill:
+	case ModuleSkill:
 		return c.skill()
-	case Prompt:
+	case ModulePrompt:
 		_, err := c.single()
 		return err
-	case Command:
+	case ModuleCommand:
 		return c.command()
-	case MCP:
+	case ModuleMCP:
 		return c.servers()
-	case Settings:
+	case ModuleSettings:
 		return c.settings()
 	}
 	return c.refuse(fmt.Sprintf("there is no module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
@@ -47,12 +47,12 @@ type check struct {
 	module      Module
 	tree        Tree
 	read        func(Content) ([]byte, error)
-	frontmatter Frontmatter
+	frontmatter FrontmatterFunc
 }
 
 // details are module_id, and path unless it is empty.
 func (c check) details(path string) Details {
-	d := Fields("module_id", c.module.ID)
+	d := FieldDetails("module_id", c.module.ID)
 	if path != "" {
 		d.Add("path", path)
 	}

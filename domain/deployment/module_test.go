@@ -19,7 +19,7 @@ import (
 // tree is a sorted tree of names and texts.
 func tree(files map[string]string) (t deployment.Tree) {
 	for name, text := range files {
-		t = append(t, deployment.File{Path: name, Mode: deployment.Plain, Content: deployment.Bytes([]byte(text))})
+		t = append(t, deployment.File{Path: name, Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte(text))})
 	}
 	t.Sort()
 	return t
@@ -57,7 +57,7 @@ func examine(t *testing.T, kind deployment.ModuleType, examples []example) {
 			if id == "" {
 				id = string(kind) + ":x"
 			}
-			err := deployment.Validate(deployment.Module{ID: id, Type: kind}, tree(e.files), read, frontmatter)
+			err := deployment.ValidateModule(deployment.Module{ID: id, Type: kind}, tree(e.files), read, frontmatter)
 			if e.words == "" {
 				require.NoError(t, err)
 				return
@@ -78,7 +78,7 @@ func examine(t *testing.T, kind deployment.ModuleType, examples []example) {
 }
 
 func TestInstructions(t *testing.T) {
-	examine(t, deployment.Instructions, []example{
+	examine(t, deployment.ModuleInstructions, []example{
 		{name: "at the root", files: map[string]string{"AGENTS.md": "# hi\n", "notes/x.txt": ""}},
 		{name: "empty tree", words: "no AGENTS.md", details: deployment.Details{"path": "AGENTS.md", "missing": []string{"AGENTS.md"}}},
 		{name: "below the root", files: map[string]string{"docs/AGENTS.md": ""}, words: "no AGENTS.md"},
@@ -89,7 +89,7 @@ func TestInstructions(t *testing.T) {
 func TestSkill(t *testing.T) {
 	good := "---\nname: x\ndescription: does y\n---\nbody\n"
 	with := func(text string) map[string]string { return map[string]string{"SKILL.md": text} }
-	examine(t, deployment.Skill, []example{
+	examine(t, deployment.ModuleSkill, []example{
 		{name: "good", files: with(good)},
 		{name: "good with files", files: map[string]string{"SKILL.md": good, "scripts/run.sh": "!bash"}},
 		{name: "an identifier without a colon", id: "../x", files: with(good)},
@@ -109,20 +109,20 @@ func TestSkill(t *testing.T) {
 func TestSkillNameIsOneSafeComponent(t *testing.T) {
 	good := map[string]string{"SKILL.md": "---\nname: x\ndescription: y\n---\n"}
 	for _, name := range []string{"a", "A-b_c.d", "über", "a b", ".hidden", "COM", "COM10", "console"} {
-		examine(t, deployment.Skill, []example{{name: name, id: "skill:" + name, files: good}})
+		examine(t, deployment.ModuleSkill, []example{{name: name, id: "skill:" + name, files: good}})
 	}
 	for _, name := range []string{
 		"", ".", "..", "../../x", "a/b", `a\b`, "/etc", "a:b", "a\x00b", "a\nb", " a", "a ", "a.", ".git", ".GIT", ".agentpack", "nul", "Com1.txt", "LPT9", "a*", "\xff",
 		strings.Repeat("x", 256),
 	} {
-		err := deployment.Validate(deployment.Module{ID: "skill:" + name, Type: deployment.Skill}, tree(good), read, frontmatter)
+		err := deployment.ValidateModule(deployment.Module{ID: "skill:" + name, Type: deployment.ModuleSkill}, tree(good), read, frontmatter)
 		require.ErrorIs(t, err, deployment.ErrConfig, "%q", name)
 		assert.Equal(t, "id", fault.From(err).Details.(deployment.Details)["field"])
 	}
 }
 
 func TestPrompt(t *testing.T) {
-	examine(t, deployment.Prompt, []example{
+	examine(t, deployment.ModulePrompt, []example{
 		{name: "one", files: map[string]string{"draft.md": "x"}},
 		{name: "one below a directory", files: map[string]string{"a/draft.prompt.md": "x"}},
 		{name: "none", words: "0 files", details: deployment.Details{"expected": "one .md file", "files": []string{}}},
@@ -137,7 +137,7 @@ func TestCommand(t *testing.T) {
 		return map[string]string{"go.md": "---\ndescription: d\n" + fields + "---\n" + body}
 	}
 	missing := deployment.Details{"field": "allowed-tools", "missing": []string{"allowed-tools"}, "path": "go.md"}
-	examine(t, deployment.Command, []example{
+	examine(t, deployment.ModuleCommand, []example{
 		{name: "runs nothing", files: with("", "Say hi!\n![image](x.png)\nWow! `code` and a!b\n")},
 		{name: "may run", files: with("allowed-tools: Bash(git status:*)\n", "!`git status`\n")},
 		{name: "may run, in a list", files: with("allowed-tools: [Read, \"Bash(ls)\"]\n", "x !`ls` y\n")},
@@ -157,7 +157,7 @@ func TestCommand(t *testing.T) {
 
 func TestServers(t *testing.T) {
 	with := func(text string) map[string]string { return map[string]string{"mcp/docs.json": text} }
-	examine(t, deployment.MCP, []example{
+	examine(t, deployment.ModuleMCP, []example{
 		{name: "a command", files: with(`{"command": "npx", "args": ["-y"], "x": 1.5}`)},
 		{name: "a url", files: map[string]string{"a.json": `{"url": "https://x"}`, "b.json": `{"command": "b"}`, "README.md": "no JSON"}},
 		{name: "none", files: map[string]string{"README.md": ""}, words: "no .json file", details: deployment.Details{"missing": []string{"<name>.json"}}},
@@ -175,7 +175,7 @@ func TestServers(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	examine(t, deployment.Settings, []example{
+	examine(t, deployment.ModuleSettings, []example{
 		{name: "two agents", files: map[string]string{"claude_code.json": `{"a": {"b": 1}}`, "codex.json": `{}`}},
 		{name: "none", words: "no .json file"},
 		{name: "no object", files: map[string]string{"codex.json": `7`}, words: "no JSON object", details: deployment.Details{"path": "codex.json"}},
@@ -184,14 +184,14 @@ func TestSettings(t *testing.T) {
 }
 
 func TestUnknownTypeAndReadErrors(t *testing.T) {
-	err := deployment.Validate(deployment.Module{ID: "x", Type: "rule"}, nil, read, frontmatter)
+	err := deployment.ValidateModule(deployment.Module{ID: "x", Type: "rule"}, nil, read, frontmatter)
 	require.ErrorIs(t, err, deployment.ErrConfig)
 	assert.Contains(t, fault.From(err).Message, "settings")
 
 	_, absent := os.ReadFile(filepath.Join(t.TempDir(), "absent"))
 	broken := func(deployment.Content) ([]byte, error) { return nil, absent }
-	for kind, name := range map[deployment.ModuleType]string{deployment.Skill: "SKILL.md", deployment.Command: "a.md", deployment.MCP: "a.json", deployment.Settings: "a.json"} {
-		err := deployment.Validate(deployment.Module{ID: "x", Type: kind}, tree(map[string]string{name: ""}), broken, frontmatter)
+	for kind, name := range map[deployment.ModuleType]string{deployment.ModuleSkill: "SKILL.md", deployment.ModuleCommand: "a.md", deployment.ModuleMCP: "a.json", deployment.ModuleSettings: "a.json"} {
+		err := deployment.ValidateModule(deployment.Module{ID: "x", Type: kind}, tree(map[string]string{name: ""}), broken, frontmatter)
 		assert.ErrorIs(t, err, absent, kind)
 	}
 }
@@ -214,7 +214,7 @@ func FuzzValidate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, id, name string) {
 		for _, kind := range deployment.ModuleTypes() {
-			err := deployment.Validate(deployment.Module{ID: id, Type: kind}, tree(map[string]string{name: text}), read, plain)
+			err := deployment.ValidateModule(deployment.Module{ID: id, Type: kind}, tree(map[string]string{name: text}), read, plain)
 			if err == nil {
 				continue
 			}

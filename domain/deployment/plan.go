@@ -14,9 +14,9 @@ type Op string
 
 // The operations of a plan (agentpack contract §4.3).
 const (
-	Create Op = "create"
-	Update Op = "update"
-	Delete Op = "delete"
+	OpCreate Op = "create"
+	OpUpdate Op = "update"
+	OpDelete Op = "delete"
 )
 
 // Gate is whether a change needs adopt, and why.
@@ -73,15 +73,15 @@ func (c Change) appendJSON(b []byte) []byte {
 	if c.Gate == DriftedDelete {
 		b = append(b, `,"delete_kind":"drifted_delete"`...)
 	}
-	if c.Op != Delete && c.Mode == Executable {
+	if c.Op != OpDelete && c.Mode == ExecutableMode {
 		b = append(b, `,"mode":"0755"`...)
 	}
 	b = append(append(b, `,"op":"`...), c.Op...)
 	b = appendText(append(b, `","path":`...), c.Path)
-	b = appendText(append(b, `,"path_posix":`...), Posix(c.Path))
+	b = appendText(append(b, `,"path_posix":`...), PosixPath(c.Path))
 	b = appendText(append(b, `,"reason":`...), c.Reason)
 	b = appendText(append(b, `,"target":`...), c.Target)
-	if c.Op == Update {
+	if c.Op == OpUpdate {
 		b = append(append(append(b, `,"update_kind":"`...), c.Gate...), '"')
 	}
 	return append(b, '}')
@@ -136,8 +136,8 @@ type Plan struct {
 	Owned   []Owned  // what Owner owns in Roots afterwards: all of it
 	Owner   Owner
 	Roots   []Root
-	Stale   bool  // a manifest has to be written although no file changes
-	Ways    *Ways // where the directories really were that it was made for; another place is another plan
+	Stale   bool          // a manifest has to be written although no file changes
+	Ways    *ResolvedDirs // where the directories really were that it was made for; another place is another plan
 }
 
 // Summary counts the plan's changes.
@@ -145,11 +145,11 @@ func (p Plan) Summary() Summary {
 	var s Summary
 	for _, c := range p.Changes {
 		switch c.Op {
-		case Create:
+		case OpCreate:
 			s.Create++
-		case Update:
+		case OpUpdate:
 			s.Update++
-		case Delete:
+		case OpDelete:
 			s.Delete++
 		}
 	}
@@ -191,10 +191,10 @@ func (p Plan) Hash() canon.Hash {
 	b = appendJSON(b, p.Summary())
 	b = append(b, `,"targets":`...)
 	b = appendJSON(b, append([]string{}, p.Targets...))
-	if led := p.Ways.Led(); len(led) > 0 {
+	if led := p.Ways.Pairs(); len(led) > 0 {
 		b = appendJSON(append(b, `,"ways":`...), led)
 	}
-	return canon.Bytes("deployment.plan.v1", append(b, '}'))
+	return canon.SumBytes("deployment.plan.v1", append(b, '}'))
 }
 
 // appendJSON appends a value that always has a JSON form.

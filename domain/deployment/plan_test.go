@@ -16,16 +16,16 @@ import (
 
 const root = "/w/codex"
 
-func content(text string) deployment.Content { return deployment.Bytes([]byte(text)) }
+func content(text string) deployment.Content { return deployment.ContentOf([]byte(text)) }
 
 func sum(text string) deployment.Sum { return deployment.SumOf([]byte(text)) }
 
 func desired(name, text string) deployment.Desired {
-	return deployment.Desired{Target: "codex", Root: root, Path: root + "/" + name, Mode: deployment.Plain, Content: content(text), Modules: []string{"skill:" + name}}
+	return deployment.Desired{Target: "codex", Root: root, Path: root + "/" + name, Mode: deployment.PlainMode, Content: content(text), Modules: []string{"skill:" + name}}
 }
 
 func owned(name, text string) deployment.Owned {
-	return deployment.Owned{Target: "codex", Root: root, Path: root + "/" + name, Sum: sum(text), Mode: deployment.Plain, Modules: []string{"skill:" + name}}
+	return deployment.Owned{Target: "codex", Root: root, Path: root + "/" + name, Sum: sum(text), Mode: deployment.PlainMode, Modules: []string{"skill:" + name}}
 }
 
 func file(text string) deployment.Seen {
@@ -35,8 +35,8 @@ func file(text string) deployment.Seen {
 func make1(t *testing.T, files []deployment.Desired, have []deployment.Owned, seen map[string]deployment.Seen) deployment.Plan {
 	t.Helper()
 	r := deployment.Root{Target: "codex", Path: root}
-	p, err := deployment.Make(deployment.Wanted{Profile: "default", Targets: []string{"codex"}, Roots: []deployment.Root{r}, Files: files},
-		deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: len(have) > 0, Owned: have}}, Files: seen})
+	p, err := deployment.NewPlan(deployment.Wanted{Profile: "default", Targets: []string{"codex"}, Roots: []deployment.Root{r}, Files: files},
+		deployment.Observed{Ledgers: []deployment.OwnershipManifest{{Root: r, Present: len(have) > 0, Owned: have}}, Files: seen})
 	require.NoError(t, err)
 	return p
 }
@@ -47,7 +47,7 @@ func TestEveryWayAFileCanDiffer(t *testing.T) {
 	link := file("new")
 	link.Kind, link.Link = deployment.Link, "elsewhere"
 	executable := desired("a", "new")
-	executable.Mode = deployment.Executable
+	executable.Mode = deployment.ExecutableMode
 	for name, c := range map[string]struct {
 		want *deployment.Desired
 		have string // what was deployed; empty is nothing
@@ -56,20 +56,20 @@ func TestEveryWayAFileCanDiffer(t *testing.T) {
 		gate deployment.Gate
 		says string
 	}{
-		"create":                         {want: new(desired("a", "new")), op: deployment.Create, says: "file missing"},
-		"create again":                   {want: new(desired("a", "new")), have: "new", op: deployment.Create, says: "file missing"},
+		"create":                         {want: new(desired("a", "new")), op: deployment.OpCreate, says: "file missing"},
+		"create again":                   {want: new(desired("a", "new")), have: "new", op: deployment.OpCreate, says: "file missing"},
 		"nothing":                        {want: new(desired("a", "new")), have: "new", now: new(file("new"))},
 		"the same, unmanaged":            {want: new(desired("a", "new")), now: new(file("new"))},
 		"the same by a link":             {want: new(desired("a", "new")), now: &link},
-		"update":                         {want: new(desired("a", "new")), have: "old", now: new(file("old")), op: deployment.Update, gate: deployment.ManagedUpdate, says: "content differs"},
-		"adopt":                          {want: new(desired("a", "new")), now: new(file("mine")), op: deployment.Update, gate: deployment.AdoptUpdate, says: "would overwrite unmanaged existing file"},
-		"drift":                          {want: new(desired("a", "new")), have: "old", now: new(file("mine")), op: deployment.Update, gate: deployment.DriftedUpdate, says: "edited"},
-		"drift while nothing is new":     {want: new(desired("a", "new")), have: "new", now: new(file("mine")), op: deployment.Update, gate: deployment.DriftedUpdate, says: "edited"},
+		"update":                         {want: new(desired("a", "new")), have: "old", now: new(file("old")), op: deployment.OpUpdate, gate: deployment.ManagedUpdate, says: "content differs"},
+		"adopt":                          {want: new(desired("a", "new")), now: new(file("mine")), op: deployment.OpUpdate, gate: deployment.AdoptUpdate, says: "would overwrite unmanaged existing file"},
+		"drift":                          {want: new(desired("a", "new")), have: "old", now: new(file("mine")), op: deployment.OpUpdate, gate: deployment.DriftedUpdate, says: "edited"},
+		"drift while nothing is new":     {want: new(desired("a", "new")), have: "new", now: new(file("mine")), op: deployment.OpUpdate, gate: deployment.DriftedUpdate, says: "edited"},
 		"drift to what is wanted":        {want: new(desired("a", "new")), have: "old", now: new(file("new"))},
-		"executable":                     {want: &executable, have: "new", now: new(file("new")), op: deployment.Update, gate: deployment.ManagedUpdate, says: "mode"},
-		"delete":                         {have: "old", now: new(file("old")), op: deployment.Delete, says: "no longer managed"},
-		"delete what was edited":         {have: "old", now: new(file("mine")), op: deployment.Delete, gate: deployment.DriftedDelete, says: "edited"},
-		"delete what became a link":      {have: "new", now: &link, op: deployment.Delete, gate: deployment.DriftedDelete, says: "edited"},
+		"executable":                     {want: &executable, have: "new", now: new(file("new")), op: deployment.OpUpdate, gate: deployment.ManagedUpdate, says: "mode"},
+		"delete":                         {have: "old", now: new(file("old")), op: deployment.OpDelete, says: "no longer managed"},
+		"delete what was edited":         {have: "old", now: new(file("mine")), op: deployment.OpDelete, gate: deployment.DriftedDelete, says: "edited"},
+		"delete what became a link":      {have: "new", now: &link, op: deployment.OpDelete, gate: deployment.DriftedDelete, says: "edited"},
 		"nothing to delete any more":     {have: "old"},
 		"a directory in place of a file": {have: "old", now: &deployment.Seen{Kind: deployment.Directory}},
 	} {
@@ -101,8 +101,8 @@ func TestEveryWayAFileCanDiffer(t *testing.T) {
 }
 
 func TestADirectoryInTheWayStopsThePlan(t *testing.T) {
-	for _, kind := range []deployment.Kind{deployment.Directory, deployment.Special} {
-		_, err := deployment.Make(deployment.Wanted{Files: []deployment.Desired{desired("a", "x")}}, deployment.Observed{Files: map[string]deployment.Seen{root + "/a": {Kind: kind}}})
+	for _, kind := range []deployment.FileKind{deployment.Directory, deployment.Special} {
+		_, err := deployment.NewPlan(deployment.Wanted{Files: []deployment.Desired{desired("a", "x")}}, deployment.Observed{Files: map[string]deployment.Seen{root + "/a": {Kind: kind}}})
 		require.ErrorIs(t, err, deployment.ErrPath)
 		assert.Contains(t, err.Error(), root+"/a")
 	}
@@ -112,12 +112,12 @@ func TestADirectoryInTheWayStopsThePlan(t *testing.T) {
 func TestOnlyOwnEntriesAreDeleted(t *testing.T) {
 	r, other := deployment.Root{Target: "codex", Path: root}, deployment.Root{Target: "opencode", Path: root}
 	operator := owned("operator", "o")
-	operator.Owner = deployment.Bootstrap
+	operator.Owner = deployment.OwnerBootstrap
 	kept := owned("kept", "k")
 	wantedByOther := desired("kept", "k")
 	wantedByOther.Target = "opencode"
-	p, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r, other}, Files: []deployment.Desired{wantedByOther}}, deployment.Observed{
-		Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: []deployment.Owned{operator, kept}}, {Root: other, Present: true}},
+	p, err := deployment.NewPlan(deployment.Wanted{Roots: []deployment.Root{r, other}, Files: []deployment.Desired{wantedByOther}}, deployment.Observed{
+		Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: []deployment.Owned{operator, kept}}, {Root: other, Present: true}},
 		Files:   map[string]deployment.Seen{root + "/operator": file("o"), root + "/kept": file("k")},
 	})
 	require.NoError(t, err)
@@ -133,8 +133,8 @@ func TestATargetThatIsNotAskedForKeepsItsFiles(t *testing.T) {
 	r, other := deployment.Root{Target: "codex", Path: root}, deployment.Root{Target: "opencode", Path: root}
 	theirs := owned("shared", "s")
 	theirs.Target = "opencode"
-	p, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r}}, deployment.Observed{
-		Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: []deployment.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []deployment.Owned{theirs}}},
+	p, err := deployment.NewPlan(deployment.Wanted{Roots: []deployment.Root{r}}, deployment.Observed{
+		Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: []deployment.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []deployment.Owned{theirs}}},
 		Files:   map[string]deployment.Seen{root + "/shared": file("s")},
 	})
 	require.NoError(t, err)
@@ -148,22 +148,22 @@ func TestWhatAllLetGoOfGoes(t *testing.T) {
 	theirs := owned("shared", "s")
 	theirs.Target = "opencode"
 	o := deployment.Observed{
-		Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: []deployment.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []deployment.Owned{theirs}}},
+		Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: []deployment.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []deployment.Owned{theirs}}},
 		Files:   map[string]deployment.Seen{root + "/shared": file("s")},
 	}
-	p, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r, other}}, o)
+	p, err := deployment.NewPlan(deployment.Wanted{Roots: []deployment.Root{r, other}}, o)
 	require.NoError(t, err)
 	require.Len(t, p.Changes, 2)
-	assert.Equal(t, deployment.Delete, p.Changes[0].Op)
+	assert.Equal(t, deployment.OpDelete, p.Changes[0].Op)
 	assert.Len(t, p.Transaction(deployment.Place{}, deployment.KindDeploy, deployment.Sum{}).Writes, 1, "one file is written once")
-	back := p.Restore([]deployment.Original{{Path: root + "/shared", Seen: file("mine"), Snapshot: "1"}}, deployment.Initial, o)
+	back := p.Restore([]deployment.Original{{Path: root + "/shared", Seen: file("mine"), Snapshot: "1"}}, deployment.InitialSnapshot, o)
 	for _, c := range back.Changes {
 		assert.Equal(t, sum("mine"), c.After.Sum)
 	}
 }
 
 func TestPartsOfFiles(t *testing.T) {
-	part := &deployment.Part{Format: deployment.Markdown, Block: "ours"}
+	part := &deployment.Part{Format: deployment.FormatMarkdown, Block: "ours"}
 	for name, c := range map[string]struct {
 		managed       string // what the part was when it was written; empty is not at all
 		now, ours     string // of the part
@@ -172,18 +172,18 @@ func TestPartsOfFiles(t *testing.T) {
 		op            deployment.Op
 		gate          deployment.Gate
 	}{
-		"into a new file":              {ours: "new", merged: "new", op: deployment.Create},
-		"into a user's file":           {ours: "new", merged: "mine new", there: "mine", op: deployment.Update, gate: deployment.MergeUpdate},
-		"over a user's own key":        {now: "his", ours: "new", merged: "new", there: "his", op: deployment.Update, gate: deployment.AdoptUpdate},
-		"update":                       {managed: "old", now: "old", ours: "new", merged: "mine new", there: "mine old", op: deployment.Update, gate: deployment.ManagedUpdate},
-		"update of what was edited":    {managed: "old", now: "his", ours: "new", merged: "mine new", there: "mine his", op: deployment.Update, gate: deployment.DriftedUpdate},
-		"back in":                      {managed: "old", ours: "old", merged: "mine old", there: "mine", op: deployment.Update, gate: deployment.MergeUpdate},
+		"into a new file":              {ours: "new", merged: "new", op: deployment.OpCreate},
+		"into a user's file":           {ours: "new", merged: "mine new", there: "mine", op: deployment.OpUpdate, gate: deployment.MergeUpdate},
+		"over a user's own key":        {now: "his", ours: "new", merged: "new", there: "his", op: deployment.OpUpdate, gate: deployment.AdoptUpdate},
+		"update":                       {managed: "old", now: "old", ours: "new", merged: "mine new", there: "mine old", op: deployment.OpUpdate, gate: deployment.ManagedUpdate},
+		"update of what was edited":    {managed: "old", now: "his", ours: "new", merged: "mine new", there: "mine his", op: deployment.OpUpdate, gate: deployment.DriftedUpdate},
+		"back in":                      {managed: "old", ours: "old", merged: "mine old", there: "mine", op: deployment.OpUpdate, gate: deployment.MergeUpdate},
 		"nothing":                      {managed: "old", now: "old", ours: "old", merged: "mine old", there: "mine old"},
-		"taken out":                    {managed: "old", now: "old", merged: "mine", there: "mine old", op: deployment.Update, gate: deployment.ManagedUpdate},
-		"taken out though edited":      {managed: "old", now: "his", merged: "mine", there: "mine his", op: deployment.Update, gate: deployment.DriftedUpdate},
-		"taken out with the file":      {managed: "old", now: "old", merged: "", there: "old", remove: true, op: deployment.Delete},
+		"taken out":                    {managed: "old", now: "old", merged: "mine", there: "mine old", op: deployment.OpUpdate, gate: deployment.ManagedUpdate},
+		"taken out though edited":      {managed: "old", now: "his", merged: "mine", there: "mine his", op: deployment.OpUpdate, gate: deployment.DriftedUpdate},
+		"taken out with the file":      {managed: "old", now: "old", merged: "", there: "old", remove: true, op: deployment.OpDelete},
 		"taken out of nothing":         {managed: "old"},
-		"taken out with an edited one": {managed: "old", now: "his", merged: "", there: "his", remove: true, op: deployment.Delete, gate: deployment.DriftedDelete},
+		"taken out with an edited one": {managed: "old", now: "his", merged: "", there: "his", remove: true, op: deployment.OpDelete, gate: deployment.DriftedDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := desired("config", c.merged)
@@ -235,7 +235,7 @@ func TestTheContractsForm(t *testing.T) {
 func TestTheFormIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := deployment.Change{Target: rapid.String().Draw(t, "target"), Path: rapid.String().Draw(t, "path"), Reason: rapid.String().Draw(t, "reason"),
-			Op: rapid.SampledFrom([]deployment.Op{deployment.Create, deployment.Update, deployment.Delete}).Draw(t, "op"), Mode: rapid.SampledFrom([]fs.FileMode{0o644, 0o755}).Draw(t, "mode"),
+			Op: rapid.SampledFrom([]deployment.Op{deployment.OpCreate, deployment.OpUpdate, deployment.OpDelete}).Draw(t, "op"), Mode: rapid.SampledFrom([]fs.FileMode{0o644, 0o755}).Draw(t, "mode"),
 			Gate: rapid.SampledFrom([]deployment.Gate{"", deployment.AdoptUpdate, deployment.DriftedDelete}).Draw(t, "gate"), After: content("x")}
 		text, err := c.MarshalJSON()
 		require.NoError(t, err)
@@ -249,7 +249,7 @@ func TestTheFormIsCanonical(t *testing.T) {
 func TestTheHashIsOverWhatIsShown(t *testing.T) {
 	base := func() deployment.Plan {
 		return deployment.Plan{Binding: deployment.Binding{Repo: "/r", Home: "/h"}, Profile: "default", Targets: []string{"codex"},
-			Changes: []deployment.Change{{Target: "codex", Op: deployment.Create, Path: "/a", After: content("x"), Mode: 0o644}}}
+			Changes: []deployment.Change{{Target: "codex", Op: deployment.OpCreate, Path: "/a", After: content("x"), Mode: 0o644}}}
 	}
 	seen := map[canon.Hash]string{base().Hash(): "nothing"}
 	for name, change := range map[string]func(*deployment.Plan){
@@ -265,9 +265,9 @@ func TestTheHashIsOverWhatIsShown(t *testing.T) {
 			p.Changes[0].Before = file("old")
 		},
 		"path":  func(p *deployment.Plan) { p.Changes[0].Path = "/b" },
-		"op":    func(p *deployment.Plan) { p.Changes[0].Op = deployment.Delete },
+		"op":    func(p *deployment.Plan) { p.Changes[0].Op = deployment.OpDelete },
 		"mode":  func(p *deployment.Plan) { p.Changes[0].Mode = 0o755 },
-		"owner": func(p *deployment.Plan) { p.Owner = deployment.Bootstrap },
+		"owner": func(p *deployment.Plan) { p.Owner = deployment.OwnerBootstrap },
 		"more":  func(p *deployment.Plan) { p.Changes = append(p.Changes, p.Changes[0]) },
 	} {
 		p := base()
@@ -302,7 +302,7 @@ func TestAPlanCarriedOutLeavesNothingToDo(t *testing.T) {
 		}
 		r := deployment.Root{Target: "codex", Path: root}
 		w := deployment.Wanted{Targets: []string{"codex"}, Roots: []deployment.Root{r}, Files: files}
-		p, err := deployment.Make(w, deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: have}}, Files: disk})
+		p, err := deployment.NewPlan(w, deployment.Observed{Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: have}}, Files: disk})
 		require.NoError(t, err)
 		for _, f := range append(have, p.Owned...) {
 			delete(foreign, f.Path)
@@ -314,7 +314,7 @@ func TestAPlanCarriedOutLeavesNothingToDo(t *testing.T) {
 				disk[write.Path] = write.After
 			}
 		}
-		again, err := deployment.Make(w, deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: p.Owned}}, Files: disk})
+		again, err := deployment.NewPlan(w, deployment.Observed{Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: p.Owned}}, Files: disk})
 		require.NoError(t, err)
 		assert.True(t, again.Empty(), "%+v", again.Changes)
 	})
@@ -329,8 +329,8 @@ func TestTheDeepestRootIsTheBest(t *testing.T) {
 	}
 	_, ok := deployment.BestRoot(roots, "vscode", "/p/other", '/')
 	assert.False(t, ok)
-	assert.True(t, deployment.Below("/", "/x", '/'))
-	assert.False(t, deployment.Below("/a", "/ab", '/'))
+	assert.True(t, deployment.IsBelow("/", "/x", '/'))
+	assert.False(t, deployment.IsBelow("/a", "/ab", '/'))
 }
 
 func TestGoingBackPutsOriginalsBack(t *testing.T) {
@@ -340,13 +340,13 @@ func TestGoingBackPutsOriginalsBack(t *testing.T) {
 	early := deployment.Original{Path: root + "/early", Seen: file("early"), Snapshot: "5"}
 	have := []deployment.Owned{owned("adopted", "theirs"), owned("made", "x"), owned("early", "y")}
 	disk := map[string]deployment.Seen{root + "/adopted": file("theirs"), root + "/made": file("x"), root + "/early": file("y")}
-	o := deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: have}}, Files: disk}
+	o := deployment.Observed{Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: have}}, Files: disk}
 	for since, want := range map[string]map[string]string{
-		"10":               {"adopted": "update original restored", "made": "delete no longer managed", "early": "delete no longer managed", "gone": "create original restored"},
-		deployment.Initial: {"adopted": "update original restored", "made": "delete no longer managed", "early": "update original restored", "gone": "create original restored"},
-		"30":               {"adopted": "delete no longer managed", "made": "delete no longer managed", "early": "delete no longer managed"},
+		"10":                       {"adopted": "update original restored", "made": "delete no longer managed", "early": "delete no longer managed", "gone": "create original restored"},
+		deployment.InitialSnapshot: {"adopted": "update original restored", "made": "delete no longer managed", "early": "update original restored", "gone": "create original restored"},
+		"30":                       {"adopted": "delete no longer managed", "made": "delete no longer managed", "early": "delete no longer managed"},
 	} {
-		p, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r}}, o)
+		p, err := deployment.NewPlan(deployment.Wanted{Roots: []deployment.Root{r}}, o)
 		require.NoError(t, err)
 		got := map[string]string{}
 		for _, c := range p.Restore([]deployment.Original{mine, gone, early}, since, o).Changes {
@@ -357,16 +357,16 @@ func TestGoingBackPutsOriginalsBack(t *testing.T) {
 }
 
 func TestSnapshotsAreOrderedByNumber(t *testing.T) {
-	assert.True(t, deployment.Later("10", "9"))
-	assert.False(t, deployment.Later("9", "10"))
-	assert.True(t, deployment.Later("b", "a"))
+	assert.True(t, deployment.LaterSnapshot("10", "9"))
+	assert.False(t, deployment.LaterSnapshot("9", "10"))
+	assert.True(t, deployment.LaterSnapshot("b", "a"))
 }
 
 func BenchmarkHash(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		p := deployment.Plan{Targets: []string{"codex"}}
 		for i := range n {
-			p.Changes = append(p.Changes, deployment.Change{Target: "codex", Op: deployment.Create, Path: fmt.Sprint(root, "/skills/s/", i), After: content(fmt.Sprint(i)), Mode: 0o644, Reason: "file missing"})
+			p.Changes = append(p.Changes, deployment.Change{Target: "codex", Op: deployment.OpCreate, Path: fmt.Sprint(root, "/skills/s/", i), After: content(fmt.Sprint(i)), Mode: 0o644, Reason: "file missing"})
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {

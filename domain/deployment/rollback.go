@@ -13,12 +13,12 @@ const (
 	reasonSnapshot = "as it was in the snapshot"
 )
 
-// WantedOf is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
+// SnapshotWanted is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
 // are kept with the snapshots.
-func WantedOf(s Snapshot) Wanted {
+func SnapshotWanted(s Snapshot) Wanted {
 	w := Wanted{Profile: s.Profile, Targets: s.Targets, Roots: s.Roots}
 	if s.Kind == KindBootstrap {
-		w.Owner = Bootstrap
+		w.Owner = OwnerBootstrap
 	}
 	for _, f := range s.Managed {
 		w.Files = append(w.Files, Desired{Target: f.Target, Root: f.Root, Path: f.Path, Mode: f.Mode, Modules: f.Modules, Part: f.Part,
@@ -33,7 +33,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	p.Ways = p.Ways.and(o.Ways)
 	first := map[string]Original{}
 	for _, original := range originals {
-		if original.Settled == "" && (since == Initial || Later(original.Snapshot, since)) {
+		if original.Settled == "" && (since == InitialSnapshot || LaterSnapshot(original.Snapshot, since)) {
 			first[original.Path] = original
 		}
 	}
@@ -46,15 +46,15 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 		changed[c.Path] = true
 		original, known := first[c.Path]
 		switch {
-		case known && c.Op == Update && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
-			p.Changes[i] = original.change(c.Target, Update, c.Before) // a part goes, and what is left is what the link leads to
+		case known && c.Op == OpUpdate && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
+			p.Changes[i] = original.change(c.Target, OpUpdate, c.Before) // a part goes, and what is left is what the link leads to
 			p.Changes[i].Gate = c.Gate
-		case c.Op != Delete:
+		case c.Op != OpDelete:
 			p.Changes[i].Reason = reasonSnapshot
 		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode) && c.Before.Mode.Perm() == original.Mode.Perm():
 			p.Changes[i].Op = "" // it is there already; only who owns it changes
 		case known:
-			p.Changes[i] = original.change(c.Target, Update, c.Before)
+			p.Changes[i] = original.change(c.Target, OpUpdate, c.Before)
 			p.Changes[i].Gate = ManagedUpdate
 			if c.Gate.Adopts() {
 				p.Changes[i].Gate = DriftedUpdate
@@ -64,7 +64,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	for _, path := range sortedPaths(first) {
 		root, within := anyRoot(p.Roots, path)
 		if within && !changed[path] && !owned[path] && o.Files[path].Kind == Absent {
-			p.Changes = append(p.Changes, first[path].change(root.Target, Create, Seen{}))
+			p.Changes = append(p.Changes, first[path].change(root.Target, OpCreate, Seen{}))
 		}
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
@@ -88,15 +88,15 @@ func sortedPaths(m map[string]Original) []string {
 
 func anyRoot(roots []Root, path string) (Root, bool) {
 	for _, r := range roots {
-		if Below(r.Path, path, '/') || Below(r.Path, path, '\\') {
+		if IsBelow(r.Path, path, '/') || IsBelow(r.Path, path, '\\') {
 			return r, true
 		}
 	}
 	return Root{}, false
 }
 
-// Later reports whether snapshot a was made after b: by number, and by text where one is none.
-func Later(a, b string) bool {
+// LaterSnapshot reports whether snapshot a was made after b: by number, and by text where one is none.
+func LaterSnapshot(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)
 	if errX != nil || errY != nil {

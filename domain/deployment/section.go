@@ -24,10 +24,10 @@ const (
 	separator   = "\n\n---\n\n"
 )
 
-// Join is one text out of sections, in the order given: a single one is its text, unchanged; two or more stand between marks, and
+// JoinSections is one text out of sections, in the order given: a single one is its text, unchanged; two or more stand between marks, and
 // then the text ends with a mark, without a line feed (agentpack contract §2.8). Parse gives back what had two or more, each text
 // with a final line feed, unless one of the texts is Marked.
-func Join(sections []Section) string {
+func JoinSections(sections []Section) string {
 	if len(sections) == 1 {
 		return sections[0].Text
 	}
@@ -45,8 +45,8 @@ func Join(sections []Section) string {
 	return b.String()
 }
 
-// Marked reports whether some line of text would be read as a mark by Parse, so that a section with this text would not come back.
-func Marked(text string) bool {
+// HasSectionMarks reports whether some line of text would be read as a mark by Parse, so that a section with this text would not come back.
+func HasSectionMarks(text string) bool {
 	for line := range strings.Lines(text) {
 		if _, starts := startOf(line); starts || ends(line) {
 			return true
@@ -55,10 +55,10 @@ func Marked(text string) bool {
 	return false
 }
 
-// Parse is the sections in text, in order; what stands outside is left out, and a text without marks has none (agentpack contract
+// ParseSections is the sections in text, in order; what stands outside is left out, and a text without marks has none (agentpack contract
 // §2.8). It fails with ErrFormat on text that is not UTF-8, a section inside another one, a second section with the same id and a
 // section without an end.
-func Parse(text string) ([]Section, error) {
+func ParseSections(text string) ([]Section, error) {
 	if !utf8.ValidString(text) {
 		return nil, ErrFormat.Sayf("the text is not valid UTF-8, so its sections cannot be read")
 	}

@@ -17,14 +17,14 @@ import (
 
 // The vector of the agentpack contract §2.8.
 func TestJoinIsTheVector(t *testing.T) {
-	text := deployment.Join([]deployment.Section{{ID: "instructions:one", Text: "# one\n"}, {ID: "instructions:two", Text: "# two\n"}})
+	text := deployment.JoinSections([]deployment.Section{{ID: "instructions:one", Text: "# one\n"}, {ID: "instructions:two", Text: "# two\n"}})
 	assert.Equal(t, "<!-- agentpack:module=instructions:one -->\n# one\n<!-- /agentpack -->\n\n---\n\n<!-- agentpack:module=instructions:two -->\n# two\n<!-- /agentpack -->", text)
 	assert.Equal(t, "ee9e6ab7765b65b2e0fd45553b68ffdfa6529057ccc793527d607747444f556d", fmt.Sprintf("%x", sha256.Sum256([]byte(text))))
 }
 
 func TestJoinOfNoneAndOneHasNoMarks(t *testing.T) {
-	assert.Empty(t, deployment.Join(nil))
-	assert.Equal(t, "no line feed", deployment.Join([]deployment.Section{{ID: "a", Text: "no line feed"}}))
+	assert.Empty(t, deployment.JoinSections(nil))
+	assert.Equal(t, "no line feed", deployment.JoinSections([]deployment.Section{{ID: "a", Text: "no line feed"}}))
 }
 
 func TestParse(t *testing.T) {
@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 		"order":               {"<!-- agentpack:module=b -->\n<!-- /agentpack -->\n<!-- agentpack:module=a -->\n<!-- /agentpack -->\n", []deployment.Section{{"b", ""}, {"a", ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := deployment.Parse(c.text)
+			got, err := deployment.ParseSections(c.text)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, got)
 		})
@@ -60,7 +60,7 @@ func TestParseRefuses(t *testing.T) {
 		"not UTF-8":        {"\xff", "not valid UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := deployment.Parse(c.text)
+			_, err := deployment.ParseSections(c.text)
 			require.ErrorIs(t, err, deployment.ErrFormat)
 			assert.ErrorContains(t, err, c.message)
 			assert.Equal(t, fault.Invalid, fault.From(err).Kind)
@@ -69,9 +69,9 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestMarked(t *testing.T) {
-	assert.True(t, deployment.Marked("a\n <!-- /agentpack -->\r\n"))
-	assert.True(t, deployment.Marked("a\n<!-- agentpack:module=x -->"))
-	assert.False(t, deployment.Marked("a <!-- /agentpack -->\n<!-- agentpack:module= -->\n<!-- agentpack:begin -->\n"))
+	assert.True(t, deployment.HasSectionMarks("a\n <!-- /agentpack -->\r\n"))
+	assert.True(t, deployment.HasSectionMarks("a\n<!-- agentpack:module=x -->"))
+	assert.False(t, deployment.HasSectionMarks("a <!-- /agentpack -->\n<!-- agentpack:module= -->\n<!-- agentpack:begin -->\n"))
 }
 
 // piece is lines of which many mean something to this package.
@@ -99,7 +99,7 @@ func TestParseUndoesJoin(t *testing.T) {
 			}
 			want = append(want, s)
 		}
-		got, err := deployment.Parse(deployment.Join(sections))
+		got, err := deployment.ParseSections(deployment.JoinSections(sections))
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	})
@@ -111,13 +111,13 @@ func FuzzParse(f *testing.F) {
 	f.Add("<!-- agentpack:module=a -->\n<!-- agentpack:module=b -->\n<!-- /agentpack -->")
 	f.Add("\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		sections, err := deployment.Parse(text)
+		sections, err := deployment.ParseSections(text)
 		if err != nil {
 			require.ErrorIs(t, err, deployment.ErrFormat)
 			return
 		}
 		require.True(t, utf8.ValidString(text))
-		if !deployment.Marked(text) {
+		if !deployment.HasSectionMarks(text) {
 			require.Empty(t, sections)
 		}
 		for i, s := range sections {
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if len(sections) > 1 {
-			again, err := deployment.Parse(deployment.Join(sections))
+			again, err := deployment.ParseSections(deployment.JoinSections(sections))
 			require.NoError(t, err)
 			require.Equal(t, sections, again)
 		}

@@ -16,38 +16,38 @@ const (
 	KindEdit      SnapshotKind = "edit"
 )
 
-// Status is how far the operation of a snapshot is.
-type Status string
+// SnapshotStatus is how far the operation of a snapshot is.
+type SnapshotStatus string
 
 // The statuses. A record without one was written by a tool that knew none, and counts as applied.
 const (
-	Applying Status = "applying"
-	Applied  Status = "applied"
-	Undone   Status = "undone"
+	StatusApplying SnapshotStatus = "applying"
+	StatusApplied  SnapshotStatus = "applied"
+	StatusUndone   SnapshotStatus = "undone"
 )
 
-// Initial is what rollback is told to go back to the state before the first deployment.
-const Initial = "initial"
+// InitialSnapshot is what rollback is told to go back to the state before the first deployment.
+const InitialSnapshot = "initial"
 
 // Snapshot is the record of one operation: what was there before every write, and what its maker owned afterwards. The content of both
 // is kept by sum.
 type Snapshot struct {
 	ID           string // decimal Unix time in nanoseconds
 	Kind         SnapshotKind
-	Status       Status
+	Status       SnapshotStatus
 	CreatedAt    time.Time
 	Targets      []string // sorted
 	Roots        []Root   // those that were looked at
 	ProjectRoot  string
 	Profile      string
 	Managed      []Owned // all that was owned in Roots afterwards
-	Changes      []Record
+	Changes      []SnapshotRecord
 	RolledBackTo string
 	Lock         Sum // of the lockfile; zero when there was none
 }
 
-// Record is one write of a snapshot, manifests included.
-type Record struct {
+// SnapshotRecord is one write of a snapshot, manifests included.
+type SnapshotRecord struct {
 	Target string
 	Op     Op     // also rollback_restore and rollback_delete, in the original's records of rollbacks (agentpack contract §4.6)
 	Path   string // absolute, native
@@ -78,9 +78,9 @@ type Transaction struct {
 	Owned        []Owned // all that Owner owns in Roots afterwards
 	Lock         Sum
 	RolledBackTo string
-	Claim        bool  // manifests are to be written; KindEdit has none
-	Ways         *Ways // where the directories have to be; nil is wherever they are
-	Settle       bool  // what the owner lets go of is the user's again, as it stood before: the originals there count no more
+	Claim        bool          // manifests are to be written; KindEdit has none
+	Ways         *ResolvedDirs // where the directories have to be; nil is wherever they are
+	Settle       bool          // what the owner lets go of is the user's again, as it stood before: the originals there count no more
 }
 
 // Transaction is the plan as writes.
@@ -98,9 +98,9 @@ func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 		done[c.Path] = true
 		w := Write{Target: c.Target, Op: c.Op, Path: c.Path, Root: roots[place{c.Target, c.Path}], Before: c.Before, Data: c.After}
 		switch {
-		case c.Op != Delete && c.Link != "":
+		case c.Op != OpDelete && c.Link != "":
 			w.After = Seen{Kind: Link, Link: c.Link}
-		case c.Op != Delete:
+		case c.Op != OpDelete:
 			w.After = Seen{Kind: Regular, Sum: c.After.Sum, Size: c.After.Size, Mode: c.Mode}
 		}
 		t.Writes = append(t.Writes, w)
@@ -108,8 +108,8 @@ func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 	return t
 }
 
-// Interrupted is an operation that was begun and never finished.
-type Interrupted struct {
+// InterruptedOperation is an operation that was begun and never finished.
+type InterruptedOperation struct {
 	ID        string       `json:"id"`
 	Kind      SnapshotKind `json:"kind"`
 	StartedAt time.Time    `json:"started_at"`

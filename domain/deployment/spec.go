@@ -27,7 +27,7 @@ func ParseSource(spec string) (Source, error) {
 
 func badSpec(problem string) error {
 	return ErrConfig.Sayf("the source cannot be used: %s; write local:<path below the config repository> or git:<url>[#ref=…&subdir=…&shallow=…]", problem).
-		With(Reason("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
+		With(ReasonDetails("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
 }
 
 // below is a path that stays in the config repository or a checkout, in its shortest form.

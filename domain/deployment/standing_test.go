@@ -16,13 +16,13 @@ func TestADirectoryOfOwnedFilesMakesRoom(t *testing.T) {
 	seen := map[string]deployment.Seen{root + "/a": {Kind: deployment.Directory}, root + "/a/b": file("old"), root + "/ab": file("old")}
 	p := make1(t, []deployment.Desired{desired("a", "new")}, []deployment.Owned{owned("a/b", "old")}, seen)
 	require.Len(t, p.Changes, 2)
-	assert.Equal(t, deployment.Create, p.Changes[0].Op)
+	assert.Equal(t, deployment.OpCreate, p.Changes[0].Op)
 	assert.Equal(t, deployment.Seen{}, p.Changes[0].Before)
-	assert.Equal(t, deployment.Delete, p.Changes[1].Op)
+	assert.Equal(t, deployment.OpDelete, p.Changes[1].Op)
 
 	r := deployment.Root{Target: "codex", Path: root}
-	_, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r}, Files: []deployment.Desired{desired("a", "new")}},
-		deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: []deployment.Owned{owned("ab", "old")}}}, Files: seen})
+	_, err := deployment.NewPlan(deployment.Wanted{Roots: []deployment.Root{r}, Files: []deployment.Desired{desired("a", "new")}},
+		deployment.Observed{Ledgers: []deployment.OwnershipManifest{{Root: r, Present: true, Owned: []deployment.Owned{owned("ab", "old")}}}, Files: seen})
 	require.ErrorIs(t, err, deployment.ErrPath, "nothing in it is ours")
 }
 
@@ -30,7 +30,7 @@ func TestADirectoryOfOwnedFilesMakesRoom(t *testing.T) {
 // while what is left is what it leads to.
 func TestAPartInALinkedDocument(t *testing.T) {
 	d := desired("config.toml", "theirs and ours")
-	d.Part, d.Merge.Ours = &deployment.Part{Format: deployment.TOML}, sum("ours")
+	d.Part, d.Merge.Ours = &deployment.Part{Format: deployment.FormatTOML}, sum("ours")
 	link := deployment.Seen{Kind: deployment.Link, Sum: sum("theirs"), Link: "elsewhere"}
 	c := make1(t, []deployment.Desired{d}, nil, map[string]deployment.Seen{d.Path: link}).Changes[0]
 	assert.Equal(t, deployment.AdoptUpdate, c.Gate)
@@ -47,7 +47,7 @@ func TestAPartInALinkedDocument(t *testing.T) {
 	back := func(left string) deployment.Change {
 		without.Content = content(left)
 		p := make1(t, []deployment.Desired{without}, []deployment.Owned{have}, map[string]deployment.Seen{d.Path: file(left + " and ours")})
-		return p.Restore([]deployment.Original{original}, deployment.Initial, deployment.Observed{}).Changes[0]
+		return p.Restore([]deployment.Original{original}, deployment.InitialSnapshot, deployment.Observed{}).Changes[0]
 	}
 	assert.Equal(t, "elsewhere", back("theirs").Link)
 	assert.Equal(t, deployment.ManagedUpdate, back("theirs").Gate)

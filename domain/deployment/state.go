@@ -18,8 +18,8 @@ type Owner string
 
 // The owners. Deploy's entries leave the field out, as the format always did.
 const (
-	Deploy    Owner = ""
-	Bootstrap Owner = "bootstrap"
+	OwnerDeploy    Owner = ""
+	OwnerBootstrap Owner = "bootstrap"
 )
 
 // Format is how a file is written that only a part of is ours.
@@ -27,10 +27,10 @@ type Format string
 
 // The formats.
 const (
-	Markdown Format = "markdown" // one managed block
-	JSON     Format = "json"
-	JSONC    Format = "jsonc"
-	TOML     Format = "toml"
+	FormatMarkdown Format = "markdown" // one managed block
+	FormatJSON     Format = "json"
+	FormatJSONC    Format = "jsonc"
+	FormatTOML     Format = "toml"
 )
 
 // Part is what is ours in a file that is otherwise the user's: a block of Markdown, or single keys.
@@ -56,23 +56,23 @@ type Desired struct {
 	Content Content  // of the whole file; of a part, once it was merged into what is there
 	Modules []string // identifiers, sorted, without repetitions
 	Part    *Part    // nil: the whole file is ours
-	Merge   Merge    // of a part only
+	Merge   merge    // of a part only
 }
 
-// Merge is what came of putting a part into the file that is there (or taking it out again).
-type Merge struct {
+// merge is what came of putting a part into the file that is there (or taking it out again).
+type merge struct {
 	Ours   Sum        // of the part as it should be; zero when it is taken out
 	Now    Sum        // of the part as it is; zero when nothing of it is there
 	Remove bool       // the part was all there was, in a file that a deployment made: the file goes
 	Made   [][]string // containers that had to be made for the keys
 }
 
-// Kind is what stands at a path.
-type Kind uint8
+// FileKind is what stands at a path.
+type FileKind uint8
 
 // The kinds of what stands at a path.
 const (
-	Absent Kind = iota
+	Absent FileKind = iota
 	Regular
 	Link // a symbolic link; Sum is of what it leads to
 	Directory
@@ -81,7 +81,7 @@ const (
 
 // Seen is what was seen at one path.
 type Seen struct {
-	Kind Kind
+	Kind FileKind
 	Sum  Sum
 	Size int64
 	Mode fs.FileMode // permission bits, all of them
@@ -116,8 +116,8 @@ type Original struct {
 	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
 }
 
-// Ledger is what a root's manifest says.
-type Ledger struct {
+// OwnershipManifest is what a root's manifest says.
+type OwnershipManifest struct {
 	Root    Root
 	Present bool // a manifest of this target was read, under its own name or the legacy one
 	Legacy  bool // under the legacy one
@@ -126,7 +126,7 @@ type Ledger struct {
 
 // Observed is the machine as it was looked at: the manifests of some roots and what stands at the paths that matter.
 type Observed struct {
-	Ledgers  []Ledger
+	Ledgers  []OwnershipManifest
 	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
 	Warnings []string
 
@@ -139,7 +139,7 @@ type Observed struct {
 	Looked []string
 	Seen   []Seen
 
-	Ways *Ways // where the directories of these paths, and the roots, really were
+	Ways *ResolvedDirs // where the directories of these paths, and the roots, really were
 }
 
 // at is what stands at the path, which probably was the one at that place of those that were asked for.

@@ -6,32 +6,32 @@ import (
 	"slices"
 )
 
-// Ways is where directories really were when they were looked at: for those that are reached through a link, where that leads, links resolved. What is
+// ResolvedDirs is where directories really were when they were looked at: for those that are reached through a link, where that leads, links resolved. What is
 // not in it was reached without one. A nil *Ways is what nobody looked at.
-type Ways struct {
+type ResolvedDirs struct {
 	Links map[string]string // by the directory as it is written
 }
 
-// NewWays knows of no link.
-func NewWays() *Ways { return &Ways{map[string]string{}} }
+// NewResolvedDirs knows of no link.
+func NewResolvedDirs() *ResolvedDirs { return &ResolvedDirs{map[string]string{}} }
 
-// Lead notes that a directory is really another one.
-func (w *Ways) Lead(dir, real string) {
+// Add notes that a directory is really another one.
+func (w *ResolvedDirs) Add(dir, real string) {
 	if dir != real {
 		w.Links[dir] = real
 	}
 }
 
-// Real is where a directory was.
-func (w *Ways) Real(dir string) string {
+// Resolve is where a directory was.
+func (w *ResolvedDirs) Resolve(dir string) string {
 	if real, led := w.Links[dir]; led {
 		return real
 	}
 	return dir
 }
 
-// Led are the directories that were reached through links, sorted, each with where that leads.
-func (w *Ways) Led() (all [][2]string) {
+// Pairs are the directories that were reached through links, sorted, each with where that leads.
+func (w *ResolvedDirs) Pairs() (all [][2]string) {
 	if w == nil {
 		return nil
 	}
@@ -42,11 +42,11 @@ func (w *Ways) Led() (all [][2]string) {
 }
 
 // and is what either of two looks saw.
-func (w *Ways) and(other *Ways) *Ways {
+func (w *ResolvedDirs) and(other *ResolvedDirs) *ResolvedDirs {
 	if w == nil || other == nil {
 		return w
 	}
-	out := &Ways{maps.Clone(w.Links)}
+	out := &ResolvedDirs{maps.Clone(w.Links)}
 	maps.Copy(out.Links, other.Links)
 	return out
 }
@@ -55,8 +55,8 @@ func (w *Ways) and(other *Ways) *Ways {
 const maxLed = 10
 
 // Warnings say in one line which directories are links, for whoever decides what is written through them; nil where none is.
-func (w *Ways) Warnings() []string {
-	led := w.Led()
+func (w *ResolvedDirs) Warnings() []string {
+	led := w.Pairs()
 	if len(led) == 0 {
 		return nil
 	}

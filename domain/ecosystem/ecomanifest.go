@@ -13,15 +13,15 @@ type Problem struct {
 	Fix     string `json:"fix"`
 }
 
-// Read is a manifest that was read.
-type Read struct {
+// ManifestResult is a manifest that was read.
+type ManifestResult struct {
 	Manifest Manifest // as far as it could be read
 	Errors   []Problem
 	Warnings []Problem
 }
 
 // Valid reports a manifest that may be worked with.
-func (r Read) Valid() bool { return len(r.Errors) == 0 }
+func (r ManifestResult) Valid() bool { return len(r.Errors) == 0 }
 
 // The bounds of single members (amof contract §3, §20.5). What is beyond the last two is allowed and warned about.
 const (
@@ -30,10 +30,10 @@ const (
 	manySummaryTokens = 200_000
 )
 
-// Of reads the document of the ecosystem whose directory has that name. doc is what a YAML parser made of the file: maps with string keys, lists,
+// ReadManifest reads the document of the ecosystem whose directory has that name. doc is what a YAML parser made of the file: maps with string keys, lists,
 // strings, booleans, numbers (int, int64, uint64 or float64) and nil. A member that is null counts as absent. What is wrong has its default in the
 // manifest; a repository without a usable name is left out.
-func Of(name string, doc map[string]any) Read {
+func ReadManifest(name string, doc map[string]any) ManifestResult {
 	r := &reader{}
 	top := object{r: r, members: doc}
 	m := Manifest{
@@ -72,7 +72,7 @@ func Of(name string, doc map[string]any) Read {
 	}
 	m.Release = r.release(top.child("release"), m)
 	top.known("name", "description", "workspace_dir", "provisioner", "retired", "workspace", "devcontainer", "context", "guardrails", "repos", "spin", "release")
-	return Read{Manifest: m, Errors: r.errors, Warnings: r.warnings}
+	return ManifestResult{Manifest: m, Errors: r.errors, Warnings: r.warnings}
 }
 
 // name holds the file to the name of its directory, which is what everything goes by.

@@ -17,11 +17,11 @@ import (
 )
 
 // of reads a document that is given as JSON; numbers are float64, as they may be.
-func of(t *testing.T, doc string) ecosystem.Read {
+func of(t *testing.T, doc string) ecosystem.ManifestResult {
 	t.Helper()
 	var members map[string]any
 	require.NoError(t, json.Unmarshal([]byte(doc), &members))
-	return ecosystem.Of("demo", members)
+	return ecosystem.ReadManifest("demo", members)
 }
 
 const least = `{"name":"demo","repos":[{"name":"api","url":"git@host:o/api.git","branch":"main"}]}`
@@ -218,7 +218,7 @@ func TestAsManyRepositoriesAsMayBe(t *testing.T) {
 		for i := range repos {
 			repos[i] = map[string]any{"name": fmt.Sprint("r", i), "url": "/srv/r", "branch": "main"}
 		}
-		r := ecosystem.Of("demo", map[string]any{"name": "demo", "repos": repos})
+		r := ecosystem.ReadManifest("demo", map[string]any{"name": "demo", "repos": repos})
 		assert.Equal(t, valid, r.Valid(), n)
 		assert.Equal(t, valid, len(r.Warnings) == 1, "many are worth a word")
 		assert.Len(t, r.Manifest.Repos, ecosystem.MaxRepos)
@@ -230,14 +230,14 @@ func TestWhatIsFoundIsBounded(t *testing.T) {
 	for i := range 5000 {
 		doc[fmt.Sprint("key", i, strings.Repeat("x", 500))] = i
 	}
-	r := ecosystem.Of("demo", doc)
+	r := ecosystem.ReadManifest("demo", doc)
 	assert.LessOrEqual(t, len(r.Warnings), 100)
 	assert.Less(t, len(r.Warnings[0].Path), 200)
 }
 
 func TestNamesThatGitTakesNoBranchOf(t *testing.T) {
 	for _, name := range []string{"a..b", "a.lock", "a."} {
-		r := ecosystem.Of(name, map[string]any{"name": name, "repos": []any{}})
+		r := ecosystem.ReadManifest(name, map[string]any{"name": name, "repos": []any{}})
 		assert.Contains(t, paths(r.Errors), "workspace.branch_prefix", name)
 	}
 }
@@ -256,7 +256,7 @@ func TestVersionPattern(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	n := ecosystem.New{Name: "demo", Description: "Two: \"services\"", Provisioner: "local", Repos: []ecosystem.Repo{
+	n := ecosystem.Draft{Name: "demo", Description: "Two: \"services\"", Provisioner: "local", Repos: []ecosystem.Repo{
 		{Name: "api", URL: "/srv/api.git"}, {Name: "docs", URL: "git@host:o/docs.git", Branch: "dev", ReadOnly: true}}}
 	r := n.Read()
 	assert.Empty(t, r.Errors)
@@ -265,10 +265,10 @@ func TestNew(t *testing.T) {
 		{Name: "docs", URL: "git@host:o/docs.git", Branch: "dev", Path: "repos/docs", ReadOnly: true, Enabled: true}}, r.Manifest.Repos)
 	assert.Equal(t, n.Description, r.Manifest.Description)
 
-	assert.True(t, ecosystem.New{Name: "demo"}.Read().Valid(), "one may begin without repositories")
-	assert.False(t, ecosystem.New{Name: "../demo"}.Read().Valid())
-	assert.False(t, ecosystem.New{Name: "demo", Repos: []ecosystem.Repo{{Name: "a", URL: "/a"}, {Name: "a", URL: "/b"}}}.Read().Valid())
-	assert.Equal(t, "repos[0].url", ecosystem.New{Name: "demo", Repos: []ecosystem.Repo{{Name: "a"}}}.Read().Errors[0].Path)
+	assert.True(t, ecosystem.Draft{Name: "demo"}.Read().Valid(), "one may begin without repositories")
+	assert.False(t, ecosystem.Draft{Name: "../demo"}.Read().Valid())
+	assert.False(t, ecosystem.Draft{Name: "demo", Repos: []ecosystem.Repo{{Name: "a", URL: "/a"}, {Name: "a", URL: "/b"}}}.Read().Valid())
+	assert.Equal(t, "repos[0].url", ecosystem.Draft{Name: "demo", Repos: []ecosystem.Repo{{Name: "a"}}}.Read().Errors[0].Path)
 }
 
 // sound holds whatever was read to what others rely on, even where it has errors.
@@ -312,7 +312,7 @@ func FuzzOf(f *testing.F) {
 		if json.Unmarshal([]byte(doc), &members) != nil || ecosystem.CheckName(name) != nil {
 			return
 		}
-		r := ecosystem.Of(name, members)
+		r := ecosystem.ReadManifest(name, members)
 		sound(t, r.Manifest)
 		if r.Valid() {
 			_, err := git.ParseBranch(r.Manifest.WorkspaceBranch())

@@ -8,10 +8,10 @@ import (
 
 // The bounds of a manifest and of names (amof contract §3, §6). More repositories than ManyRepos are warned about.
 const (
-	ManyRepos        = 64
+	manyRepos        = 64
 	MaxRepos         = 256
 	MaxManifestBytes = 1 << 20
-	MaxName          = 64
+	maxName          = 64
 )
 
 // Manifest is an ecosystem.yaml, complete with its defaults (amof contract §3). It is made by package ecomanifest.
@@ -120,7 +120,7 @@ func (r Repo) Mode() string {
 // CheckName fails with ErrName for what is no name of an ecosystem, a repository or an environment (amof contract §3).
 func CheckName(name string) error {
 	if !wellFormed(name) {
-		return ErrName.Sayf("%q is no name: it begins with a letter or digit, goes on with those and . _ -, and has at most %d of them", clip(name), MaxName)
+		return ErrName.Sayf("%q is no name: it begins with a letter or digit, goes on with those and . _ -, and has at most %d of them", clip(name), maxName)
 	}
 	return nil
 }
@@ -129,13 +129,13 @@ func CheckName(name string) error {
 // has two dots in a row.
 func CheckTicket(id string) error {
 	if !wellFormed(id) || id == "main" || strings.HasSuffix(id, ".lock") || strings.HasSuffix(id, ".") || strings.Contains(id, "..") {
-		return ErrTicketID.Sayf("%q is no ticket id: it begins with a letter or digit, goes on with those and . _ - (no two dots in a row, none at the end), has at most %d of them, and is not main", clip(id), MaxName)
+		return ErrTicketID.Sayf("%q is no ticket id: it begins with a letter or digit, goes on with those and . _ - (no two dots in a row, none at the end), has at most %d of them, and is not main", clip(id), maxName)
 	}
 	return nil
 }
 
 func wellFormed(name string) bool {
-	if name == "" || len(name) > MaxName || strings.ContainsRune("._-", rune(name[0])) {
+	if name == "" || len(name) > maxName || strings.ContainsRune("._-", rune(name[0])) {
 		return false
 	}
 	for _, c := range name {
@@ -148,8 +148,8 @@ func wellFormed(name string) bool {
 
 // clip keeps what somebody sent at a length that fits a message.
 func clip(s string) string {
-	if len(s) > MaxName {
-		return strings.ToValidUTF8(s[:MaxName], "") + "…"
+	if len(s) > maxName {
+		return strings.ToValidUTF8(s[:maxName], "") + "…"
 	}
 	return s
 }

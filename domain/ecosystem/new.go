@@ -1,30 +1,30 @@
 package ecosystem
 
-// New is an ecosystem to be made (amof contract §13, tool 31).
-type New struct {
+// Draft is an ecosystem to be made (amof contract §13, tool 31).
+type Draft struct {
 	Name        string
 	Description string
 	Provisioner string
 	Repos       []Repo // Name, URL, Branch and ReadOnly count
 }
 
-// Member is a key of a mapping and its value: text, true or false, Members or a list of Members.
-type Member struct {
+// member is a key of a mapping and its value: text, true or false, Members or a list of Members.
+type member struct {
 	Key   string
 	Value any
 }
 
 // Members are a mapping in the order in which it is written.
-type Members []Member
+type Members []member
 
-// Document is what the manifest of a new ecosystem says. A branch that is not named is main.
-func Document(n New) Members {
+// DraftDocument is what the manifest of a new ecosystem says. A branch that is not named is main.
+func DraftDocument(n Draft) Members {
 	out := Members{{"name", n.Name}}
 	if n.Description != "" {
-		out = append(out, Member{"description", n.Description})
+		out = append(out, member{"description", n.Description})
 	}
 	if n.Provisioner != "" {
-		out = append(out, Member{"provisioner", n.Provisioner})
+		out = append(out, member{"provisioner", n.Provisioner})
 	}
 	repos := make([]Members, 0, len(n.Repos))
 	for _, r := range n.Repos {
@@ -33,15 +33,15 @@ func Document(n New) Members {
 		}
 		repo := Members{{"name", r.Name}, {"url", r.URL}, {"branch", r.Branch}}
 		if r.ReadOnly {
-			repo = append(repo, Member{"readonly", true})
+			repo = append(repo, member{"readonly", true})
 		}
 		repos = append(repos, repo)
 	}
-	return append(out, Member{"repos", repos})
+	return append(out, member{"repos", repos})
 }
 
 // Read is what Of will read once the new ecosystem is written: nothing else may be.
-func (n New) Read() Read { return Of(n.Name, plain(Document(n))) }
+func (n Draft) Read() ManifestResult { return ReadManifest(n.Name, plain(DraftDocument(n))) }
 
 // plain is the mapping as a parser gives it.
 func plain(m Members) map[string]any {

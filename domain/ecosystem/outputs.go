@@ -13,8 +13,8 @@ const (
 	maxValue   = 4096
 )
 
-// Output is what a line of standard output says of the environment: `::amof url=http://127.0.0.1:8080` (amof contract §20.5).
-func Output(line string) (key, value string, ok bool) {
+// ParseOutput is what a line of standard output says of the environment: `::amof url=http://127.0.0.1:8080` (amof contract §20.5).
+func ParseOutput(line string) (key, value string, ok bool) {
 	rest, ok := strings.CutPrefix(line, "::amof ")
 	if !ok {
 		return "", "", false
@@ -38,10 +38,10 @@ func keyFormed(key string) bool {
 	return true
 }
 
-// Hear notes what a line says in outputs, of which there are at most MaxOutputs. In what was said of one environment by several services, a key
+// RecordOutput notes what a line says in outputs, of which there are at most MaxOutputs. In what was said of one environment by several services, a key
 // that another has taken becomes <service>.<key>; a key said again by the same one takes its new value.
-func Hear(outputs, owners map[string]string, service, line string) bool {
-	key, value, ok := Output(line)
+func RecordOutput(outputs, owners map[string]string, service, line string) bool {
+	key, value, ok := ParseOutput(line)
 	if !ok {
 		return false
 	}
@@ -57,28 +57,28 @@ func Hear(outputs, owners map[string]string, service, line string) bool {
 
 // The sources of an estimate.
 const (
-	FromHistory  = "history"
-	FromManifest = "manifest"
+	EstimateFromHistory  = "history"
+	EstimateFromManifest = "manifest"
 )
 
-// Remembered is how many runs an estimate is made from.
-const Remembered = 5
+// MaxDurations is how many runs an estimate is made from.
+const MaxDurations = 5
 
-// Estimate is how many seconds an action is likely to take, and how that is known: from how long it took the last times, else from the manifest,
+// EstimateDuration is how many seconds an action is likely to take, and how that is known: from how long it took the last times, else from the manifest,
 // else not at all.
-func Estimate(took []time.Duration, manifest int) (seconds *int64, source *string) {
+func EstimateDuration(took []time.Duration, manifest int) (seconds *int64, source *string) {
 	var n int64
 	var from string
 	switch {
 	case len(took) > 0:
-		sorted := slices.Sorted(slices.Values(took[:min(len(took), Remembered)]))
+		sorted := slices.Sorted(slices.Values(took[:min(len(took), MaxDurations)]))
 		middle := sorted[len(sorted)/2]
 		if len(sorted)%2 == 0 {
 			middle = (sorted[len(sorted)/2-1] + middle) / 2
 		}
-		n, from = int64((middle+time.Second-1)/time.Second), FromHistory
+		n, from = int64((middle+time.Second-1)/time.Second), EstimateFromHistory
 	case manifest > 0:
-		n, from = int64(manifest), FromManifest
+		n, from = int64(manifest), EstimateFromManifest
 	default:
 		return nil, nil
 	}

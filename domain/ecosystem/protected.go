@@ -11,11 +11,11 @@ func builtin() []string {
 	return []string{".git", ".env", ".env.*", "secrets/", "credentials/", "*.pem", "*.key", "id_rsa", "id_ed25519", ".ssh/"}
 }
 
-// Rules are patterns in the manner of gitignore: one without a slash matches at any depth, one with a slash from the top, one with a slash at its
+// ProtectedRules are patterns in the manner of gitignore: one without a slash matches at any depth, one with a slash from the top, one with a slash at its
 // end directories alone; ** stands for any directories; what is below a directory that matches is protected with it. Of a manifest's patterns the
 // last that matches counts, and one that begins with ! lets go what another of them protects, though nothing that is always protected.
 // A pattern that cannot be read means itself.
-type Rules struct{ always, named []rule }
+type ProtectedRules struct{ always, named []rule }
 
 type rule struct {
 	text     string
@@ -25,9 +25,9 @@ type rule struct {
 	lets     bool // go
 }
 
-// NewProtected makes the rules of a manifest with those patterns.
-func NewProtected(noTouch []string) Rules {
-	return Rules{always: parsed(builtin()), named: parsed(noTouch)}
+// NewProtectedRules makes the rules of a manifest with those patterns.
+func NewProtectedRules(noTouch []string) ProtectedRules {
+	return ProtectedRules{always: parsed(builtin()), named: parsed(noTouch)}
 }
 
 func parsed(patterns []string) []rule {
@@ -52,7 +52,7 @@ func parsed(patterns []string) []rule {
 }
 
 // Match is the pattern that protects the path, which is relative to its repository and has slashes; one that ends in a slash is a directory.
-func (r Rules) Match(name string) (pattern string, ok bool) {
+func (r ProtectedRules) Match(name string) (pattern string, ok bool) {
 	segments, directory := split(name)
 	if len(segments) == 0 {
 		return "", false
@@ -71,18 +71,18 @@ func (r Rules) Match(name string) (pattern string, ok bool) {
 	return "", false
 }
 
-// Hit is a path that is protected, and why.
-type Hit struct {
+// ProtectedPath is a path that is protected, and why.
+type ProtectedPath struct {
 	Path    string `json:"path"`
 	Pattern string `json:"pattern"`
 }
 
 // Find is those of the paths that are protected, in their order.
-func (r Rules) Find(paths []string) []Hit {
-	var hits []Hit
+func (r ProtectedRules) Find(paths []string) []ProtectedPath {
+	var hits []ProtectedPath
 	for _, p := range paths {
 		if pattern, ok := r.Match(p); ok {
-			hits = append(hits, Hit{Path: p, Pattern: pattern})
+			hits = append(hits, ProtectedPath{Path: p, Pattern: pattern})
 		}
 	}
 	return hits

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWhatIsAlwaysProtected(t *testing.T) {
-	rules := ecosystem.NewProtected(nil)
+	rules := ecosystem.NewProtectedRules(nil)
 	for name, want := range map[string]string{
 		".env": ".env", "api/.env": ".env", ".env.local": ".env.*", "deep/er/.env.production": ".env.*", ".ENV": ".env", "Server.KEY": "*.key",
 		"secrets/a": "secrets/", "api/secrets/b/c": "secrets/", "credentials/x": "credentials/", "secrets/": "secrets/",
@@ -52,7 +52,7 @@ func TestPatternsOfTheManifest(t *testing.T) {
 		{"", nil, []string{"a"}},
 		{"/", nil, []string{"a"}},
 	} {
-		rules := ecosystem.NewProtected([]string{c.pattern})
+		rules := ecosystem.NewProtectedRules([]string{c.pattern})
 		for _, name := range c.yes {
 			_, ok := rules.Match(name)
 			assert.True(t, ok, "%s has %s", c.pattern, name)
@@ -65,15 +65,15 @@ func TestPatternsOfTheManifest(t *testing.T) {
 }
 
 func TestLettingGo(t *testing.T) {
-	rules := ecosystem.NewProtected([]string{"*.json", "!package.json", "!.env"})
-	assert.Equal(t, []ecosystem.Hit{{Path: "keys.json", Pattern: "*.json"}, {Path: ".env", Pattern: ".env"}}, rules.Find([]string{"keys.json", "web/package.json", ".env", "main.go"}))
-	_, ok := ecosystem.NewProtected([]string{"!a.json", "*.json"}).Match("a.json")
+	rules := ecosystem.NewProtectedRules([]string{"*.json", "!package.json", "!.env"})
+	assert.Equal(t, []ecosystem.ProtectedPath{{Path: "keys.json", Pattern: "*.json"}, {Path: ".env", Pattern: ".env"}}, rules.Find([]string{"keys.json", "web/package.json", ".env", "main.go"}))
+	_, ok := ecosystem.NewProtectedRules([]string{"!a.json", "*.json"}).Match("a.json")
 	assert.True(t, ok, "the last pattern counts")
 }
 
 // TestManyStarsTakeNoTime: matching goes back to one place only.
 func TestManyStarsTakeNoTime(t *testing.T) {
-	rules := ecosystem.NewProtected([]string{strings.Repeat("**/a/", 200) + "z", strings.Repeat("*a", 200) + "z"})
+	rules := ecosystem.NewProtectedRules([]string{strings.Repeat("**/a/", 200) + "z", strings.Repeat("*a", 200) + "z"})
 	_, ok := rules.Match(strings.Repeat("a/", 400) + strings.Repeat("a", 400))
 	assert.False(t, ok)
 }
@@ -82,9 +82,9 @@ func FuzzMatch(f *testing.F) {
 	f.Add("**/x/*.[a-z]", "a/x/b.c")
 	f.Add("!a/", ".env")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
-		rules := ecosystem.NewProtected([]string{pattern})
+		rules := ecosystem.NewProtectedRules([]string{pattern})
 		_, ok := rules.Match(name)
-		_, always := ecosystem.NewProtected(nil).Match(name)
+		_, always := ecosystem.NewProtectedRules(nil).Match(name)
 		assert.False(t, always && !ok, "no manifest lets go what is always protected")
 		if ok && !strings.HasPrefix(strings.TrimSpace(pattern), "!") && !strings.HasSuffix(name, "/") && strings.Trim(name, "/.") != "" {
 			_, below := rules.Match(name + "/x")

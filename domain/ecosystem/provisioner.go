@@ -14,10 +14,10 @@ type Kind string
 
 // The kinds, in the order in which they are looked for: the manifest's own commands, a script, the two built-in ones.
 const (
-	Inline   Kind = "inline"
-	Scripted Kind = "script"
-	Local    Kind = "local"
-	Noop     Kind = "noop"
+	KindInline Kind = "inline"
+	KindScript Kind = "script"
+	KindLocal  Kind = "local"
+	KindNoop   Kind = "noop"
 )
 
 // Action is what a provisioner is asked to do.
@@ -25,10 +25,10 @@ type Action string
 
 // The actions. Plan and Status are optional.
 const (
-	Deploy  Action = "deploy"
-	Destroy Action = "destroy"
-	Plan    Action = "plan"
-	Status  Action = "status"
+	ActionDeploy  Action = "deploy"
+	ActionDestroy Action = "destroy"
+	ActionPlan    Action = "plan"
+	ActionStatus  Action = "status"
 )
 
 // Script is a provisioner's script that may be run.
@@ -61,30 +61,30 @@ func noop() Spin {
 	}
 }
 
-// Find is the provisioner that a manifest means (amof contract §20.5); script finds the script of a name or fails with ErrMissing. It fails with
+// FindProvisioner is the provisioner that a manifest means (amof contract §20.5); script finds the script of a name or fails with ErrMissing. It fails with
 // ErrNone, ErrMissing, and what script fails with.
-func Find(m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
+func FindProvisioner(m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
 	if m.Spin.Inline() {
-		return ofLines(string(Inline), Inline, m.Spin), nil
+		return ofLines(string(KindInline), KindInline, m.Spin), nil
 	}
 	if m.Provisioner == "" {
 		return Provisioner{}, ErrEnvironmentNone.Sayf("the manifest of %s names no provisioner; give it `provisioner: <name>` (local starts what `run:` of each repository says), or commands under `spin:`", m.Name)
 	}
-	return Named(m.Provisioner, script)
+	return NamedProvisioner(m.Provisioner, script)
 }
 
-// Named is the provisioner of that name, which is none of a manifest's own: a script, else a built-in one.
-func Named(name string, script func(name string) (Script, error)) (Provisioner, error) {
+// NamedProvisioner is the provisioner of that name, which is none of a manifest's own: a script, else a built-in one.
+func NamedProvisioner(name string, script func(name string) (Script, error)) (Provisioner, error) {
 	found, err := script(name)
 	switch {
 	case err == nil:
-		return Provisioner{Name: name, Kind: Scripted, Script: found, SHA256: found.SHA256}, nil
+		return Provisioner{Name: name, Kind: KindScript, Script: found, SHA256: found.SHA256}, nil
 	case !errors.Is(err, ErrMissing):
 		return Provisioner{}, err
-	case name == string(Local):
-		return Provisioner{Name: name, Kind: Local}, nil
-	case name == string(Noop):
-		return ofLines(name, Noop, noop()), nil
+	case name == string(KindLocal):
+		return Provisioner{Name: name, Kind: KindLocal}, nil
+	case name == string(KindNoop):
+		return ofLines(name, KindNoop, noop()), nil
 	}
 	return Provisioner{}, err
 }
@@ -98,34 +98,34 @@ func ofLines(name string, kind Kind, lines Spin) Provisioner {
 // Deployer is the provisioner that deployed a state, as it is now: that is the one to destroy with, whatever the manifest says meanwhile.
 func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
 	switch s.Kind {
-	case Local:
-		return Provisioner{Name: string(Local), Kind: Local}, nil
-	case Noop:
-		return ofLines(string(Noop), Noop, noop()), nil
-	case Scripted:
-		return Named(s.Provisioner, script)
-	case Inline:
+	case KindLocal:
+		return Provisioner{Name: string(KindLocal), Kind: KindLocal}, nil
+	case KindNoop:
+		return ofLines(string(KindNoop), KindNoop, noop()), nil
+	case KindScript:
+		return NamedProvisioner(s.Provisioner, script)
+	case KindInline:
 		if m.Spin.Inline() {
-			return ofLines(string(Inline), Inline, m.Spin), nil
+			return ofLines(string(KindInline), KindInline, m.Spin), nil
 		}
 		return Provisioner{}, ErrEnvironmentNone.Sayf("%s was deployed with commands of its manifest, which has none any more; put spin.destroy back", m.Name)
 	}
-	return Find(m, script)
+	return FindProvisioner(m, script)
 }
 
 // Built reports a provisioner that is part of Countersign.
-func (p Provisioner) Built() bool { return p.Kind == Local || p.Kind == Noop }
+func (p Provisioner) Built() bool { return p.Kind == KindLocal || p.Kind == KindNoop }
 
 // Line is the shell line of an action, empty where there is none.
 func (p Provisioner) Line(a Action) string {
 	switch a {
-	case Deploy:
+	case ActionDeploy:
 		return p.Lines.Deploy
-	case Destroy:
+	case ActionDestroy:
 		return p.Lines.Destroy
-	case Plan:
+	case ActionPlan:
 		return p.Lines.Plan
-	case Status:
+	case ActionStatus:
 		return p.Lines.Status
 	}
 	return ""
@@ -133,7 +133,7 @@ func (p Provisioner) Line(a Action) string {
 
 // Command is the program, with its arguments, that carries out an action on the ecosystem of that layout. It fails with ErrUnsupported.
 func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error) {
-	if p.Kind == Scripted {
+	if p.Kind == KindScript {
 		about := l.Dir
 		if p.Name == byName {
 			about = l.Name
@@ -154,16 +154,16 @@ func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error
 // Shown is what a person reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
 func (p Provisioner) Shown(a Action) string {
 	switch p.Kind {
-	case Scripted:
+	case KindScript:
 		return p.Script.Shown
-	case Local:
+	case KindLocal:
 		return "built-in: local"
 	}
 	return p.Line(a)
 }
 
-// Timeout is how long a provisioner may take.
-func Timeout(m Manifest) time.Duration {
+// ProvisionerTimeout is how long a provisioner may take.
+func ProvisionerTimeout(m Manifest) time.Duration {
 	const usual, most = 600, 3600
 	seconds := m.Spin.TimeoutSeconds
 	if seconds <= 0 {
@@ -172,13 +172,13 @@ func Timeout(m Manifest) time.Duration {
 	return time.Duration(min(seconds, most)) * time.Second
 }
 
-// Environment is what a provisioner, or a service, is told by variables.
-func Environment(l Layout, about About) map[string]string {
+// ProvisionerEnv is what a provisioner, or a service, is told by variables.
+func ProvisionerEnv(l Layout, about ActionContext) map[string]string {
 	return map[string]string{
 		"AMOF_ECOSYSTEM": l.Name, "AMOF_ECOSYSTEM_DIR": l.Dir, "AMOF_WORKSPACE_DIR": l.Workspace, "AMOF_REPOS_DIR": strings.TrimSuffix(l.Workspace, "/") + "/repos",
 		"AMOF_TICKET": about.Ticket, "AMOF_ENVIRONMENT": about.Environment, "AMOF_RUN_ID": about.RunID, "AMOF_SPIN_DIR": about.Dir,
 	}
 }
 
-// About is what one action is about.
-type About struct{ Ticket, Environment, RunID, Dir string }
+// ActionContext is what one action is about.
+type ActionContext struct{ Ticket, Environment, RunID, Dir string }

@@ -27,8 +27,8 @@ func (r *reader) repos(top object) []Repo {
 	if len(entries) > MaxRepos {
 		top.wrong("repos", "split the ecosystem", "there are %d repositories; at most %d are allowed", len(entries), MaxRepos)
 		entries = entries[:MaxRepos]
-	} else if len(entries) > ManyRepos {
-		top.doubt("repos", "split the ecosystem where it falls into parts", "%d repositories are many; more than %d work, and take their time", len(entries), ManyRepos)
+	} else if len(entries) > manyRepos {
+		top.doubt("repos", "split the ecosystem where it falls into parts", "%d repositories are many; more than %d work, and take their time", len(entries), manyRepos)
 	}
 	if list, ok := top.members["repos"].([]any); ok && len(list) == 0 {
 		top.doubt("repos", "add a repository: - {name: api, url: …}", "there is no repository")
@@ -140,7 +140,7 @@ func (o object) url() string {
 	if url == "" {
 		return ""
 	}
-	_, err := git.Parse(url)
+	_, err := git.ParseURL(url)
 	switch {
 	case url[0] == '-' || strings.ContainsAny(url, " \t") || strings.Contains(url, "::"):
 		o.wrong("url", "write a clone URL, like git@host:owner/repo.git", "the URL begins with a dash, has blanks in it, or runs a program (::)")

@@ -34,15 +34,15 @@ type Phase string
 
 // The phases.
 const (
-	None       Phase = "none"
-	Deploying  Phase = "deploying"
-	Deployed   Phase = "deployed"
-	Failed     Phase = "failed"
-	Destroying Phase = "destroying"
+	PhaseNone       Phase = "none"
+	PhaseDeploying  Phase = "deploying"
+	PhaseDeployed   Phase = "deployed"
+	PhaseFailed     Phase = "failed"
+	PhaseDestroying Phase = "destroying"
 )
 
 // Passing reports a phase that lasts only as long as a run does.
-func (p Phase) Passing() bool { return p == Deploying || p == Destroying }
+func (p Phase) Passing() bool { return p == PhaseDeploying || p == PhaseDestroying }
 
 // EnvironmentState is what is recorded of an environment: the contract's spin.json, with more after it.
 type EnvironmentState struct {
@@ -70,12 +70,12 @@ type Service struct {
 	Log       string    `json:"log"`
 }
 
-// Note is the name under which the state of an environment is kept.
-func Note(environment string) string { return "spin/" + environment }
+// StateKey is the name under which the state of an environment is kept.
+func StateKey(environment string) string { return "spin/" + environment }
 
-// Decode reads what is recorded of an environment; nil is one that was never deployed. It fails with ecosystem.ErrState.
-func Decode(environment string, doc []byte) (EnvironmentState, error) {
-	s := EnvironmentState{State: None}
+// DecodeEnvironment reads what is recorded of an environment; nil is one that was never deployed. It fails with ecosystem.ErrState.
+func DecodeEnvironment(environment string, doc []byte) (EnvironmentState, error) {
+	s := EnvironmentState{State: PhaseNone}
 	if doc != nil {
 		if err := json.Unmarshal(doc, &s); err != nil {
 			return EnvironmentState{}, ErrState.Sayf("what is recorded of environment %s cannot be read; mend or delete the file, then call again", environment).Because(err)
@@ -100,7 +100,7 @@ func (s EnvironmentState) Begun(to Phase, runID string, now time.Time) Environme
 // Ended is the state when the run is done; why is empty unless it failed.
 func (s EnvironmentState) Ended(to Phase, why string, now time.Time) EnvironmentState {
 	s.State, s.Since, s.Error = to, now, why
-	if to == None {
+	if to == PhaseNone {
 		s.Outputs, s.Repos, s.Services = map[string]string{}, map[string]string{}, nil
 	}
 	return s
@@ -108,7 +108,7 @@ func (s EnvironmentState) Ended(to Phase, why string, now time.Time) Environment
 
 // Interrupted is the state of an environment that a run was bringing on which is gone.
 func (s EnvironmentState) Interrupted(now time.Time) EnvironmentState {
-	return s.Ended(Failed, string(s.State)+" was interrupted", now)
+	return s.Ended(PhaseFailed, string(s.State)+" was interrupted", now)
 }
 
 // Mark is what a confirmed preview was made from in the state: two states with one mark are the same to whoever saw one of them.

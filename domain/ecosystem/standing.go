@@ -14,8 +14,8 @@ type Checkout struct {
 	Pushed string // the commit that was last pushed, in full; may be empty
 }
 
-// Standing is what git says of a checkout. Commits are in full.
-type Standing struct {
+// GitStatus is what git says of a checkout. Commits are in full.
+type GitStatus struct {
 	Name      string
 	Dir       string
 	Missing   bool   // there is no repository; Problem says what there is instead, if anything
@@ -36,37 +36,37 @@ type Standing struct {
 }
 
 // Readable reports a repository that could be looked at.
-func (s Standing) Readable() bool { return !s.Missing && s.Porcelain != "" }
+func (s GitStatus) Readable() bool { return !s.Missing && s.Porcelain != "" }
 
 // private is Countersign's own directory in a checkout, which is nobody's change.
 const private = ".amof/"
 
-// Parse reads what `git status --porcelain=v2 -z --branch` prints. It fails with ecosystem.ErrGit for a record that is not as git promises; headers
+// ParseGitStatus reads what `git status --porcelain=v2 -z --branch` prints. It fails with ecosystem.ErrGit for a record that is not as git promises; headers
 // that it does not know are left out.
-func Parse(out []byte) (Standing, error) {
-	var s Standing
+func ParseGitStatus(out []byte) (GitStatus, error) {
+	var s GitStatus
 	hash := sha256.New()
 	for rest := string(out); rest != ""; {
 		record, after, ended := strings.Cut(rest, "\x00")
 		rest = after
 		if !ended || len(record) < 3 || record[1] != ' ' {
-			return Standing{}, unexpected(record)
+			return GitStatus{}, unexpected(record)
 		}
 		if record[0] == '#' {
 			if !s.header(record[2:]) {
-				return Standing{}, unexpected(record)
+				return GitStatus{}, unexpected(record)
 			}
 			continue
 		}
 		path, ok := pathOf(record)
 		if !ok {
-			return Standing{}, unexpected(record)
+			return GitStatus{}, unexpected(record)
 		}
 		if record[0] == '2' { // the old name follows
 			var old string
 			old, rest, ok = strings.Cut(rest, "\x00")
 			if !ok {
-				return Standing{}, unexpected(record)
+				return GitStatus{}, unexpected(record)
 			}
 			record += "\x00" + old
 		}
@@ -119,7 +119,7 @@ func pathOf(record string) (string, bool) {
 	return record, record != ""
 }
 
-func (s *Standing) header(text string) bool {
+func (s *GitStatus) header(text string) bool {
 	name, value, _ := strings.Cut(text, " ")
 	switch name {
 	case "branch.oid":

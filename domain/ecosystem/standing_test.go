@@ -17,9 +17,9 @@ func said(records ...string) []byte {
 	return []byte(strings.Join(records, "\x00") + "\x00")
 }
 
-func parse(t *testing.T, records ...string) ecosystem.Standing {
+func parse(t *testing.T, records ...string) ecosystem.GitStatus {
 	t.Helper()
-	s, err := ecosystem.Parse(said(records...))
+	s, err := ecosystem.ParseGitStatus(said(records...))
 	require.NoError(t, err)
 	return s
 }
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	s := parse(t, "# branch.oid "+head, "# branch.head feature/x", "# branch.upstream origin/feature/x", "# branch.ab +2 -3", "# stash 4",
 		"1 .M N... 100644 100644 100644 "+head+" "+head+" a file", "? .amof/", "? new\nline", "u UU N... 100644 100644 100644 100644 "+head+" "+head+" "+head+" both",
 		"2 R. N... 100644 100644 100644 "+head+" "+head+" R100 to", "1 from, which is a name", "! ignored/")
-	assert.Equal(t, ecosystem.Standing{Branch: "feature/x", Head: head, Upstream: "origin/feature/x", Tracked: true, Ahead: 2, Behind: 3, Dirty: 4, Conflicts: 1, Porcelain: s.Porcelain}, s)
+	assert.Equal(t, ecosystem.GitStatus{Branch: "feature/x", Head: head, Upstream: "origin/feature/x", Tracked: true, Ahead: 2, Behind: 3, Dirty: 4, Conflicts: 1, Porcelain: s.Porcelain}, s)
 	assert.Len(t, s.Porcelain, 64)
 
 	s = parse(t, "# branch.oid (initial)", "# branch.head main", "# branch.upstream origin/main")
@@ -53,10 +53,10 @@ func TestPorcelain(t *testing.T) {
 
 func TestParseRefusesWhatGitDoesNotSay(t *testing.T) {
 	for _, bad := range []string{"?", "? ", "x y\x00", "1 .M N... short\x00", "? unended", "# branch.ab 1 2\x00", "# branch.ab +1 -x\x00", "2 R. N... 1 1 1 a b R1 to\x00", "\x00"} {
-		_, err := ecosystem.Parse([]byte(bad))
+		_, err := ecosystem.ParseGitStatus([]byte(bad))
 		require.ErrorIs(t, err, ecosystem.ErrGit, "%q", bad)
 	}
-	s, err := ecosystem.Parse(nil)
+	s, err := ecosystem.ParseGitStatus(nil)
 	require.NoError(t, err)
 	assert.True(t, s.Readable())
 }
@@ -65,11 +65,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(said("# branch.oid "+head, "# branch.ab +1 -2", "1 .M N... 1 1 1 a b c", "2 R. N... 1 1 1 a b R1 to", "from", "? x"))
 	f.Add([]byte("u U\x00\x00"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		s, err := ecosystem.Parse(out)
+		s, err := ecosystem.ParseGitStatus(out)
 		if err == nil {
 			assert.LessOrEqual(t, s.Dirty, strings.Count(string(out), "\x00"))
 			assert.LessOrEqual(t, s.Conflicts, s.Dirty)
-			again, _ := ecosystem.Parse(out)
+			again, _ := ecosystem.ParseGitStatus(out)
 			assert.Equal(t, s, again)
 		}
 	})
@@ -93,7 +93,7 @@ func demo(active string) (ecosystem.Manifest, ecosystem.State) {
 func TestOf(t *testing.T) {
 	m, st := demo("")
 	var got []string
-	for _, w := range ecosystem.CheckoutOf(m, st) {
+	for _, w := range ecosystem.ExpectedCheckouts(m, st) {
 		got = append(got, strings.Join([]string{w.Name, w.Dir, w.Path, w.Branch, w.Prefix, w.Repo.Mode(), w.Pushed}, " "))
 	}
 	assert.Equal(t, []string{
@@ -104,7 +104,7 @@ func TestOf(t *testing.T) {
 	}, got)
 
 	m, st = demo("T")
-	wants := ecosystem.CheckoutOf(m, st)
+	wants := ecosystem.ExpectedCheckouts(m, st)
 	assert.Equal(t, "/w/demo/tickets/T/api", wants[1].Dir)
 	assert.Equal(t, "tickets/T/api", wants[1].Path)
 	assert.Equal(t, []string{"docs", "api", "web", "gone"}, func() (names []string) {
@@ -114,28 +114,28 @@ func TestOf(t *testing.T) {
 		return names
 	}())
 	st.Tickets["T"] = ecosystem.Ticket{WorktreeBase: "/elsewhere", Repos: map[string]string{"api": "feature/T", "docs": "feature/T"}}
-	wants = ecosystem.CheckoutOf(m, st)
+	wants = ecosystem.ExpectedCheckouts(m, st)
 	assert.Equal(t, "/elsewhere/api", wants[1].Path)
 	assert.Equal(t, "/w/demo/repos/docs", wants[0].Dir, "a read-only repository has no ticket")
 	none := "none"
 	st.ActiveTicket = &none
-	assert.Equal(t, "/w/demo/old/api", ecosystem.CheckoutOf(m, st)[1].Dir, "a ticket that is not on record")
+	assert.Equal(t, "/w/demo/old/api", ecosystem.ExpectedCheckouts(m, st)[1].Dir, "a ticket that is not on record")
 }
 
 func TestStatus(t *testing.T) {
 	m, st := demo("T")
-	wants := ecosystem.CheckoutOf(m, st)
+	wants := ecosystem.ExpectedCheckouts(m, st)
 	docs, api, web := wants[0], wants[1], wants[2]
-	on := func(branch string) ecosystem.Standing {
-		return ecosystem.Standing{Branch: branch, Head: head, Porcelain: "x"}
+	on := func(branch string) ecosystem.GitStatus {
+		return ecosystem.GitStatus{Branch: branch, Head: head, Porcelain: "x"}
 	}
-	dirty := func(s ecosystem.Standing) ecosystem.Standing { s.Dirty = 1; return s }
-	ahead := func(s ecosystem.Standing) ecosystem.Standing { s.Unpushed = true; return s }
+	dirty := func(s ecosystem.GitStatus) ecosystem.GitStatus { s.Dirty = 1; return s }
+	ahead := func(s ecosystem.GitStatus) ecosystem.GitStatus { s.Unpushed = true; return s }
 	detached := on("")
 	detached.Detached = true
 	for name, c := range map[string]struct {
-		want   ecosystem.Wanted
-		is     ecosystem.Standing
+		want   ecosystem.ExpectedCheckout
+		is     ecosystem.GitStatus
 		status string
 	}{
 		"read-only on its branch":     {docs, on("main"), "OK"},
@@ -149,21 +149,21 @@ func TestStatus(t *testing.T) {
 		"everything at once":          {web, ahead(dirty(on("x"))), "WRONG_BRANCH+DIRTY+UNPUSHED"},
 		"dirty and unpushed":          {web, ahead(dirty(on("main"))), "DIRTY+UNPUSHED"},
 		"detached":                    {web, detached, "WRONG_BRANCH"},
-		"missing, whatever else":      {web, ecosystem.Standing{Missing: true, Dirty: 3}, "MISSING"},
-		"there, and not to be looked": {web, ecosystem.Standing{Problem: "broken"}, "UNREADABLE"},
-		"a problem beside":            {web, ecosystem.Standing{Branch: "main", Porcelain: "x", Problem: "slow", Unpushed: true}, "UNPUSHED"},
+		"missing, whatever else":      {web, ecosystem.GitStatus{Missing: true, Dirty: 3}, "MISSING"},
+		"there, and not to be looked": {web, ecosystem.GitStatus{Problem: "broken"}, "UNREADABLE"},
+		"a problem beside":            {web, ecosystem.GitStatus{Branch: "main", Porcelain: "x", Problem: "slow", Unpushed: true}, "UNPUSHED"},
 	} {
 		assert.Equal(t, c.status, c.want.Status(c.is), name)
 		for _, word := range strings.Split(c.status, "+") {
-			assert.True(t, ecosystem.Has(c.status, word), name)
+			assert.True(t, ecosystem.HasStatus(c.status, word), name)
 		}
 	}
-	assert.False(t, ecosystem.Has("WRONG_BRANCH", "BRANCH"))
+	assert.False(t, ecosystem.HasStatus("WRONG_BRANCH", "BRANCH"))
 }
 
 func TestWhy(t *testing.T) {
-	w := ecosystem.Wanted{Checkout: ecosystem.Checkout{Dir: "/w/api"}, Branch: "main"}
-	for says, s := range map[string]ecosystem.Standing{
+	w := ecosystem.ExpectedCheckout{Checkout: ecosystem.Checkout{Dir: "/w/api"}, Branch: "main"}
+	for says, s := range map[string]ecosystem.GitStatus{
 		"broken":                           {Problem: "broken", Missing: true},
 		"amof_sync_ecosystem":              {Missing: true},
 		"in the middle of a rebase of b;":  {Operation: "rebase", Taken: "b", Detached: true},
@@ -173,5 +173,5 @@ func TestWhy(t *testing.T) {
 	} {
 		assert.Contains(t, w.Why(s), says)
 	}
-	assert.Empty(t, w.Why(ecosystem.Standing{Branch: "main", Head: head}))
+	assert.Empty(t, w.Why(ecosystem.GitStatus{Branch: "main", Head: head}))
 }

@@ -22,22 +22,22 @@ var (
 
 // The bounds of runs (amof contract §9, §22).
 const (
-	MinPrefix     = 6 // characters of an id that name a run
-	ShortID       = 8
-	Parallel      = 4 // ecosystems worked on at a time
-	MaxQueued     = 32
-	MaxLine       = 8 << 10
-	MaxLines      = 50_000
-	MaxLogBytes   = 10 << 20
-	Kept          = 200
-	KeptFor       = 30 * 24 * time.Hour
-	Deadline      = 600 * time.Second  // of a run
-	Lifecycle     = 1200 * time.Second // of install, sync, push, archive, discard
-	Build         = 1800 * time.Second
-	StopGrace     = 5 * time.Second
-	DeadlineGrace = 10 * time.Second
-	ExitTimeout   = 124
-	ExitCancelled = 130
+	MinPrefix        = 6 // characters of an id that name a run
+	shortID          = 8
+	MaxParallel      = 4 // ecosystems worked on at a time
+	MaxQueued        = 32
+	MaxLine          = 8 << 10
+	MaxLines         = 50_000
+	MaxLogBytes      = 10 << 20
+	MaxKeptRuns      = 200
+	RunRetention     = 30 * 24 * time.Hour
+	RunTimeout       = 600 * time.Second  // of a run
+	LifecycleTimeout = 1200 * time.Second // of install, sync, push, archive, discard
+	BuildTimeout     = 1800 * time.Second
+	StopGrace        = 5 * time.Second
+	deadlineGrace    = 10 * time.Second
+	ExitTimeout      = 124
+	ExitCancelled    = 130
 )
 
 // RunStatus is how far a run is.
@@ -45,31 +45,31 @@ type RunStatus string
 
 // The states. Success, Failed and Cancelled are final.
 const (
-	Queued    RunStatus = "queued"
-	Paused    RunStatus = "paused"
-	Running   RunStatus = "running"
-	Success   RunStatus = "success"
-	RunFailed RunStatus = "failed"
-	Cancelled RunStatus = "cancelled"
+	RunQueued    RunStatus = "queued"
+	RunPaused    RunStatus = "paused"
+	RunRunning   RunStatus = "running"
+	RunSuccess   RunStatus = "success"
+	RunFailed    RunStatus = "failed"
+	RunCancelled RunStatus = "cancelled"
 )
 
-// Statuses are all states.
-func Statuses() []RunStatus {
-	return []RunStatus{Queued, Paused, Running, Success, RunFailed, Cancelled}
+// RunStatuses are all states.
+func RunStatuses() []RunStatus {
+	return []RunStatus{RunQueued, RunPaused, RunRunning, RunSuccess, RunFailed, RunCancelled}
 }
 
 // Final reports whether nothing happens to a run any more.
-func (s RunStatus) Final() bool { return s == Success || s == RunFailed || s == Cancelled }
+func (s RunStatus) Final() bool { return s == RunSuccess || s == RunFailed || s == RunCancelled }
 
 // Reaches reports whether a run may go from s to that state (amof contract §9).
 func (s RunStatus) Reaches(to RunStatus) bool {
 	switch s {
-	case Queued:
-		return to == Queued || to == Paused || to == Running || to == Cancelled || to == RunFailed
-	case Paused:
-		return to == Paused || to == Queued || to == Cancelled
-	case Running:
-		return to == Running || to.Final()
+	case RunQueued:
+		return to == RunQueued || to == RunPaused || to == RunRunning || to == RunCancelled || to == RunFailed
+	case RunPaused:
+		return to == RunPaused || to == RunQueued || to == RunCancelled
+	case RunRunning:
+		return to == RunRunning || to.Final()
 	default:
 		return to == s
 	}
@@ -116,11 +116,11 @@ func (r Run) Plan() (canon.Hash, error) {
 }
 
 // Short is the id as people see it.
-func (r Run) Short() string { return r.ID[:min(ShortID, len(r.ID))] }
+func (r Run) Short() string { return r.ID[:min(shortID, len(r.ID))] }
 
 // Begin moves a queued run into execution by that process.
 func (r *Run) Begin(owner string, now time.Time) error {
-	if err := r.move(Running); err != nil {
+	if err := r.move(RunRunning); err != nil {
 		return err
 	}
 	r.Owner, r.StartedAt = owner, &now
@@ -134,9 +134,9 @@ func (r *Run) End(exit int, now time.Time) error {
 	case r.Status.Final():
 		return ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
 	case exit == 0:
-		to = Success
+		to = RunSuccess
 	case exit == ExitCancelled:
-		to = Cancelled
+		to = RunCancelled
 	}
 	if err := r.move(to); err != nil {
 		return err
@@ -149,9 +149,9 @@ func (r *Run) End(exit int, now time.Time) error {
 // has ended.
 func (r *Run) Cancel(now time.Time) (bool, error) {
 	switch r.Status {
-	case Queued, Paused:
+	case RunQueued, RunPaused:
 		return true, r.End(ExitCancelled, now)
-	case Running:
+	case RunRunning:
 		r.Stopping = true
 		return false, nil
 	}
@@ -183,31 +183,31 @@ func (r Run) Duration(now time.Time) time.Duration {
 	return max(now.Sub(*r.StartedAt), 0)
 }
 
-// Older orders runs by when they were asked for, the id deciding between equals: the first of those that wait is next.
-func Older(a, b Run) int {
+// CompareAge orders runs by when they were asked for, the id deciding between equals: the first of those that wait is next.
+func CompareAge(a, b Run) int {
 	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
 		return c
 	}
 	return strings.Compare(a.ID, b.ID)
 }
 
-// Position is the place of a run among those of its ecosystem that wait or run, counted from 1; zero when it is none of them.
-func Position(of string, open []Run) int {
+// QueuePosition is the place of a run among those of its ecosystem that wait or run, counted from 1; zero when it is none of them.
+func QueuePosition(of string, open []Run) int {
 	mine := slices.IndexFunc(open, func(r Run) bool { return r.ID == of })
 	if mine < 0 {
 		return 0
 	}
 	n := 0
 	for _, r := range open {
-		if r.Ecosystem == open[mine].Ecosystem && r.Root == open[mine].Root && !r.Status.Final() && Older(r, open[mine]) <= 0 {
+		if r.Ecosystem == open[mine].Ecosystem && r.Root == open[mine].Root && !r.Status.Final() && CompareAge(r, open[mine]) <= 0 {
 			n++
 		}
 	}
 	return n
 }
 
-// Event is one thing that happened in a run. The types are log, state, exit and lifecycle_action_queued, …_started, …_completed, …_failed.
-type Event struct {
+// RunEvent is one thing that happened in a run. The types are log, state, exit and lifecycle_action_queued, …_started, …_completed, …_failed.
+type RunEvent struct {
 	Number    int64           `json:"seq"` // from 1, rising by one
 	Timestamp time.Time       `json:"timestamp"`
 	Level     string          `json:"level"` // info, warning or error
@@ -217,8 +217,8 @@ type Event struct {
 	Payload   json.RawMessage `json:"payload,omitempty"`
 }
 
-// Filter chooses runs, newest first. Zero fields match everything.
-type Filter struct {
+// RunFilter chooses runs, newest first. Zero fields match everything.
+type RunFilter struct {
 	Root      string // only those of that workspace
 	Ecosystem string
 	Action    string
@@ -227,7 +227,7 @@ type Filter struct {
 }
 
 // Matches reports whether the filter chooses the run, its limit aside.
-func (f Filter) Matches(r Run) bool {
+func (f RunFilter) Matches(r Run) bool {
 	return (f.Root == "" || f.Root == r.Root) && (f.Ecosystem == "" || f.Ecosystem == r.Ecosystem) && (f.Action == "" || f.Action == r.Action) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status))
 }

@@ -16,27 +16,27 @@ func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, t
 // TestEveryTransition is the table of amof contract §9, walked from every state to every other.
 func TestEveryTransition(t *testing.T) {
 	allowed := map[ecosystem.RunStatus][]ecosystem.RunStatus{
-		ecosystem.Queued:    {ecosystem.Queued, ecosystem.Paused, ecosystem.Running, ecosystem.Cancelled, ecosystem.RunFailed},
-		ecosystem.Paused:    {ecosystem.Paused, ecosystem.Queued, ecosystem.Cancelled},
-		ecosystem.Running:   {ecosystem.Running, ecosystem.Success, ecosystem.RunFailed, ecosystem.Cancelled},
-		ecosystem.Success:   {ecosystem.Success},
-		ecosystem.RunFailed: {ecosystem.RunFailed},
-		ecosystem.Cancelled: {ecosystem.Cancelled},
+		ecosystem.RunQueued:    {ecosystem.RunQueued, ecosystem.RunPaused, ecosystem.RunRunning, ecosystem.RunCancelled, ecosystem.RunFailed},
+		ecosystem.RunPaused:    {ecosystem.RunPaused, ecosystem.RunQueued, ecosystem.RunCancelled},
+		ecosystem.RunRunning:   {ecosystem.RunRunning, ecosystem.RunSuccess, ecosystem.RunFailed, ecosystem.RunCancelled},
+		ecosystem.RunSuccess:   {ecosystem.RunSuccess},
+		ecosystem.RunFailed:    {ecosystem.RunFailed},
+		ecosystem.RunCancelled: {ecosystem.RunCancelled},
 	}
-	for _, from := range ecosystem.Statuses() {
-		for _, to := range ecosystem.Statuses() {
+	for _, from := range ecosystem.RunStatuses() {
+		for _, to := range ecosystem.RunStatuses() {
 			assert.Equal(t, slices.Contains(allowed[from], to), from.Reaches(to), "%s → %s", from, to)
 		}
 		assert.Equal(t, len(allowed[from]) == 1, from.Final(), from)
 	}
-	assert.False(t, ecosystem.RunStatus("").Reaches(ecosystem.Running), "what is no state goes nowhere")
+	assert.False(t, ecosystem.RunStatus("").Reaches(ecosystem.RunRunning), "what is no state goes nowhere")
 }
 
 // TestALife: begun, ended by each kind of exit, cancelled, interrupted.
 func TestALife(t *testing.T) {
-	for exit, want := range map[int]ecosystem.RunStatus{0: ecosystem.Success, 1: ecosystem.RunFailed, ecosystem.ExitTimeout: ecosystem.RunFailed, ecosystem.ExitCancelled: ecosystem.Cancelled} {
-		r := ecosystem.Run{ID: "1a2b3c4d5e", Status: ecosystem.Queued}
-		require.ErrorIs(t, (&ecosystem.Run{Status: ecosystem.Success}).Begin("me", at(0)), ecosystem.ErrMove)
+	for exit, want := range map[int]ecosystem.RunStatus{0: ecosystem.RunSuccess, 1: ecosystem.RunFailed, ecosystem.ExitTimeout: ecosystem.RunFailed, ecosystem.ExitCancelled: ecosystem.RunCancelled} {
+		r := ecosystem.Run{ID: "1a2b3c4d5e", Status: ecosystem.RunQueued}
+		require.ErrorIs(t, (&ecosystem.Run{Status: ecosystem.RunSuccess}).Begin("me", at(0)), ecosystem.ErrMove)
 		require.NoError(t, r.Begin("me", at(1)))
 		assert.Equal(t, 4*time.Second, r.Duration(at(5)))
 		require.NoError(t, r.End(exit, at(3)))
@@ -48,7 +48,7 @@ func TestALife(t *testing.T) {
 		require.ErrorIs(t, err, ecosystem.ErrMove)
 		assert.Equal(t, "1a2b3c4d", r.Short())
 	}
-	waiting, going := ecosystem.Run{Status: ecosystem.Queued}, ecosystem.Run{Status: ecosystem.Running}
+	waiting, going := ecosystem.Run{Status: ecosystem.RunQueued}, ecosystem.Run{Status: ecosystem.RunRunning}
 	ended, err := waiting.Cancel(at(1))
 	require.NoError(t, err)
 	assert.True(t, ended)
@@ -59,7 +59,7 @@ func TestALife(t *testing.T) {
 	require.NoError(t, going.Interrupt(at(2)))
 	assert.Equal(t, ecosystem.RunFailed, going.Status)
 	assert.Zero(t, waiting.Duration(at(9)), "it never began")
-	back := ecosystem.Run{Status: ecosystem.Running}
+	back := ecosystem.Run{Status: ecosystem.RunRunning}
 	require.NoError(t, back.End(0, at(1)))
 	start := at(5)
 	back.StartedAt = &start
@@ -71,22 +71,22 @@ func TestPosition(t *testing.T) {
 	run := func(id, eco string, s ecosystem.RunStatus, second int) ecosystem.Run {
 		return ecosystem.Run{ID: id, Ecosystem: eco, Status: s, CreatedAt: at(second)}
 	}
-	open := []ecosystem.Run{run("d", "x", ecosystem.Queued, 4), run("b", "x", ecosystem.Queued, 2), run("c", "y", ecosystem.Queued, 1), run("a", "x", ecosystem.Running, 1), run("e", "x", ecosystem.Success, 0)}
+	open := []ecosystem.Run{run("d", "x", ecosystem.RunQueued, 4), run("b", "x", ecosystem.RunQueued, 2), run("c", "y", ecosystem.RunQueued, 1), run("a", "x", ecosystem.RunRunning, 1), run("e", "x", ecosystem.RunSuccess, 0)}
 	for id, want := range map[string]int{"a": 1, "b": 2, "d": 3, "c": 1, "z": 0} {
-		assert.Equal(t, want, ecosystem.Position(id, open), id)
+		assert.Equal(t, want, ecosystem.QueuePosition(id, open), id)
 	}
-	slices.SortFunc(open, ecosystem.Older)
+	slices.SortFunc(open, ecosystem.CompareAge)
 	assert.Equal(t, "e", open[0].ID)
-	assert.Negative(t, ecosystem.Older(run("a", "x", ecosystem.Queued, 1), run("b", "x", ecosystem.Queued, 1)), "the id decides between equals")
+	assert.Negative(t, ecosystem.CompareAge(run("a", "x", ecosystem.RunQueued, 1), run("b", "x", ecosystem.RunQueued, 1)), "the id decides between equals")
 }
 
 // TestFilter matches what it says, and everything where it says nothing.
 func TestFilter(t *testing.T) {
 	r := ecosystem.Run{Root: "/w", Ecosystem: "x", Action: "push", Status: ecosystem.RunFailed}
-	for _, f := range []ecosystem.Filter{{}, {Root: "/w"}, {Ecosystem: "x"}, {Action: "push"}, {Statuses: []ecosystem.RunStatus{ecosystem.Success, ecosystem.RunFailed}}} {
+	for _, f := range []ecosystem.RunFilter{{}, {Root: "/w"}, {Ecosystem: "x"}, {Action: "push"}, {Statuses: []ecosystem.RunStatus{ecosystem.RunSuccess, ecosystem.RunFailed}}} {
 		assert.True(t, f.Matches(r), f)
 	}
-	for _, f := range []ecosystem.Filter{{Root: "/v"}, {Ecosystem: "y"}, {Action: "sync"}, {Statuses: []ecosystem.RunStatus{ecosystem.Success}}} {
+	for _, f := range []ecosystem.RunFilter{{Root: "/v"}, {Ecosystem: "y"}, {Action: "sync"}, {Statuses: []ecosystem.RunStatus{ecosystem.RunSuccess}}} {
 		assert.False(t, f.Matches(r), f)
 	}
 }

@@ -8,19 +8,19 @@ import (
 
 // The words of a status (amof contract §5). Unreadable is ours: a repository that is there and cannot be looked at.
 const (
-	OK          = "OK"
-	Missing     = "MISSING"
-	WrongBranch = "WRONG_BRANCH"
-	Dirty       = "DIRTY"
-	Unpushed    = "UNPUSHED"
-	Unreadable  = "UNREADABLE"
+	StatusOK          = "OK"
+	StatusMissing     = "MISSING"
+	StatusWrongBranch = "WRONG_BRANCH"
+	StatusDirty       = "DIRTY"
+	StatusUnpushed    = "UNPUSHED"
+	StatusUnreadable  = "UNREADABLE"
 )
 
-// Has reports whether a status holds that word.
-func Has(status, word string) bool { return slices.Contains(strings.Split(status, "+"), word) }
+// HasStatus reports whether a status holds that word.
+func HasStatus(status, word string) bool { return slices.Contains(strings.Split(status, "+"), word) }
 
-// Wanted is a repository of an ecosystem as it should be checked out.
-type Wanted struct {
+// ExpectedCheckout is a repository of an ecosystem as it should be checked out.
+type ExpectedCheckout struct {
 	Checkout
 	Repo   Repo
 	Path   string // of the checkout, relative to the workspace
@@ -28,13 +28,13 @@ type Wanted struct {
 	Prefix string // branches below it will do too; empty for none
 }
 
-// CheckoutOf is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
+// ExpectedCheckouts is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
 // manifest has besides. With a ticket active, the repositories it is about are its worktrees (amof contract §20.3).
-func CheckoutOf(m Manifest, s State) []Wanted {
+func ExpectedCheckouts(m Manifest, s State) []ExpectedCheckout {
 	ticket, active := s.Tickets[s.Active()]
-	wants := make([]Wanted, 0, len(m.Repos))
+	wants := make([]ExpectedCheckout, 0, len(m.Repos))
 	add := func(r Repo, pushed *Push) {
-		w := Wanted{Repo: r, Path: r.Path, Branch: r.Branch, Checkout: Checkout{Name: r.Name}}
+		w := ExpectedCheckout{Repo: r, Path: r.Path, Branch: r.Branch, Checkout: Checkout{Name: r.Name}}
 		if pushed != nil {
 			w.Pushed = pushed.CommitFull
 		}
@@ -77,7 +77,7 @@ func below(base, dir string) string {
 }
 
 // Checkouts are the places of what is wanted, in its order.
-func Checkouts(wants []Wanted) []Checkout {
+func Checkouts(wants []ExpectedCheckout) []Checkout {
 	places := make([]Checkout, len(wants))
 	for i, w := range wants {
 		places[i] = w.Checkout
@@ -86,36 +86,36 @@ func Checkouts(wants []Wanted) []Checkout {
 }
 
 // Right reports whether the checkout may be on that branch.
-func (w Wanted) Right(branch string) bool {
+func (w ExpectedCheckout) Right(branch string) bool {
 	return branch == w.Branch || w.Prefix != "" && strings.HasPrefix(branch, w.Prefix)
 }
 
 // Status is what a standing comes to beside what is wanted: OK, or the other words joined by + (amof contract §5).
-func (w Wanted) Status(s Standing) string {
+func (w ExpectedCheckout) Status(s GitStatus) string {
 	switch {
 	case s.Missing:
-		return Missing
+		return StatusMissing
 	case !s.Readable():
-		return Unreadable
+		return StatusUnreadable
 	}
 	var words []string
 	if s.Detached || !w.Right(s.Branch) {
-		words = append(words, WrongBranch)
+		words = append(words, StatusWrongBranch)
 	}
 	if s.Dirty > 0 {
-		words = append(words, Dirty)
+		words = append(words, StatusDirty)
 	}
 	if s.Unpushed {
-		words = append(words, Unpushed)
+		words = append(words, StatusUnpushed)
 	}
 	if len(words) == 0 {
-		return OK
+		return StatusOK
 	}
 	return strings.Join(words, "+")
 }
 
 // Why says what is out of the ordinary, for people; empty for nothing.
-func (w Wanted) Why(s Standing) string {
+func (w ExpectedCheckout) Why(s GitStatus) string {
 	switch {
 	case s.Problem != "":
 		return s.Problem

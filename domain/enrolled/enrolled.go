@@ -39,8 +39,8 @@ func (k Kind) Words() string {
 // Bounds of what is stored of a key.
 const (
 	MaxName       = 64   // characters
-	MaxPublic     = 2048 // bytes
-	MaxCredential = 2048 // characters
+	maxPublic     = 2048 // bytes
+	maxCredential = 2048 // characters
 )
 
 // The ways a key is refused, and an answer that claims to be proved by one.
@@ -87,7 +87,7 @@ func (k Key) Sum() canon.Hash {
 // Removal is what taking the key away is known by.
 func (k Key) Removal() canon.Hash {
 	sum := k.Sum()
-	return canon.Bytes("enrolled.removal.v1", sum[:])
+	return canon.SumBytes("enrolled.removal.v1", sum[:])
 }
 
 // ID is the key's id, made of its sum: another key has another one, and the same key enrolled again has the same.
@@ -108,10 +108,10 @@ func (k Key) Valid() error {
 	case n < 1 || n > MaxName || !utf8.ValidString(k.Name) || strings.TrimSpace(k.Name) != k.Name ||
 		strings.ContainsFunc(k.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return ErrKey.Sayf("%q is no name of a key: 1 to %d printable characters", k.Name, MaxName)
-	case len(k.Public) < 1 || len(k.Public) > MaxPublic:
-		return ErrKey.Sayf("the public half of a key has 1 to %d bytes, and this one %d", MaxPublic, len(k.Public))
-	case k.Credential == "" || len(k.Credential) > MaxCredential || strings.ContainsFunc(k.Credential, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return ErrKey.Sayf("the handle of a key is 1 to %d printable characters without blanks", MaxCredential)
+	case len(k.Public) < 1 || len(k.Public) > maxPublic:
+		return ErrKey.Sayf("the public half of a key has 1 to %d bytes, and this one %d", maxPublic, len(k.Public))
+	case k.Credential == "" || len(k.Credential) > maxCredential || strings.ContainsFunc(k.Credential, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return ErrKey.Sayf("the handle of a key is 1 to %d printable characters without blanks", maxCredential)
 	case (k.Kind == Passkey) != (k.RPID != ""):
 		return ErrKey.Sayf("a passkey is bound to a name (rp_id), and a security key to none")
 	case len(k.RPID) > 253 || len(k.Model) > 64 || len(k.Transports) > 8 || slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 }):
@@ -125,7 +125,7 @@ func (k Key) Same(o Key) bool { return k.Kind == o.Kind && k.Credential == o.Cre
 
 // Challenge is what a key signs to approve: that plan, of that question, and nothing else.
 func Challenge(plan canon.Hash, confirmation string) [32]byte {
-	return canon.Bytes("enrolled.approval.v1", append(slices.Clone(plan[:]), confirmation...))
+	return canon.SumBytes("enrolled.approval.v1", append(slices.Clone(plan[:]), confirmation...))
 }
 
 // Evidence is what an answer on record is proved by: the key, and what it signed, in the form of its kind. With the plan and the id of the question,

@@ -70,10 +70,10 @@ func isUser(s string) bool {
 	return s != ""
 }
 
-// Parse normalizes a clone URL: a scheme URL, user@host:path, host.tld/owner/repo, or an absolute local path. Default ports, surrounding
+// ParseURL normalizes a clone URL: a scheme URL, user@host:path, host.tld/owner/repo, or an absolute local path. Default ports, surrounding
 // slashes and .git go, the host is lower case, and passwords (over http, whole user names) are dropped: ask CarriesCredentials to warn
 // about them. It fails with ErrURL, and gives the same URL again for what String returns.
-func Parse(s string) (URL, error) {
+func ParseURL(s string) (URL, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case s == "":
@@ -155,7 +155,7 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText is Parse.
 func (u *URL) UnmarshalText(b []byte) error {
-	parsed, err := Parse(string(b))
+	parsed, err := ParseURL(string(b))
 	if err != nil {
 		return err
 	}

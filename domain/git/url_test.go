@@ -69,7 +69,7 @@ func TestNormalForm(t *testing.T) {
 		"github.com/user/repo.git/":             "git@github.com:user/repo.git",
 		"GitHub.com/U/r":                        "git@github.com:U/r.git",
 	} {
-		u, err := git.Parse(in)
+		u, err := git.ParseURL(in)
 		if assert.NoError(t, err, in) {
 			assert.Equal(t, want, u.String(), in)
 		}
@@ -93,24 +93,24 @@ func TestParseRefuses(t *testing.T) {
 		"https://user:12/34@host/o/r", "https://host/o/r?access_token=x", "https://host/o/r#main", "git@[::1:o/r", "git@[zone%eth0::]:o/r",
 		"git@host://o/r", "https://ho st/o/r", "https://host/o/r\u00a0x", "https://host/\xff/r", strings.Repeat("a", git.MaxURLBytes+1),
 	} {
-		u, err := git.Parse(in)
+		u, err := git.ParseURL(in)
 		require.ErrorIs(t, err, git.ErrURL, "%q became %s", in, u)
 		assert.True(t, u.IsZero(), "%q", in)
 	}
 	long := "git@host:o/" + strings.Repeat("r", git.MaxURLBytes-len("git@host:o/"))
-	_, err := git.Parse(long)
+	_, err := git.ParseURL(long)
 	require.NoError(t, err, "the length's edge")
-	_, err = git.Parse(long + "r")
+	_, err = git.ParseURL(long + "r")
 	require.ErrorIs(t, err, git.ErrURL)
 }
 
 func TestParts(t *testing.T) {
-	u, err := git.Parse("https://user:secret@Host.example:8443/Org/Team/Repo.git")
+	u, err := git.ParseURL("https://user:secret@Host.example:8443/Org/Team/Repo.git")
 	require.NoError(t, err)
 	assert.Equal(t, "host.example", u.Host())
 	assert.Equal(t, "Org/Team/Repo", u.Path())
 	assert.False(t, u.IsLocal())
-	u, err = git.Parse("/srv/git/repo.git")
+	u, err = git.ParseURL("/srv/git/repo.git")
 	require.NoError(t, err)
 	assert.Empty(t, u.Host())
 	assert.Equal(t, "/srv/git/repo.git", u.Path())
@@ -119,7 +119,7 @@ func TestParts(t *testing.T) {
 
 	seen := map[git.URL]bool{}
 	for _, s := range []string{"https://github.com/u/r", "git@github.com:u/r.git", "ssh://git@GITHUB.com:22/u/r/", "git://github.com/u/r", "github.com/u/r"} {
-		u, err := git.Parse(s)
+		u, err := git.ParseURL(s)
 		require.NoError(t, err)
 		seen[u] = true
 	}
@@ -160,7 +160,7 @@ func TestPasswordsAreNeverKept(t *testing.T) {
 		"-https://me:%@host/o/r",
 	} {
 		in := strings.Replace(form, "%", secret, 1)
-		u, err := git.Parse(in)
+		u, err := git.ParseURL(in)
 		assert.NotContains(t, u.String(), secret, form)
 		assert.NotContains(t, strings.ToLower(u.Host()+u.Path()), strings.ToLower(secret), form)
 		if err != nil {
@@ -178,14 +178,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := git.Parse(s)
+		u, err := git.ParseURL(s)
 		if err != nil {
 			require.ErrorIs(t, err, git.ErrURL)
 			require.True(t, u.IsZero())
 			return
 		}
 		form := u.String()
-		again, err := git.Parse(form)
+		again, err := git.ParseURL(form)
 		require.NoError(t, err, "%q became %q", s, form)
 		require.Equal(t, u, again, "%q became %q", s, form)
 		require.Equal(t, form, again.String())

@@ -10,8 +10,8 @@ const (
 	DefaultReminder  = time.Hour   // before a question runs out
 	DefaultPerMinute = 5           // messages, on each channel; the rest is one summary
 	MaxPerMinute     = 60          // as many as may be chosen
-	Window           = time.Minute // in which so many are told
-	Grace            = time.Minute // a person who asked is left in peace, before others are told
+	RateWindow       = time.Minute // in which so many are told
+	GracePeriod      = time.Minute // a person who asked is left in peace, before others are told
 )
 
 // Rules are how people want to be told.
@@ -35,21 +35,21 @@ func (r Rules) perMinute() int {
 	return r.PerMinute
 }
 
-// Mark is when people were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
-type Mark struct {
+// mark is when people were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
+type mark struct {
 	Waits    time.Time `json:"waits"`
 	Reminder time.Time `json:"reminder,omitzero"`
 	Expired  time.Time `json:"expired,omitzero"`
 }
 
-// Held is a message that was one too many for its minute.
-type Held struct {
+// HeldMessage is a message that was one too many for its minute.
+type HeldMessage struct {
 	Question string `json:"question"`
-	Kind     Kind   `json:"kind"`
+	Kind     kind   `json:"kind"`
 }
 
-// Standing is how a channel has done of late.
-type Standing struct {
+// ChannelStatus is how a channel has done of late.
+type ChannelStatus struct {
 	SentAt   time.Time `json:"sent_at,omitzero"` // the last message that arrived
 	FailedAt time.Time `json:"failed_at,omitzero"`
 	Failures int       `json:"failures,omitempty"` // messages that did not arrive, since the last one that did
@@ -60,27 +60,27 @@ type Standing struct {
 type Channel struct {
 	Name  string `json:"name"`
 	Where string `json:"where,omitempty"` // without secrets
-	Standing
+	ChannelStatus
 }
 
-// Result is what came of a test of one channel.
-type Result struct {
+// ChannelTestResult is what came of a test of one channel.
+type ChannelTestResult struct {
 	Channel string `json:"channel"`
 	Sent    bool   `json:"sent"`
 	Failure string `json:"failure,omitempty"`
 }
 
-// Book is what people were told, by whichever process of a home. The zero Book is an empty one.
-type Book struct {
-	Told     map[string]Mark     `json:"told,omitempty"` // by question
-	Sent     []time.Time         `json:"sent,omitempty"` // when messages went out within the last Window
-	Held     []Held              `json:"held,omitempty"`
-	Channels map[string]Standing `json:"channels,omitempty"`
+// DeliveryLog is what people were told, by whichever process of a home. The zero Book is an empty one.
+type DeliveryLog struct {
+	Told     map[string]mark          `json:"told,omitempty"` // by question
+	Sent     []time.Time              `json:"sent,omitempty"` // when messages went out within the last Window
+	Held     []HeldMessage            `json:"held,omitempty"`
+	Channels map[string]ChannelStatus `json:"channels,omitempty"`
 }
 
 // Due is what is to be told now of the questions that are open or ran out of late, oldest first, and has the book remember it as told: it is told by whoever
 // calls this, once, or never. ending says of a question asked by hand that whoever asked it leaves it open now.
-func (b *Book) Due(r Rules, questions []Question, now time.Time, ending func(id string) bool) []Message {
+func (b *DeliveryLog) Due(r Rules, questions []Question, now time.Time, ending func(id string) bool) []Message {
 	b.forget(questions, now)
 	var due []Message
 	for _, q := range questions {
@@ -90,7 +90,7 @@ func (b *Book) Due(r Rules, questions []Question, now time.Time, ending func(id 
 		}
 		b.mark(q.ID, kind, now)
 		if len(b.Held) > 0 || len(b.Sent) >= r.perMinute() {
-			b.Held = append(b.Held, Held{Question: q.ID, Kind: kind})
+			b.Held = append(b.Held, HeldMessage{Question: q.ID, Kind: kind})
 			continue
 		}
 		b.Sent = append(b.Sent, now)
@@ -107,7 +107,7 @@ func (b *Book) Due(r Rules, questions []Question, now time.Time, ending func(id 
 }
 
 // dueOf is what is to be told of one question; empty for nothing.
-func (b *Book) dueOf(r Rules, q Question, now time.Time, ending func(id string) bool) Kind {
+func (b *DeliveryLog) dueOf(r Rules, q Question, now time.Time, ending func(id string) bool) kind {
 	mark := b.Told[q.ID]
 	switch over := !now.Before(q.ExpiresAt); {
 	case over && !mark.Waits.IsZero() && mark.Expired.IsZero():
@@ -115,7 +115,7 @@ func (b *Book) dueOf(r Rules, q Question, now time.Time, ending func(id string) 
 	case over:
 		return ""
 	case mark.Waits.IsZero():
-		if q.ByHand && now.Before(q.AskedAt.Add(Grace)) && (ending == nil || !ending(q.ID)) {
+		if q.ByHand && now.Before(q.AskedAt.Add(GracePeriod)) && (ending == nil || !ending(q.ID)) {
 			return ""
 		}
 		return Waits
@@ -131,9 +131,9 @@ func (b *Book) dueOf(r Rules, q Question, now time.Time, ending func(id string) 
 	return ""
 }
 
-func (b *Book) mark(id string, kind Kind, now time.Time) {
+func (b *DeliveryLog) mark(id string, kind kind, now time.Time) {
 	if b.Told == nil {
-		b.Told = map[string]Mark{}
+		b.Told = map[string]mark{}
 	}
 	mark := b.Told[id]
 	switch kind {
@@ -148,7 +148,7 @@ func (b *Book) mark(id string, kind Kind, now time.Time) {
 }
 
 // forget drops what no rule looks at any more.
-func (b *Book) forget(questions []Question, now time.Time) {
+func (b *DeliveryLog) forget(questions []Question, now time.Time) {
 	there := map[string]bool{}
 	for _, q := range questions {
 		there[q.ID] = true
@@ -160,7 +160,7 @@ func (b *Book) forget(questions []Question, now time.Time) {
 	}
 	var recent []time.Time
 	for _, t := range b.Sent {
-		if now.Sub(t) < Window && !t.After(now) {
+		if now.Sub(t) < RateWindow && !t.After(now) {
 			recent = append(recent, t)
 		}
 	}
@@ -168,12 +168,12 @@ func (b *Book) forget(questions []Question, now time.Time) {
 }
 
 // sum is one message of what was held back, as far as it still holds.
-func (b *Book) sum(r Rules, questions []Question, now time.Time) (Message, bool) {
+func (b *DeliveryLog) sum(r Rules, questions []Question, now time.Time) (Message, bool) {
 	open := map[string]bool{}
 	for _, q := range questions {
 		open[q.ID] = now.Before(q.ExpiresAt)
 	}
-	count := map[Kind]int{}
+	count := map[kind]int{}
 	counted := map[string]bool{}
 	for _, h := range b.Held {
 		waits, known := open[h.Question]
@@ -191,7 +191,7 @@ func (b *Book) sum(r Rules, questions []Question, now time.Time) (Message, bool)
 }
 
 // Untold takes back that people were told: whoever was to tell them could not, and another process shall.
-func (b *Book) Untold(id string, kind Kind) {
+func (b *DeliveryLog) Untold(id string, kind kind) {
 	mark, told := b.Told[id]
 	if !told {
 		return
@@ -209,13 +209,13 @@ func (b *Book) Untold(id string, kind Kind) {
 }
 
 // Note has the book remember whether a message arrived on a channel.
-func (b *Book) Note(channel string, failure string, now time.Time) {
+func (b *DeliveryLog) Note(channel string, failure string, now time.Time) {
 	if b.Channels == nil {
-		b.Channels = map[string]Standing{}
+		b.Channels = map[string]ChannelStatus{}
 	}
 	s := b.Channels[channel]
 	if failure == "" {
-		s = Standing{SentAt: now}
+		s = ChannelStatus{SentAt: now}
 	} else {
 		s.FailedAt, s.Failure = now, failure
 		s.Failures++

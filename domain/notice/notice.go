@@ -11,23 +11,23 @@ import (
 	"unicode"
 )
 
-// Kind is what a message is about.
-type Kind string
+// kind is what a message is about.
+type kind string
 
 // The kinds of messages.
 const (
-	Waits        Kind = "waits"        // a question has been opened
-	Reminder     Kind = "reminder"     // it is still open, and runs out soon
-	Expired      Kind = "expired"      // it ran out unanswered
-	Summary      Kind = "summary"      // of more questions than are told one by one
-	Announcement Kind = "announcement" // something that people should know of, whoever did it
-	Test         Kind = "test"         // a person tries the channel
+	Waits        kind = "waits"        // a question has been opened
+	Reminder     kind = "reminder"     // it is still open, and runs out soon
+	Expired      kind = "expired"      // it ran out unanswered
+	Summary      kind = "summary"      // of more questions than are told one by one
+	announcement kind = "announcement" // something that people should know of, whoever did it
+	test         kind = "test"         // a person tries the channel
 )
 
 // Message is what people are told. It never holds a plan, an argument or a token.
 type Message struct {
 	ID        string    `json:"id"` // the same for whoever receives it twice
-	Kind      Kind      `json:"kind"`
+	Kind      kind      `json:"kind"`
 	Title     string    `json:"title"`
 	Text      string    `json:"text"`
 	Question  string    `json:"question,omitempty"` // id of the question
@@ -41,7 +41,7 @@ type Message struct {
 
 // Urgent reports a message that should not be overlooked.
 func (m Message) Urgent() bool {
-	return m.Kind == Reminder || m.Kind == Announcement || m.Risk == "high"
+	return m.Kind == Reminder || m.Kind == announcement || m.Risk == "high"
 }
 
 // Question is what may be told of a question that waits for a person.
@@ -58,8 +58,8 @@ type Question struct {
 // maxName is how much of a name a message holds, in characters.
 const maxName = 60
 
-// Name is a name with nothing in it that a receiver could take for markup, a link or a line of its own: letters, digits, blanks and "._-/".
-func Name(s string) string {
+// PlainName is a name with nothing in it that a receiver could take for markup, a link or a line of its own: letters, digits, blanks and "._-/".
+func PlainName(s string) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range strings.Join(strings.Fields(s), " ") {
@@ -76,19 +76,19 @@ func Name(s string) string {
 
 // what is the call that a question is about: "run_script in shop (high risk)".
 func (q Question) what() string {
-	text := Name(q.Tool)
-	if about := Name(q.About); about != "" {
+	text := PlainName(q.Tool)
+	if about := PlainName(q.About); about != "" {
 		text += " in " + about
 	}
 	if q.Risk != "" {
-		text += " (" + Name(q.Risk) + " risk)"
+		text += " (" + PlainName(q.Risk) + " risk)"
 	}
 	return text
 }
 
 // message is what is told of the question.
-func (q Question) message(kind Kind, r Rules, now time.Time) Message {
-	m := Message{ID: q.ID + "-" + string(kind), Kind: kind, Question: q.ID, Tool: Name(q.Tool), Risk: Name(q.Risk), About: Name(q.About), Link: r.link(q.ID), At: now.UTC(),
+func (q Question) message(kind kind, r Rules, now time.Time) Message {
+	m := Message{ID: q.ID + "-" + string(kind), Kind: kind, Question: q.ID, Tool: PlainName(q.Tool), Risk: PlainName(q.Risk), About: PlainName(q.About), Link: r.link(q.ID), At: now.UTC(),
 		ExpiresAt: q.ExpiresAt.UTC()}
 	switch kind {
 	case Reminder:
@@ -105,14 +105,14 @@ func (q Question) message(kind Kind, r Rules, now time.Time) Message {
 	return m
 }
 
-// Announce is a message that tells people of something that has happened. what is ours or masked.
-func Announce(id, what, link string, now time.Time) Message {
-	return Message{ID: id, Kind: Announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
+// NewAnnouncement is a message that tells people of something that has happened. what is ours or masked.
+func NewAnnouncement(id, what, link string, now time.Time) Message {
+	return Message{ID: id, Kind: announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
 }
 
-// Try is the message of a test.
-func Try(id, link string, now time.Time) Message {
-	return Message{ID: id, Kind: Test, Title: "Countersign: a test", Text: "Messages of this channel arrive. Nothing waits because of this one.", Link: link, At: now.UTC()}
+// NewTestMessage is the message of a test.
+func NewTestMessage(id, link string, now time.Time) Message {
+	return Message{ID: id, Kind: test, Title: "Countersign: a test", Text: "Messages of this channel arrive. Nothing waits because of this one.", Link: link, At: now.UTC()}
 }
 
 // summary tells of questions that were too many to be told of one by one.

@@ -16,8 +16,8 @@ import (
 
 // How an owner shows that it is there: it renews its lease every Renewal, and one that was not renewed for Lapse has run out.
 const (
-	Renewal = 10 * time.Second
-	Lapse   = 2 * time.Minute
+	RenewalInterval = 10 * time.Second
+	LeaseTimeout    = 2 * time.Minute
 )
 
 // How this package refuses.
@@ -61,8 +61,8 @@ func plain(s string) string {
 	}, s)
 }
 
-// Parse reads what String wrote, and what was written before places were known: "pid:start:boot", or the same between blanks.
-func Parse(text string) (ID, bool) {
+// ParseID reads what String wrote, and what was written before places were known: "pid:start:boot", or the same between blanks.
+func ParseID(text string) (ID, bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) == 1 {
 		parts = strings.Fields(text)
@@ -127,13 +127,13 @@ func (v Verdict) String() string {
 // Dead reports an owner that is known to have ended. Whatever ends, fails, withdraws or overwrites what somebody owns asks this, and nothing else.
 func (v Verdict) Dead() bool { return v == Dead }
 
-// Look is what the system says of the process that has a number here: Alive when it is the one that started then, Dead when that one has ended,
+// ProcessProbe is what the system says of the process that has a number here: Alive when it is the one that started then, Dead when that one has ended,
 // Unknown when the system does not tell.
-type Look func(pid int, start string) Verdict
+type ProcessProbe func(pid int, start string) Verdict
 
 // Judge is what is known of the owner at that place. lapsed reports that its lease ran out: that counts where the system cannot tell of a process
 // of this very place, and nowhere else.
-func (id ID) Judge(here Place, look Look, lapsed bool) Verdict {
+func (id ID) Judge(here Place, look ProcessProbe, lapsed bool) Verdict {
 	switch {
 	case id.PID <= 0:
 		return Unknown
@@ -162,11 +162,11 @@ func (id ID) earlier(here Place) Verdict {
 	return Unknown
 }
 
-// Together reports whether the owners that go by these texts are at one place, so that each sees what the other does. Texts that are no
+// SamePlace reports whether the owners that go by these texts are at one place, so that each sees what the other does. Texts that are no
 // identities, of whoever names owners otherwise, are.
-func Together(a, b string) bool {
-	one, known := Parse(a)
-	two, also := Parse(b)
+func SamePlace(a, b string) bool {
+	one, known := ParseID(a)
+	two, also := ParseID(b)
 	switch {
 	case !known || !also:
 		return known == also || a == "" || b == ""
@@ -196,7 +196,7 @@ func (id ID) Where(here Place) string {
 
 // Elsewhere says of what an owner has who cannot be seen from that place where it is, and how a person settles it.
 func Elsewhere(text string, here Place) string {
-	id, _ := Parse(text)
+	id, _ := ParseID(text)
 	return fmt.Sprintf("owned by another machine or container (%s), whose processes cannot be seen from here; end it there, or, once it has ended for certain, by: countersign owners forget %s",
 		id.Where(here), Name(text))
 }
@@ -212,5 +212,5 @@ type Lease struct {
 
 // Lapsed reports a lease that ran out.
 func (l Lease) Lapsed(now time.Time) bool {
-	return !l.RenewedAt.IsZero() && now.Sub(l.RenewedAt) > Lapse
+	return !l.RenewedAt.IsZero() && now.Sub(l.RenewedAt) > LeaseTimeout
 }

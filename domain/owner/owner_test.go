@@ -50,7 +50,7 @@ func TestVerdicts(t *testing.T) {
 		{"nothing that is known", "garbage", here, gone, true, owner.Unknown},
 		{"nobody", "", here, gone, true, owner.Unknown},
 	} {
-		id, _ := owner.Parse(c.text)
+		id, _ := owner.ParseID(c.text)
 		asked := false
 		got := id.Judge(c.here, func(pid int, start string) owner.Verdict {
 			asked = true
@@ -69,11 +69,11 @@ func TestIdentitiesAreWords(t *testing.T) {
 	id := owner.ID{PID: 7, Start: "Mon_1 2", Place: owner.Place{Boot: "b:1", Machine: "a host\n"}}
 	text := id.String()
 	assert.Equal(t, "7:Mon_1_2:b_1:-:a_host_", text)
-	back, ok := owner.Parse(text)
+	back, ok := owner.ParseID(text)
 	require.True(t, ok)
 	assert.Equal(t, text, back.String())
 	for _, bad := range []string{"", ":", "::", "x:y:z", "0:1:b", "-1:1:b", "1:2", "1:2:3:4", "1:2:3:4:5:6", "1 2", "1 2 3 4", "1: :b", "99999999999999999999:1:b"} {
-		_, ok := owner.Parse(bad)
+		_, ok := owner.ParseID(bad)
 		assert.False(t, ok, "%q", bad)
 	}
 }
@@ -106,16 +106,16 @@ func TestWhoIsTogether(t *testing.T) {
 		me: true, "8:5:boot-1:4026531836:m9": true, "8 5 boot-1": true, "": true, "8:5:boot-0:4026531836:m1": true,
 		"7:100:boot-1:4026532999:m1": false, "7:100:boot-2:4026531836:m2": false, "7:100:boot-2:4026531836:-": false, "8 5 boot-0": false, "a later form": false,
 	} {
-		assert.Equal(t, want, owner.Together(me, other), other)
-		assert.Equal(t, want, owner.Together(other, me), other)
+		assert.Equal(t, want, owner.SamePlace(me, other), other)
+		assert.Equal(t, want, owner.SamePlace(other, me), other)
 	}
-	assert.True(t, owner.Together("test", "another"))
+	assert.True(t, owner.SamePlace("test", "another"))
 }
 
 func TestLeasesRunOut(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	assert.False(t, owner.Lease{}.Lapsed(now), "none was ever held")
-	assert.False(t, owner.Lease{RenewedAt: now.Add(-owner.Lapse)}.Lapsed(now))
-	assert.True(t, owner.Lease{RenewedAt: now.Add(-owner.Lapse - 1)}.Lapsed(now))
-	assert.Less(t, 3*owner.Renewal, owner.Lapse, "one that is late is not gone")
+	assert.False(t, owner.Lease{RenewedAt: now.Add(-owner.LeaseTimeout)}.Lapsed(now))
+	assert.True(t, owner.Lease{RenewedAt: now.Add(-owner.LeaseTimeout - 1)}.Lapsed(now))
+	assert.Less(t, 3*owner.RenewalInterval, owner.LeaseTimeout, "one that is late is not gone")
 }

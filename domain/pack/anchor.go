@@ -7,62 +7,62 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// ContextLines is how many lines before and after a ref its anchor remembers, as a fingerprint.
-const ContextLines = 3
+// contextLines is how many lines before and after a ref its anchor remembers, as a fingerprint.
+const contextLines = 3
 
 // Anchor remembers what a ref's lines held, so that the text is found again when it moves and its change is noticed.
 type Anchor struct {
-	Hash   canon.Hash `json:"hash"`   // of the lines' text
-	Print  Print      `json:"print"`  // fingerprint of the same text, for finding it in one pass
-	Before Print      `json:"before"` // fingerprint of up to ContextLines lines before
-	After  Print      `json:"after"`  // and after
+	Hash   canon.Hash  `json:"hash"`   // of the lines' text
+	Print  Fingerprint `json:"print"`  // fingerprint of the same text, for finding it in one pass
+	Before Fingerprint `json:"before"` // fingerprint of up to ContextLines lines before
+	After  Fingerprint `json:"after"`  // and after
 }
 
-// Print is a 64-bit fingerprint of some lines; its text form is 16 hex digits. It finds candidates, Anchor.Hash decides.
-type Print uint64
+// Fingerprint is a 64-bit fingerprint of some lines; its text form is 16 hex digits. It finds candidates, Anchor.Hash decides.
+type Fingerprint uint64
 
 // MarshalText is 16 lower-case hex digits.
-func (p Print) MarshalText() ([]byte, error) {
+func (p Fingerprint) MarshalText() ([]byte, error) {
 	s := strconv.FormatUint(uint64(p), 16)
 	return []byte(strings.Repeat("0", 16-len(s)) + s), nil
 }
 
 // UnmarshalText reads hex digits.
-func (p *Print) UnmarshalText(b []byte) error {
+func (p *Fingerprint) UnmarshalText(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 16, 64)
 	if err != nil {
 		return ErrValue.Sayf("fingerprint %q is not 16 hex digits", b)
 	}
-	*p = Print(n)
+	*p = Fingerprint(n)
 	return nil
 }
 
 // TakeAnchor makes the anchor of text with the lines around it; before and after may be longer than what is remembered.
 func TakeAnchor(before, text, after []string) Anchor {
 	return Anchor{
-		Hash: TextHash([]byte(strings.Join(text, "\n"))), Print: PrintOf(text),
-		Before: PrintOf(before[max(0, len(before)-ContextLines):]), After: PrintOf(after[:min(len(after), ContextLines)]),
+		Hash: textHash([]byte(strings.Join(text, "\n"))), Print: FingerprintOf(text),
+		Before: FingerprintOf(before[max(0, len(before)-contextLines):]), After: FingerprintOf(after[:min(len(after), contextLines)]),
 	}
 }
 
-// TextHash is the Hash of an anchor of this text, lines joined by "\n".
-func TextHash(text []byte) canon.Hash { return canon.Bytes("pack.anchor.v1", text) }
+// textHash is the Hash of an anchor of this text, lines joined by "\n".
+func textHash(text []byte) canon.Hash { return canon.SumBytes("pack.anchor.v1", text) }
 
-// RollBase is what a Print is rolled by: Print(lines) is the sum of every LinePrint times RollBase to the power of the lines after
+// rollBase is what a Print is rolled by: Print(lines) is the sum of every LinePrint times RollBase to the power of the lines after
 // it, modulo 2^64. It is odd, so that multiplying loses nothing.
-const RollBase uint64 = 0x9E3779B97F4A7C15
+const rollBase uint64 = 0x9E3779B97F4A7C15
 
-// PrintOf is the fingerprint of some lines.
-func PrintOf(lines []string) Print {
+// FingerprintOf is the fingerprint of some lines.
+func FingerprintOf(lines []string) Fingerprint {
 	var sum uint64
 	for _, l := range lines {
-		sum = sum*RollBase + LinePrint(l)
+		sum = sum*rollBase + LineFingerprint(l)
 	}
-	return Print(sum)
+	return Fingerprint(sum)
 }
 
-// LinePrint is one line's part in a Print: FNV-1a with a final mix, never zero for practical purposes.
-func LinePrint[T string | []byte](line T) uint64 {
+// LineFingerprint is one line's part in a Print: FNV-1a with a final mix, never zero for practical purposes.
+func LineFingerprint[T string | []byte](line T) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(line) {
 		h = (h ^ uint64(line[i])) * 1099511628211
@@ -72,29 +72,29 @@ func LinePrint[T string | []byte](line T) uint64 {
 	return h ^ h>>29
 }
 
-// Standing says how a ref relates to the code as it is now.
-type Standing uint8
+// RefStatus says how a ref relates to the code as it is now.
+type RefStatus uint8
 
 // The standings. The zero Standing is Unreadable: nothing is known, so nothing is claimed.
 const (
-	Unreadable Standing = iota // the file cannot be shown; Reason says why
-	Stale                      // file or lines are gone, and the text is nowhere in the file
-	Changed                    // the lines exist and hold something else than what was anchored
-	Moved                      // the anchored text stands at other lines now
-	Exact                      // the lines hold what was anchored, or nothing was ever anchored
+	RefUnreadable RefStatus = iota // the file cannot be shown; Reason says why
+	RefStale                       // file or lines are gone, and the text is nowhere in the file
+	RefChanged                     // the lines exist and hold something else than what was anchored
+	RefMoved                       // the anchored text stands at other lines now
+	RefExact                       // the lines hold what was anchored, or nothing was ever anchored
 )
 
 var standingNames = [...]string{"unreadable", "stale", "changed", "moved", "exact"}
 
 // String is the standing's name.
-func (s Standing) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
+func (s RefStatus) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
 
 // MarshalText is the standing's name.
-func (s Standing) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s RefStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Evidence is what a ref shows now.
 type Evidence struct {
-	Standing Standing
+	Standing RefStatus
 	Lines    LineRange // where Text stands now; the ref's own lines when there is none
 	Text     []string  // one entry a line
 	Reason   string    // for Stale and Unreadable: names the path

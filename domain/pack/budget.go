@@ -15,19 +15,19 @@ import (
 func (s Shown) budget(o Options, all []piece, p page) (kept, rest []piece) {
 	var legend strings.Builder
 	s.legend(&legend, o, legendFacts{page: p, left: len(all)})
-	room := o.MaxTokens - Tokens(legend.String()) - Tokens(restHead) - budgetSlack
+	room := o.MaxTokens - EstimateTokens(legend.String()) - EstimateTokens(restHead) - budgetSlack
 	listing := 0
 	for _, c := range all {
-		listing += Tokens(s.restLine(c, o))
+		listing += EstimateTokens(s.restLine(c, o))
 	}
 	keep := make([]bool, len(all))
 	sections := map[int]bool{}
 	for _, i := range s.byImportance(all) {
-		cost := Tokens(all[i].body) + headingCost
+		cost := EstimateTokens(all[i].body) + headingCost
 		if !sections[all[i].section] {
-			cost += Tokens(s.sectionHead(all[i].section, o.View))
+			cost += EstimateTokens(s.sectionHead(all[i].section, o.View))
 		}
-		unlisted := listing - Tokens(s.restLine(all[i], o))
+		unlisted := listing - EstimateTokens(s.restLine(all[i], o))
 		if cost > room-min(unlisted, o.MaxTokens/4) {
 			continue
 		}
@@ -60,7 +60,7 @@ func trim(rest []piece, room int) []piece {
 	cut := len(rest)
 	for cut > 0 && room < 0 {
 		cut--
-		room += Tokens(rest[cut].body)
+		room += EstimateTokens(rest[cut].body)
 	}
 	if cut == len(rest) {
 		return rest
@@ -105,7 +105,7 @@ func (s Shown) weight(p piece) int {
 // restLine names a piece that was left out and what showing it would cost.
 func (s Shown) restLine(p piece, o Options) string {
 	sec := s.State.Sections[p.section]
-	cost := Tokens(p.body)
+	cost := EstimateTokens(p.body)
 	switch p.kind {
 	case aRef:
 		r := sec.Refs[p.ref]
@@ -113,7 +113,7 @@ func (s Shown) restLine(p piece, o Options) string {
 	case aDiagram:
 		return fmt.Sprintf("- %s::%s diagram (about %d tokens)\n", sec.Key, sec.Diagrams[p.index].Key, cost)
 	}
-	return fmt.Sprintf("- %s section (about %d tokens)\n", sec.Key, Tokens(s.sectionHead(p.section, o.View)))
+	return fmt.Sprintf("- %s section (about %d tokens)\n", sec.Key, EstimateTokens(s.sectionHead(p.section, o.View)))
 }
 
 func writeRest(b *strings.Builder, o Options, rest []piece) {
@@ -133,9 +133,9 @@ func writeRest(b *strings.Builder, o Options, rest []piece) {
 	}
 }
 
-// Tokens estimates how many tokens a model sees in text: by classes of characters, since every model counts differently. It tends to
+// EstimateTokens estimates how many tokens a model sees in text: by classes of characters, since every model counts differently. It tends to
 // be high rather than low. It is additive to about one token.
-func Tokens(text string) int {
+func EstimateTokens(text string) int {
 	quarters := 0 // a quarter of a token is the unit
 	prev := classOther
 	run := 0

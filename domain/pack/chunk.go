@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Ungrouped is where refs without a group are shown.
-const Ungrouped = "ungrouped"
+// ungrouped is where refs without a group are shown.
+const ungrouped = "ungrouped"
 
 type kind uint8
 
@@ -38,7 +38,7 @@ func chunks(s State) []chunk {
 		}
 		first := len(out)
 		for j, r := range sec.Refs {
-			group := Ungrouped
+			group := ungrouped
 			if r.Group != "" {
 				group = string(r.Group)
 			}
@@ -77,7 +77,7 @@ func (s Shown) pieces(o Options) []piece {
 		if o.Match != nil && !o.Match.MatchString(s.matchable(c, p.body)) {
 			continue
 		}
-		if c.kind == aRef && o.View != Compact {
+		if c.kind == aRef && o.View != ViewCompact {
 			e, _ := standing(s.State.Sections[c.section].Refs[c.ref], s.Evidence[c.index])
 			p.masked = e.Masked
 		}
@@ -91,7 +91,7 @@ func (s Shown) pieces(o Options) []piece {
 // matchable is what a pattern is tried on: a section without parts has only its heading.
 func (s Shown) matchable(c chunk, body string) string {
 	if c.kind == bare {
-		return s.sectionHead(c.section, Full)
+		return s.sectionHead(c.section, ViewFull)
 	}
 	return body
 }
@@ -104,12 +104,12 @@ func (s Shown) head(last, c chunk, v View) string {
 		b.WriteString(s.sectionHead(c.section, v))
 	}
 	switch {
-	case v == Compact:
+	case v == ViewCompact:
 		if !same && c.kind != bare {
 			b.WriteString("\n")
 		}
 	case c.kind == aRef && (!same || last.kind != aRef || last.group != c.group):
-		b.WriteString("\n### group: " + Line(c.group) + "\n")
+		b.WriteString("\n### group: " + OneLine(c.group) + "\n")
 	case c.kind == aDiagram && (!same || last.kind != aDiagram):
 		b.WriteString("\n### Diagrams\n")
 	}
@@ -121,12 +121,12 @@ const compactDescription = 240
 
 func (s Shown) sectionHead(i int, v View) string {
 	sec := s.State.Sections[i]
-	out := "\n## " + Line(sec.Title) + " [" + string(sec.Key) + "]\n"
+	out := "\n## " + OneLine(sec.Title) + " [" + string(sec.Key) + "]\n"
 	switch {
 	case sec.Description == "":
 		return out
-	case v == Compact:
-		return out + "\n" + shorten(Line(string(sec.Description)), compactDescription) + "\n"
+	case v == ViewCompact:
+		return out + "\n" + shorten(OneLine(string(sec.Description)), compactDescription) + "\n"
 	}
 	return out + "\n" + block(string(sec.Description)) + "\n"
 }
@@ -134,13 +134,13 @@ func (s Shown) sectionHead(i int, v View) string {
 func (s Shown) body(c chunk, v View) string {
 	sec := s.State.Sections[c.section]
 	switch {
-	case c.kind == aRef && v == Compact:
+	case c.kind == aRef && v == ViewCompact:
 		return compactRef(sec.Refs[c.ref], s.Evidence[c.index])
 	case c.kind == aRef:
 		return fullRef(sec, sec.Refs[c.ref], s.Evidence[c.index])
-	case c.kind == aDiagram && v == Compact:
+	case c.kind == aDiagram && v == ViewCompact:
 		d := sec.Diagrams[c.index]
-		return "- diagram " + string(d.Key) + " — " + Line(d.Title) + because(d.Why) + "\n"
+		return "- diagram " + string(d.Key) + " — " + OneLine(d.Title) + because(d.Why) + "\n"
 	case c.kind == aDiagram:
 		return fullDiagram(sec.Diagrams[c.index])
 	}
@@ -149,9 +149,9 @@ func (s Shown) body(c chunk, v View) string {
 
 func fullDiagram(d Diagram) string {
 	var b strings.Builder
-	b.WriteString("\n#### " + Line(d.Title) + "\n")
+	b.WriteString("\n#### " + OneLine(d.Title) + "\n")
 	if d.Why != "" {
-		b.WriteString("_" + Line(string(d.Why)) + "_\n\n")
+		b.WriteString("_" + OneLine(string(d.Why)) + "_\n\n")
 	}
 	f := fence(d.Mermaid)
 	b.WriteString(f + "mermaid\n" + d.Mermaid + "\n" + f + "\n")
@@ -162,12 +162,12 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 	var b strings.Builder
 	b.WriteString("\n#### " + string(r.Key) + " [" + string(sec.Key) + "]\n")
 	if r.Title != "" {
-		b.WriteString("**" + Line(string(r.Title)) + "**\n\n")
+		b.WriteString("**" + OneLine(string(r.Title)) + "**\n\n")
 	}
 	e, note := standing(r, e)
-	b.WriteString("- path: " + Line(string(r.Path)) + "\n- lines: " + e.Lines.String() + "\n")
+	b.WriteString("- path: " + OneLine(string(r.Path)) + "\n- lines: " + e.Lines.String() + "\n")
 	if r.Why != "" {
-		b.WriteString("- why: " + Line(string(r.Why)) + "\n")
+		b.WriteString("- why: " + OneLine(string(r.Why)) + "\n")
 	}
 	if r.Root != "" {
 		b.WriteString("- root: " + string(r.Root) + "\n")
@@ -176,7 +176,7 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 		b.WriteString("- commit: " + string(r.Commit) + "\n")
 	}
 	if note != "" {
-		b.WriteString("\n> " + Line(note) + "\n")
+		b.WriteString("\n> " + OneLine(note) + "\n")
 	}
 	if e.Text != nil {
 		b.Grow(excerptSize(e))
@@ -191,21 +191,21 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 func standing(r Ref, e Evidence) (Evidence, string) {
 	kept := ""
 	shown := e
-	if n := r.Snapshot; n != nil && e.Standing < Moved {
+	if n := r.Snapshot; n != nil && e.Standing < RefMoved {
 		shown.Lines, shown.Text, shown.Masked = n.Lines, n.TextLines(), n.Masked
 		kept = "; shown as it was when the pack was finalized"
 	}
 	switch e.Standing {
-	case Exact:
+	case RefExact:
 		return shown, ""
-	case Moved:
+	case RefMoved:
 		return shown, fmt.Sprintf("moved ref: anchored at lines %s, found unchanged at %s", r.Lines, e.Lines)
-	case Changed:
+	case RefChanged:
 		if kept == "" {
 			kept = "; shown as they are now"
 		}
 		return shown, fmt.Sprintf("changed ref: lines %s no longer hold the anchored text%s", r.Lines, kept)
-	case Stale:
+	case RefStale:
 		return shown, "stale ref: " + e.Reason + kept
 	}
 	return shown, "unreadable ref: " + e.Reason + kept
@@ -214,10 +214,10 @@ func standing(r Ref, e Evidence) (Evidence, string) {
 func compactRef(r Ref, e Evidence) string {
 	out := "- " + string(r.Key)
 	if r.Title != "" {
-		out += " — " + Line(string(r.Title))
+		out += " — " + OneLine(string(r.Title))
 	}
 	out += " (" + place(r, e.Lines) + ")" + because(r.Why)
-	if e.Standing != Exact {
+	if e.Standing != RefExact {
 		out += " [" + e.Standing.String() + "]"
 	}
 	return out + "\n"
@@ -225,7 +225,7 @@ func compactRef(r Ref, e Evidence) string {
 
 // place is root:path:start-end, the root only when it is named.
 func place(r Ref, l LineRange) string {
-	out := Line(string(r.Path)) + ":" + l.String()
+	out := OneLine(string(r.Path)) + ":" + l.String()
 	if r.Root != "" {
 		out = string(r.Root) + ":" + out
 	}
@@ -236,5 +236,5 @@ func because(why Optional) string {
 	if why == "" {
 		return ""
 	}
-	return ": " + Line(string(why))
+	return ": " + OneLine(string(why))
 }

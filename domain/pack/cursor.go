@@ -53,11 +53,11 @@ func fingerprint(s State, o Options, c Cursor) string {
 	}
 	view := o.View
 	if view == "" {
-		view = Full
+		view = ViewFull
 	}
 	text := strings.Join([]string{
 		string(s.ID), strconv.FormatUint(s.Revision, 10), string(view), strconv.Itoa(o.MaxTokens),
 		strconv.Itoa(c.Offset), strconv.Itoa(c.Limit), match,
 	}, "\x00")
-	return canon.Bytes("pack.cursor.v1", []byte(text)).Hex()[:16]
+	return canon.SumBytes("pack.cursor.v1", []byte(text)).Hex()[:16]
 }

@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// Then is the text a ref showed earlier, secrets masked: what was kept at finalizing, or the file at the ref's commit.
-type Then struct {
+// EarlierText is the text a ref showed earlier, secrets masked: what was kept at finalizing, or the file at the ref's commit.
+type EarlierText struct {
 	Lines  LineRange
 	Text   []string // nil when nothing was kept
 	Source string   // where it comes from, for the note
 	Reason string   // why there is none
 }
 
-// Diff is the pack against now: a count of refs by standing, and for each that is no longer as it was what happened to it, with the
+// RenderDiff is the pack against now: a count of refs by standing, and for each that is no longer as it was what happened to it, with the
 // changed lines where the earlier text is known. then is aligned with the evidence.
-func Diff(s Shown, then []Then) string {
+func RenderDiff(s Shown, then []EarlierText) string {
 	ids, refs := s.State.Refs()
-	var counts [Exact + 1]int
+	var counts [RefExact + 1]int
 	var body strings.Builder
 	masked := 0
 	for i, e := range s.Evidence {
 		counts[e.Standing]++
 		masked += e.Masked
-		if e.Standing == Exact {
+		if e.Standing == RefExact {
 			continue
 		}
 		body.WriteString("\n## " + ids[i].String() + " [" + e.Standing.String() + "]\n\n")
-		body.WriteString("- path: " + Line(string(refs[i].Path)) + "\n- lines: " + refs[i].Lines.String() + "\n")
+		body.WriteString("- path: " + OneLine(string(refs[i].Path)) + "\n- lines: " + refs[i].Lines.String() + "\n")
 		if refs[i].Root != "" {
 			body.WriteString("- root: " + string(refs[i].Root) + "\n")
 		}
 		changes(&body, refs[i], e, then[i])
 	}
 	var b strings.Builder
-	b.WriteString(legendMark + "\n# Context pack against now: " + Label(s.State.Summary()) + "\n\n")
+	b.WriteString(legendMark + "\n# Context pack against now: " + label(s.State.Summary()) + "\n\n")
 	fmt.Fprintf(&b, "- id: %s\n- status: %s\n- revision: %d\n", s.State.ID, s.State.Status, s.State.Revision)
-	for k := Exact; ; k-- {
+	for k := RefExact; ; k-- {
 		b.WriteString("- " + k.String() + ": " + strconv.Itoa(counts[k]) + "\n")
-		if k == Unreadable {
+		if k == RefUnreadable {
 			break
 		}
 	}
@@ -51,19 +51,19 @@ func Diff(s Shown, then []Then) string {
 	return b.String()
 }
 
-func changes(b *strings.Builder, r Ref, e Evidence, then Then) {
+func changes(b *strings.Builder, r Ref, e Evidence, then EarlierText) {
 	_, note := standing(Ref{Path: r.Path, Lines: r.Lines}, e)
-	b.WriteString("\n> " + Line(note) + "\n")
+	b.WriteString("\n> " + OneLine(note) + "\n")
 	switch {
-	case e.Standing == Moved:
+	case e.Standing == RefMoved:
 		return
 	case then.Text == nil:
-		b.WriteString("\n> earlier text: " + Line(then.Reason) + "\n")
+		b.WriteString("\n> earlier text: " + OneLine(then.Reason) + "\n")
 		return
 	}
 	lines := lineDiff(then.Text, e.Text)
 	f := fence(lines...)
-	b.WriteString("\n> earlier text: " + Line(then.Source) + "\n\n" + f + "diff\n")
+	b.WriteString("\n> earlier text: " + OneLine(then.Source) + "\n\n" + f + "diff\n")
 	for _, l := range lines {
 		b.WriteString(l + "\n")
 	}

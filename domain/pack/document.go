@@ -22,16 +22,16 @@ type Document struct {
 	Tags       []string          `json:"tags,omitempty"`
 	TTLMinutes *uint64           `json:"ttl_minutes,omitempty"`
 	Status     string            `json:"status,omitempty"`
-	Sections   []DocumentSection `json:"sections,omitempty"`
+	Sections   []documentSection `json:"sections,omitempty"`
 }
 
-// DocumentSection is one section of a Document.
-type DocumentSection struct {
+// documentSection is one section of a Document.
+type documentSection struct {
 	Key         string            `json:"key,omitempty"`
 	Title       string            `json:"title,omitempty"`
 	Description string            `json:"description,omitempty"`
 	Refs        []DocumentRef     `json:"refs,omitempty"`
-	Diagrams    []DocumentDiagram `json:"diagrams,omitempty"`
+	Diagrams    []documentDiagram `json:"diagrams,omitempty"`
 }
 
 // DocumentRef is one ref of a Section.
@@ -47,8 +47,8 @@ type DocumentRef struct {
 	Commit    string `json:"commit,omitempty"`
 }
 
-// DocumentDiagram is one diagram of a Section.
-type DocumentDiagram struct {
+// documentDiagram is one diagram of a Section.
+type documentDiagram struct {
 	Key     string `json:"key,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Mermaid string `json:"mermaid,omitempty"`
@@ -61,8 +61,8 @@ func fieldNames() []string {
 		"path", "line_start", "line_end", "why", "group", "root", "commit", "mermaid"}
 }
 
-// Parse is strict: an unknown field or a wrong type anywhere in the document is refused by name.
-func Parse(raw json.RawMessage) (Document, error) {
+// ParseDocument is strict: an unknown field or a wrong type anywhere in the document is refused by name.
+func ParseDocument(raw json.RawMessage) (Document, error) {
 	var d Document
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -86,7 +86,7 @@ func Parse(raw json.RawMessage) (Document, error) {
 
 // Content checks every value, saying where the first bad one stands. roots are the named source roots that refs may use.
 func (d Document) Content(roots []Root) (Content, error) {
-	c := Content{Title: Text(d.Title), Brief: Text(d.Brief), Tags: []string{}}
+	c := Content{Title: OptionalText(d.Title), Brief: OptionalText(d.Brief), Tags: []string{}}
 	for _, t := range d.Tags {
 		c.Tags = append(c.Tags, strings.TrimSpace(t))
 	}
@@ -100,8 +100,8 @@ func (d Document) Content(roots []Root) (Content, error) {
 	return c, nil
 }
 
-func (d DocumentSection) content(roots []Root) (Section, error) {
-	sec := Section{Title: strings.TrimSpace(d.Title), Description: Text(d.Description)}
+func (d documentSection) content(roots []Root) (Section, error) {
+	sec := Section{Title: strings.TrimSpace(d.Title), Description: OptionalText(d.Description)}
 	var err error
 	if sec.Key, err = ParseKey("key", d.Key); err != nil {
 		return sec, err
@@ -114,7 +114,7 @@ func (d DocumentSection) content(roots []Root) (Section, error) {
 		sec.Refs = append(sec.Refs, r)
 	}
 	for i, dd := range d.Diagrams {
-		g := Diagram{Title: strings.TrimSpace(dd.Title), Mermaid: strings.TrimSpace(dd.Mermaid), Why: Text(dd.Why)}
+		g := Diagram{Title: strings.TrimSpace(dd.Title), Mermaid: strings.TrimSpace(dd.Mermaid), Why: OptionalText(dd.Why)}
 		if g.Key, err = ParseKey("key", dd.Key); err != nil {
 			return sec, at("diagrams["+strconv.Itoa(i)+"]", err)
 		}
@@ -125,7 +125,7 @@ func (d DocumentSection) content(roots []Root) (Section, error) {
 
 // Content checks every value of a ref.
 func (d DocumentRef) Content(roots []Root) (Ref, error) {
-	r := Ref{Title: Text(d.Title), Why: Text(d.Why), Group: Text(d.Group)}
+	r := Ref{Title: OptionalText(d.Title), Why: OptionalText(d.Why), Group: OptionalText(d.Group)}
 	var err error
 	if r.Key, err = ParseKey("ref_key", d.Key); err != nil {
 		return r, err

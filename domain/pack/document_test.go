@@ -17,7 +17,7 @@ const whole = `{"title":" T ","brief":"","tags":[" a "],"sections":[{"key":"flow
 "diagrams":[{"key":"dd","title":"D","mermaid":" graph TD\n"}]}]}`
 
 func TestContentIsTrimmedAndTyped(t *testing.T) {
-	d, err := pack.Parse(json.RawMessage(whole))
+	d, err := pack.ParseDocument(json.RawMessage(whole))
 	require.NoError(t, err)
 	c, err := d.Content([]pack.Root{"api"})
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestFirstBadValueIsPlaced(t *testing.T) {
 		`"key":"dd"|"key":"d d"`:          "document.sections[0]: diagrams[0]: key",
 	} {
 		from, to, _ := strings.Cut(change, "|")
-		d, err := pack.Parse(json.RawMessage(strings.Replace(whole, from, to, 1)))
+		d, err := pack.ParseDocument(json.RawMessage(strings.Replace(whole, from, to, 1)))
 		require.NoError(t, err, change)
 		_, err = d.Content([]pack.Root{"api"})
 		require.ErrorIs(t, err, pack.ErrValue, change)
@@ -51,7 +51,7 @@ func TestFirstBadValueIsPlaced(t *testing.T) {
 		`{"tags":"x"}`:                                 "'document.tags' cannot hold a JSON string",
 		`{"sections":[{"refs":[{"line_start":1.5}]}]}`: "line_start' cannot hold a JSON number 1.5",
 	} {
-		_, err := pack.Parse(json.RawMessage(raw))
+		_, err := pack.ParseDocument(json.RawMessage(raw))
 		require.ErrorIs(t, err, pack.Err, raw)
 		assert.Contains(t, fault.From(err).Message, want)
 	}

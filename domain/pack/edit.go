@@ -16,8 +16,8 @@ type RevisionConflict struct {
 	Guidance           string `json:"guidance"`
 }
 
-// MaxChangedKeys bounds the sections that a conflict names.
-const MaxChangedKeys = 12
+// maxChangedKeys bounds the sections that a conflict names.
+const maxChangedKeys = 12
 
 // Expect fails with ErrRevision, carrying a RevisionConflict, unless the pack is at that revision.
 func (p *Pack) Expect(revision uint64) error {
@@ -48,7 +48,7 @@ func (p *Pack) changedSince(revision uint64) []Key {
 			keys = append(keys, r.Key)
 		}
 	}
-	return keys[:min(len(keys), MaxChangedKeys)]
+	return keys[:min(len(keys), maxChangedKeys)]
 }
 
 // editable fails with ErrFinalized unless the pack is a draft.
@@ -205,8 +205,8 @@ func (p *Pack) DeleteDiagram(section, key Key, now time.Time) error {
 	return p.within(section, now, func(s *Section) error { return drop(&s.Diagrams, section, key, "diagram") })
 }
 
-// Meta is what SetMeta changes: nil leaves a field, empty clears it.
-type Meta struct {
+// MetaEdit is what SetMeta changes: nil leaves a field, empty clears it.
+type MetaEdit struct {
 	Title *Optional
 	Brief *Optional
 	Tags  *[]string
@@ -214,11 +214,11 @@ type Meta struct {
 
 // SetMeta changes title, brief and tags. Naming no field is ErrValue; fields equal to what is stored are no change and leave the
 // revision.
-func (p *Pack) SetMeta(m Meta, now time.Time) error {
+func (p *Pack) SetMeta(m MetaEdit, now time.Time) error {
 	if err := p.editable(); err != nil {
 		return err
 	}
-	if m == (Meta{}) {
+	if m == (MetaEdit{}) {
 		return ErrValue.Sayf("set_meta needs at least one of title, brief, tags")
 	}
 	next := p.s
@@ -281,5 +281,5 @@ func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	return nil
 }
 
-// Text is trimmed text for an optional field.
-func Text(s string) Optional { return Optional(strings.TrimSpace(s)) }
+// OptionalText is trimmed text for an optional field.
+func OptionalText(s string) Optional { return Optional(strings.TrimSpace(s)) }

@@ -73,11 +73,11 @@ type excerpt struct {
 
 // anchor is what the range would be anchored by; was is an anchor that may hold of the very same text, or nil, and saves work then.
 func (e excerpt) anchor(was *Anchor) Anchor {
-	a := Anchor{Hash: TextHash(e.raw), Before: PrintOf(e.before), After: PrintOf(e.after)}
+	a := Anchor{Hash: textHash(e.raw), Before: FingerprintOf(e.before), After: FingerprintOf(e.after)}
 	if was != nil && was.Hash == a.Hash {
 		a.Print = was.Print
 	} else {
-		a.Print = PrintOf(e.text)
+		a.Print = FingerprintOf(e.text)
 	}
 	return a
 }
@@ -96,8 +96,8 @@ func (g *gather) take(l LineRange) (e excerpt, ok bool) {
 	if s.text == "" {
 		s.text = string(s.bytes)
 	}
-	first := max(0, from-ContextLines)
-	all := s.lines(first, min(len(s.ends), to+ContextLines))
+	first := max(0, from-contextLines)
+	all := s.lines(first, min(len(s.ends), to+contextLines))
 	e.before, e.text, e.after = all[:from-first], all[from-first:to-first:to-first], all[to-first:]
 	e.raw = s.bytes[s.start(from):s.ends[to-1]]
 	return e, true

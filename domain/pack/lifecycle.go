@@ -44,8 +44,8 @@ func (s State) Refs() ([]RefID, []Ref) {
 // maxStaleSamples is how many stale refs a refusal to finalize names (context-pack contract §1.4).
 const maxStaleSamples = 10
 
-// StaleRefs is the machine-readable side of ErrStale.
-type StaleRefs struct {
+// staleRefs is the machine-readable side of ErrStale.
+type staleRefs struct {
 	Total   int      `json:"total"`
 	Samples []string `json:"samples"`
 }
@@ -112,9 +112,9 @@ func (p *Pack) checkEvidence(evidence []Evidence) error {
 	if len(evidence) != len(refs) {
 		return ErrRevision.Sayf("pack %s changed while its refs were read; try again", p.s.ID)
 	}
-	stale := StaleRefs{Samples: []string{}}
+	stale := staleRefs{Samples: []string{}}
 	for i, e := range evidence {
-		if e.Standing != Stale && e.Standing != Unreadable {
+		if e.Standing != RefStale && e.Standing != RefUnreadable {
 			continue
 		}
 		stale.Total++

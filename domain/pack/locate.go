@@ -11,12 +11,12 @@ import (
 const (
 	maxGathered = 16 << 20                        // bytes kept of one file
 	substance   = 24                              // non-blank bytes that make a text recognisable without its surroundings
-	lastLine    = int(^uint(0)>>1) - ContextLines // so that widening a range cannot overflow
+	lastLine    = int(^uint(0)>>1) - contextLines // so that widening a range cannot overflow
 )
 
-// Resolver works out the evidence of all refs into one file in as few passes as possible: one, unless an anchored text is not
+// resolver works out the evidence of all refs into one file in as few passes as possible: one, unless an anchored text is not
 // where it was. Use: for from, visit, ok := r.Pass(); ok; from, visit, ok = r.Pass() { read the file; r.Done(lines) }.
-type Resolver struct {
+type resolver struct {
 	refs     []Ref
 	found    []Evidence
 	phase    int
@@ -27,13 +27,13 @@ type Resolver struct {
 }
 
 // NewResolver prepares for refs that all point into the same file.
-func NewResolver(refs []Ref) *Resolver {
-	return &Resolver{refs: refs, found: make([]Evidence, len(refs))}
+func NewResolver(refs []Ref) *resolver {
+	return &resolver{refs: refs, found: make([]Evidence, len(refs))}
 }
 
 // Pass is what to read next: start at line from and follow visit, which returns the next line it wants and 0 for none. ok is false
 // when all is known.
-func (r *Resolver) Pass() (from int, visit func(n int, line []byte) (next int), ok bool) {
+func (r *resolver) Pass() (from int, visit func(n int, line []byte) (next int), ok bool) {
 	switch r.phase {
 	case 0:
 		ranges := make([]LineRange, len(r.refs))
@@ -64,7 +64,7 @@ func (r *Resolver) Pass() (from int, visit func(n int, line []byte) (next int), 
 }
 
 // Done takes the number of lines that the read reported and works on what was gathered.
-func (r *Resolver) Done(lines int) {
+func (r *resolver) Done(lines int) {
 	switch r.phase {
 	case 0:
 		r.lines = lines
@@ -80,27 +80,27 @@ func (r *Resolver) Done(lines int) {
 }
 
 // Evidence is what came out for the i-th ref.
-func (r *Resolver) Evidence(i int) Evidence { return r.found[i] }
+func (r *resolver) Evidence(i int) Evidence { return r.found[i] }
 
 // widen adds the lines of context.
 func widen(l LineRange) LineRange {
-	return LineRange{Start: max(1, l.Start-ContextLines), End: min(l.End, lastLine) + ContextLines}
+	return LineRange{Start: max(1, l.Start-contextLines), End: min(l.End, lastLine) + contextLines}
 }
 
 // compare judges the i-th ref by its own lines and decides whether it must be looked for.
-func (r *Resolver) compare(i int) {
+func (r *resolver) compare(i int) {
 	ref := r.refs[i]
 	found, whole := r.gather.take(ref.Lines)
 	if !whole {
 		r.found[i] = r.absent(ref)
 	} else {
 		anchor := found.anchor(ref.Anchor)
-		r.found[i] = Evidence{Standing: Exact, Lines: ref.Lines, Text: found.text, Anchor: &anchor}
+		r.found[i] = Evidence{Standing: RefExact, Lines: ref.Lines, Text: found.text, Anchor: &anchor}
 		switch was := ref.Anchor; {
 		case was == nil, anchor.Hash == was.Hash && (anchor.Before == was.Before || anchor.After == was.After):
 			return
 		case anchor.Hash != was.Hash:
-			r.found[i].Standing = Changed
+			r.found[i].Standing = RefChanged
 		}
 		// The same text in other surroundings, such as a lone brace: perhaps its own surroundings are elsewhere.
 	}
@@ -111,11 +111,11 @@ func (r *Resolver) compare(i int) {
 }
 
 // absent is the evidence of a ref whose lines are not all there. The start is tested first (context-pack contract §3.3).
-func (r *Resolver) absent(ref Ref) Evidence {
-	e := Evidence{Standing: Stale, Lines: ref.Lines}
+func (r *resolver) absent(ref Ref) Evidence {
+	e := Evidence{Standing: RefStale, Lines: ref.Lines}
 	switch {
 	case r.gather.full:
-		e.Standing = Unreadable
+		e.Standing = RefUnreadable
 		e.Reason = fmt.Sprintf("%s: the lines are more than %d MiB together; anchor fewer", ref.Path, maxGathered>>20)
 	case ref.Lines.Start > r.lines:
 		e.Reason = fmt.Sprintf("%s has %d lines; start line %d is beyond the last", ref.Path, r.lines, ref.Lines.Start)
@@ -126,8 +126,8 @@ func (r *Resolver) absent(ref Ref) Evidence {
 }
 
 // look is the second pass: it feeds every line to every search.
-func (r *Resolver) look(n int, line []byte) int {
-	print := LinePrint(line)
+func (r *resolver) look(n int, line []byte) int {
+	print := LineFingerprint(line)
 	for _, s := range r.searches {
 		s.add(n, print)
 	}
@@ -136,7 +136,7 @@ func (r *Resolver) look(n int, line []byte) int {
 
 // choose picks, out of the places where the text stands, the one with the most of the old surroundings, then the nearest. A place
 // with none of them counts only when it is the only one and the text is no mere brace: otherwise it stood there all along.
-func (r *Resolver) choose(i int, starts []int) {
+func (r *resolver) choose(i int, starts []int) {
 	ref := r.refs[i]
 	best, bestScore := Evidence{}, 0
 	sorting.Stable(starts, func(a, b int) int {
@@ -163,7 +163,7 @@ func (r *Resolver) choose(i int, starts []int) {
 			continue
 		}
 		if score > bestScore {
-			best, bestScore = Evidence{Standing: Moved, Lines: at, Text: found.text, Anchor: &anchor}, score
+			best, bestScore = Evidence{Standing: RefMoved, Lines: at, Text: found.text, Anchor: &anchor}, score
 		}
 	}
 	if bestScore > 0 && best.Lines != ref.Lines {

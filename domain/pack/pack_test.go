@@ -35,7 +35,7 @@ func filled(t require.TestingT) *pack.Pack {
 
 func exact() []pack.Evidence {
 	a := pack.TakeAnchor(nil, []string{"a", "b"}, nil)
-	return []pack.Evidence{{Standing: pack.Exact, Lines: pack.LineRange{Start: 1, End: 2}, Text: []string{"a", "b"}, Anchor: &a}}
+	return []pack.Evidence{{Standing: pack.RefExact, Lines: pack.LineRange{Start: 1, End: 2}, Text: []string{"a", "b"}, Anchor: &a}}
 }
 
 func TestNewStartsAsDraftAtRevisionOne(t *testing.T) {
@@ -80,11 +80,11 @@ func TestEveryStatusPair(t *testing.T) {
 
 func TestFinalizeAsksRefsFirstThenContent(t *testing.T) {
 	p := filled(t)
-	require.ErrorIs(t, p.Finalize([]pack.Evidence{{Standing: pack.Stale, Reason: "gone"}}, nil, epoch), pack.ErrStale)
+	require.ErrorIs(t, p.Finalize([]pack.Evidence{{Standing: pack.RefStale, Reason: "gone"}}, nil, epoch), pack.ErrStale)
 	require.ErrorIs(t, p.Finalize(nil, nil, epoch), pack.ErrRevision, "evidence of another pack")
-	for standing := range pack.Exact {
+	for standing := range pack.RefExact {
 		err := filled(t).Finalize([]pack.Evidence{{Standing: standing}}, nil, epoch)
-		assert.Equal(t, standing == pack.Changed || standing == pack.Moved, err == nil, standing)
+		assert.Equal(t, standing == pack.RefChanged || standing == pack.RefMoved, err == nil, standing)
 	}
 	require.ErrorIs(t, draft(t).Finalize(nil, nil, epoch), pack.ErrEmpty)
 
@@ -240,7 +240,7 @@ func edit(t *rapid.T, p *pack.Pack, key pack.Key, word string, now time.Time) er
 	_, refs := p.State().Refs()
 	evidence := slices.Repeat(exact(), len(refs))
 	for i := range evidence {
-		evidence[i].Standing = rapid.SampledFrom([]pack.Standing{pack.Exact, pack.Moved, pack.Changed, pack.Stale}).Draw(t, "standing")
+		evidence[i].Standing = rapid.SampledFrom([]pack.RefStatus{pack.RefExact, pack.RefMoved, pack.RefChanged, pack.RefStale}).Draw(t, "standing")
 	}
 	edits := []func() error{
 		func() error { return p.PutSection(pack.SectionEdit{Key: key, Title: "T" + word, Order: &order}, now) },
@@ -256,9 +256,9 @@ func edit(t *rapid.T, p *pack.Pack, key pack.Key, word string, now time.Time) er
 		func() error { return p.DeleteDiagram(key, key, now) },
 		func() error {
 			o, tags := pack.Optional(word), []string{"t" + word}
-			return p.SetMeta(pack.Meta{Title: &o, Tags: &tags}, now)
+			return p.SetMeta(pack.MetaEdit{Title: &o, Tags: &tags}, now)
 		},
-		func() error { return p.SetMeta(pack.Meta{}, now) },
+		func() error { return p.SetMeta(pack.MetaEdit{}, now) },
 		func() error { return p.SetTTL(pack.TTL(order), now) },
 		func() error { return p.ExtendTTL(pack.TTL(order), now) },
 		func() error { return p.Finalize(evidence, nil, now) },

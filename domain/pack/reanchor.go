@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// Reanchored is one ref that Reanchor rewrote.
-type Reanchored struct {
+// reanchored is one ref that Reanchor rewrote.
+type reanchored struct {
 	Section  Key       `json:"section_key"`
 	Ref      Key       `json:"ref_key"`
-	Standing Standing  `json:"standing"` // what it was
+	Standing RefStatus `json:"standing"` // what it was
 	From     LineRange `json:"from"`
 	To       LineRange `json:"to"`
 }
@@ -16,18 +16,18 @@ type Reanchored struct {
 // Reanchor lets a draft's refs follow the code: a moved ref gets its new lines, one that was never anchored its anchor. A changed ref
 // is taken as it is now only where accept says so, because then its text is no longer what was meant. evidence is in the order of
 // State.Refs; a zero entry leaves its ref alone. However many refs are rewritten, it is one change; rewriting none leaves the revision.
-func Reanchor(p *Pack, evidence []Evidence, accept func(RefID) bool, now time.Time) ([]Reanchored, error) {
+func Reanchor(p *Pack, evidence []Evidence, accept func(RefID) bool, now time.Time) ([]reanchored, error) {
 	if p.Status() == Finalized {
 		return nil, ErrFinalized.Sayf("pack %s is finalized; set_status draft first to let its refs follow the code", p.ID())
 	}
 	ids, refs := p.State().Refs()
-	before, done := p.Revision(), []Reanchored{}
+	before, done := p.Revision(), []reanchored{}
 	for i, e := range evidence {
-		fresh := refs[i].Anchor == nil && e.Standing == Exact
-		if e.Anchor == nil || !(fresh || e.Standing == Moved || e.Standing == Changed && accept(ids[i])) {
+		fresh := refs[i].Anchor == nil && e.Standing == RefExact
+		if e.Anchor == nil || !(fresh || e.Standing == RefMoved || e.Standing == RefChanged && accept(ids[i])) {
 			continue
 		}
-		done = append(done, Reanchored{ids[i].Section, ids[i].Ref, e.Standing, refs[i].Lines, e.Lines})
+		done = append(done, reanchored{ids[i].Section, ids[i].Ref, e.Standing, refs[i].Lines, e.Lines})
 		ref := refs[i]
 		ref.Lines, ref.Anchor = e.Lines, e.Anchor
 		if err := p.PutRef(ids[i].Section, ref, now); err != nil {

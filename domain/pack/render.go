@@ -12,16 +12,16 @@ type View string
 
 // The views.
 const (
-	Full    View = "full"    // with the code
-	Compact View = "compact" // one line a ref
+	ViewFull    View = "full"    // with the code
+	ViewCompact View = "compact" // one line a ref
 )
 
 // ParseView reads full or compact, trimmed and in any case; blank is full.
 func ParseView(s string) (View, error) {
 	switch v := View(strings.ToLower(strings.TrimSpace(s))); v {
-	case "", Full:
-		return Full, nil
-	case Compact:
+	case "", ViewFull:
+		return ViewFull, nil
+	case ViewCompact:
 		return v, nil
 	}
 	return "", ErrValue.Sayf("view %q is neither full nor compact", s)
@@ -40,7 +40,7 @@ type Options struct {
 
 // plain reports whether the document is the contract's default.
 func (o Options) plain() bool {
-	return o.View != Compact && o.Match == nil && o.MaxTokens == 0 && !o.Paged
+	return o.View != ViewCompact && o.Match == nil && o.MaxTokens == 0 && !o.Paged
 }
 
 // Shown is a pack with the evidence for its refs, in the order of State.Refs, secrets masked. Evidence of refs that Needs does not
@@ -79,8 +79,8 @@ func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	return b.String()
 }
 
-// Needs lists, in rising order, the indices (in the order of State.Refs) of the refs whose evidence Document will look at.
-func Needs(s State, o Options) []int {
+// NeededRefs lists, in rising order, the indices (in the order of State.Refs) of the refs whose evidence Document will look at.
+func NeededRefs(s State, o Options) []int {
 	all := chunks(s)
 	if o.Match == nil {
 		page := o.slice(len(all))
@@ -133,34 +133,34 @@ type legendFacts struct {
 // legend writes the fixed lines of context-pack contract §3.2 and then, where an option or a masked secret asks for it, more.
 func (s Shown) legend(b *strings.Builder, o Options, f legendFacts) {
 	st := s.State
-	b.WriteString(legendMark + "\n# Context pack: " + Label(st.Summary()) + "\n\n")
+	b.WriteString(legendMark + "\n# Context pack: " + label(st.Summary()) + "\n\n")
 	item := func(key, value string) { b.WriteString("- " + key + ": " + value + "\n") }
 	item("id", string(st.ID))
 	if st.Name != "" {
-		item("name", Line(string(st.Name)))
+		item("name", OneLine(string(st.Name)))
 	}
 	item("status", st.Status.String())
 	item("revision", strconv.FormatUint(st.Revision, 10))
 	item("expires_at", st.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"))
-	item("ttl_remaining", Human(st.ExpiresAt, s.Now))
+	item("ttl_remaining", HumanDuration(st.ExpiresAt, s.Now))
 	if len(st.Tags) > 0 {
-		item("tags", Line(strings.Join(st.Tags, ", ")))
+		item("tags", OneLine(strings.Join(st.Tags, ", ")))
 	}
 	if st.Brief != "" {
-		item("brief", Line(string(st.Brief)))
+		item("brief", OneLine(string(st.Brief)))
 	}
 	if n := masked(f.shown); n > 0 {
 		item("masked_secrets", strconv.Itoa(n))
 	}
 	for _, l := range o.Legend {
-		b.WriteString("- " + Line(l) + "\n")
+		b.WriteString("- " + OneLine(l) + "\n")
 	}
-	if o.View == Compact {
-		item("view", string(Compact))
+	if o.View == ViewCompact {
+		item("view", string(ViewCompact))
 		item("freshness", string(FreshnessAt(st.ExpiresAt, s.Now)))
 	}
 	if o.Match != nil {
-		item("match", Line(o.Match.String()))
+		item("match", OneLine(o.Match.String()))
 	}
 	if o.MaxTokens > 0 {
 		item("max_tokens", strconv.Itoa(o.MaxTokens))
@@ -195,27 +195,27 @@ func masked(shown []piece) (n int) {
 	return n
 }
 
-// Label is what a pack is called: its title, else its name, else Untitled.
-func Label(s Summary) string {
+// label is what a pack is called: its title, else its name, else Untitled.
+func label(s Summary) string {
 	switch {
 	case s.Title != "":
-		return Line(string(s.Title))
+		return OneLine(string(s.Title))
 	case s.Name != "":
-		return Line(string(s.Name))
+		return OneLine(string(s.Name))
 	}
 	return "Untitled"
 }
 
-// List is summaries as Markdown (context-pack contract §3.1).
-func List(packs []Summary, now time.Time) string {
+// RenderList is summaries as Markdown (context-pack contract §3.1).
+func RenderList(packs []Summary, now time.Time) string {
 	if len(packs) == 0 {
 		return "No context packs found.\n"
 	}
 	var b strings.Builder
 	b.WriteString("# Context packs\n\n")
 	for _, p := range packs {
-		b.WriteString("- `" + string(p.ID) + "` — " + Label(p) + " (revision `" + strconv.FormatUint(p.Revision, 10) +
-			"`, ttl `" + Human(p.ExpiresAt, now) + "`)\n")
+		b.WriteString("- `" + string(p.ID) + "` — " + label(p) + " (revision `" + strconv.FormatUint(p.Revision, 10) +
+			"`, ttl `" + HumanDuration(p.ExpiresAt, now) + "`)\n")
 	}
 	return b.String()
 }

@@ -49,22 +49,22 @@ func sample() pack.Shown {
 	}
 	at := func(start, end int) pack.LineRange { return pack.LineRange{Start: start, End: end} }
 	return pack.Shown{State: s, Now: now, Evidence: []pack.Evidence{
-		{Standing: pack.Exact, Lines: at(1, 2), Text: text("```go", "x")},
-		{Standing: pack.Exact, Lines: at(9998, 10000), Text: text("pub async fn validate_token(token: &str) {", "", "}")},
-		{Standing: pack.Exact, Lines: at(5, 5), Text: text("  indented\twith tab"), Masked: 2},
-		{Standing: pack.Moved, Lines: at(12, 13), Text: text("a", "b")},
-		{Standing: pack.Changed, Lines: at(1, 1), Text: text("const b = 2")},
-		{Standing: pack.Stale, Lines: at(7, 9), Reason: "s.c has 8 lines; end line 9 is beyond the last"},
-		{Standing: pack.Unreadable, Lines: at(1, 1), Reason: "u.bin: the file is not valid UTF-8 text"},
-		{Standing: pack.Exact, Lines: at(12, 12), Text: text("package main")},
-		{Standing: pack.Stale, Lines: at(3, 4), Reason: "gone.py does not exist under source root"},
+		{Standing: pack.RefExact, Lines: at(1, 2), Text: text("```go", "x")},
+		{Standing: pack.RefExact, Lines: at(9998, 10000), Text: text("pub async fn validate_token(token: &str) {", "", "}")},
+		{Standing: pack.RefExact, Lines: at(5, 5), Text: text("  indented\twith tab"), Masked: 2},
+		{Standing: pack.RefMoved, Lines: at(12, 13), Text: text("a", "b")},
+		{Standing: pack.RefChanged, Lines: at(1, 1), Text: text("const b = 2")},
+		{Standing: pack.RefStale, Lines: at(7, 9), Reason: "s.c has 8 lines; end line 9 is beyond the last"},
+		{Standing: pack.RefUnreadable, Lines: at(1, 1), Reason: "u.bin: the file is not valid UTF-8 text"},
+		{Standing: pack.RefExact, Lines: at(12, 12), Text: text("package main")},
+		{Standing: pack.RefStale, Lines: at(3, 4), Reason: "gone.py does not exist under source root"},
 	}}
 }
 
 func TestDocument(t *testing.T) {
 	s := sample()
 	golden.Text(t, "full", pack.RenderDocument(s, pack.Options{}, nil))
-	golden.Text(t, "compact", pack.RenderDocument(s, pack.Options{View: pack.Compact}, nil))
+	golden.Text(t, "compact", pack.RenderDocument(s, pack.Options{View: pack.ViewCompact}, nil))
 	golden.Text(t, "page", pack.RenderDocument(s, pack.Options{Paged: true, Offset: 3, Limit: 3, Legend: []string{"selected_by: exact_id"}}, func(n int) string { return fmt.Sprintf("cursor-%d", n) }))
 	golden.Text(t, "match", pack.RenderDocument(s, pack.Options{Match: regexp.MustCompile(`token|Only words`)}, nil))
 	golden.Text(t, "budget", pack.RenderDocument(s, pack.Options{MaxTokens: 420}, nil))
@@ -83,7 +83,7 @@ func TestSeedSample(t *testing.T) {
 		Sections: []pack.Section{{Key: "section-key", Title: "Section Title", Description: "Section description", Refs: []pack.Ref{{
 			Key: "ref-key", Path: "src/auth/handler.rs", Lines: pack.LineRange{Start: 42, End: 67}, Title: "Ref Title", Why: "Main entry point for token validation", Group: "core",
 		}}}},
-	}, Evidence: []pack.Evidence{{Standing: pack.Exact, Lines: pack.LineRange{Start: 42, End: 67}, Text: lines}}}
+	}, Evidence: []pack.Evidence{{Standing: pack.RefExact, Lines: pack.LineRange{Start: 42, End: 67}, Text: lines}}}
 	doc := pack.RenderDocument(s, pack.Options{}, nil)
 	assert.True(t, strings.HasPrefix(doc, `[LEGEND]
 # Context pack: Auth
@@ -136,9 +136,9 @@ func TestHumanTimes(t *testing.T) {
 		-1: "expired", 0: "expired", 1: "<1m", time.Minute - 1: "<1m", time.Minute: "1m", 30*time.Minute - 1: "29m", time.Hour - 1: "59m", 90 * time.Minute: "1h",
 		24*time.Hour - 1: "23h", 24 * time.Hour: "1d", 1441 * time.Minute: "1d", 3000 * time.Hour: "125d",
 	} {
-		assert.Equal(t, want, pack.Human(now.Add(left), now), left)
+		assert.Equal(t, want, pack.HumanDuration(now.Add(left), now), left)
 	}
-	for left, want := range map[time.Duration]pack.Freshness{0: pack.RenderExpired, 1: pack.ExpiringSoon, 900 * time.Second: pack.ExpiringSoon, 900*time.Second + 1: pack.Fresh} {
+	for left, want := range map[time.Duration]pack.Freshness{0: pack.FreshnessExpired, 1: pack.FreshnessExpiringSoon, 900 * time.Second: pack.FreshnessExpiringSoon, 900*time.Second + 1: pack.FreshnessFresh} {
 		assert.Equal(t, want, pack.FreshnessAt(now.Add(left), now), left)
 	}
 	assert.EqualValues(t, 1, pack.Remaining(now.Add(1999*time.Millisecond), now))
@@ -165,9 +165,9 @@ func TestNothingForgesTheLegend(t *testing.T) {
 		shown := pack.Shown{Now: now}
 		for i := range rapid.IntRange(1, 3).Draw(t, "sections") {
 			lines := strings.Split(text("code"), "\n")
-			standing := rapid.SampledFrom([]pack.Standing{pack.Exact, pack.Moved, pack.Changed, pack.Stale, pack.Unreadable}).Draw(t, "standing")
+			standing := rapid.SampledFrom([]pack.RefStatus{pack.RefExact, pack.RefMoved, pack.RefChanged, pack.RefStale, pack.RefUnreadable}).Draw(t, "standing")
 			e := pack.Evidence{Standing: standing, Lines: pack.LineRange{Start: 1, End: len(lines)}, Text: lines, Reason: text("reason")}
-			if standing < pack.Changed {
+			if standing < pack.RefChanged {
 				e.Text = nil
 			}
 			shown.Evidence = append(shown.Evidence, e)
@@ -235,13 +235,13 @@ func outsideFences(doc string) (out []string) {
 // TestPagesConcatenate: for every page size and start, the pages' contents joined are the whole's content.
 func TestPagesConcatenate(t *testing.T) {
 	s := sample()
-	for _, view := range []pack.View{pack.Full, pack.Compact} {
+	for _, view := range []pack.View{pack.ViewFull, pack.ViewCompact} {
 		_, whole, _ := strings.Cut(pack.RenderDocument(s, pack.Options{View: view}, nil), "[CONTENT]\n")
 		for limit := 1; limit < 16; limit++ {
 			var got strings.Builder
 			for offset := 0; offset < 14; offset += limit {
 				o := pack.Options{View: view, Paged: true, Offset: offset, Limit: limit}
-				needed := pack.Needs(s.State, o)
+				needed := pack.NeededRefs(s.State, o)
 				partial := pack.Shown{State: s.State, Now: now, Evidence: make([]pack.Evidence, len(s.Evidence))}
 				for _, i := range needed {
 					partial.Evidence[i] = s.Evidence[i]
@@ -283,10 +283,10 @@ func TestCursorFitsOneDocument(t *testing.T) {
 func TestBudgetHolds(t *testing.T) {
 	s := sample()
 	legend, _, _ := strings.Cut(pack.RenderDocument(s, pack.Options{MaxTokens: 1 << 30}, nil), "[CONTENT]")
-	floor := pack.Tokens(legend) + 50
+	floor := pack.EstimateTokens(legend) + 50
 	for budget := floor; budget < 1200; budget += 13 {
 		doc := pack.RenderDocument(s, pack.Options{MaxTokens: budget}, nil)
-		require.LessOrEqual(t, pack.Tokens(doc), budget, "budget %d\n%s", budget, doc)
+		require.LessOrEqual(t, pack.EstimateTokens(doc), budget, "budget %d\n%s", budget, doc)
 		if strings.Contains(doc, "more; raise max_tokens") {
 			continue
 		}
@@ -307,7 +307,7 @@ func TestTokenEstimate(t *testing.T) {
 		"func (s *Server) Serve(ctx context.Context) error {\n\treturn s.http.ListenAndServe()\n}\n": 24,
 		"日本語のテキスト": 5,
 	} {
-		got := pack.Tokens(text)
+		got := pack.EstimateTokens(text)
 		assert.GreaterOrEqual(t, got, want*85/100, text)
 		assert.LessOrEqual(t, got, want*160/100+1, text)
 	}
@@ -315,11 +315,11 @@ func TestTokenEstimate(t *testing.T) {
 
 func TestDiffShowsOnlyWhatDiffers(t *testing.T) {
 	s := sample()
-	then := make([]pack.Then, len(s.Evidence))
-	then[4] = pack.Then{Text: []string{"const a = 1", "const b = 1"}, Source: "commit 0123abc"}
-	then[5] = pack.Then{Reason: "not kept"}
-	then[6], then[8] = then[5], pack.Then{Text: []string{"def f():", "    pass"}, Source: "kept when the pack was finalized"}
-	golden.Text(t, "diff", pack.Diff(s, then))
+	then := make([]pack.EarlierText, len(s.Evidence))
+	then[4] = pack.EarlierText{Text: []string{"const a = 1", "const b = 1"}, Source: "commit 0123abc"}
+	then[5] = pack.EarlierText{Reason: "not kept"}
+	then[6], then[8] = then[5], pack.EarlierText{Text: []string{"def f():", "    pass"}, Source: "kept when the pack was finalized"}
+	golden.Text(t, "diff", pack.RenderDiff(s, then))
 }
 
 // TestDiffIsExact: applying the lines to the old text gives the new one, whatever the two are.
@@ -327,8 +327,8 @@ func TestDiffIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 1, 12)
 		old, new := line.Draw(t, "old"), line.Draw(t, "new")
-		s := pack.Shown{State: pack.State{Sections: []pack.Section{{Key: "ss", Refs: []pack.Ref{{Key: "rr", Path: "p"}}}}}, Evidence: []pack.Evidence{{Standing: pack.Changed, Text: new}}}
-		doc := pack.Diff(s, []pack.Then{{Text: old}})
+		s := pack.Shown{State: pack.State{Sections: []pack.Section{{Key: "ss", Refs: []pack.Ref{{Key: "rr", Path: "p"}}}}}, Evidence: []pack.Evidence{{Standing: pack.RefChanged, Text: new}}}
+		doc := pack.RenderDiff(s, []pack.EarlierText{{Text: old}})
 		_, body, ok := strings.Cut(doc, "```diff\n")
 		require.True(t, ok)
 		var before, after []string

@@ -17,7 +17,7 @@ type search struct {
 func newSearch(a Anchor, was LineRange) *search {
 	s := &search{want: uint64(a.Print), near: was.Start, ring: make([]uint64, was.Span()), power: 1}
 	for range s.ring {
-		s.power *= RollBase
+		s.power *= rollBase
 	}
 	return s
 }
@@ -25,7 +25,7 @@ func newSearch(a Anchor, was LineRange) *search {
 // add takes the fingerprint of line n; lines come in order from 1.
 func (s *search) add(n int, print uint64) {
 	at := s.seen % len(s.ring)
-	s.sum = s.sum*RollBase + print - s.ring[at]*s.power
+	s.sum = s.sum*rollBase + print - s.ring[at]*s.power
 	s.ring[at] = print
 	s.seen++
 	if s.seen < len(s.ring) || s.sum != s.want {

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Line makes text fit one line: every run of line breaks, with the blanks around it, becomes one space, so that no field can
+// OneLine makes text fit one line: every run of line breaks, with the blanks around it, becomes one space, so that no field can
 // pretend to be a line of its own.
-func Line(s string) string {
+func OneLine(s string) string {
 	if !strings.ContainsFunc(s, breaks) {
 		return s
 	}

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// ExpiringIn is the time left from which a pack is expiring_soon.
-const ExpiringIn = 900 * time.Second
+// expiringIn is the time left from which a pack is expiring_soon.
+const expiringIn = 900 * time.Second
 
 // Freshness says how much of its life a pack has left.
 type Freshness string
 
 // The freshness states. Expired packs are invisible, so readers only ever see the first two.
 const (
-	Fresh         Freshness = "fresh"
-	ExpiringSoon  Freshness = "expiring_soon"
-	RenderExpired Freshness = "expired"
+	FreshnessFresh        Freshness = "fresh"
+	FreshnessExpiringSoon Freshness = "expiring_soon"
+	FreshnessExpired      Freshness = "expired"
 )
 
 // ParseFreshness reads one of the three words, trimmed and in any case.
 func ParseFreshness(s string) (Freshness, error) {
 	f := Freshness(strings.ToLower(strings.TrimSpace(s)))
 	switch f {
-	case Fresh, ExpiringSoon, RenderExpired:
+	case FreshnessFresh, FreshnessExpiringSoon, FreshnessExpired:
 		return f, nil
 	}
 	return "", ErrValue.Sayf("freshness %q is neither fresh nor expiring_soon", s)
@@ -33,11 +33,11 @@ func ParseFreshness(s string) (Freshness, error) {
 func FreshnessAt(expires, now time.Time) Freshness {
 	switch left := expires.Sub(now); {
 	case left <= 0:
-		return RenderExpired
-	case left <= ExpiringIn:
-		return ExpiringSoon
+		return FreshnessExpired
+	case left <= expiringIn:
+		return FreshnessExpiringSoon
 	}
-	return Fresh
+	return FreshnessFresh
 }
 
 // Remaining is whole seconds left, never negative.
@@ -45,8 +45,8 @@ func Remaining(expires, now time.Time) int64 {
 	return max(0, int64(expires.Sub(now)/time.Second))
 }
 
-// Human is the time left for people: expired, <1m, minutes, hours or days, rounded down (context-pack contract §5).
-func Human(expires, now time.Time) string {
+// HumanDuration is the time left for people: expired, <1m, minutes, hours or days, rounded down (context-pack contract §5).
+func HumanDuration(expires, now time.Time) string {
 	left := expires.Sub(now)
 	switch {
 	case left <= 0:

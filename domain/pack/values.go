@@ -13,16 +13,16 @@ import (
 const (
 	IDPrefix    = "pk_"
 	IDChars     = 8 // characters after the prefix, out of a-z2-7
-	MinName     = 3
-	MaxName     = 120
-	MinKey      = 2
-	MaxKey      = 64
+	minName     = 3
+	maxName     = 120
+	minKey      = 2
+	maxKey      = 64
 	MaxSpan     = 2000      // lines of one ref
 	MaxLine     = 1<<31 - 1 // highest line number
-	MaxRoot     = 64
-	MinCommit   = 7
-	MaxCommit   = 64
-	MinTTL      = TTL(1)
+	maxRoot     = 64
+	minCommit   = 7
+	maxCommit   = 64
+	minTTL      = TTL(1)
 	MaxTTL      = TTL(5 * 365 * 24 * 60) // five years
 	MaxIDTries  = 8                      // how often create draws another id after a collision
 	maxRemovals = 16
@@ -56,8 +56,8 @@ type TTL uint64
 func (t TTL) Duration() time.Duration { return time.Duration(t) * time.Minute }
 
 func (t TTL) check() error {
-	if t < MinTTL || t > MaxTTL {
-		return ErrValue.Sayf("a time to live is %d to %d minutes, not %d", MinTTL, MaxTTL, uint64(t))
+	if t < minTTL || t > MaxTTL {
+		return ErrValue.Sayf("a time to live is %d to %d minutes, not %d", minTTL, MaxTTL, uint64(t))
 	}
 	return nil
 }
@@ -110,8 +110,8 @@ func validID(s string) bool {
 func ParseName(s string) (Name, error) {
 	s = strings.TrimSpace(s)
 	switch {
-	case len(s) < MinName || len(s) > MaxName:
-		return "", ErrValue.Sayf("a pack name has %d to %d bytes, not %d", MinName, MaxName, len(s))
+	case len(s) < minName || len(s) > maxName:
+		return "", ErrValue.Sayf("a pack name has %d to %d bytes, not %d", minName, maxName, len(s))
 	case validID(s):
 		return "", ErrValue.Sayf("%q has the form of a pack id; choose another name", s)
 	}
@@ -128,7 +128,7 @@ func ParseKey(what, s string) (Key, error) {
 }
 
 func validKey(s string) bool {
-	if len(s) < MinKey || len(s) > MaxKey || s[0] == '_' || s[0] == '-' {
+	if len(s) < minKey || len(s) > maxKey || s[0] == '_' || s[0] == '-' {
 		return false
 	}
 	for i := range len(s) {
@@ -154,8 +154,8 @@ func ParsePath(s string) (Path, error) {
 func ParseRoot(s string) (Root, error) {
 	const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	s = strings.TrimSpace(s)
-	if len(s) > MaxRoot || strings.Trim(s, alnum+"._-") != "" || strings.IndexAny(s, "._-") == 0 {
-		return "", ErrValue.Sayf("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, MaxRoot)
+	if len(s) > maxRoot || strings.Trim(s, alnum+"._-") != "" || strings.IndexAny(s, "._-") == 0 {
+		return "", ErrValue.Sayf("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, maxRoot)
 	}
 	return Root(s), nil
 }
@@ -166,8 +166,8 @@ func ParseCommit(s string) (Commit, error) {
 	if s == "" {
 		return "", nil
 	}
-	if len(s) < MinCommit || len(s) > MaxCommit || strings.Trim(s, "0123456789abcdef") != "" {
-		return "", ErrValue.Sayf("commit %q is not %d to %d lower-case hex digits", s, MinCommit, MaxCommit)
+	if len(s) < minCommit || len(s) > maxCommit || strings.Trim(s, "0123456789abcdef") != "" {
+		return "", ErrValue.Sayf("commit %q is not %d to %d lower-case hex digits", s, minCommit, maxCommit)
 	}
 	return Commit(s), nil
 }

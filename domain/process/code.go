@@ -2,14 +2,14 @@ package process
 
 import "slices"
 
-// Command is shell text that is about to run in a directory.
-type Command struct {
+// ShellCommand is shell text that is about to run in a directory.
+type ShellCommand struct {
 	Dir  string // absolute
 	Text string
 }
 
-// Read is a file that a command reads as code, as it is now.
-type Read struct {
+// CodeFile is a file that a command reads as code, as it is now.
+type CodeFile struct {
 	Path   string `json:"path"` // with slashes, below the root of the project
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
@@ -18,8 +18,8 @@ type Read struct {
 // Code is what commands read as code, as far as that can be known before they run: the files, which are bound to a plan by their hashes, and in words
 // what is not.
 type Code struct {
-	Reads    []Read   `json:"reads,omitempty"`
-	NotBound []string `json:"not_bound,omitempty"`
+	Reads    []CodeFile `json:"reads,omitempty"`
+	NotBound []string   `json:"not_bound,omitempty"`
 }
 
 // Same reports whether the commands would read the same as before.

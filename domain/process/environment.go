@@ -8,13 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
-// Environment is the whole environment of a child (packageflow-security contract §4.8). Of the inherited one it has the names a program
+// ChildEnvironment is the whole environment of a child (packageflow-security contract §4.8). Of the inherited one it has the names a program
 // needs to work at all and those in pass, which the user opted in; nothing else, so no key that happens to be set here reaches a
 // script. It asks programs to be quiet and to ask nobody, appends toolchains (absolute directories) to PATH, and puts settings on top,
 // without those that CheckEnv refuses. Whatever it gives is accepted by Spec.Validate.
 //
-// The second result are the values in it that are secret by their name (redact.SecretKey), for Spec.Secrets.
-func Environment(inherited, pass []string, settings map[string]string, toolchains []string) (env map[string]string, secrets []string) {
+// The second result are the values in it that are secret by their name (redact.IsSecretKey), for Spec.Secrets.
+func ChildEnvironment(inherited, pass []string, settings map[string]string, toolchains []string) (env map[string]string, secrets []string) {
 	env = map[string]string{}
 	for _, pair := range inherited {
 		name, value, _ := strings.Cut(pair, "=")
@@ -36,7 +36,7 @@ func Environment(inherited, pass []string, settings map[string]string, toolchain
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if env[name] != "" && redact.SecretKey(name) {
+		if env[name] != "" && redact.IsSecretKey(name) {
 			secrets = append(secrets, env[name])
 		}
 	}

@@ -24,7 +24,7 @@ func TestEnvironmentPassesAndDrops(t *testing.T) {
 	for _, name := range strings.Fields(`HOME USER LOGNAME SHELL PATH TMPDIR TEMP TMP LANG LC_ALL LC_CTYPE TZ TERM XDG_CONFIG_HOME XDG_RUNTIME_DIR VOLTA_HOME
 		FNM_DIR NVM_DIR PNPM_HOME BUN_INSTALL COREPACK_HOME JAVA_HOME GOPATH CARGO_HOME RUSTUP_HOME ANDROID_HOME HTTP_PROXY HTTPS_PROXY http_proxy
 		https_proxy NO_PROXY no_proxy SystemRoot ComSpec PATHEXT APPDATA LOCALAPPDATA USERPROFILE`) {
-		env, secrets := process.Environment([]string{name + "=/value"}, nil, nil, nil)
+		env, secrets := process.ChildEnvironment([]string{name + "=/value"}, nil, nil, nil)
 		assert.Equal(t, quiet(map[string]string{name: "/value"}), env, name)
 		assert.Empty(t, secrets, name)
 	}
@@ -32,18 +32,18 @@ func TestEnvironmentPassesAndDrops(t *testing.T) {
 		GITHUB_TOKEN GH_TOKEN NPM_TOKEN PACKAGEFLOW_HOME COUNTERSIGN_HOME COUNTERSIGN_RUN_ID MCP_MODE CLAUDE CLAUDE_CONFIG CODEX_HOME GIT_DIR GIT_SSH_COMMAND
 		npm_config_registry npm_config_user_agent SSH_AUTH_SOCK NODE_ENV NODE_OPTIONS LD_PRELOAD DYLD_INSERT_LIBRARIES BASH_ENV PYTHONPATH EDITOR PWD
 		PATHX XPATH LC XDG path home CI FORCE_COLOR`) {
-		env, secrets := process.Environment([]string{name + "=value"}, nil, nil, nil)
+		env, secrets := process.ChildEnvironment([]string{name + "=value"}, nil, nil, nil)
 		assert.Equal(t, quiet(nil), env, name)
 		assert.Empty(t, secrets, name)
 	}
-	env, _ := process.Environment([]string{"", "=C:=x", "NAME", "HOME=/a", "HOME=/b", "LC_A B=x", "LC_BIG=" + strings.Repeat("x", process.MaxEnvBytes+1), "LC_NUL=\x00"}, nil, nil, nil)
+	env, _ := process.ChildEnvironment([]string{"", "=C:=x", "NAME", "HOME=/a", "HOME=/b", "LC_A B=x", "LC_BIG=" + strings.Repeat("x", process.MaxEnvBytes+1), "LC_NUL=\x00"}, nil, nil, nil)
 	assert.Equal(t, quiet(map[string]string{"HOME": "/b"}), env, "what is no variable is left out, and the last of a name counts")
 }
 
 func TestEnvironmentOptsIn(t *testing.T) {
 	inherited := []string{"NPM_TOKEN=npm-secret", "SSH_AUTH_SOCK=/run/agent", "DATABASE_URL=postgres://u:p@h/d", "GITHUB_TOKEN=gh-secret", "EMPTY_TOKEN=", "NODE_ENV=test"}
 	pass := []string{"NPM_TOKEN", "SSH_AUTH_SOCK", "DATABASE_URL", "EMPTY_TOKEN", "NODE_ENV", "NOT_SET"}
-	env, secrets := process.Environment(inherited, pass, map[string]string{"DEPLOY_PASSWORD": "hunter2", "PORT": "3000"}, nil)
+	env, secrets := process.ChildEnvironment(inherited, pass, map[string]string{"DEPLOY_PASSWORD": "hunter2", "PORT": "3000"}, nil)
 	assert.Equal(t, quiet(map[string]string{
 		"NPM_TOKEN": "npm-secret", "SSH_AUTH_SOCK": "/run/agent", "DATABASE_URL": "postgres://u:p@h/d", "EMPTY_TOKEN": "", "NODE_ENV": "test",
 		"DEPLOY_PASSWORD": "hunter2", "PORT": "3000",
@@ -53,7 +53,7 @@ func TestEnvironmentOptsIn(t *testing.T) {
 
 func TestEnvironmentSettings(t *testing.T) {
 	settings := map[string]string{"CI": "false", "PATH": "/evil", "LD_PRELOAD": "/evil.so", "a b": "x", "NUL": "\x00", "TZ": "UTC"}
-	env, _ := process.Environment([]string{"PATH=/bin", "TZ=Europe/Vienna"}, nil, settings, nil)
+	env, _ := process.ChildEnvironment([]string{"PATH=/bin", "TZ=Europe/Vienna"}, nil, settings, nil)
 	assert.Equal(t, quiet(map[string]string{"CI": "false", "PATH": "/bin", "TZ": "UTC"}), env, "settings overrule everything but what is refused")
 	assert.NoError(t, process.Spec{Argv: []string{"x"}, Env: env}.Validate())
 }
@@ -69,10 +69,10 @@ func TestEnvironmentSearchPath(t *testing.T) {
 		{"/bin", []string{"", ".", "relative", "/a:b", "/a\x00b", "/ok"}, "/bin:/ok"},
 		{"", []string{"/ok"}, "/ok"},
 	} {
-		env, _ := process.Environment([]string{"PATH=" + c.inherited}, nil, nil, c.more)
+		env, _ := process.ChildEnvironment([]string{"PATH=" + c.inherited}, nil, nil, c.more)
 		assert.Equal(t, c.want, env["PATH"])
 	}
-	env, _ := process.Environment(nil, nil, nil, nil)
+	env, _ := process.ChildEnvironment(nil, nil, nil, nil)
 	assert.NotContains(t, env, "PATH")
 }
 
@@ -88,7 +88,7 @@ func TestEnvironmentProxies(t *testing.T) {
 		"":                                  "",
 	} {
 		for _, name := range []string{"HTTP_PROXY", "https_proxy"} {
-			env, _ := process.Environment([]string{name + "=" + in}, []string{"HTTP_PROXY"}, nil, nil)
+			env, _ := process.ChildEnvironment([]string{name + "=" + in}, []string{"HTTP_PROXY"}, nil, nil)
 			assert.Equal(t, want, env[name], in)
 		}
 	}
@@ -119,7 +119,7 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("http_proxy=http://a:b@c", "", "LD_PRELOAD", "x", "relative")
 	f.Add("LC_\xff=\xff\nXDG_=\x00", "\xff", "\xff", "\xff", "/\xff")
 	f.Fuzz(func(t *testing.T, inherited, pass, name, value, dir string) {
-		env, secrets := process.Environment(strings.Split(inherited, "\n"), []string{pass}, map[string]string{name: value}, []string{dir})
+		env, secrets := process.ChildEnvironment(strings.Split(inherited, "\n"), []string{pass}, map[string]string{name: value}, []string{dir})
 		require.NoError(t, process.Spec{Argv: []string{"x"}, Env: env}.Validate())
 		if process.CheckEnv(map[string]string{name: value}) == nil {
 			require.Equal(t, value, env[name])

@@ -42,8 +42,8 @@ type Line struct {
 // so many lines before the end.
 type Cursor int64
 
-// Tail is the place n lines before the end, wherever that is when it is used; n is at least 1.
-func Tail(n int) Cursor { return -Cursor(max(n, 1)) }
+// TailCursor is the place n lines before the end, wherever that is when it is used; n is at least 1.
+func TailCursor(n int) Cursor { return -Cursor(max(n, 1)) }
 
 // Chunk is the output after a Cursor.
 type Chunk struct {

@@ -182,8 +182,8 @@ type Exit struct {
 	Signal string `json:"signal,omitempty"` // "killed"; Code is -1 then
 }
 
-// New is a process about to be started, or ErrSpec.
-func New(id ID, spec Spec, now time.Time) (State, error) {
+// NewState is a process about to be started, or ErrSpec.
+func NewState(id ID, spec Spec, now time.Time) (State, error) {
 	if err := spec.Validate(); err != nil {
 		return State{}, err
 	}

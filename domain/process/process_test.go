@@ -55,7 +55,7 @@ func TestSpecRefuses(t *testing.T) {
 		err := s.Validate()
 		require.ErrorIs(t, err, process.ErrSpec, name)
 		assert.NotContains(t, err.Error(), "secret", "a value is never repeated")
-		state, err := process.New("p", s, time.Time{})
+		state, err := process.NewState("p", s, time.Time{})
 		require.ErrorIs(t, err, process.ErrSpec, name)
 		assert.Zero(t, state)
 	}
@@ -130,7 +130,7 @@ func TestNewKeepsSecretsOut(t *testing.T) {
 		Argv: []string{"npm", "run", "dev"}, Dir: "web", Env: map[string]string{"TOKEN": "s3cret"}, Secrets: []string{"s3cret"},
 		Labels: map[string]string{"script": "dev"},
 	}
-	s, err := process.New("bp_1", spec, now)
+	s, err := process.NewState("bp_1", spec, now)
 	require.NoError(t, err)
 	spec.Argv[0], spec.Labels["script"] = "changed", "changed"
 	assert.Equal(t, process.State{
@@ -173,13 +173,13 @@ func TestCursorResolve(t *testing.T) {
 		{7, 10, 15, 10, 3},
 		{10, 10, 15, 10, 0},
 		{12, 10, 15, 12, 0},
-		{process.Tail(2), 0, 5, 3, 0},
-		{process.Tail(5), 0, 5, 0, 0},
-		{process.Tail(100), 0, 5, 0, 0},
-		{process.Tail(100), 10, 15, 10, 0},
-		{process.Tail(0), 0, 5, 4, 0},
-		{process.Tail(-3), 0, 5, 4, 0},
-		{process.Tail(3), 0, 0, 0, 0},
+		{process.TailCursor(2), 0, 5, 3, 0},
+		{process.TailCursor(5), 0, 5, 0, 0},
+		{process.TailCursor(100), 0, 5, 0, 0},
+		{process.TailCursor(100), 10, 15, 10, 0},
+		{process.TailCursor(0), 0, 5, 4, 0},
+		{process.TailCursor(-3), 0, 5, 4, 0},
+		{process.TailCursor(3), 0, 0, 0, 0},
 		{math.MinInt64, 10, 15, 10, 0},
 		{math.MaxInt64, 10, 15, 15, 0},
 	} {

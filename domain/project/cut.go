@@ -9,9 +9,9 @@ import (
 // MinText is the smallest limit of a text: a smaller one counts as this many bytes.
 const MinText = 256
 
-// Cut is text in valid UTF-8 and in at most limit bytes (packageflow contract §2.4): when it is longer, its beginning and its end, with a
+// TruncateMiddle is text in valid UTF-8 and in at most limit bytes (packageflow contract §2.4): when it is longer, its beginning and its end, with a
 // line between them that says so. It cuts between lines where there are some, else between characters, and reports whether it did.
-func Cut(text string, limit int) (string, bool) {
+func TruncateMiddle(text string, limit int) (string, bool) {
 	w := window{limit: max(limit, MinText)}
 	_, _ = w.Write([]byte(text))
 	return w.text()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// DefaultText is how many bytes of a diff are shown when nobody says otherwise (packageflow contract §2.5).
-const DefaultText = 64 << 10
+// DefaultDiffBytes is how many bytes of a diff are shown when nobody says otherwise (packageflow contract §2.5).
+const DefaultDiffBytes = 64 << 10
 
 // Diff is what changed, as text and in numbers. The numbers count everything, whatever was cut.
 type Diff struct {
@@ -29,9 +29,9 @@ type FileStat struct {
 	Binary     bool
 }
 
-// DiffReader reads what `git diff --numstat --patch -z` prints, piece by piece, and keeps no more of it than a Diff holds: it is an
+// diffReader reads what `git diff --numstat --patch -z` prints, piece by piece, and keeps no more of it than a Diff holds: it is an
 // io.Writer for the program's output. Make it with NewDiffReader.
-type DiffReader struct {
+type diffReader struct {
 	diff    Diff
 	pending []byte // a record that has no end yet
 	from    string // the old name of a rename whose new one is still to come
@@ -43,18 +43,18 @@ type DiffReader struct {
 }
 
 // NewDiffReader makes one for a text of at most limit bytes; 0 and less is DefaultText.
-func NewDiffReader(limit int) *DiffReader {
+func NewDiffReader(limit int) *diffReader {
 	if limit <= 0 {
-		limit = DefaultText
+		limit = DefaultDiffBytes
 	}
-	return &DiffReader{text: window{limit: max(limit, MinText)}}
+	return &diffReader{text: window{limit: max(limit, MinText)}}
 }
 
 // maxRecord is more than any name that git keeps has bytes.
 const maxRecord = 64 << 10
 
 // Write takes the next piece. It fails, then and from there on, with project.ErrExecutionFailed when that is not what git prints.
-func (r *DiffReader) Write(p []byte) (int, error) {
+func (r *diffReader) Write(p []byte) (int, error) {
 	rest := p
 	for r.failed == nil && !r.patch {
 		record, after, ended := bytes.Cut(rest, []byte{0})
@@ -77,7 +77,7 @@ func (r *DiffReader) Write(p []byte) (int, error) {
 }
 
 // Diff is what was read, once all of it was written. It fails as Write does, and when the end is missing.
-func (r *DiffReader) Diff() (Diff, error) {
+func (r *diffReader) Diff() (Diff, error) {
 	if r.failed == nil && (len(r.pending) > 0 || r.renamed > 0) {
 		r.failed = unexpected("diff", string(r.pending))
 	}
@@ -92,7 +92,7 @@ func (r *DiffReader) Diff() (Diff, error) {
 }
 
 // record takes one record: numbers and a name, or numbers and then two names, each a record of its own. An empty one ends them all.
-func (r *DiffReader) record(text string) bool {
+func (r *diffReader) record(text string) bool {
 	switch {
 	case r.renamed > 0 && text == "":
 		return false
@@ -128,11 +128,11 @@ func (r *DiffReader) record(text string) bool {
 	return true
 }
 
-func (r *DiffReader) add() {
+func (r *diffReader) add() {
 	r.diff.FilesChanged++
 	r.diff.Insertions += r.stat.Insertions
 	r.diff.Deletions += r.stat.Deletions
-	if len(r.diff.Files) < MaxNames {
+	if len(r.diff.Files) < MaxListedNames {
 		r.diff.Files = append(r.diff.Files, r.stat)
 	}
 }

@@ -67,7 +67,7 @@ func TestDiffReaderRefuses(t *testing.T) {
 
 func TestALargeDiffIsCutAndCounted(t *testing.T) {
 	r := project.NewDiffReader(4096)
-	const files, lines = project.MaxNames + 500, 200_000
+	const files, lines = project.MaxListedNames + 500, 200_000
 	for i := range files {
 		_, err := fmt.Fprintf(r, "1\t2\tfile %d\x00", i)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestALargeDiffIsCutAndCounted(t *testing.T) {
 	}
 	d, err := r.Diff()
 	require.NoError(t, err)
-	assert.Equal(t, []int{files, files, 2 * files, total, project.MaxNames}, []int{d.FilesChanged, d.Insertions, d.Deletions, int(d.Total), len(d.Files)})
+	assert.Equal(t, []int{files, files, 2 * files, total, project.MaxListedNames}, []int{d.FilesChanged, d.Insertions, d.Deletions, int(d.Total), len(d.Files)})
 	assert.True(t, d.Truncated)
 	assert.LessOrEqual(t, len(d.Text), 4096)
 	assert.Greater(t, len(d.Text), 4000)
@@ -93,16 +93,16 @@ func TestALargeDiffIsCutAndCounted(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	text, cut := project.Cut("short\n", 1000)
+	text, cut := project.TruncateMiddle("short\n", 1000)
 	assert.Equal(t, []any{"short\n", false}, []any{text, cut})
-	text, cut = project.Cut(strings.Repeat("x", project.MinText), 1)
+	text, cut = project.TruncateMiddle(strings.Repeat("x", project.MinText), 1)
 	assert.Equal(t, []any{strings.Repeat("x", project.MinText), false}, []any{text, cut}, "small limits count as the smallest there is")
 
-	text, cut = project.Cut(strings.Repeat("日", 1000), 300)
+	text, cut = project.TruncateMiddle(strings.Repeat("日", 1000), 300)
 	assert.True(t, cut)
 	assert.Regexp(t, `^日{10,}\n\[\.\.\. the middle of these 3000 bytes is left out \.\.\.\]\n日{10,}$`, text)
 	assert.LessOrEqual(t, len(text), 300)
-	text, cut = project.Cut(strings.Repeat("\xff", 200), 300)
+	text, cut = project.TruncateMiddle(strings.Repeat("\xff", 200), 300)
 	assert.True(t, cut, "what stands for bytes that are no text is longer than they were")
 	assert.Regexp(t, `^\x{fffd}+\n\[.*\]\n\x{fffd}+$`, text)
 }
@@ -116,7 +116,7 @@ func FuzzCut(f *testing.F) {
 			t.Skip("too long")
 		}
 		whole := strings.Repeat(piece, times)
-		text, cut := project.Cut(whole, limit)
+		text, cut := project.TruncateMiddle(whole, limit)
 		require.True(t, utf8.ValidString(text))
 		require.LessOrEqual(t, len(text), max(limit, project.MinText))
 		valid := string([]rune(whole))
@@ -152,6 +152,6 @@ func FuzzDiffReader(f *testing.F) {
 			return
 		}
 		require.True(t, utf8.ValidString(got.Text))
-		require.Len(t, got.Files, min(got.FilesChanged, project.MaxNames))
+		require.Len(t, got.Files, min(got.FilesChanged, project.MaxListedNames))
 	})
 }

@@ -13,7 +13,7 @@ import (
 const (
 	MaxOutputLines  = 500  // lines an execution
 	MaxLineBytes    = 2048 // bytes of one kept line
-	MaxPerWorkflow  = 50   // executions a workflow, unless the workflow says otherwise
+	maxPerWorkflow  = 50   // executions a workflow, unless the workflow says otherwise
 	MaxRows         = 1000 // executions in all
 	RetentionDays   = 30
 	DefaultListSize = 20
@@ -25,13 +25,13 @@ type Kind string
 
 // The kinds; they are the action types of the contract.
 const (
-	Script   Kind = "script"
-	Webhook  Kind = "webhook"
-	Workflow Kind = "workflow"
+	KindScript   Kind = "script"
+	KindWebhook  Kind = "webhook"
+	KindWorkflow Kind = "workflow"
 )
 
 // Known reports whether k is one of the three.
-func (k Kind) Known() bool { return k == Script || k == Webhook || k == Workflow }
+func (k Kind) Known() bool { return k == KindScript || k == KindWebhook || k == KindWorkflow }
 
 // Status is where an execution stands.
 type Status string
@@ -74,16 +74,16 @@ type Execution struct {
 	Result       json.RawMessage `json:"result,omitempty"`
 	Error        string          `json:"errorMessage,omitempty"`
 	Owner        string          `json:"-"` // identity of the process that runs it
-	Steps        []Step          `json:"steps,omitempty"`
-	Output       []Line          `json:"output,omitempty"`
+	Steps        []ExecutionStep `json:"steps,omitempty"`
+	Output       []OutputLine    `json:"output,omitempty"`
 	Dropped      int64           `json:"outputDropped,omitempty"` // lines that are no longer kept
 	StartedAt    time.Time       `json:"startedAt"`
 	CompletedAt  time.Time       `json:"completedAt,omitzero"`
 	DurationMS   int64           `json:"durationMs"`
 }
 
-// Step is how far one node of a workflow is.
-type Step struct {
+// ExecutionStep is how far one node of a workflow is.
+type ExecutionStep struct {
 	NodeID     string     `json:"nodeId"`
 	Name       string     `json:"nodeName"`
 	Depth      int        `json:"depth"` // 0 for the workflow's own nodes
@@ -106,8 +106,8 @@ const (
 	StepSkipped   StepStatus = "skipped"
 )
 
-// Line is a line of kept output.
-type Line struct {
+// OutputLine is a line of kept output.
+type OutputLine struct {
 	NodeID  string    `json:"nodeId,omitempty"`
 	Node    string    `json:"nodeName,omitempty"`
 	Stream  string    `json:"stream"` // stdout, stderr or system
@@ -116,7 +116,7 @@ type Line struct {
 }
 
 // Add keeps lines, dropping the oldest beyond MaxOutputLines and what is longer than MaxLineBytes.
-func (e *Execution) Add(lines ...Line) {
+func (e *Execution) Add(lines ...OutputLine) {
 	if over := len(lines) - MaxOutputLines; over > 0 {
 		lines, e.Dropped = lines[over:], e.Dropped+int64(over)
 	}
@@ -168,8 +168,8 @@ func (e *Execution) Interrupt(now time.Time) bool {
 	return e.End(Failed, "interrupted", message, now) == nil
 }
 
-// Filter chooses executions. Zero fields match everything.
-type Filter struct {
+// ExecutionFilter chooses executions. Zero fields match everything.
+type ExecutionFilter struct {
 	ActionID   string
 	WorkflowID string
 	Kind       Kind
@@ -178,7 +178,7 @@ type Filter struct {
 }
 
 // Most is the limit within its bounds.
-func (f Filter) Most() int {
+func (f ExecutionFilter) Most() int {
 	if f.Limit < 1 {
 		return DefaultListSize
 	}
@@ -186,7 +186,7 @@ func (f Filter) Most() int {
 }
 
 // Matches reports whether the filter chooses the execution, its limit aside.
-func (f Filter) Matches(e Execution) bool {
+func (f ExecutionFilter) Matches(e Execution) bool {
 	return (f.ActionID == "" || f.ActionID == e.ActionID) && (f.WorkflowID == "" || f.WorkflowID == e.WorkflowID) &&
 		(f.Kind == "" || f.Kind == e.Kind) && (f.Status == "" || f.Status == e.Status)
 }

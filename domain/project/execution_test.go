@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 	for _, s := range []project.Status{"", "done", "RUNNING", "pending_confirmation"} {
 		assert.False(t, s.Known() || s.Final(), s)
 	}
-	for _, k := range []project.Kind{project.Script, project.Webhook, project.Workflow} {
+	for _, k := range []project.Kind{project.KindScript, project.KindWebhook, project.KindWorkflow} {
 		assert.True(t, k.Known(), k)
 	}
 	assert.False(t, project.Kind("").Known())
@@ -61,9 +61,9 @@ func TestEveryTransition(t *testing.T) {
 }
 
 func TestAddKeepsTheLastLines(t *testing.T) {
-	lines := func(from, to int) (out []project.Line) {
+	lines := func(from, to int) (out []project.OutputLine) {
 		for i := from; i < to; i++ {
-			out = append(out, project.Line{Stream: "stdout", Content: fmt.Sprint(i), At: at(i % 60)})
+			out = append(out, project.OutputLine{Stream: "stdout", Content: fmt.Sprint(i), At: at(i % 60)})
 		}
 		return out
 	}
@@ -107,7 +107,7 @@ func TestAddCutsLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := project.Execution{}
-			e.Add(project.Line{Content: c.line})
+			e.Add(project.OutputLine{Content: c.line})
 			got := e.Output[0].Content
 			if c.kept == 0 {
 				assert.Equal(t, c.line, got)
@@ -126,7 +126,7 @@ func FuzzAdd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, part string, times int) {
 		line := strings.Repeat(part, max(times, 0)%4096)
 		e := project.Execution{}
-		e.Add(project.Line{Content: line})
+		e.Add(project.OutputLine{Content: line})
 		got := e.Output[0].Content
 		assert.LessOrEqual(t, len(got), project.MaxLineBytes+len("…"))
 		assert.True(t, strings.HasPrefix(line, strings.TrimSuffix(got, "…")))
@@ -135,8 +135,8 @@ func FuzzAdd(f *testing.F) {
 }
 
 func TestInterrupt(t *testing.T) {
-	steps := func() []project.Step {
-		return []project.Step{{Name: "lint", Status: project.StepCompleted}, {Name: "release", Status: project.StepRunning}, {Name: "build", Depth: 1, Status: project.StepRunning},
+	steps := func() []project.ExecutionStep {
+		return []project.ExecutionStep{{Name: "lint", Status: project.StepCompleted}, {Name: "release", Status: project.StepRunning}, {Name: "build", Depth: 1, Status: project.StepRunning},
 			{Name: "test", Status: project.StepPending}, {Name: "old", Status: project.StepFailed, Error: "exit 1"}, {Name: "never", Status: project.StepSkipped}}
 	}
 	e := project.Execution{ID: "exec-1", Status: project.Running, StartedAt: at(1), Steps: steps()}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// WorkflowStep is one node in its place when a workflow is run, with the workflow a trigger starts.
-type WorkflowStep struct {
+// ExpandedStep is one node in its place when a workflow is run, with the workflow a trigger starts.
+type ExpandedStep struct {
 	Node     Node
-	Workflow *WorkflowWorkflow // whose node it is
-	Depth    int               // 0 for the nodes of the workflow that is run
-	Child    *WorkflowWorkflow // of a trigger
-	Steps    []WorkflowStep    // of Child, in order
+	Workflow *Workflow      // whose node it is
+	Depth    int            // 0 for the nodes of the workflow that is run
+	Child    *Workflow      // of a trigger
+	Steps    []ExpandedStep // of Child, in order
 }
 
 // Cycle is the details of ErrCycle.
@@ -21,24 +21,24 @@ type Cycle struct {
 	Names    []string `json:"cycleNames"`
 }
 
-// Expand is every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
+// ExpandWorkflow is every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
 // with ErrEmpty, with ErrCycle, whose details are Cycle, with ErrDepth, with project.ErrArgument beyond MaxSteps, or with load's error.
-func Expand(w *WorkflowWorkflow, load func(id string) (*WorkflowWorkflow, error)) ([]WorkflowStep, error) {
+func ExpandWorkflow(w *Workflow, load func(id string) (*Workflow, error)) ([]ExpandedStep, error) {
 	left := MaxSteps
-	return expand(w, load, []*WorkflowWorkflow{w}, &left)
+	return expand(w, load, []*Workflow{w}, &left)
 }
 
-func expand(w *WorkflowWorkflow, load func(id string) (*WorkflowWorkflow, error), chain []*WorkflowWorkflow, left *int) ([]WorkflowStep, error) {
+func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workflow, left *int) ([]ExpandedStep, error) {
 	if len(w.Nodes) == 0 {
 		return nil, ErrEmpty.Sayf("workflow %q has no steps; add_workflow_step adds one", w.Name)
 	}
 	if *left -= len(w.Nodes); *left < 0 { // five levels of two hundred triggers each would never end
 		return nil, ErrArgument.Sayf("workflow %q would run more than %d steps, those of the workflows it starts counted; split it", chain[0].Name, MaxSteps)
 	}
-	var steps []WorkflowStep
+	var steps []ExpandedStep
 	for _, n := range w.Nodes {
-		s := WorkflowStep{Node: n, Workflow: w, Depth: len(chain) - 1}
-		if n.Type == Trigger {
+		s := ExpandedStep{Node: n, Workflow: w, Depth: len(chain) - 1}
+		if n.Type == NodeTrigger {
 			child, err := load(n.Config.TargetID)
 			if err != nil {
 				return nil, err
@@ -57,32 +57,32 @@ func expand(w *WorkflowWorkflow, load func(id string) (*WorkflowWorkflow, error)
 }
 
 // admit refuses a workflow that is started already, and one too deep.
-func admit(chain []*WorkflowWorkflow, child *WorkflowWorkflow) error {
-	if i := slices.IndexFunc(chain, func(w *WorkflowWorkflow) bool { return w.ID == child.ID }); i >= 0 {
+func admit(chain []*Workflow, child *Workflow) error {
+	if i := slices.IndexFunc(chain, func(w *Workflow) bool { return w.ID == child.ID }); i >= 0 {
 		c := Cycle{HasCycle: true}
 		for _, w := range append(slices.Clone(chain[i:]), child) {
 			c.Path, c.Names = append(c.Path, w.ID), append(c.Names, w.Name)
 		}
 		return ErrCycle.Sayf("the workflow starts itself: %s; remove one of these steps", strings.Join(c.Names, " → ")).With(c)
 	}
-	if len(chain) >= MaxDepth {
-		return ErrDepth.Sayf("%q would be workflow number %d within one another; at most %d are allowed", child.Name, len(chain)+1, MaxDepth)
+	if len(chain) >= maxDepth {
+		return ErrDepth.Sayf("%q would be workflow number %d within one another; at most %d are allowed", child.Name, len(chain)+1, maxDepth)
 	}
 	return nil
 }
 
-// Flat is the steps in the order they run, each before those of the workflow it starts.
-func Flat(steps []WorkflowStep) []WorkflowStep {
-	var out []WorkflowStep
+// FlattenSteps is the steps in the order they run, each before those of the workflow it starts.
+func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
+	var out []ExpandedStep
 	for _, s := range steps {
-		out = append(append(out, s), Flat(s.Steps)...)
+		out = append(append(out, s), FlattenSteps(s.Steps)...)
 	}
 	return out
 }
 
 // Dir is where the step's command runs: its own cwd, joined to the project's directory when it is relative; else the override; else the
 // project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
-func (s WorkflowStep) Dir(projectDir, override string) (string, error) {
+func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	switch cwd := s.Node.Config.Cwd; {
 	case strings.HasPrefix(cwd, "/"):
 		return cwd, nil

@@ -13,16 +13,16 @@ import (
 )
 
 // shelf is workflows by ID. Of each node "x" is a script and ">id" starts that workflow.
-type shelf map[string]*project.WorkflowWorkflow
+type shelf map[string]*project.Workflow
 
 func stock(workflows map[string]string) shelf {
 	s := shelf{}
 	for id, nodes := range workflows {
-		w := &project.WorkflowWorkflow{ID: id, Name: strings.ToUpper(id)}
+		w := &project.Workflow{ID: id, Name: strings.ToUpper(id)}
 		for i, name := range strings.Fields(nodes) {
 			n := step(name)
 			if target, ok := strings.CutPrefix(name, ">"); ok {
-				n = project.Node{ID: name, Type: project.Trigger, Name: name, Config: project.Config{TargetID: target}}
+				n = project.Node{ID: name, Type: project.NodeTrigger, Name: name, Config: project.NodeConfig{TargetID: target}}
 			}
 			n.Order = i
 			w.Nodes = append(w.Nodes, n)
@@ -32,7 +32,7 @@ func stock(workflows map[string]string) shelf {
 	return s
 }
 
-func (s shelf) load(id string) (*project.WorkflowWorkflow, error) {
+func (s shelf) load(id string) (*project.Workflow, error) {
 	if w := s[id]; w != nil {
 		return w, nil
 	}
@@ -41,17 +41,17 @@ func (s shelf) load(id string) (*project.WorkflowWorkflow, error) {
 
 func TestExpandGoesAllTheWay(t *testing.T) {
 	s := stock(map[string]string{"a": "1 >b 2 >c", "b": "3 >c 4", "c": "5 6"})
-	steps, err := project.Expand(s["a"], s.load)
+	steps, err := project.ExpandWorkflow(s["a"], s.load)
 	require.NoError(t, err)
 	require.Len(t, steps, 4)
 	assert.Equal(t, "b", steps[1].Child.ID)
 	assert.Nil(t, steps[0].Child)
 	var got []string
-	for _, st := range project.Flat(steps) {
+	for _, st := range project.FlattenSteps(steps) {
 		got = append(got, fmt.Sprintf("%s%d:%s", st.Workflow.ID, st.Depth, st.Node.Name))
 	}
 	assert.Equal(t, []string{"a0:1", "a0:>b", "b1:3", "b1:>c", "c2:5", "c2:6", "b1:4", "a0:2", "a0:>c", "c1:5", "c1:6"}, got, "one workflow may be started twice, one after the other")
-	assert.Empty(t, project.Flat(nil))
+	assert.Empty(t, project.FlattenSteps(nil))
 }
 
 func TestExpandRefusesCycles(t *testing.T) {
@@ -66,7 +66,7 @@ func TestExpandRefusesCycles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stock(c.workflows)
-			_, err := project.Expand(s["a"], s.load)
+			_, err := project.ExpandWorkflow(s["a"], s.load)
 			require.ErrorIs(t, err, project.ErrCycle)
 			names := strings.Split(strings.ToUpper(strings.Join(c.path, " ")), " ")
 			assert.Equal(t, project.Cycle{HasCycle: true, Path: c.path, Names: names}, fault.From(err).Details)
@@ -77,23 +77,23 @@ func TestExpandRefusesCycles(t *testing.T) {
 
 func TestExpandGoesFiveDeep(t *testing.T) {
 	s := stock(map[string]string{"a": ">b", "b": ">c", "c": ">d", "d": ">e", "e": "1", "f": ">a"})
-	steps, err := project.Expand(s["a"], s.load)
+	steps, err := project.ExpandWorkflow(s["a"], s.load)
 	require.NoError(t, err)
-	flat := project.Flat(steps)
+	flat := project.FlattenSteps(steps)
 	assert.Equal(t, 4, flat[len(flat)-1].Depth)
-	_, err = project.Expand(s["f"], s.load)
+	_, err = project.ExpandWorkflow(s["f"], s.load)
 	require.ErrorIs(t, err, project.ErrDepth)
 	assert.ErrorContains(t, err, `"E"`)
 }
 
 func TestExpandRefusesWhatCannotRun(t *testing.T) {
 	s := stock(map[string]string{"none": "", "outer": "1 >none", "lost": "1 >gone"})
-	_, err := project.Expand(s["none"], s.load)
+	_, err := project.ExpandWorkflow(s["none"], s.load)
 	require.ErrorIs(t, err, project.ErrEmpty)
-	_, err = project.Expand(s["outer"], s.load)
+	_, err = project.ExpandWorkflow(s["outer"], s.load)
 	require.ErrorIs(t, err, project.ErrEmpty)
 	assert.ErrorContains(t, err, "NONE", "the empty one is named")
-	_, err = project.Expand(s["lost"], s.load)
+	_, err = project.ExpandWorkflow(s["lost"], s.load)
 	require.ErrorIs(t, err, project.ErrWorkflowNotFound)
 }
 
@@ -102,13 +102,13 @@ func TestExpandIsBounded(t *testing.T) {
 	wide := func(target string) string { return strings.Repeat(" >"+target, project.MaxNodes) }
 	s := stock(map[string]string{"a": wide("b"), "b": wide("c"), "c": wide("d"), "d": wide("e"), "e": "1", "fits": strings.Repeat(" >few", project.MaxNodes), "few": "1 2 3 4 5 6 7 8 9"})
 	loads := 0
-	_, err := project.Expand(s["a"], func(id string) (*project.WorkflowWorkflow, error) { loads++; return s.load(id) })
+	_, err := project.ExpandWorkflow(s["a"], func(id string) (*project.Workflow, error) { loads++; return s.load(id) })
 	require.ErrorIs(t, err, project.ErrArgument)
 	assert.ErrorContains(t, err, `"A"`)
 	assert.LessOrEqual(t, loads, project.MaxSteps)
-	steps, err := project.Expand(s["fits"], s.load)
+	steps, err := project.ExpandWorkflow(s["fits"], s.load)
 	require.NoError(t, err)
-	assert.Len(t, project.Flat(steps), project.MaxSteps)
+	assert.Len(t, project.FlattenSteps(steps), project.MaxSteps)
 }
 
 func TestDir(t *testing.T) {
@@ -125,7 +125,7 @@ func TestDir(t *testing.T) {
 	} {
 		n := step("build")
 		n.Config.Cwd = c.cwd
-		dir, err := project.WorkflowStep{Node: n, Workflow: &project.WorkflowWorkflow{Name: "W"}}.Dir(c.project, c.override)
+		dir, err := project.ExpandedStep{Node: n, Workflow: &project.Workflow{Name: "W"}}.Dir(c.project, c.override)
 		if c.want == "" {
 			require.ErrorIs(t, err, project.ErrArgument, name)
 			assert.ErrorContains(t, err, `"build"`)

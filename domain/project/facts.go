@@ -16,8 +16,8 @@ const (
 // Known reports whether m is one of the four.
 func (m Manager) Known() bool { return m == NPM || m == PNPM || m == Yarn || m == Bun }
 
-// Contents is what was found in a project's directory: all that its kind is decided by.
-type Contents struct {
+// DirContents is what was found in a project's directory: all that its kind is decided by.
+type DirContents struct {
 	Has         func(name string) bool // a file or directory of that name lies in it
 	Manifest    *Manifest              // nil when there is no readable package.json
 	Broken      error                  // why a package.json that is there cannot be read; ErrManifest
@@ -38,9 +38,9 @@ type Facts struct {
 	Broken         error     // as in Contents
 }
 
-// Detect decides what kind of project has these contents. It fails with ErrManifest when the packageManager field names something that
+// DetectFacts decides what kind of project has these contents. It fails with ErrManifest when the packageManager field names something that
 // is no package manager: nothing may be started for such a project, and everything else is filled in all the same.
-func Detect(c Contents) (Facts, error) {
+func DetectFacts(c DirContents) (Facts, error) {
 	f := Facts{Type: typeOf(c), Manifest: c.Manifest, Broken: c.Broken}
 	f.NodeVersion = nodeVersion(c)
 	f.MonorepoTool = monorepoTool(c)
@@ -49,7 +49,7 @@ func Detect(c Contents) (Facts, error) {
 	return f, err
 }
 
-func nodeVersion(c Contents) string {
+func nodeVersion(c DirContents) string {
 	candidates := []string{c.NVMRC, c.NodeVersion}
 	if c.Manifest != nil {
 		candidates = append(candidates, c.Manifest.Volta["node"], c.Manifest.EnginesNode)
@@ -62,7 +62,7 @@ func nodeVersion(c Contents) string {
 	return ""
 }
 
-func monorepoTool(c Contents) string {
+func monorepoTool(c DirContents) string {
 	for _, t := range [][2]string{{"pnpm-workspace.yaml", "pnpm"}, {"nx.json", "nx"}, {"turbo.json", "turbo"}, {"lerna.json", "lerna"},
 		{"rush.json", "rush"}, {"go.work", "go"}} {
 		if c.Has(t[0]) {
@@ -73,7 +73,7 @@ func monorepoTool(c Contents) string {
 }
 
 // typeOf is the first type whose mark is there.
-func typeOf(c Contents) string {
+func typeOf(c DirContents) string {
 	for _, mark := range [][]string{
 		{"rust", "Cargo.toml"}, {"go", "go.mod"}, {"python", "requirements.txt", "pyproject.toml", "setup.py"}, {"ruby", "Gemfile"},
 		{"java", "pom.xml", "build.gradle", "build.gradle.kts"}, {"swift", "Package.swift"}, {"dart", "pubspec.yaml"},
@@ -104,7 +104,7 @@ func typeOf(c Contents) string {
 }
 
 // manager decides the package manager: the packageManager field, then the lockfile, then npm where there is a package.json.
-func (f *Facts) manager(c Contents) error {
+func (f *Facts) manager(c DirContents) error {
 	if c.Manifest != nil && c.Manifest.PackageManager != "" {
 		name, version, _ := strings.Cut(c.Manifest.PackageManager, "@")
 		version, _, _ = strings.Cut(version, "+")

@@ -13,9 +13,9 @@ import (
 )
 
 // found is a directory with these entries and, when it is not empty, this package.json.
-func found(t *testing.T, manifest string, entries ...string) project.Contents {
+func found(t *testing.T, manifest string, entries ...string) project.DirContents {
 	t.Helper()
-	c := project.Contents{}
+	c := project.DirContents{}
 	if manifest != "" {
 		m, err := project.ParseManifest([]byte(manifest))
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestTypeIsTheFirstWhoseMarkIsThere(t *testing.T) {
 	for i := len(files) - 1; i >= 0; i-- { // every file wins over all that come later, and over a package.json
 		all = append(all, files[i].mark)
 		for _, entries := range [][]string{{files[i].mark}, all} {
-			f, err := project.Detect(found(t, `{"dependencies":{"next":"1"}}`, entries...))
+			f, err := project.DetectFacts(found(t, `{"dependencies":{"next":"1"}}`, entries...))
 			require.NoError(t, err)
 			assert.Equal(t, files[i].want, f.Type, entries)
 		}
@@ -57,14 +57,14 @@ func TestTypeIsTheFirstWhoseMarkIsThere(t *testing.T) {
 		names = append(names, fmt.Sprintf("%q:\"1\"", dependencies[i].name))
 		for _, field := range []string{"dependencies", "devDependencies"} {
 			for _, object := range []string{names[len(names)-1], strings.Join(names, ",")} {
-				f, err := project.Detect(found(t, fmt.Sprintf(`{%q:{%s}}`, field, object)))
+				f, err := project.DetectFacts(found(t, fmt.Sprintf(`{%q:{%s}}`, field, object)))
 				require.NoError(t, err)
 				assert.Equal(t, dependencies[i].want, f.Type, object)
 			}
 		}
 	}
 	for name, c := range map[string]struct {
-		in   project.Contents
+		in   project.DirContents
 		want string
 	}{
 		"nothing":                  {found(t, ""), ""},
@@ -76,7 +76,7 @@ func TestTypeIsTheFirstWhoseMarkIsThere(t *testing.T) {
 		"an unreadable one":        {found(t, "", "package.json"), "node"},
 		"a name that is no string": {found(t, `{"dependencies":{"react":1}}`), "node"},
 	} {
-		f, err := project.Detect(c.in)
+		f, err := project.DetectFacts(c.in)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, f.Type, name)
 	}
@@ -91,19 +91,19 @@ func TestManagerIsTheFieldThenTheLockfile(t *testing.T) {
 	for i := len(locks) - 1; i >= 0; i-- {
 		all = append(all, locks[i].file)
 		for _, entries := range [][]string{{locks[i].file}, all} {
-			f, err := project.Detect(found(t, "", entries...))
+			f, err := project.DetectFacts(found(t, "", entries...))
 			require.NoError(t, err)
 			assert.Equal(t, locks[i].want, f.Manager, entries)
 			assert.False(t, f.Corepack)
 		}
-		f, err := project.Detect(found(t, `{"packageManager":"npm@10.0.0"}`, all...))
+		f, err := project.DetectFacts(found(t, `{"packageManager":"npm@10.0.0"}`, all...))
 		require.NoError(t, err)
 		assert.Equal(t, project.NPM, f.Manager, "the field comes first")
 	}
-	f, err := project.Detect(found(t, "{}"))
+	f, err := project.DetectFacts(found(t, "{}"))
 	require.NoError(t, err)
 	assert.Equal(t, project.NPM, f.Manager)
-	f, err = project.Detect(found(t, "", "go.mod"))
+	f, err = project.DetectFacts(found(t, "", "go.mod"))
 	require.NoError(t, err)
 	assert.Empty(t, f.Manager)
 
@@ -117,7 +117,7 @@ func TestManagerIsTheFieldThenTheLockfile(t *testing.T) {
 		"pnpm@^9":                   {"pnpm", "^9"},
 		"pnpm@9.1.0+sha512.$(id);x": {"pnpm", "9.1.0"}, // the hash goes nowhere
 	} {
-		f, err := project.Detect(found(t, fmt.Sprintf(`{"packageManager":%q}`, field)))
+		f, err := project.DetectFacts(found(t, fmt.Sprintf(`{"packageManager":%q}`, field)))
 		require.NoError(t, err, field)
 		assert.Equal(t, want, [2]string{string(f.Manager), f.ManagerVersion}, field)
 		assert.True(t, f.Corepack)
@@ -134,7 +134,7 @@ func TestNothingIsRunWithAHostileManager(t *testing.T) {
 	for _, field := range hostileManagers() {
 		t.Run(field, func(t *testing.T) {
 			text := strings.NewReplacer("\n", `\n`, "\x00", `\u0000`).Replace(field)
-			f, err := project.Detect(found(t, `{"packageManager":"`+text+`","volta":{"node":"20"},"dependencies":{"vue":"3"}}`, "pnpm-lock.yaml", "turbo.json"))
+			f, err := project.DetectFacts(found(t, `{"packageManager":"`+text+`","volta":{"node":"20"},"dependencies":{"vue":"3"}}`, "pnpm-lock.yaml", "turbo.json"))
 			require.ErrorIs(t, err, project.ErrManifest)
 			assert.Empty(t, f.Manager, "and no lockfile decides instead")
 			assert.Empty(t, f.ManagerVersion)
@@ -143,10 +143,10 @@ func TestNothingIsRunWithAHostileManager(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\n")
 		})
 	}
-	_, err := project.Detect(found(t, `{"packageManager":"`+strings.Repeat("x", 100_000)+`"}`))
+	_, err := project.DetectFacts(found(t, `{"packageManager":"`+strings.Repeat("x", 100_000)+`"}`))
 	require.ErrorIs(t, err, project.ErrManifest)
 	assert.Less(t, len(err.Error()), 300)
-	f, err := project.Detect(found(t, `{"packageManager":{"name":"npm;id"}}`, "yarn.lock"))
+	f, err := project.DetectFacts(found(t, `{"packageManager":{"name":"npm;id"}}`, "yarn.lock"))
 	require.NoError(t, err, "what is no string is as good as absent")
 	assert.Equal(t, project.Yarn, f.Manager)
 }
@@ -169,7 +169,7 @@ func TestNodeVersionHasFourSources(t *testing.T) {
 	} {
 		in := found(t, c.manifest)
 		in.NVMRC, in.NodeVersion = c.nvmrc, c.file
-		f, err := project.Detect(in)
+		f, err := project.DetectFacts(in)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, f.NodeVersion, name)
 	}
@@ -177,14 +177,14 @@ func TestNodeVersionHasFourSources(t *testing.T) {
 
 func TestMonorepos(t *testing.T) {
 	for mark, tool := range map[string]string{"pnpm-workspace.yaml": "pnpm", "nx.json": "nx", "turbo.json": "turbo", "lerna.json": "lerna", "rush.json": "rush", "go.work": "go"} {
-		f, err := project.Detect(found(t, "", mark))
+		f, err := project.DetectFacts(found(t, "", mark))
 		require.NoError(t, err)
 		assert.True(t, f.Monorepo)
 		assert.Equal(t, tool, f.MonorepoTool)
 	}
 	for manifest, want := range map[string]bool{`{"workspaces":["a"]}`: true, `{"workspaces": {"packages":[]}}`: true, `{"workspaces":null}`: false,
 		`{"workspaces":true}`: false, `{"workspaces":"a"}`: false, `{}`: false} {
-		f, err := project.Detect(found(t, manifest))
+		f, err := project.DetectFacts(found(t, manifest))
 		require.NoError(t, err)
 		assert.Equal(t, want, f.Monorepo, manifest)
 		assert.Empty(t, f.MonorepoTool)
@@ -195,7 +195,7 @@ func TestBrokenManifestIsCarriedAlong(t *testing.T) {
 	why := errors.New("it is a pipe")
 	in := found(t, "", "package.json", "yarn.lock")
 	in.Broken = why
-	f, err := project.Detect(in)
+	f, err := project.DetectFacts(in)
 	require.NoError(t, err)
 	assert.Equal(t, why, f.Broken)
 	assert.Equal(t, project.Yarn, f.Manager)

@@ -136,7 +136,7 @@ func FuzzParseManifest(f *testing.F) {
 		for name, text := range m.Scripts {
 			assert.True(t, utf8.ValidString(name) && utf8.ValidString(text))
 		}
-		_, _ = project.Detect(project.Contents{Has: func(name string) bool { return name == "package.json" }, Manifest: &m})
+		_, _ = project.DetectFacts(project.DirContents{Has: func(name string) bool { return name == "package.json" }, Manifest: &m})
 	})
 }
 

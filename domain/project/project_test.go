@@ -15,19 +15,19 @@ import (
 func now() time.Time { return time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC) }
 
 func TestNew(t *testing.T) {
-	p, err := project.New("id", "  Shop ", "/code/shop", " sells things\n", now())
+	p, err := project.NewProject("id", "  Shop ", "/code/shop", " sells things\n", now())
 	require.NoError(t, err)
 	assert.Equal(t, project.Project{ID: "id", Name: "Shop", Path: "/code/shop", Description: "sells things", CreatedAt: now(), LastOpenedAt: now(), Revision: 1}, p)
-	p, err = project.New("id", " \t", "/code/my shop", "", now())
+	p, err = project.NewProject("id", " \t", "/code/my shop", "", now())
 	require.NoError(t, err)
 	assert.Equal(t, "my shop", p.Name, "a blank name is the directory's")
-	_, err = project.New("id", strings.Repeat("ü", project.MaxName), "/x", strings.Repeat("ü", project.MaxDescription), now())
+	_, err = project.NewProject("id", strings.Repeat("ü", project.MaxName), "/x", strings.Repeat("ü", project.MaxDescription), now())
 	require.NoError(t, err, "limits are in characters")
 	for name, c := range map[string][2]string{
 		"a long name": {strings.Repeat("x", project.MaxName+1), ""}, "a long description": {"x", strings.Repeat("x", project.MaxDescription+1)},
 		"a bell": {"x\a", ""}, "an escape": {"x", "\x1b[2J"}, "bytes": {"\xff", ""}, "NUL": {"x", "a\x00b"},
 	} {
-		p, err := project.New("id", c[0], "/x", c[1], now())
+		p, err := project.NewProject("id", c[0], "/x", c[1], now())
 		require.ErrorIs(t, err, project.ErrArgument, name)
 		assert.Empty(t, p, name)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// MaxNames is how many names each list of a Status or Diff holds at most. Counts are exact beyond it.
-const MaxNames = 1000
+// MaxListedNames is how many names each list of a Status or Diff holds at most. Counts are exact beyond it.
+const MaxListedNames = 1000
 
 const branches = "refs/heads/"
 
@@ -46,7 +46,7 @@ func plain(text string) string { return string([]rune(text)) }
 
 // named adds a name to a list that holds MaxNames at most, and counts it.
 func named(names *[]string, count *int, name string) {
-	if *count++; len(*names) < MaxNames {
+	if *count++; len(*names) < MaxListedNames {
 		*names = append(*names, plain(name))
 	}
 }

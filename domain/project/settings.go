@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Setting is a line of a project's settings for package managers that decides what runs besides what package.json says: with
+// ManagerSetting is a line of a project's settings for package managers that decides what runs besides what package.json says: with
 // script-shell=./evil every script is another one (packageflow-security contract §5.1: a person sees what really runs).
-type Setting struct {
+type ManagerSetting struct {
 	File  string `json:"file"` // its name, or its path when it is not that of the directory the script runs in
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -38,8 +38,8 @@ func decides(key string) bool {
 }
 
 // NewSetting is a setting that decides what runs; any other is none.
-func NewSetting(file, key, value string) (Setting, bool) {
-	s := Setting{File: file, Key: key, Value: value}
+func NewSetting(file, key, value string) (ManagerSetting, bool) {
+	s := ManagerSetting{File: file, Key: key, Value: value}
 	release := strings.TrimPrefix(strings.TrimPrefix(value, "./"), "/")
 	s.Usual = strings.EqualFold(strings.ReplaceAll(key, "-", ""), "yarnpath") && strings.HasPrefix(release, ".yarn/releases/") && !strings.Contains(release, "..")
 	return s, decides(key)
@@ -47,8 +47,8 @@ func NewSetting(file, key, value string) (Setting, bool) {
 
 // LineSettings are the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
 // bunfig.toml needs. It reads them as those who obey them do: lines end in either way, keys may be quoted, later ones count too.
-func LineSettings(file string, text []byte) []Setting {
-	var out []Setting
+func LineSettings(file string, text []byte) []ManagerSetting {
+	var out []ManagerSetting
 	section := ""
 	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(string(text), "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = strings.TrimSpace(line)

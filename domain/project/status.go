@@ -20,16 +20,16 @@ type GitStatus struct {
 	Modified   []string // anything in the working tree that is not as in the index, deletions too
 	Untracked  []string // ends with a slash where a whole directory is
 	Conflicted []string // in neither Staged nor Modified
-	Renamed    []Rename
-	Counts     Counts
+	Renamed    []RenamedFile
+	Counts     ChangeCounts
 	Clean      bool // nothing of all that
 }
 
-// Rename is a file that has another name than before. A copy is one too.
-type Rename struct{ From, To string }
+// RenamedFile is a file that has another name than before. A copy is one too.
+type RenamedFile struct{ From, To string }
 
-// Counts is how many names of each kind there are, whether they are listed or not.
-type Counts struct{ Staged, Modified, Untracked, Conflicted, Renamed int }
+// ChangeCounts is how many names of each kind there are, whether they are listed or not.
+type ChangeCounts struct{ Staged, Modified, Untracked, Conflicted, Renamed int }
 
 // Cut reports whether a list leaves names out.
 func (s GitStatus) Cut() bool {
@@ -47,7 +47,7 @@ const (
 // ParseStatus reads what `git status --porcelain=v2 -z --branch` prints. It fails with project.ErrExecutionFailed when a record is not
 // what git promises. Headers that it does not know are left out.
 func ParseStatus(out []byte) (GitStatus, error) {
-	s := GitStatus{Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []Rename{}}
+	s := GitStatus{Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []RenamedFile{}}
 	for rest := string(out); rest != ""; {
 		record, after, ended := strings.Cut(rest, "\x00")
 		rest = after
@@ -59,7 +59,7 @@ func ParseStatus(out []byte) (GitStatus, error) {
 			return GitStatus{}, unexpected("status", record)
 		}
 	}
-	s.Clean = s.Counts == Counts{}
+	s.Clean = s.Counts == ChangeCounts{}
 	return s, nil
 }
 
@@ -76,8 +76,8 @@ func (s *GitStatus) take(record, from string) bool {
 		if from == "" || !s.changed(fields, renamedFields) {
 			return false
 		}
-		if s.Counts.Renamed++; len(s.Renamed) < MaxNames {
-			s.Renamed = append(s.Renamed, Rename{From: plain(from), To: plain(fields[renamedFields-1])})
+		if s.Counts.Renamed++; len(s.Renamed) < MaxListedNames {
+			s.Renamed = append(s.Renamed, RenamedFile{From: plain(from), To: plain(fields[renamedFields-1])})
 		}
 	case 'u':
 		fields := strings.SplitN(record, " ", unmergedFields)

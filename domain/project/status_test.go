@@ -63,8 +63,8 @@ func TestParseStatus(t *testing.T) {
 		Modified:   []string{"changed", "both", "gone", "a link now", "copy"},
 		Untracked:  []string{"untracked/", "\ufffd.bin"},
 		Conflicted: []string{"torn apart", "a"},
-		Renamed:    []project.Rename{{From: "old name", To: "new name"}, {From: "1 M.", To: "copy"}},
-		Counts:     project.Counts{Staged: 5, Modified: 5, Untracked: 2, Conflicted: 2, Renamed: 2},
+		Renamed:    []project.RenamedFile{{From: "old name", To: "new name"}, {From: "1 M.", To: "copy"}},
+		Counts:     project.ChangeCounts{Staged: 5, Modified: 5, Untracked: 2, Conflicted: 2, Renamed: 2},
 	}, s)
 	assert.False(t, s.Cut())
 }
@@ -73,7 +73,7 @@ func TestParseStatusOfWhatIsClean(t *testing.T) {
 	s, err := project.ParseStatus(records("# branch.oid (initial)", "# branch.head main", "# branch.upstream origin/main"))
 	require.NoError(t, err)
 	assert.Equal(t, project.GitStatus{Branch: "main", Upstream: "origin/main", Clean: true,
-		Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []project.Rename{}}, s,
+		Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []project.RenamedFile{}}, s,
 		"an upstream that is not there is not counted against, and lists are never nil")
 	s, err = project.ParseStatus(records("# branch.oid "+commit, "# branch.head (detached)"))
 	require.NoError(t, err)
@@ -97,17 +97,17 @@ func TestParseStatusRefuses(t *testing.T) {
 
 func TestListsAreCappedAndCountsAreNot(t *testing.T) {
 	var list []string
-	for i := range project.MaxNames + 1 {
+	for i := range project.MaxListedNames + 1 {
 		list = append(list, fmt.Sprintf("? u%d", i), fmt.Sprintf("2 RM%sR100 to%d", blobs, i), fmt.Sprintf("from%d", i), fmt.Sprintf("u UU%sc%d", unmerge, i))
 	}
 	s, err := project.ParseStatus(records(list...))
 	require.NoError(t, err)
-	n := project.MaxNames + 1
-	assert.Equal(t, project.Counts{Staged: n, Modified: n, Untracked: n, Conflicted: n, Renamed: n}, s.Counts)
+	n := project.MaxListedNames + 1
+	assert.Equal(t, project.ChangeCounts{Staged: n, Modified: n, Untracked: n, Conflicted: n, Renamed: n}, s.Counts)
 	for _, names := range [][]string{s.Staged, s.Modified, s.Untracked, s.Conflicted} {
-		assert.Len(t, names, project.MaxNames)
+		assert.Len(t, names, project.MaxListedNames)
 	}
-	assert.Len(t, s.Renamed, project.MaxNames)
+	assert.Len(t, s.Renamed, project.MaxListedNames)
 	assert.Equal(t, "u0", s.Untracked[0])
 	assert.True(t, s.Cut())
 }
@@ -130,7 +130,7 @@ func FuzzParseStatus(f *testing.F) {
 			}
 		}
 		require.LessOrEqual(t, s.Counts.Renamed, s.Counts.Staged+s.Counts.Modified)
-		require.Equal(t, s.Clean, s.Counts == project.Counts{})
+		require.Equal(t, s.Clean, s.Counts == project.ChangeCounts{})
 	})
 }
 
@@ -148,9 +148,9 @@ func FuzzStatusNames(f *testing.F) {
 		}
 		s, err := project.ParseStatus(records(list...))
 		require.NoError(t, err)
-		require.Equal(t, project.Counts{Staged: int(n), Modified: 2 * int(n), Untracked: int(n), Conflicted: int(n), Renamed: int(n)}, s.Counts)
+		require.Equal(t, project.ChangeCounts{Staged: int(n), Modified: 2 * int(n), Untracked: int(n), Conflicted: int(n), Renamed: int(n)}, s.Counts)
 		for i := range int(n) {
-			require.Equal(t, []any{one, one, two, two, one, project.Rename{From: two, To: one}},
+			require.Equal(t, []any{one, one, two, two, one, project.RenamedFile{From: two, To: one}},
 				[]any{s.Staged[i], s.Modified[2*i], s.Modified[2*i+1], s.Untracked[i], s.Conflicted[i], s.Renamed[i]})
 		}
 	})

@@ -10,14 +10,14 @@ import (
 
 // The bounds of a workflow (packageflow contract §1.3, §2.4, §2.6 rows 21 and 24).
 const (
-	MaxDepth           = 5    // levels of workflows in workflows, the first counted
+	maxDepth           = 5    // levels of workflows in workflows, the first counted
 	MaxNodes           = 200  // ours
 	MaxSteps           = 2000 // of a run, those of the workflows it starts counted; ours
-	DefaultStepTimeout = 300_000 * time.Millisecond
-	MaxStepTimeout     = 3_600_000 * time.Millisecond
+	defaultStepTimeout = 300_000 * time.Millisecond
+	maxStepTimeout     = 3_600_000 * time.Millisecond
 	MaxRunTime         = time.Hour
-	DefaultHistory     = 50 // executions kept
-	MaxHistory         = 500
+	defaultHistory     = 50 // executions kept
+	maxHistory         = 500
 )
 
 // The ways a workflow refuses.
@@ -28,8 +28,8 @@ var (
 	ErrNode  = fault.New(fault.NotFound, "workflow_node_not_found", "the workflow has no such step")
 )
 
-// WorkflowWorkflow is a sequence of steps. Orders are dense: the n-th node has order n.
-type WorkflowWorkflow struct {
+// Workflow is a sequence of steps. Orders are dense: the n-th node has order n.
+type Workflow struct {
 	ID             string    `json:"id"` // "wf-<uuid4>"
 	Name           string    `json:"name"`
 	Description    string    `json:"description,omitempty"`
@@ -44,33 +44,33 @@ type WorkflowWorkflow struct {
 	Revision       int64     `json:"revision"` // of what is run: a run alone does not change it
 }
 
-// NodeType says what a step is.
-type NodeType string
+// nodeType says what a step is.
+type nodeType string
 
 // The types of steps.
 const (
-	WorkflowScript NodeType = "script"
-	Trigger        NodeType = "trigger-workflow"
+	NodeScript  nodeType = "script"
+	NodeTrigger nodeType = "trigger-workflow"
 )
 
 // Node is one step.
 type Node struct {
-	ID       string    `json:"id"` // "node-<uuid4>"
-	Type     NodeType  `json:"type"`
-	Name     string    `json:"name"`
-	Config   Config    `json:"config"`
-	Order    int       `json:"order"`
-	Position *Position `json:"position,omitempty"` // on a canvas; carried along
+	ID       string          `json:"id"` // "node-<uuid4>"
+	Type     nodeType        `json:"type"`
+	Name     string          `json:"name"`
+	Config   NodeConfig      `json:"config"`
+	Order    int             `json:"order"`
+	Position *CanvasPosition `json:"position,omitempty"` // on a canvas; carried along
 }
 
-// Position is a place on a canvas. It is no part of what is run, nor of any plan.
-type Position struct {
+// CanvasPosition is a place on a canvas. It is no part of what is run, nor of any plan.
+type CanvasPosition struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 }
 
-// Config is what a step does: the first three of a script, the others of a trigger.
-type Config struct {
+// NodeConfig is what a step does: the first three of a script, the others of a trigger.
+type NodeConfig struct {
 	Command        string `json:"command,omitempty"`
 	Cwd            string `json:"cwd,omitempty"`
 	TimeoutMS      int64  `json:"timeout,omitempty"`
@@ -80,15 +80,15 @@ type Config struct {
 }
 
 // Timeout is how long the step may take.
-func (c Config) Timeout() time.Duration {
+func (c NodeConfig) Timeout() time.Duration {
 	if c.TimeoutMS <= 0 {
-		return DefaultStepTimeout
+		return defaultStepTimeout
 	}
-	return time.Duration(min(c.TimeoutMS, MaxStepTimeout.Milliseconds())) * time.Millisecond
+	return time.Duration(min(c.TimeoutMS, maxStepTimeout.Milliseconds())) * time.Millisecond
 }
 
 // Waits reports whether the step waits for the workflow it starts.
-func (c Config) Waits() bool { return c.Wait == nil || *c.Wait }
+func (c NodeConfig) Waits() bool { return c.Wait == nil || *c.Wait }
 
 // Outgoing is a request made when an execution ends (packageflow contract §1.9). Header values are secrets to whoever lists workflows.
 type Outgoing struct {
@@ -111,12 +111,12 @@ type Incoming struct {
 }
 
 // NewWorkflow is a workflow without steps. It fails with project.ErrArgument.
-func NewWorkflow(id, name, description string, of ID, now time.Time) (WorkflowWorkflow, error) {
-	w := WorkflowWorkflow{ID: id, Name: strings.TrimSpace(name), Description: strings.TrimSpace(description), ProjectID: of, Nodes: []Node{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
+func NewWorkflow(id, name, description string, of ID, now time.Time) (Workflow, error) {
+	w := Workflow{ID: id, Name: strings.TrimSpace(name), Description: strings.TrimSpace(description), ProjectID: of, Nodes: []Node{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
 	return w, w.checkTexts()
 }
 
-func (w WorkflowWorkflow) checkTexts() error {
+func (w Workflow) checkTexts() error {
 	if w.Name == "" {
 		return ErrArgument.Sayf("a workflow needs a name")
 	}
@@ -127,7 +127,7 @@ func (w WorkflowWorkflow) checkTexts() error {
 }
 
 // Rename changes name and description; empty ones stay.
-func (w *WorkflowWorkflow) Rename(name, description string, now time.Time) error {
+func (w *Workflow) Rename(name, description string, now time.Time) error {
 	next := *w
 	if name = strings.TrimSpace(name); name != "" {
 		next.Name = name
@@ -145,7 +145,7 @@ func (w *WorkflowWorkflow) Rename(name, description string, now time.Time) error
 
 // Insert adds a node at a place from 0 to the number of nodes, shifting later ones; nil is the end. It fails with project.ErrArgument and
 // leaves the workflow as it was.
-func (w *WorkflowWorkflow) Insert(n Node, at *int, now time.Time) error {
+func (w *Workflow) Insert(n Node, at *int, now time.Time) error {
 	n.Name = strings.TrimSpace(n.Name)
 	if err := n.validate(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (w *WorkflowWorkflow) Insert(n Node, at *int, now time.Time) error {
 }
 
 // Remove takes a node out, or fails with ErrNode.
-func (w *WorkflowWorkflow) Remove(nodeID string, now time.Time) error {
+func (w *Workflow) Remove(nodeID string, now time.Time) error {
 	i := slices.IndexFunc(w.Nodes, func(n Node) bool { return n.ID == nodeID })
 	if i < 0 {
 		return ErrNode.Sayf("workflow %q has no step %s; get_workflow shows its steps", w.Name, nodeID)
@@ -178,21 +178,21 @@ func (w *WorkflowWorkflow) Remove(nodeID string, now time.Time) error {
 	return nil
 }
 
-func (w *WorkflowWorkflow) number() {
+func (w *Workflow) number() {
 	for i := range w.Nodes {
 		w.Nodes[i].Order = i
 	}
 }
 
 // Touch notes that something of the workflow that matters was changed: whatever was confirmed for it before does not fit any more.
-func (w *WorkflowWorkflow) Touch(now time.Time) { w.UpdatedAt, w.Revision = now, w.Revision+1 }
+func (w *Workflow) Touch(now time.Time) { w.UpdatedAt, w.Revision = now, w.Revision+1 }
 
 // Kept is how many executions of the workflow are kept.
-func (w WorkflowWorkflow) Kept() int {
+func (w Workflow) Kept() int {
 	if w.History <= 0 {
-		return DefaultHistory
+		return defaultHistory
 	}
-	return min(w.History, MaxHistory)
+	return min(w.History, maxHistory)
 }
 
 func (n Node) validate() error {
@@ -203,22 +203,22 @@ func (n Node) validate() error {
 		return err
 	}
 	switch n.Type {
-	case WorkflowScript:
+	case NodeScript:
 		return n.Config.script()
-	case Trigger:
+	case NodeTrigger:
 		return n.Config.trigger()
 	}
 	return ErrArgument.Sayf("%q is no type of step; there are script and trigger-workflow", n.Type)
 }
 
-func (c Config) script() error {
+func (c NodeConfig) script() error {
 	switch {
 	case strings.TrimSpace(c.Command) == "":
 		return ErrArgument.Sayf("the step has no command")
 	case len(c.Command) > MaxCommand:
 		return ErrArgument.Sayf("the command has %d bytes; at most %d are allowed", len(c.Command), MaxCommand)
-	case c.TimeoutMS < 0 || c.TimeoutMS > MaxStepTimeout.Milliseconds():
-		return ErrArgument.Sayf("timeout %d is not within 0 and %d ms", c.TimeoutMS, MaxStepTimeout.Milliseconds())
+	case c.TimeoutMS < 0 || c.TimeoutMS > maxStepTimeout.Milliseconds():
+		return ErrArgument.Sayf("timeout %d is not within 0 and %d ms", c.TimeoutMS, maxStepTimeout.Milliseconds())
 	case c.TargetID != "":
 		return ErrArgument.Sayf("a script step starts no workflow")
 	}
@@ -228,7 +228,7 @@ func (c Config) script() error {
 	return CheckText("cwd", c.Cwd, MaxPath)
 }
 
-func (c Config) trigger() error {
+func (c NodeConfig) trigger() error {
 	switch {
 	case c.TargetID == "":
 		return ErrArgument.Sayf("the step names no workflow to start")

@@ -16,7 +16,7 @@ import (
 
 func workflowAt(minute int) time.Time { return time.Date(2025, 5, 6, 7, minute, 0, 0, time.UTC) }
 
-func made(t testing.TB) project.WorkflowWorkflow {
+func made(t testing.TB) project.Workflow {
 	t.Helper()
 	w, err := project.NewWorkflow("wf-1", "release", "", "p", workflowAt(0))
 	require.NoError(t, err)
@@ -24,13 +24,13 @@ func made(t testing.TB) project.WorkflowWorkflow {
 }
 
 func step(id string) project.Node {
-	return project.Node{ID: id, Type: project.WorkflowScript, Name: id, Config: project.Config{Command: "true"}}
+	return project.Node{ID: id, Type: project.NodeScript, Name: id, Config: project.NodeConfig{Command: "true"}}
 }
 
 func TestWorkflowNew(t *testing.T) {
 	w, err := project.NewWorkflow("wf-1", " Release ", " all of it\n", "p", workflowAt(1))
 	require.NoError(t, err)
-	assert.Equal(t, project.WorkflowWorkflow{ID: "wf-1", Name: "Release", Description: "all of it", ProjectID: "p", Nodes: []project.Node{}, CreatedAt: workflowAt(1), UpdatedAt: workflowAt(1), Revision: 1}, w)
+	assert.Equal(t, project.Workflow{ID: "wf-1", Name: "Release", Description: "all of it", ProjectID: "p", Nodes: []project.Node{}, CreatedAt: workflowAt(1), UpdatedAt: workflowAt(1), Revision: 1}, w)
 	for _, name := range []string{"", " \t", strings.Repeat("x", project.MaxName+1), "a\x00b", "\xff"} {
 		_, err := project.NewWorkflow("wf-1", name, "", "", workflowAt(1))
 		require.ErrorIs(t, err, project.ErrArgument, name)
@@ -90,11 +90,11 @@ func TestOrdersStayDense(t *testing.T) {
 
 func TestInsertRefuses(t *testing.T) {
 	place := func(i int) *int { return &i }
-	script := func(c project.Config) project.Node {
-		return project.Node{ID: "n", Type: project.WorkflowScript, Name: "n", Config: c}
+	script := func(c project.NodeConfig) project.Node {
+		return project.Node{ID: "n", Type: project.NodeScript, Name: "n", Config: c}
 	}
-	trigger := func(c project.Config) project.Node {
-		return project.Node{ID: "n", Type: project.Trigger, Name: "n", Config: c}
+	trigger := func(c project.NodeConfig) project.Node {
+		return project.Node{ID: "n", Type: project.NodeTrigger, Name: "n", Config: c}
 	}
 	for name, c := range map[string]struct {
 		node project.Node
@@ -103,22 +103,22 @@ func TestInsertRefuses(t *testing.T) {
 		"before the first":     {step("n"), place(-1)},
 		"behind the end":       {step("n"), place(2)},
 		"far behind":           {step("n"), place(math.MaxInt)},
-		"no name":              {project.Node{ID: "n", Type: project.WorkflowScript, Name: " ", Config: project.Config{Command: "x"}}, nil},
-		"a long name":          {project.Node{ID: "n", Type: project.WorkflowScript, Name: strings.Repeat("x", 257), Config: project.Config{Command: "x"}}, nil},
-		"no type":              {project.Node{ID: "n", Name: "n", Config: project.Config{Command: "x"}}, nil},
-		"another type":         {project.Node{ID: "n", Type: "parallel", Name: "n", Config: project.Config{Command: "x"}}, nil},
-		"no command":           {script(project.Config{Command: " \n"}), nil},
-		"a long command":       {script(project.Config{Command: strings.Repeat("x", project.MaxCommand+1)}), nil},
-		"NUL":                  {script(project.Config{Command: "a\x00b"}), nil},
-		"an escape":            {script(project.Config{Command: "rm -rf /\x1b[2K\recho ok"}), nil},
-		"no UTF-8":             {script(project.Config{Command: "\xff"}), nil},
-		"a cwd of two lines":   {script(project.Config{Command: "x", Cwd: "a\x00"}), nil},
-		"a negative timeout":   {script(project.Config{Command: "x", TimeoutMS: -1}), nil},
-		"more than an hour":    {script(project.Config{Command: "x", TimeoutMS: 3_600_001}), nil},
-		"a script with target": {script(project.Config{Command: "x", TargetID: "wf-2"}), nil},
-		"no target":            {trigger(project.Config{}), nil},
-		"a target and command": {trigger(project.Config{TargetID: "wf-2", Command: "x"}), nil},
-		"an unknown reaction":  {trigger(project.Config{TargetID: "wf-2", OnChildFailure: "ignore"}), nil},
+		"no name":              {project.Node{ID: "n", Type: project.NodeScript, Name: " ", Config: project.NodeConfig{Command: "x"}}, nil},
+		"a long name":          {project.Node{ID: "n", Type: project.NodeScript, Name: strings.Repeat("x", 257), Config: project.NodeConfig{Command: "x"}}, nil},
+		"no type":              {project.Node{ID: "n", Name: "n", Config: project.NodeConfig{Command: "x"}}, nil},
+		"another type":         {project.Node{ID: "n", Type: "parallel", Name: "n", Config: project.NodeConfig{Command: "x"}}, nil},
+		"no command":           {script(project.NodeConfig{Command: " \n"}), nil},
+		"a long command":       {script(project.NodeConfig{Command: strings.Repeat("x", project.MaxCommand+1)}), nil},
+		"NUL":                  {script(project.NodeConfig{Command: "a\x00b"}), nil},
+		"an escape":            {script(project.NodeConfig{Command: "rm -rf /\x1b[2K\recho ok"}), nil},
+		"no UTF-8":             {script(project.NodeConfig{Command: "\xff"}), nil},
+		"a cwd of two lines":   {script(project.NodeConfig{Command: "x", Cwd: "a\x00"}), nil},
+		"a negative timeout":   {script(project.NodeConfig{Command: "x", TimeoutMS: -1}), nil},
+		"more than an hour":    {script(project.NodeConfig{Command: "x", TimeoutMS: 3_600_001}), nil},
+		"a script with target": {script(project.NodeConfig{Command: "x", TargetID: "wf-2"}), nil},
+		"no target":            {trigger(project.NodeConfig{}), nil},
+		"a target and command": {trigger(project.NodeConfig{TargetID: "wf-2", Command: "x"}), nil},
+		"an unknown reaction":  {trigger(project.NodeConfig{TargetID: "wf-2", OnChildFailure: "ignore"}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := made(t)
@@ -132,11 +132,11 @@ func TestInsertRefuses(t *testing.T) {
 
 func TestInsertTakes(t *testing.T) {
 	w := made(t)
-	for _, c := range []project.Config{{Command: "a\nb\t c", Cwd: "sub", TimeoutMS: 3_600_000}, {Command: strings.Repeat("x", project.MaxCommand)}} {
-		require.NoError(t, w.Insert(project.Node{ID: "n", Type: project.WorkflowScript, Name: " n ", Config: c}, nil, workflowAt(1)))
+	for _, c := range []project.NodeConfig{{Command: "a\nb\t c", Cwd: "sub", TimeoutMS: 3_600_000}, {Command: strings.Repeat("x", project.MaxCommand)}} {
+		require.NoError(t, w.Insert(project.Node{ID: "n", Type: project.NodeScript, Name: " n ", Config: c}, nil, workflowAt(1)))
 	}
 	for _, reaction := range []string{"", "fail", "continue"} {
-		require.NoError(t, w.Insert(project.Node{ID: "n", Type: project.Trigger, Name: "n", Config: project.Config{TargetID: "wf-2", OnChildFailure: reaction}}, nil, workflowAt(1)))
+		require.NoError(t, w.Insert(project.Node{ID: "n", Type: project.NodeTrigger, Name: "n", Config: project.NodeConfig{TargetID: "wf-2", OnChildFailure: reaction}}, nil, workflowAt(1)))
 	}
 	assert.Equal(t, "n", w.Nodes[0].Name)
 	for len(w.Nodes) < project.MaxNodes {
@@ -158,13 +158,13 @@ func TestRemoveOfNothing(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	for ms, want := range map[int64]time.Duration{0: 5 * time.Minute, -5: 5 * time.Minute, 1: time.Millisecond, 3_600_000: time.Hour, 3_600_001: time.Hour, math.MaxInt64: time.Hour} {
-		assert.Equal(t, want, project.Config{TimeoutMS: ms}.Timeout(), ms)
+		assert.Equal(t, want, project.NodeConfig{TimeoutMS: ms}.Timeout(), ms)
 	}
 	yes, no := true, false
-	assert.True(t, project.Config{}.Waits())
-	assert.True(t, project.Config{Wait: &yes}.Waits())
-	assert.False(t, project.Config{Wait: &no}.Waits())
+	assert.True(t, project.NodeConfig{}.Waits())
+	assert.True(t, project.NodeConfig{Wait: &yes}.Waits())
+	assert.False(t, project.NodeConfig{Wait: &no}.Waits())
 	for n, want := range map[int]int{0: 50, -1: 50, 7: 7, 500: 500, 501: 500} {
-		assert.Equal(t, want, project.WorkflowWorkflow{History: n}.Kept())
+		assert.Equal(t, want, project.Workflow{History: n}.Kept())
 	}
 }

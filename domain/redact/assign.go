@@ -17,11 +17,11 @@ type value struct {
 func (m *scanner) assignment(from, to int) {
 	s := m.s
 	name := nameStart(s, from)
-	end := Suffix(s, to)
-	if j := strings.LastIndex(s[name:from], "--"); j >= 0 && Boundary(s, name+j) && m.flag(end) {
+	end := suffix(s, to)
+	if j := strings.LastIndex(s[name:from], "--"); j >= 0 && boundary(s, name+j) && m.flag(end) {
 		return
 	}
-	i, sep := Separator(s, end)
+	i, sep := separator(s, end)
 	if i < 0 {
 		return
 	}
@@ -36,36 +36,36 @@ func (m *scanner) assignment(from, to int) {
 	if !ok || m.unlikely(&v, s[from:to]) {
 		return
 	}
-	m.add(Span{v.from, v.to, assignment})
+	m.add(span{v.from, v.to, assignment})
 }
 
 // valueAt reads the value that begins behind a separator ending at i (row 20). within is & for one in a URL's query, % for an encoded one.
 func (m *scanner) valueAt(i int, sep, within byte) (value, bool) {
 	s := m.s
-	start, fold := ValueStart(s, i)
+	start, fold := valueStart(s, i)
 	if within == '%' {
-		start = Blanks(s, start)
+		start = blanks(s, start)
 	}
 	v := value{tight: start == i, sep: sep, fold: fold}
 	i = start
-	if i+1 < len(s) && strings.IndexByte("bBrRuUfFL@", s[i]) >= 0 && IsQuote(s[i+1]) { // b"…" and the like
+	if i+1 < len(s) && strings.IndexByte("bBrRuUfFL@", s[i]) >= 0 && isQuote(s[i+1]) { // b"…" and the like
 		i++
 	}
-	if from, to, ok := QuotedAt(s, i); ok {
+	if from, to, ok := quotedAt(s, i); ok {
 		v.from, v.to, v.quoted = from, to, true
-		return v, to-from >= 4 && (!v.fold || EndsLine(s, to))
+		return v, to-from >= 4 && (!v.fold || endsLine(s, to))
 	}
 	v.from, v.to = i, m.bareEnd(i, within)
-	return v, v.to-v.from >= 8 && (!v.fold || EndsLine(s, v.to))
+	return v, v.to-v.from >= 8 && (!v.fold || endsLine(s, v.to))
 }
 
 // bareEnd is where the unquoted value that begins at i ends. The answer is kept, because names within one long run all ask for it.
 func (m *scanner) bareEnd(i int, within byte) int {
 	if within != 0 {
-		return BareAt(m.s, i, within)
+		return bareAt(m.s, i, within)
 	}
 	if i < m.run[0] || i >= m.run[1] {
-		m.run = [2]int{i, BareAt(m.s, i, 0)}
+		m.run = [2]int{i, bareAt(m.s, i, 0)}
 	}
 	return m.run[1]
 }
@@ -73,26 +73,26 @@ func (m *scanner) bareEnd(i int, within byte) int {
 // unlikely reports whether v, named by a keyword, is no secret, and cuts what does not belong to it.
 func (m *scanner) unlikely(v *value, keyword string) bool {
 	s := m.s
-	whole := s[v.from:min(v.to, v.from+MaxJudged)]
+	whole := s[v.from:min(v.to, v.from+maxJudged)]
 	if m.dull(v.from, v.to) || number(s, v.from, v.to) && !strings.ContainsAny(keyword[:1], "pPsS") {
 		return true
 	}
-	if Command(s, v.from, v.to) {
+	if command(s, v.from, v.to) {
 		return true // a program whose output is the value
 	}
-	if HasFold(keyword, 0, "pwd") && (strings.HasPrefix(whole, "/") || len(whole) > 2 && whole[1] == ':') {
+	if hasFold(keyword, 0, "pwd") && (strings.HasPrefix(whole, "/") || len(whole) > 2 && whole[1] == ':') {
 		return true // the working directory
 	}
 	if v.quoted {
-		return Prose(whole)
+		return prose(whole)
 	}
-	v.to = Trimmed(s, v.from, v.to)
-	whole = s[v.from:min(v.to, v.from+MaxJudged)]
+	v.to = trimmed(s, v.from, v.to)
+	whole = s[v.from:min(v.to, v.from+maxJudged)]
 	next := byte('\n')
 	if v.to < len(s) {
 		next = s[v.to]
 	}
-	if len(whole) < 8 || HasFold(whole, 0, "0x") || Code(whole, next) || v.fold && (!hasDigit(whole) || strings.HasSuffix(whole, ":")) {
+	if len(whole) < 8 || hasFold(whole, 0, "0x") || code(whole, next) || v.fold && (!hasDigit(whole) || strings.HasSuffix(whole, ":")) {
 		return true
 	}
 	if hasDigit(whole) {
@@ -100,7 +100,7 @@ func (m *scanner) unlikely(v *value, keyword string) bool {
 	}
 	// A word of letters is a secret in NAME=word and in name: word, not in a sentence or a statement.
 	tight := v.tight && v.sep == '='
-	return !tight && (letters(whole) && v.sep == '=' || !EndsLine(s, v.to))
+	return !tight && (letters(whole) && v.sep == '=' || !endsLine(s, v.to))
 }
 
 // flag examines the value of a command's flag whose name ends at i: --password value, --password=value, and the two as neighbours in a
@@ -111,22 +111,22 @@ func (m *scanner) flag(i int) bool {
 	list := false
 	if next, ok := element(s, i); ok { // "--password", "value"
 		start, list = next, true
-	} else if width, _ := QuoteAt(s, i); width > 0 {
+	} else if width, _ := quoteAt(s, i); width > 0 {
 		return false
-	} else if start = max(Blanks(s, i), Gap(s, i)); start == i {
+	} else if start = max(blanks(s, i), gap(s, i)); start == i {
 		switch {
 		case i < len(s) && s[i] == '=':
 			start++
-		case HasFold(s, i, "%3d"):
+		case hasFold(s, i, "%3d"):
 			start += 3
 		default:
 			return false
 		}
 	}
 	spaced := start > i && s[i] != '='
-	if from, to, ok := QuotedAt(s, start); ok {
-		if to > from && !Command(s, from, to) && !m.dull(from, to) && !(spaced && Prose(s[from:to])) {
-			m.add(Span{from, to, CLIFlag})
+	if from, to, ok := quotedAt(s, start); ok {
+		if to > from && !command(s, from, to) && !m.dull(from, to) && !(spaced && prose(s[from:to])) {
+			m.add(span{from, to, cliFlag})
 			return true
 		}
 		return false
@@ -136,36 +136,36 @@ func (m *scanner) flag(i int) bool {
 		return false
 	}
 	for j := start; j < end; j++ {
-		if Has(s, j, "%20") || s[i] == '%' && (s[j] == '+' || s[j] == '&') || list && (s[j] == ',' || s[j] == ']') {
+		if has(s, j, "%20") || s[i] == '%' && (s[j] == '+' || s[j] == '&') || list && (s[j] == ',' || s[j] == ']') {
 			end = j
 		}
 	}
-	end = Trimmed(s, start, end)
-	v := s[start:min(end, start+MaxJudged)]
-	if len(v) < 4 || v[0] == '-' || Command(s, start, end) || m.dull(start, end) || Code(v, 0) {
+	end = trimmed(s, start, end)
+	v := s[start:min(end, start+maxJudged)]
+	if len(v) < 4 || v[0] == '-' || command(s, start, end) || m.dull(start, end) || code(v, 0) {
 		return false
 	}
-	if spaced && !hasDigit(v) && (list || Folded(s[i:start]) || plainLetters(v)) {
+	if spaced && !hasDigit(v) && (list || folded(s[i:start]) || plainLetters(v)) {
 		return false // a sentence about the flag
 	}
-	m.add(Span{start, end, CLIFlag})
+	m.add(span{start, end, cliFlag})
 	return true
 }
 
 // element is where the next element of a list begins whose element ends at i: after a quote and a comma, a comma, or on a YAML line with
 // a dash of its own.
 func element(s string, i int) (int, bool) {
-	width, quote := QuoteAt(s, i)
-	next := Gap(s, i+width)
+	width, quote := quoteAt(s, i)
+	next := gap(s, i+width)
 	switch {
 	case next < len(s) && s[next] == ',':
-		next = Gap(s, next+1)
-	case Folded(s[i:next]) && Has(s, next, "- "):
-		next = Gap(s, next+2)
+		next = gap(s, next+1)
+	case folded(s[i:next]) && has(s, next, "- "):
+		next = gap(s, next+2)
 	default:
 		return 0, false
 	}
-	if _, q := QuoteAt(s, next); width > 0 && q != quote && s[next-1] != ' ' {
+	if _, q := quoteAt(s, next); width > 0 && q != quote && s[next-1] != ' ' {
 		return 0, false
 	}
 	return next, next < len(s)
@@ -178,8 +178,8 @@ func (m *scanner) wordEnd(i int) int {
 		return m.word[1]
 	}
 	s, end := m.s, i
-	for end < len(s) && !IsSpace(s[end]) && !IsQuote(s[end]) {
-		if n := Backslashes(s, end); n > 0 && (end+n >= len(s) || strings.IndexByte("\"'nrt\n", s[end+n]) >= 0) {
+	for end < len(s) && !isSpace(s[end]) && !isQuote(s[end]) {
+		if n := backslashes(s, end); n > 0 && (end+n >= len(s) || strings.IndexByte("\"'nrt\n", s[end+n]) >= 0) {
 			break
 		}
 		end++
@@ -191,14 +191,14 @@ func (m *scanner) wordEnd(i int) int {
 // curl masks the password in curl -u user:password (row 19).
 func (m *scanner) curl(from, to int) {
 	s := m.s
-	if !Boundary(s, from) || to < len(s) && IsWord(s[to]) {
+	if !boundary(s, from) || to < len(s) && isWord(s[to]) {
 		return
 	}
 	for i := to; i < min(len(s), to+maxCommand); i++ {
 		switch c := s[i]; {
-		case c == '|' || c == ';' || c == '\n' && s[i-1] != '\\' && !Has(s, Gap(s, i), "- "):
+		case c == '|' || c == ';' || c == '\n' && s[i-1] != '\\' && !has(s, gap(s, i), "- "):
 			return
-		case c == '-' && s[i-1] != '-' && Boundary(s, i):
+		case c == '-' && s[i-1] != '-' && boundary(s, i):
 			if start, ok := userFlag(s, i); ok {
 				m.userPassword(start)
 				return
@@ -209,28 +209,28 @@ func (m *scanner) curl(from, to int) {
 
 // userFlag is where the argument of a -u or --user at i begins.
 func userFlag(s string, i int) (int, bool) {
-	n := HasAny(s, i, "--user")
+	n := hasAny(s, i, "--user")
 	if n == 0 {
-		n = Run(s[:min(len(s), i+6)], i+1, Lower|HexLower|Upper) - i
+		n = run(s[:min(len(s), i+6)], i+1, Lower|hexLower|Upper) - i
 		if s[i+n-1] != 'u' {
-			if !Has(s, i, "-u") {
+			if !has(s, i, "-u") {
 				return 0, false
 			}
 			n = len("-u")
 		}
 	}
 	i += n
-	if n > 2 && i < len(s) && (s[i] == '-' || IsWord(s[i])) {
+	if n > 2 && i < len(s) && (s[i] == '-' || isWord(s[i])) {
 		return 0, false // --user-agent
 	}
 	if next, ok := element(s, i); ok {
 		i = next
 	}
-	i = max(Blanks(s, i), Gap(s, i))
+	i = max(blanks(s, i), gap(s, i))
 	if i < len(s) && s[i] == '=' {
 		i++
 	}
-	width, _ := QuoteAt(s, i)
+	width, _ := quoteAt(s, i)
 	return i + width, true
 }
 
@@ -238,8 +238,8 @@ func userFlag(s string, i int) (int, bool) {
 func (m *scanner) userPassword(i int) {
 	s := m.s
 	colon := i
-	for colon < min(len(s), i+maxUser) && s[colon] != ':' && !HasFold(s, colon, "%3a") {
-		if IsSpace(s[colon]) || IsQuote(s[colon]) || s[colon] == '\\' {
+	for colon < min(len(s), i+maxUser) && s[colon] != ':' && !hasFold(s, colon, "%3a") {
+		if isSpace(s[colon]) || isQuote(s[colon]) || s[colon] == '\\' {
 			return
 		}
 		colon++
@@ -257,11 +257,11 @@ func (m *scanner) userPassword(i int) {
 	if placeholderAt(s[from:end]) > 0 {
 		return
 	}
-	if n := strings.IndexAny(s[from:min(end, from+MaxJudged)], stop); n > 0 && (stop == "+&" || !IsWord(s[min(from+n+1, len(s)-1)])) {
+	if n := strings.IndexAny(s[from:min(end, from+maxJudged)], stop); n > 0 && (stop == "+&" || !isWord(s[min(from+n+1, len(s)-1)])) {
 		end = from + n
 	}
-	if end == from || Command(s, from, end) || strings.HasPrefix(s[from:end], "//") || detectorHarmless(s[from:min(end, from+MaxJudged)]) {
+	if end == from || command(s, from, end) || strings.HasPrefix(s[from:end], "//") || detectorHarmless(s[from:min(end, from+maxJudged)]) {
 		return
 	}
-	m.add(Span{from, end, CLIUser})
+	m.add(span{from, end, cliUser})
 }

@@ -1,35 +1,35 @@
 package redact
 
-// Text is what can be scanned: the engine is written once for both.
-type Text interface{ string | []byte }
+// text is what can be scanned: the engine is written once for both.
+type text interface{ string | []byte }
 
-// Set is a set of ASCII bytes, made of the classes below.
-type Set uint16
+// set is a set of ASCII bytes, made of the classes below.
+type set uint16
 
 // The classes.
 const (
-	Digit Set = 1 << iota
-	HexLower
+	digit set = 1 << iota
+	hexLower
 	Lower // the rest of the lower-case letters
 	Upper
-	Underscore
-	Dash
-	Dot
-	Slash
-	Plus
-	Equals
-	Tilde
+	underscore
+	dash
+	dot
+	slash
+	plus
+	equals
+	tilde
 
-	Alnum = Digit | HexLower | Lower | Upper
+	Alnum = digit | hexLower | Lower | Upper
 )
 
 // has reports whether c is in the set.
-func (set Set) has(c byte) bool {
+func (set set) has(c byte) bool {
 	switch {
 	case c >= '0' && c <= '9':
-		return set&Digit != 0
+		return set&digit != 0
 	case c >= 'a' && c <= 'f':
-		return set&HexLower != 0
+		return set&hexLower != 0
 	case c > 'f' && c <= 'z':
 		return set&Lower != 0
 	case c >= 'A' && c <= 'Z':
@@ -37,67 +37,67 @@ func (set Set) has(c byte) bool {
 	}
 	switch c {
 	case '_':
-		return set&Underscore != 0
+		return set&underscore != 0
 	case '-':
-		return set&Dash != 0
+		return set&dash != 0
 	case '.':
-		return set&Dot != 0
+		return set&dot != 0
 	case '/':
-		return set&Slash != 0
+		return set&slash != 0
 	case '+':
-		return set&Plus != 0
+		return set&plus != 0
 	case '=':
-		return set&Equals != 0
+		return set&equals != 0
 	case '~':
-		return set&Tilde != 0
+		return set&tilde != 0
 	}
 	return false
 }
 
-// Run is where the run of bytes in set that begins at i ends.
-func Run[T Text](s T, i int, set Set) int {
+// run is where the run of bytes in set that begins at i ends.
+func run[T text](s T, i int, set set) int {
 	for i < len(s) && set.has(s[i]) {
 		i++
 	}
 	return i
 }
 
-// IsDigit reports 0 to 9.
-func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
+// isDigit reports 0 to 9.
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// IsUpper reports A to Z.
-func IsUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+// isUpper reports A to Z.
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// IsLower reports a to z.
-func IsLower(c byte) bool { return c >= 'a' && c <= 'z' }
+// isLower reports a to z.
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// IsLetter reports an ASCII letter.
-func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+// isLetter reports an ASCII letter.
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// IsWord reports what \b of a regular expression takes for part of a word.
-func IsWord(c byte) bool { return c == '_' || IsDigit(c) || IsLetter(c) }
+// isWord reports what \b of a regular expression takes for part of a word.
+func isWord(c byte) bool { return c == '_' || isDigit(c) || isLetter(c) }
 
-// IsHex reports a hexadecimal digit.
-func IsHex(c byte) bool { return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+// isHex reports a hexadecimal digit.
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// IsQuote reports a quotation mark: double, single or backquote.
-func IsQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
+// isQuote reports a quotation mark: double, single or backquote.
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// IsBlank reports a blank or a tab.
-func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
+// isBlank reports a blank or a tab.
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// IsSpace reports ASCII white space, line ends included.
-func IsSpace(c byte) bool { return IsBlank(c) || c == '\n' || c == '\r' || c == '\v' || c == '\f' }
+// isSpace reports ASCII white space, line ends included.
+func isSpace(c byte) bool { return isBlank(c) || c == '\n' || c == '\r' || c == '\v' || c == '\f' }
 
-// Runs remembers where runs end, so that a text full of beginnings is not read to its end from each of them.
-type Runs struct {
-	set      [12]Set
+// runs remembers where runs end, so that a text full of beginnings is not read to its end from each of them.
+type runs struct {
+	set      [12]set
 	from, to [12]int
 	n        int
 }
 
-// RunEnd is run with memory.
-func RunEnd[T Text](c *Runs, s T, i int, set Set) int {
+// runEnd is run with memory.
+func runEnd[T text](c *runs, s T, i int, set set) int {
 	j := 0
 	for j < c.n && c.set[j] != set {
 		j++
@@ -105,15 +105,15 @@ func RunEnd[T Text](c *Runs, s T, i int, set Set) int {
 	if j < c.n && c.from[j] <= i && i <= c.to[j] {
 		return c.to[j]
 	}
-	end := Run(s, i, set)
+	end := run(s, i, set)
 	if c.n = max(c.n, min(j+1, len(c.set))); j < c.n {
 		c.set[j], c.from[j], c.to[j] = set, i, end
 	}
 	return end
 }
 
-// Has reports whether s has exactly word at i.
-func Has[T Text](s T, i int, word string) bool {
+// has reports whether s has exactly word at i.
+func has[T text](s T, i int, word string) bool {
 	if i < 0 || len(s)-i < len(word) {
 		return false
 	}
@@ -125,14 +125,14 @@ func Has[T Text](s T, i int, word string) bool {
 	return true
 }
 
-// HasFold reports whether s has word, given in lower case, at i in any case.
-func HasFold[T Text](s T, i int, word string) bool {
+// hasFold reports whether s has word, given in lower case, at i in any case.
+func hasFold[T text](s T, i int, word string) bool {
 	if i < 0 || len(s)-i < len(word) {
 		return false
 	}
 	for j := range len(word) {
 		c := s[i+j]
-		if IsUpper(c) {
+		if isUpper(c) {
 			c |= 0x20
 		}
 		if c != word[j] {
@@ -142,32 +142,32 @@ func HasFold[T Text](s T, i int, word string) bool {
 	return true
 }
 
-// HasAny is the length of the first of words that s has at i in any case, or 0.
-func HasAny[T Text](s T, i int, words ...string) int {
+// hasAny is the length of the first of words that s has at i in any case, or 0.
+func hasAny[T text](s T, i int, words ...string) int {
 	for _, w := range words {
-		if HasFold(s, i, w) {
+		if hasFold(s, i, w) {
 			return len(w)
 		}
 	}
 	return 0
 }
 
-// Boundary reports whether a word may begin at i: after anything that is no word byte, or after the last byte of an escape that
+// boundary reports whether a word may begin at i: after anything that is no word byte, or after the last byte of an escape that
 // stands for one (a written-out \n, %3D, \u0022, a terminal's colour).
-func Boundary[T Text](s T, i int) bool {
-	if i == 0 || !IsWord(s[i-1]) {
+func boundary[T text](s T, i int) bool {
+	if i == 0 || !isWord(s[i-1]) {
 		return true
 	}
 	switch c := s[i-1]; {
 	case i >= 2 && s[i-2] == '\\' && (c == 'n' || c == 'r' || c == 't' || c == 'b' || c == 'f'):
 		return true
-	case i >= 3 && s[i-3] == '%' && IsHex(s[i-2]) && IsHex(c):
+	case i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(c):
 		return true
 	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u':
 		return true
 	case c == 'm':
 		j := i - 2
-		for j > 0 && (IsDigit(s[j]) || s[j] == ';') {
+		for j > 0 && (isDigit(s[j]) || s[j] == ';') {
 			j--
 		}
 		return j > 0 && s[j] == '[' && s[j-1] == 0x1b
@@ -175,7 +175,7 @@ func Boundary[T Text](s T, i int) bool {
 	return false
 }
 
-// Web reports whether http or https ends at i, in any case: the schemes where what stands alone before the @ may be a token.
-func Web[T Text](s T, i int) bool {
-	return i >= 4 && HasFold(s, i-4, "http") || i >= 5 && HasFold(s, i-5, "https")
+// web reports whether http or https ends at i, in any case: the schemes where what stands alone before the @ may be a token.
+func web[T text](s T, i int) bool {
+	return i >= 4 && hasFold(s, i-4, "http") || i >= 5 && hasFold(s, i-5, "https")
 }

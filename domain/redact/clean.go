@@ -16,9 +16,9 @@ func control(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f && c < 0xa0
 }
 
-// Clean strips terminal escapes (ANSI sequences, OSC and other strings), control characters and invisible characters, and keeps line
+// StripControl strips terminal escapes (ANSI sequences, OSC and other strings), control characters and invisible characters, and keeps line
 // ends and tabs. Bytes that are no UTF-8 become U+FFFD. Clean text is returned as it is.
-func Clean(s string) string {
+func StripControl(s string) string {
 	if !dirty(s) {
 		return s
 	}

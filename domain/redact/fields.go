@@ -5,25 +5,25 @@ import "strings"
 // Limits of how far a scanner reads for one value, so that no text makes it slow.
 const (
 	maxQuoted = 16 << 10 // bytes up to the closing quote
-	MaxName   = 64       // bytes of a name before its keyword
-	MaxJudged = 1 << 10  // bytes of a value that are judged
+	maxName   = 64       // bytes of a name before its keyword
+	maxJudged = 1 << 10  // bytes of a value that are judged
 )
 
-// Gap is where the white space that begins at i ends, plain or written as an escape (\n, %20, a shell's backslash before a line end). A
+// gap is where the white space that begins at i ends, plain or written as an escape (\n, %20, a shell's backslash before a line end). A
 // diff's sign after a line end belongs to it.
-func Gap(s string, i int) int {
+func gap(s string, i int) int {
 	for i < len(s) {
-		switch n := Backslashes(s, i); {
+		switch n := backslashes(s, i); {
 		case s[i] == '\n':
 			i++
-			if i+1 < len(s) && (s[i] == '+' || s[i] == '-') && IsBlank(s[i+1]) {
+			if i+1 < len(s) && (s[i] == '+' || s[i] == '-') && isBlank(s[i+1]) {
 				i++
 			}
-		case IsSpace(s[i]):
+		case isSpace(s[i]):
 			i++
 		case n > 0 && i+n < len(s) && strings.IndexByte("nrt\n", s[i+n]) >= 0:
 			i += n + 1
-		case HasAny(s, i, "%20", "%09", "%0a", "%0d") > 0:
+		case hasAny(s, i, "%20", "%09", "%0a", "%0d") > 0:
 			i += 3
 		default:
 			return i
@@ -32,13 +32,13 @@ func Gap(s string, i int) int {
 	return i
 }
 
-// Blanks is gap without line ends, and with + as URLs write a blank.
-func Blanks(s string, i int) int {
+// blanks is gap without line ends, and with + as URLs write a blank.
+func blanks(s string, i int) int {
 	for i < len(s) {
 		switch {
-		case IsBlank(s[i]) || s[i] == '+':
+		case isBlank(s[i]) || s[i] == '+':
 			i++
-		case HasFold(s, i, "%20"):
+		case hasFold(s, i, "%20"):
 			i += 3
 		default:
 			return i
@@ -47,13 +47,13 @@ func Blanks(s string, i int) int {
 	return i
 }
 
-// Folded reports whether s, a gap, holds a line end.
-func Folded(s string) bool {
+// folded reports whether s, a gap, holds a line end.
+func folded(s string) bool {
 	return strings.IndexByte(s, '\n') >= 0 || strings.Contains(s, `\n`) || strings.Contains(s, "%0")
 }
 
-// Backslashes counts the backslashes at i.
-func Backslashes(s string, i int) int {
+// backslashes counts the backslashes at i.
+func backslashes(s string, i int) int {
 	n := 0
 	for i+n < len(s) && s[i+n] == '\\' {
 		n++
@@ -61,21 +61,21 @@ func Backslashes(s string, i int) int {
 	return n
 }
 
-// QuoteAt is the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 when there is none.
-func QuoteAt(s string, i int) (width int, quote byte) {
-	switch n := Backslashes(s, i); {
-	case i+n < len(s) && IsQuote(s[i+n]):
+// quoteAt is the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 when there is none.
+func quoteAt(s string, i int) (width int, quote byte) {
+	switch n := backslashes(s, i); {
+	case i+n < len(s) && isQuote(s[i+n]):
 		return n + 1, s[i+n]
-	case Has(s, i, "%22"):
+	case has(s, i, "%22"):
 		return 3, '%'
-	case Has(s, i, "%27"):
+	case has(s, i, "%27"):
 		return 3, '%'
 	}
 	return 0, 0
 }
 
-// Suffix is where a name ends whose keyword ends at i: a plural credential, then _key, Token and the like.
-func Suffix[T Text](s T, i int) int {
+// suffix is where a name ends whose keyword ends at i: a plural credential, then _key, Token and the like.
+func suffix[T text](s T, i int) int {
 	if i < len(s) && s[i]|0x20 == 's' && s[i-1]|0x20 == 'l' {
 		i++ // credentials
 	}
@@ -83,45 +83,45 @@ func Suffix[T Text](s T, i int) int {
 	if j < len(s) && (s[j] == '_' || s[j] == '-') {
 		j++
 	}
-	n := HasAny(s, j, "key", "token", "secret", "value", "id")
-	if n == 0 || j == i && !IsUpper(s[j]) || j+n < len(s) && IsWord(s[j+n]) && !Boundary(s, j+n) {
+	n := hasAny(s, j, "key", "token", "secret", "value", "id")
+	if n == 0 || j == i && !isUpper(s[j]) || j+n < len(s) && isWord(s[j+n]) && !boundary(s, j+n) {
 		return i
 	}
 	return j + n
 }
 
-// Separator examines what follows a name at i: its closing quote or bracket and = : := => in any notation. It returns where the
+// separator examines what follows a name at i: its closing quote or bracket and = : := => in any notation. It returns where the
 // Separator ends, the separator, and -1 when there is none.
-func Separator(s string, i int) (end int, sep byte) {
-	n, _ := QuoteAt(s, i)
+func separator(s string, i int) (end int, sep byte) {
+	n, _ := quoteAt(s, i)
 	i += n
 	if n > 0 && i < len(s) && s[i] == ']' {
 		i++
 	}
-	for i < len(s) && (IsBlank(s[i]) || s[i] == '+' && (Has(s, i+1, "%3") || Has(s, i+1, "+"))) {
+	for i < len(s) && (isBlank(s[i]) || s[i] == '+' && (has(s, i+1, "%3") || has(s, i+1, "+"))) {
 		i++
 	}
 	switch {
 	case i >= len(s):
 		return -1, 0
-	case Has(s, i, ":=") || Has(s, i, "=>"):
+	case has(s, i, ":=") || has(s, i, "=>"):
 		return i + 2, '='
-	case s[i] == '=' && !Has(s, i, "==") && !Has(s, i, "=~"):
+	case s[i] == '=' && !has(s, i, "==") && !has(s, i, "=~"):
 		return i + 1, '='
-	case s[i] == ':' && !Has(s, i, "::"):
+	case s[i] == ':' && !has(s, i, "::"):
 		return i + 1, ':'
-	case HasFold(s, i, "%3d"):
+	case hasFold(s, i, "%3d"):
 		return i + 3, '='
-	case HasFold(s, i, "%3a"):
+	case hasFold(s, i, "%3a"):
 		return i + 3, ':'
 	}
 	return -1, 0
 }
 
-// QuotedAt reads the quoted text whose opening quote is at i. A closing quote carries as many backslashes as the opening one; with
+// quotedAt reads the quoted text whose opening quote is at i. A closing quote carries as many backslashes as the opening one; with
 // more of them it is part of the text. A text that ends before its quote does was cut off and counts whole.
-func QuotedAt(s string, i int) (from, to int, ok bool) {
-	width, quote := QuoteAt(s, i)
+func quotedAt(s string, i int) (from, to int, ok bool) {
+	width, quote := quoteAt(s, i)
 	if width == 0 {
 		return 0, 0, false
 	}
@@ -148,23 +148,23 @@ func QuotedAt(s string, i int) (from, to int, ok bool) {
 	return from, len(s), len(s)-from < maxQuoted && len(s) > from
 }
 
-// BareAt is where the unquoted value that begins at i ends. Within a URL's query it ends with its parameter, & or its encoding.
-func BareAt(s string, i int, within byte) int {
+// bareAt is where the unquoted value that begins at i ends. Within a URL's query it ends with its parameter, & or its encoding.
+func bareAt(s string, i int, within byte) int {
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
-		case IsSpace(c) || IsQuote(c) || c == '\\' || c == ',' || c == ';':
+		case isSpace(c) || isQuote(c) || c == '\\' || c == ',' || c == ';':
 			return i
 		case within != 0 && (c == '&' || c == '#'):
 			return i
-		case within == '%' && (c == '+' || HasAny(s, i, "%26", "%20", "%22", "%27", "%0a", "%0d") > 0):
+		case within == '%' && (c == '+' || hasAny(s, i, "%26", "%20", "%22", "%27", "%0a", "%0d") > 0):
 			return i
 		}
 	}
 	return i
 }
 
-// Trimmed is to without the closing brackets and stops that the value does not open itself.
-func Trimmed(s string, from, to int) int {
+// trimmed is to without the closing brackets and stops that the value does not open itself.
+func trimmed(s string, from, to int) int {
 	for least := max(from, to-8); to > least; {
 		switch c := s[to-1]; {
 		case c == '.' || c == '>' && strings.IndexByte(s[from:to], '<') < 0:
@@ -179,31 +179,31 @@ func Trimmed(s string, from, to int) int {
 	return to
 }
 
-// ValueStart is where the value begins behind a separator ending at i: on the same line, on the next, or in a YAML block. fold says that
+// valueStart is where the value begins behind a separator ending at i: on the same line, on the next, or in a YAML block. fold says that
 // it is not on the line of its name.
-func ValueStart(s string, i int) (start int, fold bool) {
-	start = Gap(s, i)
-	fold = Folded(s[i:start])
+func valueStart(s string, i int) (start int, fold bool) {
+	start = gap(s, i)
+	fold = folded(s[i:start])
 	if fold || start >= len(s) || s[start] != '|' && s[start] != '>' {
 		return start, fold
 	}
 	j := start + 1
-	for j < len(s) && (s[j] == '-' || s[j] == '+' || IsDigit(s[j])) {
+	for j < len(s) && (s[j] == '-' || s[j] == '+' || isDigit(s[j])) {
 		j++
 	}
-	if k := Gap(s, j); Folded(s[j:k]) {
+	if k := gap(s, j); folded(s[j:k]) {
 		return k, true
 	}
 	return start, false
 }
 
-// EndsLine reports whether nothing but punctuation follows on the line of s at i.
-func EndsLine(s string, i int) bool {
-	for most := i + MaxJudged; i < min(len(s), most) && s[i] != '\n'; i++ {
+// endsLine reports whether nothing but punctuation follows on the line of s at i.
+func endsLine(s string, i int) bool {
+	for most := i + maxJudged; i < min(len(s), most) && s[i] != '\n'; i++ {
 		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r') {
 			return true
 		}
-		if IsWord(s[i]) || s[i] >= 0x80 {
+		if isWord(s[i]) || s[i] >= 0x80 {
 			return false
 		}
 	}

@@ -15,17 +15,17 @@ const (
 // ordinary text is full of.
 const bucketBytes = `A a BS b c d e g h k lr n p s t uy wx % 0 : \`
 
-// Finder finds keywords in one pass. It is a shift-or machine that runs the first three bytes of all keywords at once: lane n of a byte's
+// Detector finds keywords in one pass. It is a shift-or machine that runs the first three bytes of all keywords at once: lane n of a byte's
 // mask has a zero for each bucket with a keyword in which that byte may be the n-th. Three masks shifted over each other leave a zero in
 // the third lane where a keyword of that bucket may begin; then the bucket's members are compared.
-type Finder struct {
+type Detector struct {
 	masks   [256]uint64
 	buckets [lane][]keyword
 }
 
-// NewDetector builds a Finder, in some ten microseconds.
-func NewDetector() *Finder {
-	words, f := keywords(), &Finder{}
+// newDetector builds a Finder, in some ten microseconds.
+func newDetector() *Detector {
+	words, f := keywords(), &Detector{}
 	for c := range f.masks {
 		f.masks[c] = nothing
 	}
@@ -45,7 +45,7 @@ func NewDetector() *Finder {
 }
 
 // allow clears bit in the masks of all bytes that w takes as its n-th.
-func (f *Finder) allow(w *keyword, n int, bit uint64) {
+func (f *Detector) allow(w *keyword, n int, bit uint64) {
 	f.masks[w.text[n]] &^= bit
 	if other := w.text[n] ^ 0x20; w.takes(other, n) {
 		f.masks[other] &^= bit
@@ -65,16 +65,16 @@ func (w *keyword) takes(c byte, n int) bool {
 	case c == want:
 		return true
 	case w.kind == botKind && want == '0':
-		return IsDigit(c)
+		return isDigit(c)
 	case w.kind == tokenKind || w.kind == pemKind:
 		return false
 	}
-	return IsLetter(c) && c|0x20 == want|0x20
+	return isLetter(c) && c|0x20 == want|0x20
 }
 
 // advance reads s from i on in state, up to the third byte of what may be a keyword. It returns where that is, and the state reached;
 // at the end of s the state is nothing.
-func advance[T Text](f *Finder, s T, i int, state uint64) (int, uint64) {
+func advance[T text](f *Detector, s T, i int, state uint64) (int, uint64) {
 	masks := &f.masks
 	for ; i < len(s); i++ {
 		state = state<<lane | masks[s[i]]
@@ -89,12 +89,12 @@ func advance[T Text](f *Finder, s T, i int, state uint64) (int, uint64) {
 func candidates(state uint64) uint64 { return ^state & third >> (2 * lane) }
 
 // bucket are the keywords of the first of the candidates.
-func (f *Finder) bucket(candidates uint64) []keyword {
+func (f *Detector) bucket(candidates uint64) []keyword {
 	return f.buckets[bits.TrailingZeros64(candidates)]
 }
 
 // begins reports whether w stands in s at i.
-func begins[T Text](s T, i int, w *keyword) bool {
+func begins[T text](s T, i int, w *keyword) bool {
 	if len(s)-i < len(w.text) {
 		return false
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // Suspicious reports whether a JSON document has to be walked for secrets. It may say yes too often, never no too often.
-func (f *Finder) Suspicious(doc []byte) bool {
-	var memory Runs
+func (f *Detector) Suspicious(doc []byte) bool {
+	var memory runs
 	for i, state := advance(f, doc, 0, nothing); state != nothing; i, state = advance(f, doc, i, state) {
 		for c := candidates(state); c != 0; c &= c - 1 {
 			words := f.bucket(c)
@@ -24,7 +24,7 @@ func (f *Finder) Suspicious(doc []byte) bool {
 
 // hint reports whether the keyword doc[from:to] may belong to a secret. Tokens hold nothing that JSON escapes, so they are matched
 // where they stand; for fields it is enough that a separator follows.
-func hint(memory *Runs, doc []byte, from, to int, w *keyword) bool {
+func hint(memory *runs, doc []byte, from, to int, w *keyword) bool {
 	ok := true
 	switch w.kind {
 	case tokenKind:
@@ -40,7 +40,7 @@ func hint(memory *Runs, doc []byte, from, to int, w *keyword) bool {
 	case unicodeKind:
 		ok = escapeHint(doc, to)
 	case bearerKind:
-		ok = to < len(doc) && (IsSpace(doc[to]) || bytes.IndexByte([]byte(`\+%`), doc[to]) >= 0)
+		ok = to < len(doc) && (isSpace(doc[to]) || bytes.IndexByte([]byte(`\+%`), doc[to]) >= 0)
 	case authKind, cookieKind, assignKind:
 		ok = separatorHint(doc, to) || from > 0 && doc[from-1] == '-'
 	}
@@ -49,12 +49,12 @@ func hint(memory *Runs, doc []byte, from, to int, w *keyword) bool {
 
 // separatorHint reports whether = or : follows at i, or the end of a list's element; a suffix, quotes and blanks may stand between.
 func separatorHint(doc []byte, i int) bool {
-	i = Suffix(doc, i)
+	i = suffix(doc, i)
 	for _, c := range doc[i:min(len(doc), i+32)] {
 		switch {
 		case c == '=' || c == ':' || c == ',' || c == '%':
 			return true
-		case c == '\\' || c == '"' || c == '\'' || c == '`' || c == ']' || c == '+' || IsSpace(c):
+		case c == '\\' || c == '"' || c == '\'' || c == '`' || c == ']' || c == '+' || isSpace(c):
 		default:
 			return false
 		}
@@ -68,17 +68,17 @@ func nameHint(doc []byte, word, i int) bool {
 		return false // key, url and string are not secret alone
 	}
 	end := i - 1
-	for i < len(doc) && (doc[i] == '\\' || doc[i] == '"' || IsSpace(doc[i])) {
+	for i < len(doc) && (doc[i] == '\\' || doc[i] == '"' || isSpace(doc[i])) {
 		i++
 	}
 	if i >= len(doc) || doc[i] != ':' && doc[i] != ',' {
 		return false
 	}
 	from := end
-	for from > 0 && end-from <= MaxName && doc[from-1] != '"' {
+	for from > 0 && end-from <= maxName && doc[from-1] != '"' {
 		from--
 	}
-	return end-from > MaxName || LexerSecretKey(string(doc[from:end]))
+	return end-from > maxName || IsSecretName(string(doc[from:end]))
 }
 
 // escapeHint reports whether the character written \u00xx, whose digits begin at i, can be part of a keyword or a separator. The
@@ -92,7 +92,7 @@ func escapeHint(doc []byte, i int) bool {
 }
 
 // Wanted reports whether any keyword stands in s; without one, nothing in s is found.
-func (f *Finder) Wanted(s string) bool {
+func (f *Detector) Wanted(s string) bool {
 	for i, state := advance(f, s, 0, nothing); state != nothing; i, state = advance(f, s, i, state) {
 		for c := candidates(state); c != 0; c &= c - 1 {
 			if slices.ContainsFunc(f.bucket(c), func(w keyword) bool { return begins(s, i-3, &w) }) {

@@ -109,7 +109,7 @@ func lowerEscapes(s string) string {
 }
 
 // spans appends the known values in s.
-func (k *knownValues) spans(s string, found []Span) []Span {
+func (k *knownValues) spans(s string, found []span) []span {
 	var w uint64
 	for i := 0; i < len(s); i++ {
 		w = w<<8 | uint64(s[i])
@@ -119,8 +119,8 @@ func (k *knownValues) spans(s string, found []Span) []Span {
 		}
 		from := i + 1 - minKnown
 		for _, form := range k.heads[w] {
-			if strings.HasPrefix(s[from:], form) && !InsidePlaceholder(s, from) {
-				found = append(found, Span{From: from, To: from + len(form), Rule: KnownValue})
+			if strings.HasPrefix(s[from:], form) && !insidePlaceholder(s, from) {
+				found = append(found, span{From: from, To: from + len(form), Rule: knownValue})
 				break
 			}
 		}

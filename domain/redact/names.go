@@ -1,25 +1,25 @@
 package redact
 
-// Name is a key in its normal form, the way the key-name rule reads it: lower case, words joined by underscores. It holds the last 64
+// name is a key in its normal form, the way the key-name rule reads it: lower case, words joined by underscores. It holds the last 64
 // bytes of a longer one.
-type Name struct {
-	buf  [MaxName]byte
+type name struct {
+	buf  [maxName]byte
 	from int  // the name is buf[from:]
 	cut  bool // it was longer
 }
 
-// Normal splits camelCase and takes every other punctuation for a word's end.
-func Normal(s string) Name {
-	n := Name{from: MaxName}
+// normal splits camelCase and takes every other punctuation for a word's end.
+func normal(s string) name {
+	n := name{from: maxName}
 	for i := len(s) - 1; i >= 0; i-- {
 		c := s[i]
-		word := IsWord(c) && c != '_'
+		word := isWord(c) && c != '_'
 		switch {
-		case !word && (n.from == MaxName || n.buf[n.from] == '_'):
+		case !word && (n.from == maxName || n.buf[n.from] == '_'):
 			continue
 		case !word:
 			c = '_'
-		case IsUpper(c):
+		case isUpper(c):
 			c |= 0x20
 		}
 		if n.from == 0 {
@@ -28,22 +28,22 @@ func Normal(s string) Name {
 		}
 		n.from--
 		n.buf[n.from] = c
-		if IsUpper(s[i]) && i > 0 && (IsLower(s[i-1]) || IsDigit(s[i-1]) || IsUpper(s[i-1]) && i+1 < len(s) && IsLower(s[i+1])) && n.from > 0 {
+		if isUpper(s[i]) && i > 0 && (isLower(s[i-1]) || isDigit(s[i-1]) || isUpper(s[i-1]) && i+1 < len(s) && isLower(s[i+1])) && n.from > 0 {
 			n.from--
 			n.buf[n.from] = '_'
 		}
 	}
-	if n.from < MaxName && n.buf[n.from] == '_' {
+	if n.from < maxName && n.buf[n.from] == '_' {
 		n.from++
 	}
 	return n
 }
 
 // Is reports whether the whole name is word.
-func (n *Name) Is(word string) bool { return !n.cut && string(n.buf[n.from:]) == word }
+func (n *name) Is(word string) bool { return !n.cut && string(n.buf[n.from:]) == word }
 
 // words returns the last word and the last two.
-func (n *Name) words() (last, two []byte) {
+func (n *name) words() (last, two []byte) {
 	all := n.buf[n.from:]
 	last, two = all, all
 	seen := 0
@@ -60,10 +60,10 @@ func (n *Name) words() (last, two []byte) {
 	return last, two
 }
 
-// LexerSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
+// IsSecretName reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
 // §4.2, key-name rule): by its last word or its last two, or as a whole.
-func LexerSecretKey(name string) bool {
-	n := Normal(name)
+func IsSecretName(name string) bool {
+	n := normal(name)
 	last, two := n.words()
 	switch string(last) {
 	case "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials", "authorization", "cookie", "pin",
@@ -83,12 +83,12 @@ func LexerSecretKey(name string) bool {
 	return false
 }
 
-// NumericKey reports whether even numbers and booleans under this name are secret.
-func NumericKey(name string) bool {
+// numericKey reports whether even numbers and booleans under this name are secret.
+func numericKey(name string) bool {
 	if name == "" {
 		return false
 	}
-	n := Normal(name)
+	n := normal(name)
 	last, _ := n.words()
 	switch string(last) {
 	case "password", "passwd", "passphrase", "pwd", "secret", "pin":

@@ -48,10 +48,10 @@ func (r *Redactor) Paths(s string) string {
 
 // pathStarts reports whether an absolute path can begin at i: not in the middle of a longer one, but behind a compiler's -I.
 func pathStarts(s string, i int) bool {
-	if Boundary(s, i) {
+	if boundary(s, i) {
 		return i == 0 || s[i-1] != '.' && s[i-1] != '-' && s[i-1] != '~'
 	}
-	return i > 1 && s[i-2] == '-' && (i == 2 || IsSpace(s[i-3]) || IsQuote(s[i-3]))
+	return i > 1 && s[i-2] == '-' && (i == 2 || isSpace(s[i-3]) || isQuote(s[i-3]))
 }
 
 // pathEnds reports whether a path's component ends at i.
@@ -61,8 +61,8 @@ func pathEnds(s string, i int) bool {
 	}
 	switch c := s[i]; {
 	case c == '.' || c == '-':
-		return i+1 >= len(s) || !IsWord(s[i+1])
+		return i+1 >= len(s) || !isWord(s[i+1])
 	default:
-		return !IsWord(c) && c < 0x80
+		return !isWord(c) && c < 0x80
 	}
 }

@@ -12,11 +12,11 @@ const (
 )
 
 // pem examines the -----BEGIN that is s[from:to] and returns the whole private key (row 1), also when its end was cut off.
-func (m *scanner) pem(from, to int) (Span, bool) {
+func (m *scanner) pem(from, to int) (span, bool) {
 	s := m.s
 	head := pemLine(s, to)
 	if head < 0 {
-		return Span{}, false
+		return span{}, false
 	}
 	if m.pemEnd < head {
 		m.pemEnd = len(s)
@@ -25,22 +25,22 @@ func (m *scanner) pem(from, to int) (Span, bool) {
 		}
 	}
 	rest := s[head:min(len(s), head+maxBody)]
-	literal := rest != "" && (IsQuote(rest[0]) || strings.IndexByte(")<],", rest[0]) >= 0)
+	literal := rest != "" && (isQuote(rest[0]) || strings.IndexByte(")<],", rest[0]) >= 0)
 	body := keyLines(rest)
 	if i := m.pemEnd - head; m.pemEnd < len(s) && (i <= body || i < len(rest) && !literal && !strings.Contains(rest[:i], "-----BEGIN")) {
 		end := m.pemEnd + len(pemEnd)
 		if tail := pemLine(s, end); tail > 0 {
 			end = tail
 		}
-		return Span{from, end, privateKey}, true
+		return span{from, end, privateKey}, true
 	}
 	if literal && body == 0 {
-		return Span{}, false // the text speaks about keys
+		return span{}, false // the text speaks about keys
 	}
 	if strings.TrimSpace(rest[body:]) == "" {
 		body = len(rest)
 	}
-	return Span{from, head + body, privateKey}, true
+	return span{from, head + body, privateKey}, true
 }
 
 // pemLine is where the line "-----BEGIN … PRIVATE KEY …-----" ends whose label begins at i, or -1 when it is no private key's. Blanks
@@ -56,7 +56,7 @@ func pemLine(s string, i int) int {
 		return -1
 	}
 	for j := range len(label) {
-		if c := label[j]; !IsUpper(c) && !IsDigit(c) && c != ' ' && c != '+' && c != '%' && c != '_' {
+		if c := label[j]; !isUpper(c) && !isDigit(c) && c != ' ' && c != '+' && c != '%' && c != '_' {
 			return -1
 		}
 	}
@@ -95,7 +95,7 @@ func nextLine(s string, i int) (end, width int) {
 			return i, 1
 		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r'):
 			return i, 2
-		case s[i] == '%' && (Has(s, i, "%0A") || Has(s, i, "%0D")):
+		case s[i] == '%' && (has(s, i, "%0A") || has(s, i, "%0D")):
 			return i, 3
 		}
 	}
@@ -106,7 +106,7 @@ func nextLine(s string, i int) (end, width int) {
 func unwrap(line string) string {
 	const around = " \t\r\"'`+|>#*;,\\()"
 	line = strings.Trim(line, around)
-	if n := Run(line, 0, Digit); n > 0 && n < 7 && n+1 < len(line) && (line[n] == ':' || line[n] == '|' || IsBlank(line[n])) {
+	if n := run(line, 0, digit); n > 0 && n < 7 && n+1 < len(line) && (line[n] == ':' || line[n] == '|' || isBlank(line[n])) {
 		line = strings.Trim(line[n+1:], around)
 	}
 	if len(line) > 1 && line[0] == '-' && line[1] != '-' {
@@ -120,10 +120,10 @@ func base64Line(line string) bool {
 	longest, width := 0, 0
 	for i := range len(line) {
 		switch c := line[i]; {
-		case IsBlank(c):
+		case isBlank(c):
 			width = 0
 			continue
-		case IsWord(c) && c != '_' || c == '/' || c == '+' || c == '=' || c == '%':
+		case isWord(c) && c != '_' || c == '/' || c == '+' || c == '=' || c == '%':
 		default:
 			return false
 		}
@@ -136,5 +136,5 @@ func base64Line(line string) bool {
 // pemHeader reports a header such as "Proc-Type: 4,ENCRYPTED".
 func pemHeader(line string) bool {
 	name, _, ok := strings.Cut(line, ":")
-	return ok && name != "" && Run(name, 0, Alnum|Dash) == len(name) && IsUpper(name[0])
+	return ok && name != "" && run(name, 0, Alnum|dash) == len(name) && isUpper(name[0])
 }

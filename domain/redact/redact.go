@@ -18,14 +18,14 @@ type Options struct {
 
 // Redactor masks secrets. It is immutable, safe for concurrent use, and made by New.
 type Redactor struct {
-	finder *Finder
+	finder *Detector
 	known  *knownValues // nil when there are none
 	home   []string     // the forms of the home directory
 }
 
 // New builds a Redactor. It takes some hundred microseconds, so a program that may not need one builds it when it does.
 func New(o Options) *Redactor {
-	r := &Redactor{finder: NewDetector(), home: homeForms(o.Home)}
+	r := &Redactor{finder: newDetector(), home: homeForms(o.Home)}
 	return r.With(o.Known...)
 }
 
@@ -63,11 +63,11 @@ func (r *Redactor) Text(s string) (masked string, n int) {
 }
 
 // merge sorts spans and joins those that overlap. The widest gives its name; of equally wide ones the first row.
-func merge(s string, spans []Span) []Span {
+func merge(s string, spans []span) []span {
 	if len(spans) < 2 {
 		return spans
 	}
-	sorting.Stable(spans, func(a, b Span) int {
+	sorting.Stable(spans, func(a, b span) int {
 		if a.From != b.From {
 			return a.From - b.From
 		}
@@ -92,7 +92,7 @@ func merge(s string, spans []Span) []Span {
 // wordIn reports whether s holds more than punctuation.
 func wordIn(s string) bool {
 	for i := range len(s) {
-		if IsWord(s[i]) || s[i] >= 0x80 {
+		if isWord(s[i]) || s[i] >= 0x80 {
 			return true
 		}
 	}
@@ -116,7 +116,7 @@ func (r *Redactor) Lines(lines []string) (masked []string, n int) {
 	return lines, n
 }
 
-func (r *Redactor) scan(s string) []Span {
+func (r *Redactor) scan(s string) []span {
 	found := r.finder.Find(s)
 	if r.known != nil {
 		found = r.known.spans(s, found)
@@ -125,7 +125,7 @@ func (r *Redactor) scan(s string) []Span {
 }
 
 // maskLines applies spans, which count bytes across all lines and one between two.
-func maskLines(lines []string, spans []Span) []string {
+func maskLines(lines []string, spans []span) []string {
 	out := slices.Clone(lines)
 	begin := 0
 	for i, line := range lines {
@@ -153,6 +153,6 @@ func maskLines(lines []string, spans []Span) []string {
 	return out
 }
 
-// SecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
+// IsSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
 // §4.2, key-name rule): by its last word or its last two, or as a whole.
-func SecretKey(name string) bool { return LexerSecretKey(name) }
+func IsSecretKey(name string) bool { return IsSecretName(name) }

@@ -144,14 +144,14 @@ func TestSecretKey(t *testing.T) {
 		"credential credentials awsCredentials Authorization Proxy-Authorization cookie Set-Cookie apiKey api_key X-Api-Key APIKey apikey privateKey ssh-private-key " +
 		"access_key AWS_SECRET_ACCESS_KEY accountKey signing_key ENCRYPTION_KEY SECRET_KEY connectionString auth dsn database_url DATABASE_URL redisUrl " +
 		"npm_config__auth _auth netrc pin //registry.npmjs.org/:_authToken confirm_token") {
-		assert.True(t, redact.SecretKey(name), name)
+		assert.True(t, redact.IsSecretKey(name), name)
 	}
 	for _, name := range strings.Fields("tokens max_tokens token_count author authors key public_key publicKey key_id access_key_id keyboard secretary passwords_changed " +
 		"password_hash_count monkey url name spin pinned dsnName my_dsn tokenizer cookies") {
-		assert.False(t, redact.SecretKey(name), name)
+		assert.False(t, redact.IsSecretKey(name), name)
 	}
-	assert.False(t, redact.SecretKey(""))
-	assert.True(t, redact.SecretKey(strings.Repeat("very_", 40)+"secret"))
+	assert.False(t, redact.IsSecretKey(""))
+	assert.True(t, redact.IsSecretKey(strings.Repeat("very_", 40)+"secret"))
 }
 
 func TestClean(t *testing.T) {
@@ -160,7 +160,7 @@ func TestClean(t *testing.T) {
 		"a\u202Eb\u200Bc\uFEFFd\U000E0041e": "abcde", "\u009b31mx": "x", "\x1b(Bx": "x", "\x1b": "", "\x1b\x1b[0m[31m": "[31m", "a\bb\x00": "ab",
 		"\x1b]never ends\nnext": "\nnext", "\x1bP1$q\x1b\\x": "x", "naïve 日本語 🙂": "naïve 日本語 🙂", "bad\xff": "bad\uFFFD", "\u2066x\u2069": "x",
 	} {
-		assert.Equal(t, want, redact.Clean(in), "%q", in)
+		assert.Equal(t, want, redact.StripControl(in), "%q", in)
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// Rule is a row of the PackageFlow security contract §4.2. The order is the contract's: of two rules that match the same bytes, the
+// rule is a row of the PackageFlow security contract §4.2. The order is the contract's: of two rules that match the same bytes, the
 // first names the placeholder.
-type Rule uint8
+type rule uint8
 
 const (
-	privateKey Rule = iota + 1
+	privateKey rule = iota + 1
 	urlCredentials
 	anthropicKey
 	openaiKey
@@ -26,25 +26,25 @@ const (
 	authHeader
 	bearer
 	cookie
-	CLIFlag // a flag of a command
-	CLIUser // curl -u
+	cliFlag // a flag of a command
+	cliUser // curl -u
 	assignment
-	KnownValue        // an exact value the process holds
-	DetectorSecretKey // the key-name rule of JSON
+	knownValue    // an exact value the process holds
+	SecretKeyRule // the key-name rule of JSON
 	noSuchRule
 )
 
 const openMark, closeMark = "[REDACTED:", "]"
 
 // name is what the placeholder calls the rule.
-func (r Rule) name() string {
+func (r rule) name() string {
 	return [noSuchRule]string{"", "private_key", "url_credentials", "anthropic_key", "openai_key", "stripe_key", "github_token",
 		"gitlab_token", "npm_token", "slack_token", "webhook_url", "aws_key_id", "google_key", "jwt", "vendor_token", "auth_header",
 		"bearer", "cookie", "cli_flag", "cli_user", "assignment", "known_value", "secret_key"}[r]
 }
 
 // Placeholder is what stands in the text instead of a secret.
-func (r Rule) Placeholder() string { return openMark + r.name() + closeMark }
+func (r rule) Placeholder() string { return openMark + r.name() + closeMark }
 
 // placeholderAt is the length of the placeholder that s begins with, or 0.
 func placeholderAt(s string) int {
@@ -63,8 +63,8 @@ func placeholderAt(s string) int {
 	return 0
 }
 
-// Redacted reports whether nothing but placeholders and punctuation is left in v.
-func Redacted(v string) bool {
+// redacted reports whether nothing but placeholders and punctuation is left in v.
+func redacted(v string) bool {
 	if !strings.Contains(v, openMark) {
 		return false
 	}
@@ -73,7 +73,7 @@ func Redacted(v string) bool {
 			v = v[n:]
 			continue
 		}
-		if IsWord(v[0]) || v[0] >= 0x80 {
+		if isWord(v[0]) || v[0] >= 0x80 {
 			return false
 		}
 		v = v[1:]
@@ -81,8 +81,8 @@ func Redacted(v string) bool {
 	return true
 }
 
-// InsidePlaceholder reports whether the byte at i of s lies within a placeholder.
-func InsidePlaceholder(s string, i int) bool {
+// insidePlaceholder reports whether the byte at i of s lies within a placeholder.
+func insidePlaceholder(s string, i int) bool {
 	from := max(0, i-len(openMark)-32)
 	at := strings.LastIndex(s[from:min(len(s), i+len(openMark))], openMark)
 	return at >= 0 && from+at <= i && i < from+at+placeholderAt(s[from+at:])
@@ -111,8 +111,8 @@ const (
 type keyword struct {
 	text string
 	kind kind
-	rule Rule
-	set  Set
+	rule rule
+	set  set
 	min  int
 }
 
@@ -145,27 +145,27 @@ func keywords() []keyword {
 // tokens are the keywords of rows 3 to 9 and 11 to 14. The set is what a token is made of; the minimum counts the bytes after the keyword.
 func tokens() []keyword {
 	var words []keyword
-	add := func(r Rule, set Set, minimum int, list string) {
+	add := func(r rule, set set, minimum int, list string) {
 		for _, w := range strings.Fields(list) {
 			words = append(words, keyword{text: w, rule: r, set: set, min: minimum})
 		}
 	}
-	add(openaiKey, Alnum|Underscore|Dash, 16, "sk-") // and anthropicKey: see token
+	add(openaiKey, Alnum|underscore|dash, 16, "sk-") // and anthropicKey: see token
 	add(stripeKey, Alnum, 10, "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_")
 	add(stripeKey, Alnum, 16, "whsec_")
 	add(githubToken, Alnum, 20, "ghp_ gho_ ghu_ ghs_ ghr_")
-	add(githubToken, Alnum|Underscore, 20, "github_pat_")
-	add(gitlabToken, Alnum|Underscore|Dash, 16, "glpat- gldt- glrt- glptt- glcbt- glsoat- gloas-")
+	add(githubToken, Alnum|underscore, 20, "github_pat_")
+	add(gitlabToken, Alnum|underscore|dash, 16, "glpat- gldt- glrt- glptt- glcbt- glsoat- gloas-")
 	add(npmToken, Alnum, 20, "npm_")
-	add(slackToken, Alnum|Dash, 8, "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-")
-	add(awsKeyID, Digit|Upper, 16, "AKIA ASIA AGPA AROA AIDA ANPA ANVA AIPA")
-	add(googleKey, Alnum|Underscore|Dash, 35, "AIza")
-	add(googleKey, Alnum|Underscore|Dash, 20, "ya29.")
-	add(jwt, Alnum|Underscore|Dash, 5, "eyJ")
+	add(slackToken, Alnum|dash, 8, "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-")
+	add(awsKeyID, digit|Upper, 16, "AKIA ASIA AGPA AROA AIDA ANPA ANVA AIPA")
+	add(googleKey, Alnum|underscore|dash, 35, "AIza")
+	add(googleKey, Alnum|underscore|dash, 20, "ya29.")
+	add(jwt, Alnum|underscore|dash, 5, "eyJ")
 	add(vendorToken, Alnum, 20, "hf_ lin_api_")
-	add(vendorToken, Digit|HexLower, 40, "dop_v1_")
-	add(vendorToken, Alnum|Underscore|Dash, 16, "SG. pypi- hvs. dckr_pat_")
-	add(vendorToken, Alnum|Underscore|Dash|Equals, 16, "ATATT")
-	add(vendorToken, Digit|Upper, 30, "AGE-SECRET-KEY-1")
+	add(vendorToken, digit|hexLower, 40, "dop_v1_")
+	add(vendorToken, Alnum|underscore|dash, 16, "SG. pypi- hvs. dckr_pat_")
+	add(vendorToken, Alnum|underscore|dash|equals, 16, "ATATT")
+	add(vendorToken, digit|Upper, 30, "AGE-SECRET-KEY-1")
 	return words
 }

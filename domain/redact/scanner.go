@@ -13,16 +13,16 @@ const (
 // scanner collects what has to be masked in one text.
 type scanner struct {
 	s       string
-	found   []Span
+	found   []span
 	covered int    // end of the furthest span found by a field, so that fields within it are not read again
 	run     [2]int // the unquoted value read last
 	word    [2]int // the command line's word read last
 	pemEnd  int    // where an END line was seen last
-	runs    Runs
+	runs    runs
 }
 
 // Find returns what has to be masked in s, in the order of discovery; spans may overlap. Clean text allocates nothing.
-func (f *Finder) Find(s string) []Span {
+func (f *Detector) Find(s string) []span {
 	m := scanner{s: s}
 	for i, state := advance(f, s, 0, nothing); state != nothing; i, state = advance(f, s, i, state) {
 		from := i - 3
@@ -41,7 +41,7 @@ func (f *Finder) Find(s string) []Span {
 	return m.found
 }
 
-func (m *scanner) add(sp Span) {
+func (m *scanner) add(sp span) {
 	m.found = append(m.found, sp)
 	if sp.Rule >= authHeader {
 		m.covered = max(m.covered, sp.To)
@@ -50,13 +50,13 @@ func (m *scanner) add(sp Span) {
 
 // look examines the keyword that is s[from:to], and returns how far the text needs no more looking at.
 func (m *scanner) look(w *keyword, from, to int) int {
-	var sp Span
+	var sp span
 	ok := false
 	switch w.kind {
 	case tokenKind:
 		sp, ok = tokenAt(&m.runs, m.s, from, to, w)
 	case pemKind:
-		if from -= len(dashes); Has(m.s, from, dashes+w.text) {
+		if from -= len(dashes); has(m.s, from, dashes+w.text) {
 			sp, ok = m.pem(from, to)
 		}
 		if ok {
@@ -65,7 +65,7 @@ func (m *scanner) look(w *keyword, from, to int) int {
 		}
 	case urlKind:
 		sp, ok = credentialsAt(m.s, from, to)
-		ok = ok && !Command(m.s, sp.From, sp.To) && !detectorHarmless(m.s[sp.From:sp.To])
+		ok = ok && !command(m.s, sp.From, sp.To) && !detectorHarmless(m.s[sp.From:sp.To])
 	case hookKind:
 		sp, ok = hookAt(m.s, from, to)
 	case botKind:
@@ -95,7 +95,7 @@ func (m *scanner) field(w *keyword, from, to int) {
 	case curlKind:
 		m.curl(from, to)
 	case wholeKind:
-		if name := nameStart(m.s, from); name == from && Has(m.s, to, "=") {
+		if name := nameStart(m.s, from); name == from && has(m.s, to, "=") {
 			m.assignment(from, to)
 		}
 	default:
@@ -103,14 +103,14 @@ func (m *scanner) field(w *keyword, from, to int) {
 	}
 }
 
-const credentialSet = Alnum | Dot | Underscore | Tilde | Plus | Slash | Equals | Dash
+const credentialSet = Alnum | dot | underscore | tilde | plus | slash | equals | dash
 
 // credentialEnd is where the credential that begins at i ends. In a URL its + / and = are escaped.
 func (m *scanner) credentialEnd(i int) int {
 	s := m.s
 	for {
-		i = RunEnd(&m.runs, s, i, credentialSet)
-		if HasAny(s, i, "%2b", "%2f", "%3d", "%7e") == 0 {
+		i = runEnd(&m.runs, s, i, credentialSet)
+		if hasAny(s, i, "%2b", "%2f", "%3d", "%7e") == 0 {
 			return i
 		}
 		i += 3
@@ -123,42 +123,42 @@ func encoded(s string, i int) bool { return i >= 3 && s[i-3] == '%' }
 // authorization masks what follows an Authorization header's scheme (row 15).
 func (m *scanner) authorization(from, to int) {
 	s := m.s
-	if !Boundary(s, from) && s[from-1] != '_' {
+	if !boundary(s, from) && s[from-1] != '_' {
 		return
 	}
-	i, _ := Separator(s, to)
+	i, _ := separator(s, to)
 	if i < 0 {
 		return
 	}
-	start, fold := ValueStart(s, i)
+	start, fold := valueStart(s, i)
 	if encoded(s, i) {
-		start = Blanks(s, start)
+		start = blanks(s, start)
 	}
-	n, _ := QuoteAt(s, start)
+	n, _ := quoteAt(s, start)
 	start += n
 	scheme := false
-	if n := HasAny(s, start, "bearer", "basic", "token", "apikey", "api-key", "key", "dpop", "negotiate", "bot", "jwt", "oauth"); n > 0 {
-		if j := max(Blanks(s, start+n), Gap(s, start+n)); j > start+n {
+	if n := hasAny(s, start, "bearer", "basic", "token", "apikey", "api-key", "key", "dpop", "negotiate", "bot", "jwt", "oauth"); n > 0 {
+		if j := max(blanks(s, start+n), gap(s, start+n)); j > start+n {
 			start, scheme = j, true
 		}
 	}
 	end := m.credentialEnd(start)
-	v := s[start:min(end, start+MaxJudged)]
-	if len(v) < 8 || m.dull(start, end) || fold && !hasDigit(v) || plainLetters(v) || !scheme && end < len(s) && Code(v, s[end]) {
+	v := s[start:min(end, start+maxJudged)]
+	if len(v) < 8 || m.dull(start, end) || fold && !hasDigit(v) || plainLetters(v) || !scheme && end < len(s) && code(v, s[end]) {
 		return
 	}
-	m.add(Span{start, end, authHeader})
+	m.add(span{start, end, authHeader})
 }
 
 // bearer masks a bearer token that holds a digit (row 16).
 func (m *scanner) bearer(from, to int) {
-	if !Boundary(m.s, from) {
+	if !boundary(m.s, from) {
 		return
 	}
-	start := max(Blanks(m.s, to), Gap(m.s, to))
+	start := max(blanks(m.s, to), gap(m.s, to))
 	end := m.credentialEnd(start)
-	if start > to && end-start >= 16 && hasDigit(m.s[start:min(end, start+MaxJudged)]) {
-		m.add(Span{start, end, bearer})
+	if start > to && end-start >= 16 && hasDigit(m.s[start:min(end, start+maxJudged)]) {
+		m.add(span{start, end, bearer})
 	}
 }
 
@@ -166,18 +166,18 @@ func (m *scanner) bearer(from, to int) {
 // pair counts: programs assign to things named cookie.
 func (m *scanner) cookie(from, to int) {
 	s := m.s
-	if !Boundary(s, from) && s[from-1] != '_' {
+	if !boundary(s, from) && s[from-1] != '_' {
 		return
 	}
-	i, sep := Separator(s, to)
+	i, sep := separator(s, to)
 	if i < 0 {
 		return
 	}
-	start, fold := ValueStart(s, i)
+	start, fold := valueStart(s, i)
 	stop := byte('"')
-	if n, quote := QuoteAt(s, start); n > 0 {
+	if n, quote := quoteAt(s, start); n > 0 {
 		start, stop = start+n, quote
-	} else if name := nameStart(s, from); name > 0 && IsQuote(s[name-1]) {
+	} else if name := nameStart(s, from); name > 0 && isQuote(s[name-1]) {
 		stop = s[name-1]
 	}
 	inside := func(c byte) bool { return c != '\n' && c != '\r' && c != '"' && c != stop && c != '\\' }
@@ -189,31 +189,31 @@ func (m *scanner) cookie(from, to int) {
 	end = start + len(v)
 	pair := strings.IndexByte(v, '=')
 	encoded := strings.Contains(v, "%3D") || strings.Contains(v, "%3d")
-	if len(v) < 8 || m.dull(start, end) || Code(v, 0) || pair < 0 && !encoded && !hasDigit(v) || strings.HasPrefix(v, "=") {
+	if len(v) < 8 || m.dull(start, end) || code(v, 0) || pair < 0 && !encoded && !hasDigit(v) || strings.HasPrefix(v, "=") {
 		return
 	}
-	if name := Run(v, 0, Alnum|Underscore|Dash|Dot); !encoded && (sep == '=' || fold) && (name == 0 || name != pair || len(v)-name < 9) {
+	if name := run(v, 0, Alnum|underscore|dash|dot); !encoded && (sep == '=' || fold) && (name == 0 || name != pair || len(v)-name < 9) {
 		return
 	}
 	for len(v) == maxCookie && end < len(s) && inside(s[end]) {
 		end++
 	}
-	m.add(Span{start, end, cookie})
+	m.add(span{start, end, cookie})
 }
 
 // detectorHarmless reports a value that is masked already or on the skip list.
-func detectorHarmless(v string) bool { return Redacted(v) || Harmless(v) }
+func detectorHarmless(v string) bool { return redacted(v) || Harmless(v) }
 
 // dull reports whether s[from:to] is on the skip list.
 func (m *scanner) dull(from, to int) bool {
-	v := m.s[from:min(to, from+MaxJudged)]
-	return detectorHarmless(v) || PlainWord(strings.TrimRight(v, ".,;:!?)]}"))
+	v := m.s[from:min(to, from+maxJudged)]
+	return detectorHarmless(v) || plainWord(strings.TrimRight(v, ".,;:!?)]}"))
 }
 
 // nameStart is where the name begins that has a keyword at i.
 func nameStart(s string, i int) int {
-	least := max(0, i-MaxName)
-	for i > least && (IsWord(s[i-1]) || s[i-1] == '-' || s[i-1] == '.') {
+	least := max(0, i-maxName)
+	for i > least && (isWord(s[i-1]) || s[i-1] == '-' || s[i-1] == '.') {
 		i--
 	}
 	return i
@@ -226,4 +226,4 @@ func plainLetters(s string) bool {
 	return letters(s) && (strings.ToLower(s) == s || strings.ToUpper(s) == s)
 }
 
-func letters(s string) bool { return Run(s, 0, Upper|Lower|HexLower) == len(s) }
+func letters(s string) bool { return run(s, 0, Upper|Lower|hexLower) == len(s) }

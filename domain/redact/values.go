@@ -8,10 +8,10 @@ func Harmless(v string) bool {
 	switch {
 	case strings.TrimLeft(bare, "*xX.•-") == "":
 		return true
-	case HasAny(bare, 0, "true", "false", "null", "undefined", "none", "nil") == len(bare):
+	case hasAny(bare, 0, "true", "false", "null", "undefined", "none", "nil") == len(bare):
 		return true
 	}
-	return reference(v) || version(bare) || FilePath(v) || dotted(bare)
+	return reference(v) || version(bare) || filePath(v) || dotted(bare)
 }
 
 // reference reports a value that names where the secret is instead of being it: a variable, a format verb, a template's or a
@@ -29,28 +29,28 @@ func reference(v string) bool {
 	case '$':
 		return next == '{' || next == '(' || variable(v[1:])
 	case '%':
-		return (next == '(' || next == '[' || IsLetter(next) && !IsHex(next) || IsHex(next) && (len(v) == 2 || !IsHex(v[2]))) || next == '%'
+		return (next == '(' || next == '[' || isLetter(next) && !isHex(next) || isHex(next) && (len(v) == 2 || !isHex(v[2]))) || next == '%'
 	case '<':
 		return strings.IndexByte(v, '>') > 0
 	case '{':
 		return strings.IndexByte(v, '}') > 0
 	}
-	return HasAny(v, 0, "your-", "your_", "your ", "<your", "my_secret", "xxxx", "****", "...") > 0
+	return hasAny(v, 0, "your-", "your_", "your ", "<your", "my_secret", "xxxx", "****", "...") > 0
 }
 
 // variable reports a shell variable's name at the beginning of v. A password may begin with $ too, but then mixes letters and digits.
 func variable(v string) bool {
-	end := Run(v, 0, Alnum|Underscore)
+	end := run(v, 0, Alnum|underscore)
 	name := v[:end]
-	if name == "" || IsDigit(name[0]) || end < len(v) && strings.IndexByte("/.:-@)}]&", v[end]) < 0 {
+	if name == "" || isDigit(name[0]) || end < len(v) && strings.IndexByte("/.:-@)}]&", v[end]) < 0 {
 		return false
 	}
-	return Run(name, 0, Upper|Digit|Underscore) == end || Run(name, 0, Upper|Lower|HexLower|Underscore) == end
+	return run(name, 0, Upper|digit|underscore) == end || run(name, 0, Upper|Lower|hexLower|underscore) == end
 }
 
-// WholeReference reports a value that is one reference and nothing else, such as ${TOKEN}: even a name that says "secret" does not
+// wholeReference reports a value that is one reference and nothing else, such as ${TOKEN}: even a name that says "secret" does not
 // make it one.
-func WholeReference(v string) bool {
+func wholeReference(v string) bool {
 	if v == "Bearer <token>" { // in a header that is shown before its token is made
 		return true
 	}
@@ -61,7 +61,7 @@ func WholeReference(v string) bool {
 	if name[0] == '{' && name[len(name)-1] == '}' {
 		name = strings.TrimPrefix(name[1:len(name)-1], "env:")
 	}
-	return name != "" && Run(name, 0, Upper|Digit|Underscore) == len(name) && !IsDigit(name[0])
+	return name != "" && run(name, 0, Upper|digit|underscore) == len(name) && !isDigit(name[0])
 }
 
 // version reports a pure version number or range: ^1.2.3-beta.1.
@@ -72,9 +72,9 @@ func version(v string) bool {
 		switch c := v[i]; {
 		case c == '.':
 			dots++
-		case IsDigit(c):
+		case isDigit(c):
 		case (c == '-' || c == '+') && dots > 0 && dots < 4:
-			return Run(v, i+1, Alnum|Dot|Dash|Plus) == len(v) && len(v) < 32
+			return run(v, i+1, Alnum|dot|dash|plus) == len(v) && len(v) < 32
 		default:
 			return false
 		}
@@ -82,8 +82,8 @@ func version(v string) bool {
 	return dots > 0 && dots < 4
 }
 
-// FilePath reports a path to a file, by how it begins.
-func FilePath(v string) bool {
+// filePath reports a path to a file, by how it begins.
+func filePath(v string) bool {
 	for _, root := range [...]string{"./", "../", "~/", "/home/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/root/",
 		"/private/", "/srv/", "/app/", "/dev/", "/proc/", "/workspace", `C:\`} {
 		if strings.HasPrefix(v, root) {
@@ -98,13 +98,13 @@ func dotted(v string) bool {
 	links := 0
 	for i, word := 0, false; i < len(v); {
 		switch c := v[i]; {
-		case IsLetter(c) || c == '_':
+		case isLetter(c) || c == '_':
 			i, word = i+1, true
 			continue
 		case !word:
 			return false
 		}
-		n := HasAny(v, i, ".", "->", "::", "?.")
+		n := hasAny(v, i, ".", "->", "::", "?.")
 		if n == 0 {
 			return false
 		}
@@ -113,31 +113,31 @@ func dotted(v string) bool {
 	return links > 0
 }
 
-// Code reports that the unquoted v, followed by next, reads as source code: a call, an index, a composite, an expression without a
+// code reports that the unquoted v, followed by next, reads as source code: a call, an index, a composite, an expression without a
 // Digit, or an identifier that only source code writes so.
-func Code(v string, next byte) bool {
+func code(v string, next byte) bool {
 	v = strings.TrimLeft(v, "&*!")
 	if v == "" || strings.IndexByte("({[=|?<>:", v[0]) >= 0 || strings.HasPrefix(v, "//") || strings.HasPrefix(v, "/*") {
 		return true
 	}
 	i := 0
-	for i < len(v) && (IsWord(v[i]) || v[i] == '$' || v[i] == '.' || i > 0 && Has(v, i, "::") || Has(v, i, "->") || Has(v, i, "?.")) {
+	for i < len(v) && (isWord(v[i]) || v[i] == '$' || v[i] == '.' || i > 0 && has(v, i, "::") || has(v, i, "->") || has(v, i, "?.")) {
 		i++
 		if i < len(v) && (v[i] == ':' || v[i] == '>') {
 			i++
 		}
 	}
-	if !IsDigit(v[0]) && i > 0 && (i < len(v) && strings.IndexByte("([{<", v[i]) >= 0 || i == len(v) && (next == '(' || next == '[')) {
+	if !isDigit(v[0]) && i > 0 && (i < len(v) && strings.IndexByte("([{<", v[i]) >= 0 || i == len(v) && (next == '(' || next == '[')) {
 		return true
 	}
 	mixed, punct := false, false
 	for i := range len(v) {
 		switch c := v[i]; {
-		case IsDigit(c):
+		case isDigit(c):
 			return false
-		case IsUpper(c):
-			mixed = mixed || i > 0 && IsLower(v[i-1])
-		case IsLower(c):
+		case isUpper(c):
+			mixed = mixed || i > 0 && isLower(v[i-1])
+		case isLower(c):
 		case c == '_' || strings.IndexByte(".()[]{}<>&*:?|", c) >= 0:
 			punct = true
 		default:
@@ -147,15 +147,15 @@ func Code(v string, next byte) bool {
 	return mixed || punct
 }
 
-// PlainWord reports a word that stands where a secret would in prose, messages, declarations and labels.
-func PlainWord(v string) bool {
+// plainWord reports a word that stands where a secret would in prose, messages, declarations and labels.
+func plainWord(v string) bool {
 	if len(v) > 16 {
 		return false
 	}
 	var buf [16]byte
 	for i := range len(v) {
 		buf[i] = v[i]
-		if IsUpper(v[i]) {
+		if isUpper(v[i]) {
 			buf[i] |= 0x20
 		}
 	}
@@ -173,16 +173,16 @@ func PlainWord(v string) bool {
 	return false
 }
 
-// Command reports that s[from:to], the value of a name, starts a program whose output it is: $(program) or `program` in shell text. Whoever is
+// command reports that s[from:to], the value of a name, starts a program whose output it is: $(program) or `program` in shell text. Whoever is
 // asked to let that run has to see it. Between single quotes a shell starts nothing, and between backticks a text that is one word may be a
 // string of another language: these are secrets like any other.
-func Command[T Text](s T, from, to int) bool {
+func command[T text](s T, from, to int) bool {
 	ticked := from > 0 && s[from-1] == '`'
 	if from > 0 && s[from-1] == '\'' {
 		return false
 	}
 	ticks := 0
-	for i := from; i < min(to, from+MaxJudged); i++ {
+	for i := from; i < min(to, from+maxJudged); i++ {
 		switch c := s[i]; {
 		case c == '`':
 			ticks++
@@ -193,8 +193,8 @@ func Command[T Text](s T, from, to int) bool {
 	return ticks > 1 || ticks == 1 && s[from] == '`'
 }
 
-// Prose reports a sentence: several words of letters, one of which only sentences have.
-func Prose(v string) bool {
+// prose reports a sentence: several words of letters, one of which only sentences have.
+func prose(v string) bool {
 	if !strings.Contains(v, " ") || strings.ContainsAny(v, "0123456789") {
 		return false
 	}

@@ -81,7 +81,7 @@ func (w *walker) text() {
 		return
 	}
 	if w.secret(s) {
-		w.replace(start, DetectorSecretKey.Placeholder(), 1)
+		w.replace(start, SecretKeyRule.Placeholder(), 1)
 		return
 	}
 	masked, n := w.command(s)
@@ -97,15 +97,15 @@ func (w *walker) text() {
 // secret reports whether the leaf s is masked for the name it stands under.
 func (w *walker) secret(s string) bool {
 	key := w.key()
-	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || Redacted(s) || WholeReference(s) {
+	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || redacted(s) || wholeReference(s) {
 		return false
 	}
-	if name := Normal(key); name.Is("value") && w.top().named {
+	if name := normal(key); name.Is("value") && w.top().named {
 		return true
-	} else if name.Is("pwd") && (s[0] == '/' || FilePath(s)) {
+	} else if name.Is("pwd") && (s[0] == '/' || filePath(s)) {
 		return false // the working directory
 	}
-	return w.top().secret || LexerSecretKey(key)
+	return w.top().secret || IsSecretName(key)
 }
 
 // named reports whether all that stands under key here is secret by a name: this one or one further up.
@@ -113,7 +113,7 @@ func (w *walker) named(key string) bool {
 	if len(w.stack) == 0 {
 		return false
 	}
-	return w.top().secret || !w.top().plain && LexerSecretKey(key)
+	return w.top().secret || !w.top().plain && IsSecretName(key)
 }
 
 // command masks an element of an array for the one before it: ["--password", "…"], ["curl", "-u", "user:…"].
@@ -122,12 +122,12 @@ func (w *walker) command(s string) (string, int) {
 		return s, 0
 	}
 	last := w.top().last
-	if strings.HasPrefix(last, "--") && LexerSecretKey(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
-		return CLIFlag.Placeholder(), 1
+	if strings.HasPrefix(last, "--") && IsSecretName(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
+		return cliFlag.Placeholder(), 1
 	}
 	if (last == "-u" || last == "--user") && w.top().curl {
 		if user, password, ok := strings.Cut(s, ":"); ok && password != "" && !harmless(password) {
-			return user + ":" + CLIUser.Placeholder(), 1
+			return user + ":" + cliUser.Placeholder(), 1
 		}
 	}
 	return s, 0
@@ -144,8 +144,8 @@ func (w *walker) remember(s string) {
 		top.curl = top.curl || s == "curl" || strings.HasSuffix(s, "/curl")
 		return
 	}
-	if name := Normal(top.key); name.Is("name") || name.Is("key") {
-		top.named = LexerSecretKey(s)
+	if name := normal(top.key); name.Is("name") || name.Is("key") {
+		top.named = IsSecretName(s)
 	}
 }
 
@@ -155,8 +155,8 @@ func (w *walker) scalar() {
 	for w.i < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.i]) < 0 {
 		w.i++
 	}
-	if w.doc[start] != 'n' && NumericKey(w.key()) {
-		w.replace(start, DetectorSecretKey.Placeholder(), 1)
+	if w.doc[start] != 'n' && numericKey(w.key()) {
+		w.replace(start, SecretKeyRule.Placeholder(), 1)
 	}
 }
 
@@ -180,4 +180,4 @@ func decoded(raw string) string {
 }
 
 // harmless reports a value that is masked already or plainly no secret.
-func harmless(v string) bool { return Redacted(v) || Harmless(v) }
+func harmless(v string) bool { return redacted(v) || Harmless(v) }

@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// DefaultAge is how old a sandbox is before a clean-up takes it.
-const DefaultAge = 7 * 24 * time.Hour
+// DefaultCleanupAge is how old a sandbox is before a clean-up takes it.
+const DefaultCleanupAge = 7 * 24 * time.Hour
 
-// Finding is what was found of a sandbox, for a clean-up to judge.
-type Finding struct {
+// CleanupCandidate is what was found of a sandbox, for a clean-up to judge.
+type CleanupCandidate struct {
 	Sandbox  Sandbox
 	Changes  int    // files that are not committed
 	Unpushed int    // commits that no remote has
@@ -22,27 +22,27 @@ type Finding struct {
 	Problem  string // why it could not be looked at
 }
 
-// Verdict is what a clean-up does with a sandbox, and why.
-type Verdict struct {
+// CleanupDecision is what a clean-up does with a sandbox, and why.
+type CleanupDecision struct {
 	Name      string `json:"name"`
 	Directory string `json:"directory"`
 	Remove    bool   `json:"remove"`
 	Reason    string `json:"reason"`
 }
 
-// CleanUp judges each sandbox, by name. What holds work that is nowhere else, what could not be looked at and what is younger than age stays; whatever
+// PlanCleanup judges each sandbox, by name. What holds work that is nowhere else, what could not be looked at and what is younger than age stays; whatever
 // goes can be made again from the remote.
-func CleanUp(found []Finding, now time.Time, age time.Duration) []Verdict {
-	verdicts := make([]Verdict, 0, len(found))
+func PlanCleanup(found []CleanupCandidate, now time.Time, age time.Duration) []CleanupDecision {
+	verdicts := make([]CleanupDecision, 0, len(found))
 	for _, f := range found {
 		remove, reason := f.judge(now, age)
-		verdicts = append(verdicts, Verdict{Name: f.Sandbox.Name, Directory: f.Sandbox.Directory, Remove: remove, Reason: reason})
+		verdicts = append(verdicts, CleanupDecision{Name: f.Sandbox.Name, Directory: f.Sandbox.Directory, Remove: remove, Reason: reason})
 	}
-	sorting.Stable(verdicts, func(a, b Verdict) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Stable(verdicts, func(a, b CleanupDecision) int { return cmp.Compare(a.Name, b.Name) })
 	return verdicts
 }
 
-func (f Finding) judge(now time.Time, age time.Duration) (remove bool, reason string) {
+func (f CleanupCandidate) judge(now time.Time, age time.Duration) (remove bool, reason string) {
 	old := now.Sub(f.Sandbox.CreatedAt)
 	switch {
 	case f.Busy:

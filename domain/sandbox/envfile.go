@@ -9,9 +9,9 @@ import (
 // ErrLine reports what cannot stand in such a file.
 var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting is a name and a value on one line")
 
-// Parse is every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
+// ParseEnvFile is every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
 // setting, which skipped lists by number from 1, for a warning: their text may be a secret.
-func Parse(text string) (values map[string]string, skipped []int) {
+func ParseEnvFile(text string) (values map[string]string, skipped []int) {
 	values = map[string]string{}
 	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -26,9 +26,9 @@ func Parse(text string) (values map[string]string, skipped []int) {
 	return values, skipped
 }
 
-// Set is text with the key set to value: in the last line that sets it, or in a new one at the end. Every other line stays as it is. It fails with
+// SetEnvVar is text with the key set to value: in the last line that sets it, or in a new one at the end. Every other line stays as it is. It fails with
 // ErrLine when the line could not be read back as what was set.
-func Set(text, key, value string) (string, error) {
+func SetEnvVar(text, key, value string) (string, error) {
 	line := key + "=" + value
 	if k, v, kind := read(line); kind != setting || k != key || v != value {
 		line = key + "=\"" + value + "\"" // blanks at its ends, or quotes of its own

@@ -11,14 +11,14 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	values, skipped := sandbox.Parse("\ufeffA=1\r\n\n  # comment=2\n B = two words # kept \nexport C=3\nexport\tD = 4\nexportE=5\nF=\"quoted \"\nG='x'\nH=\"x'\nI=\"\nJ=''\n" +
+	values, skipped := sandbox.ParseEnvFile("\ufeffA=1\r\n\n  # comment=2\n B = two words # kept \nexport C=3\nexport\tD = 4\nexportE=5\nF=\"quoted \"\nG='x'\nH=\"x'\nI=\"\nJ=''\n" +
 		"K=a=b\nL=\nno setting\n=x\nexport =y\ntwo words=z\nA=last\nM=\"\"in\"\"\n#N=1")
 	assert.Equal(t, map[string]string{
 		"A": "last", "B": "two words # kept", "C": "3", "D": "4", "exportE": "5", "F": "quoted ", "G": "x", "H": "\"x'", "I": "\"", "J": "",
 		"K": "a=b", "L": "", "export": "y", "M": "\"in\"",
 	}, values)
 	assert.Equal(t, []int{15, 16, 18}, skipped)
-	values, skipped = sandbox.Parse("")
+	values, skipped = sandbox.ParseEnvFile("")
 	assert.Empty(t, values)
 	assert.Empty(t, skipped)
 }
@@ -35,12 +35,12 @@ func TestSet(t *testing.T) {
 		{"", "A", " x ", "A=\" x \"\n"},
 		{"", "A", "'x'", "A=\"'x'\"\n"},
 	} {
-		got, err := sandbox.Set(row.text, row.key, row.value)
+		got, err := sandbox.SetEnvVar(row.text, row.key, row.value)
 		require.NoError(t, err)
 		assert.Equal(t, row.want, got)
 	}
 	for _, bad := range [][2]string{{"", "x"}, {"A B", "x"}, {"#A", "x"}, {"A=", "x"}, {"A", "x\ny"}, {"A", "x\x00"}, {" A", "x"}, {"A'", "x"}, {"export A", "x"}} {
-		_, err := sandbox.Set("", bad[0], bad[1])
+		_, err := sandbox.SetEnvVar("", bad[0], bad[1])
 		assert.ErrorIs(t, err, sandbox.ErrLine, "%q", bad)
 		assert.NotContains(t, err.Error(), bad[1]+"\n", "no message shows a value")
 	}
@@ -54,13 +54,13 @@ func FuzzSet(f *testing.F) {
 		f.Add(s[0], s[1], s[2])
 	}
 	f.Fuzz(func(t *testing.T, text, key, value string) {
-		before, _ := sandbox.Parse(text)
-		got, err := sandbox.Set(text, key, value)
+		before, _ := sandbox.ParseEnvFile(text)
+		got, err := sandbox.SetEnvVar(text, key, value)
 		if err != nil {
 			require.ErrorIs(t, err, sandbox.ErrLine)
 			return
 		}
-		after, _ := sandbox.Parse(got)
+		after, _ := sandbox.ParseEnvFile(got)
 		before[key] = value
 		require.Equal(t, before, after)
 		require.LessOrEqual(t, strings.Count(got, "\n"), strings.Count(text, "\n")+2)

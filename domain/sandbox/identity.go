@@ -19,13 +19,13 @@ const (
 	cutHash        = 8   // hex digits behind a name that was cut
 )
 
-// Name is what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
+// ProjectName is what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
 // ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
 // and never computed anew. taken may be nil.
-func Name(url git.URL, taken func(name string) bool) string {
+func ProjectName(url git.URL, taken func(name string) bool) string {
 	name := readable(url)
 	if name == "" {
-		name = "unknown-" + Hash12(url)
+		name = "unknown-" + ShortHash(url)
 	}
 	name = capped(name, url, "", cutHash)
 	if taken == nil || !taken(name) {
@@ -99,8 +99,8 @@ func hash(url git.URL) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Hash12 names the project where a name must be short and plain: in lock files (opencode contract §3.4).
-func Hash12(url git.URL) string { return hash(url)[:12] }
+// ShortHash names the project where a name must be short and plain: in lock files (opencode contract §3.4).
+func ShortHash(url git.URL) string { return hash(url)[:12] }
 
 // CloneURL is raw, which url was parsed from, for git to clone from: the transport and the path as they were given, without user names over http and
 // without passwords. Where raw is no whole URL, and for local paths, it is the canonical one (opencode contract §6, last paragraph).
@@ -126,8 +126,8 @@ func CloneURL(raw string, url git.URL) string {
 	return url.String()
 }
 
-// Title is a project's name for people: "user-repo" → "User Repo" (opencode contract §9.2).
-func Title(name string) string {
+// ProjectTitle is a project's name for people: "user-repo" → "User Repo" (opencode contract §9.2).
+func ProjectTitle(name string) string {
 	words := strings.Fields(strings.ReplaceAll(name, "-", " "))
 	for i, word := range words {
 		first, size := utf8.DecodeRuneInString(word)
@@ -163,8 +163,8 @@ func directory(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' })
 }
 
-// Key is the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
-func Key(name string) string { return strings.ToLower(name) }
+// SandboxKey is the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
+func SandboxKey(name string) string { return strings.ToLower(name) }
 
 // CheckProjectName fails with ErrState when a recorded project's name could lead out of the directories that are called after it.
 func CheckProjectName(name string) error {
@@ -174,8 +174,8 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
-// KeysPage is where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
-func KeysPage(u git.URL) string {
+// DeployKeysURL is where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
+func DeployKeysURL(u git.URL) string {
 	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
 	if page == "" {
 		return ""

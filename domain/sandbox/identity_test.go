@@ -15,7 +15,7 @@ import (
 
 func parse(t testing.TB, s string) git.URL {
 	t.Helper()
-	url, err := git.Parse(s)
+	url, err := git.ParseURL(s)
 	require.NoError(t, err, s)
 	return url
 }
@@ -49,50 +49,50 @@ func TestName(t *testing.T) {
 		"https://host/~/r":                       "unknown-r",
 		"https://host/o/e\u0301":                 "o-e", // a combining mark is no letter
 	} {
-		assert.Equal(t, want, sandbox.Name(parse(t, in), nil), in)
+		assert.Equal(t, want, sandbox.ProjectName(parse(t, in), nil), in)
 	}
 	for _, in := range []string{"git@host:o/~~~", "git@host:o/..."} {
-		url, err := git.Parse(in)
+		url, err := git.ParseURL(in)
 		if err == nil {
-			assert.Equal(t, "unknown-"+sandbox.Hash12(url), sandbox.Name(url, nil), in)
+			assert.Equal(t, "unknown-"+sandbox.ShortHash(url), sandbox.ProjectName(url, nil), in)
 		}
 	}
-	assert.Regexp(t, `^unknown-[0-9a-f]{12}$`, sandbox.Name(git.URL{}, nil))
+	assert.Regexp(t, `^unknown-[0-9a-f]{12}$`, sandbox.ProjectName(git.URL{}, nil))
 }
 
 func TestNameIsCappedAndTold(t *testing.T) {
 	edge := parse(t, "git@host:o/"+strings.Repeat("r", sandbox.MaxProjectName-2))
-	assert.Len(t, sandbox.Name(edge, nil), sandbox.MaxProjectName, "the edge is not cut")
-	assert.NotContains(t, sandbox.Name(edge, nil), sum(edge)[:8])
+	assert.Len(t, sandbox.ProjectName(edge, nil), sandbox.MaxProjectName, "the edge is not cut")
+	assert.NotContains(t, sandbox.ProjectName(edge, nil), sum(edge)[:8])
 	long := parse(t, "git@host:o/"+strings.Repeat("r", sandbox.MaxProjectName-1))
-	name := sandbox.Name(long, nil)
+	name := sandbox.ProjectName(long, nil)
 	assert.Len(t, name, sandbox.MaxProjectName)
 	assert.True(t, strings.HasSuffix(name, "-"+sum(long)[:8]), name)
 	wide := parse(t, "git@host:o/"+strings.Repeat("組", 60))
-	assert.LessOrEqual(t, len(sandbox.Name(wide, nil)), sandbox.MaxProjectName)
+	assert.LessOrEqual(t, len(sandbox.ProjectName(wide, nil)), sandbox.MaxProjectName)
 
 	url := parse(t, "git@github.com:user/repo")
 	has := map[string]bool{"user-repo": true}
 	taken := func(name string) bool { return has[name] }
-	first := sandbox.Name(url, taken)
+	first := sandbox.ProjectName(url, taken)
 	assert.Equal(t, "user-repo-"+sum(url)[:6], first)
 	has[first] = true
-	second := sandbox.Name(url, taken)
+	second := sandbox.ProjectName(url, taken)
 	assert.NotContains(t, has, second, "a name somebody chose to look like a collision")
-	cut := sandbox.Name(long, func(name string) bool { return name == sandbox.Name(long, nil) })
+	cut := sandbox.ProjectName(long, func(name string) bool { return name == sandbox.ProjectName(long, nil) })
 	assert.LessOrEqual(t, len(cut), sandbox.MaxProjectName)
 	assert.True(t, strings.HasSuffix(cut, "-"+sum(long)[:6]), cut)
-	assert.NotEmpty(t, sandbox.Name(url, func(string) bool { return true }), "it always ends")
+	assert.NotEmpty(t, sandbox.ProjectName(url, func(string) bool { return true }), "it always ends")
 }
 
 func TestHash12(t *testing.T) {
-	assert.Equal(t, "88663fc17297", sandbox.Hash12(parse(t, "git@github.com:user/repo1.git")))
-	assert.Equal(t, "1c33b0bb8c69", sandbox.Hash12(parse(t, "https://github.com/user/repo2")))
+	assert.Equal(t, "88663fc17297", sandbox.ShortHash(parse(t, "git@github.com:user/repo1.git")))
+	assert.Equal(t, "1c33b0bb8c69", sandbox.ShortHash(parse(t, "https://github.com/user/repo2")))
 }
 
 func TestTitle(t *testing.T) {
 	for in, want := range map[string]string{"user-repo": "User Repo", "my_org-cool.repo": "My_org Cool.repo", "": "", "a--b": "A B", "_ünï-é": "_ünï É"} {
-		assert.Equal(t, want, sandbox.Title(in))
+		assert.Equal(t, want, sandbox.ProjectTitle(in))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCheckName(t *testing.T) {
 	for _, bad := range []string{"", "-", "-x", "--force", "a b", "a/b", "..", "a.b", "é", "a\n", "a\x00", "组", strings.Repeat("n", sandbox.MaxName+1)} {
 		assert.ErrorIs(t, sandbox.CheckName(bad), sandbox.ErrName, "%q", bad)
 	}
-	assert.Equal(t, sandbox.Key("Fix-1"), sandbox.Key("fIX-1"))
+	assert.Equal(t, sandbox.SandboxKey("Fix-1"), sandbox.SandboxKey("fIX-1"))
 }
 
 func TestCheckProjectName(t *testing.T) {
@@ -150,16 +150,16 @@ func FuzzIdentity(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		url, err := git.Parse(s)
+		url, err := git.ParseURL(s)
 		if err != nil {
 			return
 		}
-		name := sandbox.Name(url, nil)
+		name := sandbox.ProjectName(url, nil)
 		require.Regexp(t, `^[a-z0-9_][\p{L}\p{N}._-]*$`, name)
 		require.LessOrEqual(t, len(name), sandbox.MaxProjectName)
 		require.NoError(t, sandbox.CheckProjectName(name))
-		require.Equal(t, name, sandbox.Name(parse(t, url.String()), nil))
-		other := sandbox.Name(url, func(n string) bool { return n == name })
+		require.Equal(t, name, sandbox.ProjectName(parse(t, url.String()), nil))
+		other := sandbox.ProjectName(url, func(n string) bool { return n == name })
 		require.NotEqual(t, name, other)
 		require.Regexp(t, `^[a-z0-9_][\p{L}\p{N}._-]*$`, other)
 		require.LessOrEqual(t, len(other), sandbox.MaxProjectName)

@@ -18,8 +18,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// ObjectParse reads exactly one object. Of a key that comes twice the last value counts, in the place of the first.
-func ObjectParse(text []byte) (*Object, error) {
+// ParseObject reads exactly one object. Of a key that comes twice the last value counts, in the place of the first.
+func ParseObject(text []byte) (*Object, error) {
 	o := &Object{}
 	return o, o.UnmarshalJSON(text)
 }
@@ -121,7 +121,7 @@ func (o *Object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, err := Encode(m.key)
+		key, err := EncodeJSON(m.key)
 		if err != nil {
 			return nil, err
 		}
@@ -147,8 +147,8 @@ func (o *Object) Text() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Encode is v as JSON that keeps <, > and & readable.
-func Encode(v any) (json.RawMessage, error) {
+// EncodeJSON is v as JSON that keeps <, > and & readable.
+func EncodeJSON(v any) (json.RawMessage, error) {
 	if o, ok := v.(*Object); ok {
 		return o.MarshalJSON()
 	}
@@ -214,7 +214,7 @@ func (o *Object) Child(key string) (*Object, error) {
 
 // Put sets the member, where it stands or at the end.
 func (o *Object) Put(key string, v any) error {
-	value, err := Encode(v)
+	value, err := EncodeJSON(v)
 	if err == nil {
 		o.put(key, value)
 	}

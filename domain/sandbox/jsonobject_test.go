@@ -11,7 +11,7 @@ import (
 )
 
 func TestOrderAndUnknownMembersStay(t *testing.T) {
-	o, err := sandbox.ObjectParse([]byte(` {"z":1.50,"a":{"deep":[1,2,{"x":null}]},"<k>":"a<b&c","n":null,"z":2} `))
+	o, err := sandbox.ParseObject([]byte(` {"z":1.50,"a":{"deep":[1,2,{"x":null}]},"<k>":"a<b&c","n":null,"z":2} `))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"z", "a", "<k>", "n"}, o.Keys())
 	require.NoError(t, o.Put("a", map[string]int{"b": 1}))
@@ -30,7 +30,7 @@ func TestOrderAndUnknownMembersStay(t *testing.T) {
 }
 
 func TestReading(t *testing.T) {
-	o, err := sandbox.ObjectParse([]byte(`{"n":null,"i":3,"o":{"k":"v"}}`))
+	o, err := sandbox.ParseObject([]byte(`{"n":null,"i":3,"o":{"k":"v"}}`))
 	require.NoError(t, err)
 	n := 7
 	require.NoError(t, o.Read("missing", &n))
@@ -60,7 +60,7 @@ func TestReading(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{"", "null", "[]", `"x"`, "{", `{"a":}`, `{"a":1,}`, `{} {}`, `{"a":1}x`, "{'a':1}", `{"a":01}`, "\ufeff{}"} {
-		_, err := sandbox.ObjectParse([]byte(text))
+		_, err := sandbox.ParseObject([]byte(text))
 		assert.Error(t, err, text)
 	}
 }
@@ -71,7 +71,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		o, err := sandbox.ObjectParse(text)
+		o, err := sandbox.ParseObject(text)
 		var want map[string]any
 		if err != nil {
 			require.True(t, json.Unmarshal(text, &want) != nil || want == nil, "%q", text)
@@ -83,7 +83,7 @@ func FuzzParse(f *testing.F) {
 		var got map[string]any
 		require.NoError(t, json.Unmarshal(out, &got))
 		require.Equal(t, want, got)
-		again, err := sandbox.ObjectParse(out)
+		again, err := sandbox.ParseObject(out)
 		require.NoError(t, err)
 		require.Equal(t, o.Keys(), again.Keys())
 	})

@@ -5,20 +5,20 @@ import "path"
 // The names of what stands in the two roots (opencode contract §4.2).
 const (
 	SecretsDir   = "opencode-sandboxes" // below Dirs.Memory: a directory a project, with its settings
-	KeysDir      = "opencode-keys"
+	keysDir      = "opencode-keys"
 	LogsDir      = "opencode-logs"
-	Marker       = ".opencode-project.json" // in a base directory: it is ours to delete
+	MarkerFile   = ".opencode-project.json" // in a base directory: it is ours to delete
 	deploySuffix = "-deploy"
 )
 
-// Dirs are the two roots, absolute.
-type Dirs struct {
+// RootDirs are the two roots, absolute.
+type RootDirs struct {
 	Projects string // OPENCODE_PROJECTS_DIR: base directories
 	Memory   string // MEMORY_PATH: settings, keys, logs, state
 }
 
 // LayoutOf is where the project of that name has its things; base is its recorded base directory, empty for the default one.
-func LayoutOf(d Dirs, name, base string) Layout {
+func LayoutOf(d RootDirs, name, base string) Layout {
 	if base == "" {
 		base = path.Join(d.Projects, name)
 	}
@@ -27,7 +27,7 @@ func LayoutOf(d Dirs, name, base string) Layout {
 		Repo:      path.Join(base, "repo"),
 		Worktrees: path.Join(base, "worktrees"),
 		Secrets:   path.Join(d.Memory, SecretsDir, name, ".env"),
-		Key:       path.Join(d.Memory, KeysDir, name+deploySuffix),
+		Key:       path.Join(d.Memory, keysDir, name+deploySuffix),
 		ServerLog: path.Join(d.Memory, LogsDir, name+"-opencode.log"),
 		PIDFile:   path.Join(base, "opencode.pid"),
 	}

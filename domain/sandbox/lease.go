@@ -21,14 +21,14 @@ const (
 	LeasePort  = "SANDBOX_PORT"
 	LeaseDB    = "SANDBOX_DB_NAME"
 	LeaseName  = "SANDBOX_NAME"
-	LeaseIndex = "SANDBOX_INDEX" // from 1; 0 is left to the main clone
+	leaseIndex = "SANDBOX_INDEX" // from 1; 0 is left to the main clone
 )
 
-// Lease is what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
+// LeaseEnv is what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
 // project has. It is held as long as the sandbox is recorded with it, and a sandbox that has one keeps it. free, if not nil, is asked about every port
 // of a block. It fails with ErrNoPort.
-func Lease(s State, p Project, name string, free func(port int) bool) (map[string]string, error) {
-	if held := s.Projects[p.URL.String()].Sandboxes[Key(name)].Leases; len(held) > 0 {
+func LeaseEnv(s State, p Project, name string, free func(port int) bool) (map[string]string, error) {
+	if held := s.Projects[p.URL.String()].Sandboxes[SandboxKey(name)].Leases; len(held) > 0 {
 		return maps.Clone(held), nil
 	}
 	ports, indices, names := map[int]bool{}, map[string]bool{}, map[string]bool{}
@@ -37,7 +37,7 @@ func Lease(s State, p Project, name string, free func(port int) bool) (map[strin
 			if port, err := strconv.Atoi(box.Leases[LeasePort]); err == nil {
 				ports[(port-FirstLease)/LeaseBlock] = true
 			}
-			indices[box.Leases[LeaseIndex]] = true
+			indices[box.Leases[leaseIndex]] = true
 			names[box.Leases[LeaseDB]] = true
 		}
 	}
@@ -46,7 +46,7 @@ func Lease(s State, p Project, name string, free func(port int) bool) (map[strin
 		if ports[block] || indices[index] || !allFree(first, free) {
 			continue
 		}
-		lease := map[string]string{LeasePort: strconv.Itoa(first), LeaseName: name, LeaseIndex: index, LeaseDB: dbName(p.Name, name, names)}
+		lease := map[string]string{LeasePort: strconv.Itoa(first), LeaseName: name, leaseIndex: index, LeaseDB: dbName(p.Name, name, names)}
 		for i := 1; i < LeaseBlock; i++ {
 			lease[LeasePort+"_"+strconv.Itoa(i)] = strconv.Itoa(first + i)
 		}

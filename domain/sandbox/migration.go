@@ -10,38 +10,38 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// Version is the form that State produces.
-const Version = 2
+// StateVersion is the form that State produces.
+const StateVersion = 2
 
-// TableVersion is the form of the table that Servers produces.
-const TableVersion = "1.0"
+// ServersVersion is the form of the table that Servers produces.
+const ServersVersion = "1.0"
 
 // ErrShape reports a document that is in none of the forms there ever were, or in a later one.
 var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "the document has a form that is not known here")
 
-// Report is what was done, in words for people.
-type Report struct {
+// MigrationReport is what was done, in words for people.
+type MigrationReport struct {
 	Changes  []string // empty: the document was up to date
 	Warnings []string // what could not be taken over, and was left as it is or left out
 }
 
-func (r *Report) changed(format string, args ...any) {
+func (r *MigrationReport) changed(format string, args ...any) {
 	r.Changes = append(r.Changes, fmt.Sprintf(format, args...))
 }
 
-func (r *Report) warn(format string, args ...any) {
+func (r *MigrationReport) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// LegacyState brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
-func LegacyState(doc *Object) (Report, error) {
-	var r Report
+// MigrateState brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
+func MigrateState(doc *Object) (MigrationReport, error) {
+	var r MigrationReport
 	version := 1
 	if err := doc.Read("version", &version); err != nil {
 		return r, ErrShape.Sayf("version is no whole number").Because(err)
 	}
-	if version > Version {
-		return r, ErrShape.Sayf("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, Version)
+	if version > StateVersion {
+		return r, ErrShape.Sayf("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, StateVersion)
 	}
 	projects, err := doc.Child("projects")
 	if err != nil {
@@ -57,8 +57,8 @@ func LegacyState(doc *Object) (Report, error) {
 	}
 	rows = canonical(&r, rows)
 	distinct(&r, rows)
-	if version < Version {
-		r.changed("the file's version is %d", Version)
+	if version < StateVersion {
+		r.changed("the file's version is %d", StateVersion)
 		for _, row := range rows {
 			forgetWorktrees(&r, row)
 		}
@@ -77,7 +77,7 @@ func store(doc *Object, rows []row, gateway bool) error {
 		}
 	}
 	fresh := &Object{} // version comes first where it is new
-	if err := fresh.Put("version", Version); err != nil {
+	if err := fresh.Put("version", StateVersion); err != nil {
 		return err
 	}
 	if gateway {
@@ -125,7 +125,7 @@ func rowsOf(projects *Object) (rows []row, err error) {
 }
 
 // oneGateway is the step from a gateway a project to one for all.
-func oneGateway(r *Report, rows []row) {
+func oneGateway(r *MigrationReport, rows []row) {
 	r.changed("one gateway for all projects instead of one each")
 	for _, row := range rows {
 		row.entry.Delete("mcp_tool")
@@ -134,7 +134,7 @@ func oneGateway(r *Report, rows []row) {
 
 // canonical keys every entry by its canonical URL. Entries keyed by a project's name go first, in the form of their time; of two entries for one
 // repository the one whose server is recorded as running stays, else the first.
-func canonical(r *Report, rows []row) []row {
+func canonical(r *MigrationReport, rows []row) []row {
 	kept := make([]row, 0, len(rows))
 	at := map[string]int{}
 	for _, row := range rows {
@@ -165,14 +165,14 @@ func canonical(r *Report, rows []row) []row {
 
 // distinct gives every project a name of its own. Names used to be made without looking at others, and two projects of one name shared directories:
 // the later one gets new ones, and leaves those to the first.
-func distinct(r *Report, rows []row) {
+func distinct(r *MigrationReport, rows []row) {
 	taken := map[string]bool{}
 	for _, row := range rows {
 		taken[text(row.entry, "project_name")] = true
 	}
 	seen := map[string]bool{"": true}
 	for _, row := range rows {
-		url, err := git.Parse(row.key)
+		url, err := git.ParseURL(row.key)
 		if err != nil || url.String() != row.key {
 			continue
 		}
@@ -181,7 +181,7 @@ func distinct(r *Report, rows []row) {
 			seen[old] = true
 			continue
 		}
-		name := Name(url, func(name string) bool { return taken[name] })
+		name := ProjectName(url, func(name string) bool { return taken[name] })
 		taken[name], seen[name] = true, true
 		_ = row.entry.Put("project_name", name)
 		r.changed("the project %s is named %s", url, name)
@@ -194,7 +194,7 @@ func distinct(r *Report, rows []row) {
 }
 
 // urlOf is the entry's canonical URL. An entry keyed by name says it inside.
-func urlOf(r *Report, row row) (string, bool) {
+func urlOf(r *MigrationReport, row row) (string, bool) {
 	raw := row.key
 	if !isURL(raw) {
 		if row.entry.Read("git_url", &raw) != nil || raw == row.key {
@@ -202,7 +202,7 @@ func urlOf(r *Report, row row) (string, bool) {
 			return "", false
 		}
 	}
-	url, err := git.Parse(raw)
+	url, err := git.ParseURL(raw)
 	if err != nil {
 		r.warn("a project has a git URL that is none; it is left as it is")
 		return "", false
@@ -259,7 +259,7 @@ func baseOf(row row) string {
 
 // forgetWorktrees leaves out names of sandboxes that stand without a directory: the agent server of that time chose both name and place itself, and
 // what was recorded need not exist.
-func forgetWorktrees(r *Report, row row) {
+func forgetWorktrees(r *MigrationReport, row row) {
 	var names []string
 	if row.entry.Read("worktrees", &names) != nil || len(names) == 0 || row.entry.Has("sandboxes") {
 		return
@@ -268,10 +268,10 @@ func forgetWorktrees(r *Report, row row) {
 	_ = row.entry.Put("worktrees", []string{})
 }
 
-// Servers brings doc, the gateway's whole table of servers, up to date in place; doing it again changes nothing. Entries that are not about a git
+// MigrateServers brings doc, the gateway's whole table of servers, up to date in place; doing it again changes nothing. Entries that are not about a git
 // repository are left alone. After an error doc is in no defined state.
-func Servers(doc *Object) (Report, error) {
-	var r Report
+func MigrateServers(doc *Object) (MigrationReport, error) {
+	var r MigrationReport
 	var entries []*Object
 	if err := doc.Read("servers", &entries); err != nil || slices.Contains(entries, nil) {
 		return r, ErrShape.Sayf("servers is no list of objects").Because(err)
@@ -307,7 +307,7 @@ func Servers(doc *Object) (Report, error) {
 }
 
 // identity is how an entry is called now and should be called; ok is false for one that is not about a repository, or does not say which.
-func identity(r *Report, entry *Object) (id, name, url string, ok bool) {
+func identity(r *MigrationReport, entry *Object) (id, name, url string, ok bool) {
 	id, name = text(entry, "id"), text(entry, "project_name")
 	raw := text(entry, "git_url")
 	if raw == "" && isURL(id) {
@@ -319,7 +319,7 @@ func identity(r *Report, entry *Object) (id, name, url string, ok bool) {
 		}
 		return "", "", "", false
 	}
-	parsed, err := git.Parse(raw)
+	parsed, err := git.ParseURL(raw)
 	if err != nil {
 		r.warn("a server has a git URL that is none; it is left as it is")
 		return "", "", "", false
@@ -327,7 +327,7 @@ func identity(r *Report, entry *Object) (id, name, url string, ok bool) {
 	return id, name, parsed.String(), true
 }
 
-func reshape(r *Report, entry *Object, old, url string) {
+func reshape(r *MigrationReport, entry *Object, old, url string) {
 	if old != url || text(entry, "git_url") != url {
 		r.changed("the server of %s is listed under its canonical URL", url)
 		_ = entry.Put("id", url)

@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-type migrate func(*sandbox.Object) (sandbox.Report, error)
+type migrate func(*sandbox.Object) (sandbox.MigrationReport, error)
 
 func legacyParse(t testing.TB, text string) *sandbox.Object {
 	t.Helper()
-	o, err := sandbox.ObjectParse([]byte(text))
+	o, err := sandbox.ParseObject([]byte(text))
 	require.NoError(t, err)
 	return o
 }
@@ -30,7 +30,7 @@ func text(t testing.TB, o *sandbox.Object) string {
 
 // TestOldFiles migrates files as earlier programs wrote them. The goldens show the document and what people are told; doing it again does nothing.
 func TestOldFiles(t *testing.T) {
-	for name, run := range map[string]migrate{"state_v0": sandbox.LegacyState, "state_v1": sandbox.LegacyState, "servers_v0": sandbox.Servers} {
+	for name, run := range map[string]migrate{"state_v0": sandbox.MigrateState, "state_v1": sandbox.MigrateState, "servers_v0": sandbox.MigrateServers} {
 		t.Run(name, func(t *testing.T) {
 			old, err := os.ReadFile("testdata/" + name + ".json")
 			require.NoError(t, err)
@@ -55,14 +55,14 @@ func TestOldFiles(t *testing.T) {
 func TestUpToDateFilesAreLeftAlone(t *testing.T) {
 	const state = `{"version":2,"global_mcp_tool":null,"projects":{"git@h:o/r.git":{"project_name":"n","worktrees":["x"]}},"x":1}`
 	doc := legacyParse(t, state)
-	report, err := sandbox.LegacyState(doc)
+	report, err := sandbox.MigrateState(doc)
 	require.NoError(t, err)
 	assert.Empty(t, report.Changes)
 	assert.Equal(t, text(t, legacyParse(t, state)), text(t, doc))
 
 	const table = `{"version":"2.0","default_server":"nobody","servers":[{"id":"git@h:o/r.git","git_url":"git@h:o/r.git","password":"p"}]}`
 	doc = legacyParse(t, table)
-	report, err = sandbox.Servers(doc)
+	report, err = sandbox.MigrateServers(doc)
 	require.NoError(t, err)
 	assert.Empty(t, report.Changes)
 	assert.Equal(t, text(t, legacyParse(t, table)), text(t, doc))
@@ -73,7 +73,7 @@ func TestRunningOnesSurviveAMerge(t *testing.T) {
 		"git@h:o/r.git":{"base_dir":"/first","opencode":{"status":"stopped"}},
 		"https://H/o/r":{"base_dir":"/second","opencode":{"status":"running"}},
 		"ssh://git@h/o/r":{"base_dir":"/third","opencode":{"status":"running"}}}}`)
-	report, err := sandbox.LegacyState(doc)
+	report, err := sandbox.MigrateState(doc)
 	require.NoError(t, err)
 	projects, err := doc.Child("projects")
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestDefaultServerIsRepointed(t *testing.T) {
 		{`"old"`, `"git@h:o/r.git"`}, {`"shown"`, `"git@h:o/r.git"`}, {`"nobody"`, `"git@h:o/r.git"`}, {`null`, `null`},
 	} {
 		doc := legacyParse(t, `{"default_server":`+row.before+`,"servers":[{"id":"old","project_name":"shown","git_url":"https://h/o/r"}]}`)
-		_, err := sandbox.Servers(doc)
+		_, err := sandbox.MigrateServers(doc)
 		require.NoError(t, err)
 		assert.Equal(t, row.want, string(doc.Raw("default_server")), row.before)
 	}
@@ -101,7 +101,7 @@ func TestNamesAreTold(t *testing.T) {
 		"git@gitlab.com:me/blog.git":{"project_name":"me-blog","base_dir":"/b","sandbox_dir":"/b"},
 		"git@github.com:me/shop.git":{},
 		"odd":{"project_name":"me-shop"}}}`)
-	report, err := sandbox.LegacyState(doc)
+	report, err := sandbox.MigrateState(doc)
 	require.NoError(t, err)
 	projects, err := doc.Child("projects")
 	require.NoError(t, err)
@@ -116,15 +116,15 @@ func TestUnknownForms(t *testing.T) {
 	for _, bad := range []string{
 		`{"version":3}`, `{"version":"x"}`, `{"version":2.5}`, `{"projects":[]}`, `{"projects":{"a":1}}`, `{"projects":{"a":null}}`, `{"projects":"x"}`,
 	} {
-		_, err := sandbox.LegacyState(legacyParse(t, bad))
+		_, err := sandbox.MigrateState(legacyParse(t, bad))
 		assert.ErrorIs(t, err, sandbox.ErrShape, bad)
 	}
 	for _, bad := range []string{`{"servers":{}}`, `{"servers":[1]}`, `{"servers":[null]}`, `{"default_server":1}`} {
-		_, err := sandbox.Servers(legacyParse(t, bad))
+		_, err := sandbox.MigrateServers(legacyParse(t, bad))
 		assert.ErrorIs(t, err, sandbox.ErrShape, bad)
 	}
 	for _, fine := range []string{`{}`, `{"projects":null}`} {
-		_, err := sandbox.LegacyState(legacyParse(t, fine))
+		_, err := sandbox.MigrateState(legacyParse(t, fine))
 		assert.NoError(t, err)
 	}
 }
@@ -137,7 +137,7 @@ func FuzzState(f *testing.F) {
 		f.Add(string(old))
 	}
 	f.Add(`{"projects":{"a":{"git_url":"https://h/o/r","worktrees":3}}}`)
-	f.Fuzz(func(t *testing.T, text string) { settles(t, text, sandbox.LegacyState) })
+	f.Fuzz(func(t *testing.T, text string) { settles(t, text, sandbox.MigrateState) })
 }
 
 // FuzzServers is FuzzState for the table of servers.
@@ -146,11 +146,11 @@ func FuzzServers(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(string(old))
 	f.Add(`{"servers":[{"id":"git@h:o/r"},{"id":1,"git_url":"git@h:o/r","sandbox_dir":null}],"default_server":""}`)
-	f.Fuzz(func(t *testing.T, text string) { settles(t, text, sandbox.Servers) })
+	f.Fuzz(func(t *testing.T, text string) { settles(t, text, sandbox.MigrateServers) })
 }
 
 func settles(t *testing.T, input string, run migrate) {
-	doc, err := sandbox.ObjectParse([]byte(input))
+	doc, err := sandbox.ParseObject([]byte(input))
 	if err != nil {
 		return
 	}

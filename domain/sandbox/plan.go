@@ -10,11 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Prefix is before the branches that are made for sandboxes (opencode contract §12.3).
-const Prefix = "sandbox/"
+// BranchPrefix is before the branches that are made for sandboxes (opencode contract §12.3).
+const BranchPrefix = "sandbox/"
 
-// Refs are the branches that a decision is about.
-type Refs struct {
+// BranchRefs are the branches that a decision is about.
+type BranchRefs struct {
 	Current string            // the branch that the clone stands on; empty when detached
 	Commit  string            // the commit that it stands on; empty before the first one
 	Local   map[string]string // local branches → the directory where one is checked out, or is being rebased; empty for none
@@ -22,22 +22,22 @@ type Refs struct {
 }
 
 // ParseRefs reads what `git for-each-ref` prints in RefsFormat into Local and Origin. It fails with sandbox.ErrGit.
-func ParseRefs(out []byte) (Refs, error) {
-	r := Refs{Local: map[string]string{}, Origin: map[string]bool{}}
+func ParseRefs(out []byte) (BranchRefs, error) {
+	r := BranchRefs{Local: map[string]string{}, Origin: map[string]bool{}}
 	fields := strings.Split(string(out), "\x00")
 	const each = 3
 	for ; len(fields) >= each; fields = fields[each:] {
 		ref := strings.TrimPrefix(fields[0], "\n")
-		if name, ok := strings.CutPrefix(ref, Heads); ok {
+		if name, ok := strings.CutPrefix(ref, HeadsPrefix); ok {
 			r.Local[name] = fields[2]
-		} else if name, ok := strings.CutPrefix(ref, Remotes); ok && fields[1] == "" { // origin/HEAD stands for another one
+		} else if name, ok := strings.CutPrefix(ref, RemotesPrefix); ok && fields[1] == "" { // origin/HEAD stands for another one
 			r.Origin[name] = true
 		} else if !ok {
-			return Refs{}, unexpected("branches", ref)
+			return BranchRefs{}, unexpected("branches", ref)
 		}
 	}
 	if rest := strings.Join(fields, "\x00"); strings.TrimSpace(rest) != "" {
-		return Refs{}, unexpected("branches", rest)
+		return BranchRefs{}, unexpected("branches", rest)
 	}
 	return r, nil
 }
@@ -45,8 +45,8 @@ func ParseRefs(out []byte) (Refs, error) {
 // RefsFormat is the form of branches that ParseRefs reads. Directories may hold line ends.
 const RefsFormat = "%(refname)%00%(symref)%00%(worktreepath)%00"
 
-// Plan is what a new worktree stands on.
-type Plan struct {
+// BranchPlan is what a new worktree stands on.
+type BranchPlan struct {
 	Branch string // that it will have
 	From   string // local branch, origin/branch, or commit
 	Create bool   // Branch is made
@@ -54,57 +54,57 @@ type Plan struct {
 	Note   string // why it is not what was wished for
 }
 
-// Missing is the details of sandbox.ErrBranch.
-type Missing struct {
+// MissingBranch is the details of sandbox.ErrBranch.
+type MissingBranch struct {
 	Branch string   `json:"branch"`
 	Near   []string `json:"near"` // at most sandbox.MaxNear, the nearest first
 }
 
-// Decide is the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
+// PlanBranch is the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
 // new one from it where it is checked out somewhere, or a new one that follows origin's. It fails with sandbox.ErrName, with
 // sandbox.ErrArguments for what no branch can be called, and with sandbox.ErrBranch, whose details are Missing.
-func Decide(r Refs, name, wish string) (Plan, error) {
+func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	if err := CheckName(name); err != nil {
-		return Plan{}, err
+		return BranchPlan{}, err
 	}
 	if wish == "" {
 		from := cmp.Or(r.Current, r.Commit)
 		if from == "" || r.Commit == "" {
-			return Plan{}, ErrBranch.Sayf("the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch").
-				With(Missing{Near: names(r)})
+			return BranchPlan{}, ErrBranch.Sayf("the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch").
+				With(MissingBranch{Near: names(r)})
 		}
 		return r.fresh(name, from, "")
 	}
 	if _, err := git.ParseBranch(wish); err != nil {
-		return Plan{}, ErrArguments.Sayf("branch %.80q cannot be used: %v", wish, err).Because(err)
+		return BranchPlan{}, ErrArguments.Sayf("branch %.80q cannot be used: %v", wish, err).Because(err)
 	}
 	place, local := r.Local[wish]
 	switch {
 	case local && place == "":
-		return Plan{Branch: wish, From: wish}, nil
+		return BranchPlan{Branch: wish, From: wish}, nil
 	case local:
 		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be in one place only", wish, plain(place)))
 	case r.Origin[wish]:
 		if rival := r.rival(wish); rival != "" {
-			return Plan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, rival, rival)
+			return BranchPlan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, rival, rival)
 		}
-		return Plan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
+		return BranchPlan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
 	}
-	near := Near(wish, names(r), MaxNear)
+	near := SimilarNames(wish, names(r), MaxNear)
 	hint := "opencode_sandbox_create without branch takes the current one"
 	if len(near) > 0 {
 		hint = "near it: " + strings.Join(near, ", ")
 	}
-	return Plan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(Missing{Branch: wish, Near: near})
+	return BranchPlan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(MissingBranch{Branch: wish, Near: near})
 }
 
 const tries = 1000 // of names for a branch
 
 // fresh is a new branch for the sandbox: sandbox/{name}, or the next one that is free.
-func (r Refs) fresh(name, from, note string) (Plan, error) {
-	base := Prefix + name
-	if _, blocked := r.Local[strings.TrimSuffix(Prefix, "/")]; blocked { // then no branch can be below it
-		base = strings.TrimSuffix(Prefix, "/") + "-" + name
+func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
+	base := BranchPrefix + name
+	if _, blocked := r.Local[strings.TrimSuffix(BranchPrefix, "/")]; blocked { // then no branch can be below it
+		base = strings.TrimSuffix(BranchPrefix, "/") + "-" + name
 	}
 	for i := range tries {
 		branch := base
@@ -114,16 +114,16 @@ func (r Refs) fresh(name, from, note string) (Plan, error) {
 		if _, taken := r.Local[branch]; taken || r.rival(branch) != "" {
 			continue
 		}
-		if branch != Prefix+name {
-			note = strings.TrimPrefix(note+"; "+Prefix+name+" could not be made, because of a branch that is there", "; ")
+		if branch != BranchPrefix+name {
+			note = strings.TrimPrefix(note+"; "+BranchPrefix+name+" could not be made, because of a branch that is there", "; ")
 		}
-		return Plan{Branch: branch, From: from, Create: true, Note: note}, nil
+		return BranchPlan{Branch: branch, From: from, Create: true, Note: note}, nil
 	}
-	return Plan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", Prefix, name)
+	return BranchPlan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
 }
 
 // rival is a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
-func (r Refs) rival(branch string) string {
+func (r BranchRefs) rival(branch string) string {
 	for i := range len(branch) {
 		if _, ok := r.Local[branch[:i]]; ok && branch[i] == '/' {
 			return branch[:i]
@@ -138,7 +138,7 @@ func (r Refs) rival(branch string) string {
 }
 
 // names are all branches, each once, sorted.
-func names(r Refs) []string {
+func names(r BranchRefs) []string {
 	var all []string
 	for name := range r.Local {
 		all = append(all, name)
@@ -152,8 +152,8 @@ func names(r Refs) []string {
 	return all
 }
 
-// Near are the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
-func Near(wish string, among []string, limit int) []string {
+// SimilarNames are the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
+func SimilarNames(wish string, among []string, limit int) []string {
 	type candidate struct {
 		name     string
 		distance int

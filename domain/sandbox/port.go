@@ -7,20 +7,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// Port is where the project's server listens when nothing speaks against it: always the same for one URL (opencode contract §7).
-func Port(url git.URL) int {
+// PreferredPort is where the project's server listens when nothing speaks against it: always the same for one URL (opencode contract §7).
+func PreferredPort(url git.URL) int {
 	sum := sha256.Sum256([]byte(url.String()))
-	return FirstPort + int(binary.BigEndian.Uint32(sum[:4])%Ports)
+	return firstPort + int(binary.BigEndian.Uint32(sum[:4])%Ports)
 }
 
 // ChoosePort is the first port from Port(url) upwards, starting over at the range's end, that no other project has (taken) and a server could
 // listen on (free); each port is asked about at most once. It fails with ErrNoPort.
 func ChoosePort(url git.URL, taken, free func(port int) bool) (int, error) {
 	for i := range Ports {
-		port := FirstPort + (Port(url)-FirstPort+i)%Ports
+		port := firstPort + (PreferredPort(url)-firstPort+i)%Ports
 		if !taken(port) && free(port) {
 			return port, nil
 		}
 	}
-	return 0, ErrNoPort.Sayf("every port from %d to %d is used; stop a project, or set OPENCODE_PORT in this one's settings", FirstPort, FirstPort+Ports-1)
+	return 0, ErrNoPort.Sayf("every port from %d to %d is used; stop a project, or set OPENCODE_PORT in this one's settings", firstPort, firstPort+Ports-1)
 }

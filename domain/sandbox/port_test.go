@@ -18,7 +18,7 @@ func TestPort(t *testing.T) {
 		"git@github.com:user/repo1.git":                4169,
 		"git@github.com:user/repo2.git":                4127,
 	} {
-		assert.Equal(t, want, sandbox.Port(parse(t, in)), in)
+		assert.Equal(t, want, sandbox.PreferredPort(parse(t, in)), in)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestChoosePortProbesUpwardsAndWraps(t *testing.T) {
 }
 
 func TestLayoutOf(t *testing.T) {
-	dirs := sandbox.Dirs{Projects: "/home/me/.opencode-projects", Memory: "/home/me/.memory"}
+	dirs := sandbox.RootDirs{Projects: "/home/me/.opencode-projects", Memory: "/home/me/.memory"}
 	assert.Equal(t, sandbox.Layout{
 		Base: "/home/me/.opencode-projects/user-repo", Repo: "/home/me/.opencode-projects/user-repo/repo",
 		Worktrees: "/home/me/.opencode-projects/user-repo/worktrees", Secrets: "/home/me/.memory/opencode-sandboxes/user-repo/.env",
@@ -78,6 +78,6 @@ func TestStanding(t *testing.T) {
 		{sandbox.Starting, false, sandbox.Stopped}, {sandbox.Failed, false, sandbox.Failed}, {sandbox.Failed, true, sandbox.Running},
 		{sandbox.Stopped, false, sandbox.Stopped}, {sandbox.Unknown, false, sandbox.Stopped}, {"", false, sandbox.Stopped},
 	} {
-		assert.Equal(t, row.want, sandbox.Server{Status: row.recorded}.Standing(row.alive), row)
+		assert.Equal(t, row.want, sandbox.Server{Status: row.recorded}.StatusNow(row.alive), row)
 	}
 }

@@ -23,8 +23,8 @@ func stages() []struct {
 	}
 }
 
-// Progress reads what git clone prints on standard error with --progress, piece by piece. Its zero value is ready.
-type Progress struct {
+// CloneProgress reads what git clone prints on standard error with --progress, piece by piece. Its zero value is ready.
+type CloneProgress struct {
 	// Tell is called whenever the percentage of the whole has grown, or another stage has begun. The percentage never shrinks.
 	Tell func(percent int, what string)
 
@@ -36,7 +36,7 @@ type Progress struct {
 const longest = 4 << 10 // bytes of a line that are looked at
 
 // Write takes everything, and never fails.
-func (p *Progress) Write(b []byte) (int, error) {
+func (p *CloneProgress) Write(b []byte) (int, error) {
 	for _, c := range b {
 		switch {
 		case c == '\r' || c == '\n':
@@ -49,7 +49,7 @@ func (p *Progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *Progress) read(line string) {
+func (p *CloneProgress) read(line string) {
 	words, rest, ok := strings.Cut(strings.TrimPrefix(line, "remote: "), ":")
 	digits, _, percent := strings.Cut(strings.TrimSpace(rest), "%")
 	n, err := strconv.Atoi(digits)

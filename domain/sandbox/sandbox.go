@@ -12,7 +12,7 @@ import (
 
 // The figures of the contract (opencode contract §7, §8, §18).
 const (
-	FirstPort        = 4100 // of servers; 100 of them
+	firstPort        = 4100 // of servers; 100 of them
 	Ports            = 100
 	FirstGatewayPort = 5100 // of the gateway; 100 of them
 	GatewayPorts     = 100
@@ -91,12 +91,12 @@ type Project struct {
 	Sandboxes  map[string]Sandbox // by lower-case name
 	CreatedAt  time.Time
 	LastHealth time.Time
-	Setup      string // hex SHA-256 of the .worktreesetup that a person has approved last
-	Doing      *Doing // a change that is under way; whoever finds it with a dead owner finishes or undoes it
+	Setup      string     // hex SHA-256 of the .worktreesetup that a person has approved last
+	Doing      *Operation // a change that is under way; whoever finds it with a dead owner finishes or undoes it
 }
 
-// Doing is a change of several steps, written down before its first one.
-type Doing struct {
+// Operation is a change of several steps, written down before its first one.
+type Operation struct {
 	What    string    `json:"what"` // "destroy", "create", "delete", "reset"
 	Sandbox string    `json:"sandbox,omitempty"`
 	Owner   string    `json:"owner"`
@@ -127,8 +127,8 @@ type State struct {
 	Projects map[string]Project // by canonical URL
 }
 
-// Names are the names of a project's sandboxes, sorted.
-func Names(p Project) []string {
+// SandboxNames are the names of a project's sandboxes, sorted.
+func SandboxNames(p Project) []string {
 	out := make([]string, 0, len(p.Sandboxes))
 	for _, s := range p.Sandboxes {
 		out = append(out, s.Name)
@@ -137,16 +137,16 @@ func Names(p Project) []string {
 	return out
 }
 
-// ByName is the projects sorted by name.
-func ByName(s State) []Project {
+// ProjectsByName is the projects sorted by name.
+func ProjectsByName(s State) []Project {
 	out := slices.Collect(maps.Values(s.Projects))
 	sorting.By(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// NameFor is the name a project gets: the one its URL gives it, told apart from those of other projects.
-func NameFor(url git.URL, s State) string {
-	return Name(url, func(name string) bool {
+// UniqueProjectName is the name a project gets: the one its URL gives it, told apart from those of other projects.
+func UniqueProjectName(url git.URL, s State) string {
+	return ProjectName(url, func(name string) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(s.Projects)), func(p Project) bool { return p.Name == name && p.URL != url })
 	})
 }

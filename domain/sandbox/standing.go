@@ -11,9 +11,9 @@ func RunningCount(s State, alive func(Server) bool) (count int) {
 	return count
 }
 
-// Standing is the server's status towards people, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
+// StatusNow is the server's status towards people, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
 // does not has failed when that was recorded, and else is stopped.
-func (s Server) Standing(alive bool) Status {
+func (s Server) StatusNow(alive bool) Status {
 	switch {
 	case alive:
 		return Running

@@ -34,9 +34,9 @@ const (
 	unmergedFields = 11
 )
 
-// ParseStatus reads what `git status --porcelain=v2 -z --branch` prints. It fails with sandbox.ErrGit for a record that is not as git promises;
+// ParseGitStatus reads what `git status --porcelain=v2 -z --branch` prints. It fails with sandbox.ErrGit for a record that is not as git promises;
 // headers that it does not know are left out.
-func ParseStatus(out []byte) (WorktreeStatus, error) {
+func ParseGitStatus(out []byte) (WorktreeStatus, error) {
 	var s WorktreeStatus
 	for rest := string(out); rest != ""; {
 		record, after, ended := strings.Cut(rest, "\x00")

@@ -7,8 +7,8 @@ import (
 
 // The prefixes of refs.
 const (
-	Heads   = "refs/heads/"
-	Remotes = "refs/remotes/origin/"
+	HeadsPrefix   = "refs/heads/"
+	RemotesPrefix = "refs/remotes/origin/"
 )
 
 // Worktree is one line of a repository's list of worktrees.
@@ -39,7 +39,7 @@ func ParseWorktrees(out []byte) ([]Worktree, error) {
 		case word == "HEAD" && strings.Trim(value, "0") != "":
 			found[len(found)-1].Head = value
 		case word == "branch":
-			found[len(found)-1].Branch = strings.TrimPrefix(value, Heads)
+			found[len(found)-1].Branch = strings.TrimPrefix(value, HeadsPrefix)
 		case word == "locked":
 			found[len(found)-1].Locked = true
 		case word == "prunable":
@@ -54,8 +54,8 @@ const (
 	entryFields = 3 // mode, object and stage, then a tab and the path
 )
 
-// ParseLinks reads what `git ls-files --stage -z` prints, and gives the paths where other repositories are put (submodules).
-func ParseLinks(out []byte) ([]string, error) {
+// ParseSubmodules reads what `git ls-files --stage -z` prints, and gives the paths where other repositories are put (submodules).
+func ParseSubmodules(out []byte) ([]string, error) {
 	var links []string
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if entry == "" {
@@ -73,8 +73,8 @@ func ParseLinks(out []byte) ([]string, error) {
 	return links, nil
 }
 
-// Records splits what git printed with a NUL behind every entry.
-func Records(out []byte) []string {
+// SplitRecords splits what git printed with a NUL behind every entry.
+func SplitRecords(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {
 		return nil

@@ -1,7 +1,7 @@
 package tool
 
-// Known is nil for the zero value: what nobody knows is null in an answer.
-func Known[T comparable](v T) *T {
+// NilIfZero is nil for the zero value: what nobody knows is null in an answer.
+func NilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil

@@ -8,10 +8,10 @@ import (
 )
 
 func TestKnown(t *testing.T) {
-	assert.Nil(t, tool.Known(""))
-	assert.Nil(t, tool.Known(0))
+	assert.Nil(t, tool.NilIfZero(""))
+	assert.Nil(t, tool.NilIfZero(0))
 	n := 7
-	known := tool.Known(n)
+	known := tool.NilIfZero(n)
 	n = 8
 	assert.Equal(t, 7, *known, "it is a copy")
 }

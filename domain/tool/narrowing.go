@@ -6,8 +6,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Control is the toolset that no Narrowing leaves out as a whole: modes, confirmations and what is served belong to every caller.
-const Control = "control"
+// ControlToolset is the toolset that no Narrowing leaves out as a whole: modes, confirmations and what is served belong to every caller.
+const ControlToolset = "control"
 
 // Narrowing is less than what an operator serves, for one caller: what its token is for, or what it asked to see. The zero Narrowing covers
 // everything. It can only take away.
@@ -24,7 +24,7 @@ func (n Narrowing) Covers(s Spec) bool {
 	switch {
 	case slices.Contains(n.Exclude, name), n.ReadOnly && s.Class > policy.ClassScratch:
 		return false
-	case s.Toolset == Control, len(n.Toolsets) == 0 && len(n.Tools) == 0:
+	case s.Toolset == ControlToolset, len(n.Toolsets) == 0 && len(n.Tools) == 0:
 		return true
 	}
 	return slices.Contains(n.Toolsets, s.Toolset) || slices.Contains(n.Tools, name)

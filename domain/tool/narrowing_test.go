@@ -14,7 +14,7 @@ func TestNarrowing(t *testing.T) {
 	read := tool.Spec{Name: "list_notes", Toolset: "notes", Class: policy.ClassRead}
 	scratch := tool.Spec{Name: "input", Toolset: "packs", Class: policy.ClassScratch}
 	write := tool.Spec{Name: "write_note", Toolset: "notes", Class: policy.ClassWrite}
-	mode := tool.Spec{Name: "set_mode", Toolset: tool.Control, Class: policy.ClassScratch}
+	mode := tool.Spec{Name: "set_mode", Toolset: tool.ControlToolset, Class: policy.ClassScratch}
 	for name, c := range map[string]struct {
 		n    tool.Narrowing
 		want [4]bool // read, scratch, write, mode
@@ -44,7 +44,7 @@ func TestNarrowingOnlyTakesAway(t *testing.T) {
 		some := rapid.SliceOfN(one, 0, 3).Draw(t, "some")
 		more := append(some[:len(some):len(some)], one.Draw(t, "one more"))
 		s := tool.Spec{Name: tool.Name(rapid.SampledFrom([]string{"input", "write_note"}).Draw(t, "tool")),
-			Toolset: rapid.SampledFrom([]string{"notes", "packs", tool.Control}).Draw(t, "toolset"), Class: policy.Class(rapid.Uint8Max(4).Draw(t, "class"))}
+			Toolset: rapid.SampledFrom([]string{"notes", "packs", tool.ControlToolset}).Draw(t, "toolset"), Class: policy.Class(rapid.Uint8Max(4).Draw(t, "class"))}
 		if tool.Covered(more, s) && !tool.Covered(some, s) {
 			t.Fatalf("%v covers %v, %v does not", more, s, some)
 		}

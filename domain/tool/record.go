@@ -15,8 +15,8 @@ const MaxOutput = 8 << 10
 
 // How long records that have ended are kept (packageflow contract §1.8): the newest ones, and none that is older.
 const (
-	Kept    = 1000
-	KeptFor = 30 * 24 * time.Hour
+	MaxKeptRecords  = 1000
+	RecordRetention = 30 * 24 * time.Hour
 )
 
 // marker ends an output that was cut.
@@ -58,8 +58,8 @@ type Result struct {
 	DurationMS int64  `json:"durationMs,omitempty"` // without the time a person took to answer
 }
 
-// Cut is the text within MaxOutput bytes, ending at a rune's end and with a marker when something is missing.
-func Cut(s string) string {
+// TruncateOutput is the text within MaxOutput bytes, ending at a rune's end and with a marker when something is missing.
+func TruncateOutput(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= MaxOutput {
 		return s
@@ -113,7 +113,7 @@ func (r Record) Changed(change func(*Record) error) (Record, error) {
 
 // Start moves a record that was waiting into execution: the call that redeemed it, who said so, and the process that carries it out.
 func (r *Record) Start(redeemed, decision, owner string, now time.Time) error {
-	if err := r.move(Executing); err != nil {
+	if err := r.move(StatusExecuting); err != nil {
 		return err
 	}
 	r.Redeemed, r.Decision, r.Owner, r.StartedAt = redeemed, decision, owner, now
@@ -122,9 +122,9 @@ func (r *Record) Start(redeemed, decision, owner string, now time.Time) error {
 
 // Finish ends a record that was executing with what came of it: Completed, or Failed for that reason.
 func (r *Record) Finish(result Result, reason Reason, now time.Time) error {
-	to := Failed
+	to := StatusFailed
 	if result.Success {
-		to, reason = Completed, ""
+		to, reason = StatusCompleted, ""
 	}
 	if err := r.move(to); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (r *Record) Finish(result Result, reason Reason, now time.Time) error {
 
 // Deny ends a record that was waiting.
 func (r *Record) Deny(reason Reason, now time.Time) error {
-	if err := r.move(Denied); err != nil {
+	if err := r.move(StatusDenied); err != nil {
 		return err
 	}
 	r.Reason, r.EndedAt = reason, now
@@ -152,10 +152,10 @@ func Denial(reason Reason, now time.Time) func(*Record) error {
 // carried out again. It reports whether it did.
 func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 	switch {
-	case r.Status == PendingConfirmation && !now.Before(r.ExpiresAt):
-		return r.Deny(Expired, r.ExpiresAt) == nil
-	case r.Status == Executing && gone(r.Owner):
-		ended := r.Finish(Result{Error: "the process that carried this out is gone; how far it came is not known"}, Interrupted, now) == nil
+	case r.Status == StatusPendingConfirmation && !now.Before(r.ExpiresAt):
+		return r.Deny(ReasonExpired, r.ExpiresAt) == nil
+	case r.Status == StatusExecuting && gone(r.Owner):
+		ended := r.Finish(Result{Error: "the process that carried this out is gone; how far it came is not known"}, ReasonInterrupted, now) == nil
 		if ended {
 			r.Result.DurationMS = 0 // nobody knows when it ended
 		}

@@ -13,11 +13,11 @@ type Status uint8
 // The statuses. Completed, Failed and Denied are final.
 const (
 	StatusNone Status = iota
-	PendingConfirmation
-	Executing
-	Completed
-	Failed
-	Denied
+	StatusPendingConfirmation
+	StatusExecuting
+	StatusCompleted
+	StatusFailed
+	StatusDenied
 )
 
 // Reason says why a record ended as Failed or Denied. It is empty for every other status.
@@ -25,22 +25,22 @@ type Reason string
 
 // The reasons of a denial: nobody carried the call out.
 const (
-	Policy         Reason = "policy"              // policy refused it; nobody was asked
-	UserDenied     Reason = "user_denied"         // a person said no
-	Expired        Reason = "expired"             // nobody answered in time
-	Cancelled      Reason = "cancelled_by_client" // whoever asked withdrew the question
-	ContextChanged Reason = "context_changed"     // what was to be confirmed is not what there is now
-	Mistyped       Reason = "mistyped"            // the name that had to be typed was wrong too often
+	ReasonPolicy         Reason = "policy"              // policy refused it; nobody was asked
+	ReasonUserDenied     Reason = "user_denied"         // a person said no
+	ReasonExpired        Reason = "expired"             // nobody answered in time
+	ReasonCancelled      Reason = "cancelled_by_client" // whoever asked withdrew the question
+	ReasonContextChanged Reason = "context_changed"     // what was to be confirmed is not what there is now
+	ReasonMistyped       Reason = "mistyped"            // the name that had to be typed was wrong too often
 )
 
 // The reasons of a failure.
 const (
-	Rejected    Reason = "rejected"      // arguments, a path or a rate refused it before it began
-	Errored     Reason = "error"         // it ran and failed
-	NonZeroExit Reason = "non_zero_exit" // the command it ran said so
-	TimedOut    Reason = "timeout"       // it took longer than it may
-	Stopped     Reason = "cancelled"     // it was stopped while it ran
-	Interrupted Reason = "interrupted"   // the process that carried it out is gone; how far it came is not known
+	ReasonRejected    Reason = "rejected"      // arguments, a path or a rate refused it before it began
+	ReasonErrored     Reason = "error"         // it ran and failed
+	ReasonNonZeroExit Reason = "non_zero_exit" // the command it ran said so
+	ReasonTimedOut    Reason = "timeout"       // it took longer than it may
+	ReasonStopped     Reason = "cancelled"     // it was stopped while it ran
+	ReasonInterrupted Reason = "interrupted"   // the process that carried it out is gone; how far it came is not known
 )
 
 var statusNames = []string{"", "pending_confirmation", "executing", "completed", "failed", "denied"}
@@ -75,40 +75,44 @@ func (s *Status) UnmarshalText(b []byte) error {
 }
 
 // Statuses are the statuses a record can have.
-func Statuses() []Status { return []Status{PendingConfirmation, Executing, Completed, Failed, Denied} }
+func Statuses() []Status {
+	return []Status{StatusPendingConfirmation, StatusExecuting, StatusCompleted, StatusFailed, StatusDenied}
+}
 
 // Final reports a status that nothing follows.
-func (s Status) Final() bool { return s >= Completed }
+func (s Status) Final() bool { return s >= StatusCompleted }
 
 // Reaches reports whether a record may go from s to the other status: from StatusNone it may begin there. Nothing reaches the status it
 // has, and nothing leaves a final one.
 func (s Status) Reaches(to Status) bool {
 	switch s {
 	case StatusNone:
-		return to == PendingConfirmation || to == Executing || to == Failed || to == Denied
-	case PendingConfirmation:
-		return to == Executing || to == Denied
-	case Executing:
-		return to == Completed || to == Failed
+		return to == StatusPendingConfirmation || to == StatusExecuting || to == StatusFailed || to == StatusDenied
+	case StatusPendingConfirmation:
+		return to == StatusExecuting || to == StatusDenied
+	case StatusExecuting:
+		return to == StatusCompleted || to == StatusFailed
 	}
 	return false
 }
 
-// Unknown is ErrUnknown for that id.
-func Unknown(id string) error {
+// UnknownRecordError is ErrUnknown for that id.
+func UnknownRecordError(id string) error {
 	return ErrRecordUnknown.Sayf("there is no run %q; countersign runs lists those there are", id)
 }
 
-// Taken is ErrTaken for that call.
-func Taken(call string) error { return ErrTaken.Sayf("there is a record of the call %s already", call) }
+// DuplicateRecordError is ErrTaken for that call.
+func DuplicateRecordError(call string) error {
+	return ErrTaken.Sayf("there is a record of the call %s already", call)
+}
 
-// Why is the reason of a call that failed in this way while it was carried out.
-func Why(kind fault.Kind) Reason {
+// ReasonOf is the reason of a call that failed in this way while it was carried out.
+func ReasonOf(kind fault.Kind) Reason {
 	switch kind {
 	case fault.Timeout:
-		return TimedOut
+		return ReasonTimedOut
 	case fault.Canceled:
-		return Stopped
+		return ReasonStopped
 	}
-	return Errored
+	return ReasonErrored
 }

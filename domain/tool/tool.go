@@ -238,13 +238,13 @@ type Reviewed interface {
 // Text is a value that is a document for people rather than JSON.
 type Text string
 
-// Offer is the value of a preview tool: please issue a token for Tool, bound to Plan and Args.
-type Offer interface {
+// TokenOffer is the value of a preview tool: please issue a token for Tool, bound to Plan and Args.
+type TokenOffer interface {
 	Offer() (Name, json.RawMessage, Plan)
 }
 
-// Forward is the value of a tool in whose place another call answers: how control's confirm repeats what was confirmed.
-type Forward struct{ Call Call }
+// ForwardedCall is the value of a tool in whose place another call answers: how control's confirm repeats what was confirmed.
+type ForwardedCall struct{ Call Call }
 
 // Scope is who a call runs for, handed to the code behind a tool.
 type Scope struct {
@@ -309,7 +309,7 @@ type Issued struct {
 	IssuedAt  time.Time
 	ExpiresAt time.Time // of the question; of the token, where there is one
 	Remotes   []string  // where it is about nothing but reaching them
-	confirm.Veil
+	confirm.Redacted
 }
 
 // Lasting reports whether it may be answered with "always".

@@ -111,8 +111,8 @@ const (
 	mostLooked = 1000
 )
 
-// Find is what cannot be seen in a text that stands in the place of that name; false where there is nothing of the kind.
-func Find(where, s string) (f Finding, found bool) {
+// FindHidden is what cannot be seen in a text that stands in the place of that name; false where there is nothing of the kind.
+func FindHidden(where, s string) (f Finding, found bool) {
 	first := -1
 	hiddenAt(s, func(what string, at int) {
 		if f.What = append(f.What, what); first < 0 {
@@ -150,20 +150,20 @@ func ahead(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// Scan is what cannot be seen in a JSON document, names of members included, in order. What is no JSON is looked at as text.
-func Scan(doc json.RawMessage) []Finding {
+// ScanJSON is what cannot be seen in a JSON document, names of members included, in order. What is no JSON is looked at as text.
+func ScanJSON(doc json.RawMessage) []Finding {
 	if untouched(doc) {
 		return nil
 	}
 	var out []Finding
 	err := Strings(doc, func(where, s string) {
-		if f, found := Find(where, s); found && len(out) < mostLooked {
+		if f, found := FindHidden(where, s); found && len(out) < mostLooked {
 			out = append(out, f)
 		}
 	})
 	if err != nil {
 		out = nil
-		if f, found := Find("", string(doc)); found {
+		if f, found := FindHidden("", string(doc)); found {
 			out = []Finding{f}
 		}
 	}
@@ -227,8 +227,8 @@ func Strings(doc json.RawMessage, give func(where, s string)) error {
 	}
 }
 
-// Reason is why what was found matters, in one sentence without an end; empty for nothing.
-func Reason(found []Finding) string {
+// FindingsReason is why what was found matters, in one sentence without an end; empty for nothing.
+func FindingsReason(found []Finding) string {
 	if len(found) == 0 {
 		return ""
 	}

@@ -79,7 +79,7 @@ func TestWhatReadsAsSomethingElse(t *testing.T) {
 		assert.Equal(t, want.shown, visible.Text(want.shown), "%q", in)
 		assert.Empty(t, visible.Hidden(want.shown), "%q", in)
 	}
-	f, _ := visible.Find("command", "first\nls /usr∕bin\r\nlast")
+	f, _ := visible.FindHidden("command", "first\nls /usr∕bin\r\nlast")
 	assert.Equal(t, `U+2215 in command "ls /usr␣U+2215bin"`, f.String(), "what stands before a sign counts, and the line is cut behind")
 }
 
@@ -140,7 +140,7 @@ func TestNothingIsHiddenInJSON(t *testing.T) {
 
 func TestFindingsSayWhere(t *testing.T) {
 	doc := `{"prompt":"run","files":[{"path":"skills/a.md","unified":"+ok\n+safe\u202e line\r\n+more"},{"path":".../\u200bx"}],"n":[1,true,null,"p\u0430y"],"k\u0000":2}`
-	found := visible.Scan(json.RawMessage(doc))
+	found := visible.ScanJSON(json.RawMessage(doc))
 	var said []string
 	for _, f := range found {
 		said = append(said, f.String())
@@ -148,12 +148,12 @@ func TestFindingsSayWhere(t *testing.T) {
 	assert.Equal(t, []string{`U+202E in unified of skills/a.md "+safe␣U+202E line"`, `U+200B in path ".../␣U+200Bx"`, `"p␣U+0430y" in n "p␣U+0430y"`,
 		`U+0000 in the name "k␣U+0000"`}, said)
 	assert.Equal(t, `contains characters that cannot be seen or read as others: U+202E in unified of skills/a.md "+safe␣U+202E line"; U+200B in path ".../␣U+200Bx"; `+
-		`"p␣U+0430y" in n "p␣U+0430y"; and in 1 more places`, visible.Reason(found))
-	assert.Empty(t, visible.Reason(nil))
-	assert.Empty(t, visible.Scan(json.RawMessage(`{"a":"b\r\nc","d":"👩‍💻"}`)))
-	assert.Len(t, visible.Scan(json.RawMessage("no JSON\u202e")), 1)
+		`"p␣U+0430y" in n "p␣U+0430y"; and in 1 more places`, visible.FindingsReason(found))
+	assert.Empty(t, visible.FindingsReason(nil))
+	assert.Empty(t, visible.ScanJSON(json.RawMessage(`{"a":"b\r\nc","d":"👩‍💻"}`)))
+	assert.Len(t, visible.ScanJSON(json.RawMessage("no JSON\u202e")), 1)
 	long := strings.Repeat("x", 200)
-	f, _ := visible.Find("command", long+"\u202e\u202d\u202c\u2066\u2067\u2068"+long)
+	f, _ := visible.FindHidden("command", long+"\u202e\u202d\u202c\u2066\u2067\u2068"+long)
 	assert.Equal(t, `U+202E, U+202D, U+202C, U+2066 and 2 more in command "…`+long[:40]+`␣U+202E␣U+202D␣U+202C␣U+2066␣U+2067␣U+20…"`, f.String())
 }
 
@@ -199,7 +199,7 @@ func FuzzJSON(f *testing.F) {
 		var after any
 		require.NoError(t, json.Unmarshal(shown, &after), "%s became %s", doc, shown)
 		assert.Equal(t, string(shown), string(visible.JSON(shown)), "it is visible now")
-		for _, found := range visible.Scan(shown) {
+		for _, found := range visible.ScanJSON(shown) {
 			assert.Equal(t, []string{"bytes that are no text"}, found.What, "%s became %s", doc, shown)
 		}
 		if text, ok := after.(string); ok {

@@ -128,7 +128,7 @@ type Snapshots interface {
 // Recovery finishes or takes back what was interrupted.
 type Recovery interface {
 	// Pending is the unfinished operation of a home, or nil.
-	Pending(ctx context.Context, home string) (*deployment.Interrupted, error)
+	Pending(ctx context.Context, home string) (*deployment.InterruptedOperation, error)
 	// Resume finishes it; a file that is neither as before nor as after is left alone and reported.
 	Resume(ctx context.Context, home string) (left []string, err error)
 	// Undo takes it back, likewise.

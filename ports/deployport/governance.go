@@ -10,7 +10,7 @@ import (
 // Orgs reads what governs a config repository. Nothing but the policy commands may use it: the core never reads agentpack.org.yaml.
 type Orgs interface {
 	// Org is agentpack.org.yaml; found is false when there is none. It fails with ErrPolicyConfig, ErrPolicyVersion, ErrPermission.
-	Org(ctx context.Context, repo string) (org governance.Org, found bool, err error)
+	Org(ctx context.Context, repo string) (org governance.OrgConfig, found bool, err error)
 	// OrgLock is agentpack.org.lock.json, likewise.
 	OrgLock(ctx context.Context, repo string) (lock governance.Lock, found bool, err error)
 	// DecodeLock reads a lockfile that stands nowhere, such as an earlier one. It fails with ErrLock and ErrLockVersion.

@@ -9,9 +9,9 @@ import (
 // Found is one entry of a directory that was scanned.
 type Found struct {
 	Name string
-	Path string          // absolute, native
-	Kind deployment.Kind // of what is there, links followed: Absent for a link that leads nowhere
-	Link bool            // a symbolic link stands there
+	Path string              // absolute, native
+	Kind deployment.FileKind // of what is there, links followed: Absent for a link that leads nowhere
+	Link bool                // a symbolic link stands there
 }
 
 // Scanner looks for modules where coding agents keep them, outside the config repository. It writes nothing.

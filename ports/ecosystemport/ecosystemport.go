@@ -29,8 +29,8 @@ type Places interface {
 
 // Loaded is a manifest as it was read.
 type Loaded struct {
-	Manifest ecosystem.Read // what it says, and everything that is wrong with it
-	SHA256   string         // of the file, hex
+	Manifest ecosystem.ManifestResult // what it says, and everything that is wrong with it
+	SHA256   string                   // of the file, hex
 	Bytes    []byte
 }
 
@@ -50,7 +50,7 @@ type Manifests interface {
 	Initializes(ctx context.Context, l ecosystem.Layout) (bool, error)
 	// Create writes the directory of a new ecosystem, whole or not at all, making the root a git repository when it is none. It returns the
 	// manifest's text, and fails with ecosystem.ErrExists.
-	Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.New) (string, error)
+	Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Draft) (string, error)
 	// Write puts one more file into the ecosystem's directory; name is relative to it. It fails with ecosystem.ErrExists.
 	Write(ctx context.Context, l ecosystem.Layout, name string, data []byte) (path string, err error)
 }
@@ -83,14 +83,14 @@ type Runs interface {
 	// Load is the run whose id is that, or begins so (at least tracked.MinPrefix characters). It fails with tracked.ErrUnknown and tracked.ErrAmbiguous.
 	Load(ctx context.Context, id string) (ecosystem.Run, error)
 	// List is the runs that the filter chooses, newest first. A record that cannot be read is left out.
-	List(ctx context.Context, f ecosystem.Filter) ([]ecosystem.Run, error)
+	List(ctx context.Context, f ecosystem.RunFilter) ([]ecosystem.Run, error)
 	// Purge forgets runs that have ended, beyond the newest tracked.Kept and older than tracked.KeptFor.
 	Purge(ctx context.Context) error
 }
 
 // Chunk is a part of a run's events.
 type Chunk struct {
-	Events    []ecosystem.Event
+	Events    []ecosystem.RunEvent
 	Total     int64
 	Truncated bool // the log met its bound, and what came later is missing
 }
@@ -98,7 +98,7 @@ type Chunk struct {
 // RunLogs keeps what happens in runs, within the bounds of package tracked and without secrets.
 type RunLogs interface {
 	// Append adds events to the run's log; it numbers and times them. Lines over tracked.MaxLine are cut.
-	Append(ctx context.Context, id string, events ...ecosystem.Event) error
+	Append(ctx context.Context, id string, events ...ecosystem.RunEvent) error
 	// Events are those numbered above after.
 	Events(ctx context.Context, id string, after int64) (Chunk, error)
 }

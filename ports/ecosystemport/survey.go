@@ -10,5 +10,5 @@ import (
 type Surveyor interface {
 	// Survey is what git says of each checkout, in their order and without asking any remote. It never fails as a whole: what is missing, broken
 	// or too slow says so itself (Missing, Problem).
-	Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.Standing
+	Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.GitStatus
 }

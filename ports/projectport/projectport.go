@@ -30,13 +30,13 @@ type Projects interface {
 // Workflows keeps workflows. Writing one leaves every other as it is, to the byte.
 type Workflows interface {
 	// List is every workflow, or those of a project, the last updated first.
-	List(ctx context.Context, of project.ID) ([]project.WorkflowWorkflow, error)
+	List(ctx context.Context, of project.ID) ([]project.Workflow, error)
 	// Find is the workflow with that ID, or project.ErrWorkflowNotFound.
-	Find(ctx context.Context, id string) (project.WorkflowWorkflow, error)
+	Find(ctx context.Context, id string) (project.Workflow, error)
 	// Create stores a new one. A project that does not exist is project.ErrNotFound.
-	Create(ctx context.Context, w project.WorkflowWorkflow) error
+	Create(ctx context.Context, w project.Workflow) error
 	// Update runs change on the workflow and stores what it leaves, unless change fails; one at a time. Revision is change's business.
-	Update(ctx context.Context, id string, change func(*project.WorkflowWorkflow) error) (project.WorkflowWorkflow, error)
+	Update(ctx context.Context, id string, change func(*project.Workflow) error) (project.Workflow, error)
 	// Delete forgets the workflow; its executions stay.
 	Delete(ctx context.Context, id string) error
 }
@@ -58,9 +58,9 @@ type Actions interface {
 // Rules keeps what people decided for actions.
 type Rules interface {
 	// List is every rule, as automation.SortRules sorts them.
-	List(ctx context.Context) ([]webhook.Rule, error)
+	List(ctx context.Context) ([]webhook.ActionRule, error)
 	// Put stores a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
-	Put(ctx context.Context, r webhook.Rule) error
+	Put(ctx context.Context, r webhook.ActionRule) error
 	// Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
 	Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error)
 }
@@ -80,7 +80,7 @@ type Executions interface {
 	// Find is the execution with that ID, or project.ErrExecutionNotFound.
 	Find(ctx context.Context, id string) (project.Execution, error)
 	// List is executions without output and steps, the last started first, and how many match in all.
-	List(ctx context.Context, f project.Filter) (page []project.Execution, total int, err error)
+	List(ctx context.Context, f project.ExecutionFilter) (page []project.Execution, total int, err error)
 	// Create stores a new one.
 	Create(ctx context.Context, e project.Execution) error
 	// Update runs change on the execution and stores what it leaves, unless change fails; one at a time.
@@ -100,7 +100,7 @@ type Directories interface {
 	// Register is where a directory that somebody wants to register really is. It refuses /, the home directory, system directories,
 	// Countersign's own and their ancestors with project.ErrRegistration.
 	Register(ctx context.Context, path string) (dir string, err error)
-	// Facts is what the directory says of the project. It fails with project.ErrManifest as project.Detect does, with the facts filled in.
+	// Facts is what the directory says of the project. It fails with project.ErrManifest as project.DetectFacts does, with the facts filled in.
 	Facts(ctx context.Context, dir string) (project.Facts, error)
 	// Surroundings is what a process in that directory would find on this machine.
 	Surroundings(ctx context.Context, dir string) (Surroundings, error)
@@ -112,7 +112,7 @@ type Surroundings struct {
 	Environ  []string // of this process, "NAME=value"
 	Paths    []string // directories of toolchains, for PATH
 	Home     string
-	Own      []string          // directories that hold Countersign's and agents' own files
-	Settings []project.Setting // of the directory's own files, as far as they decide what package managers run
-	Secrets  []string          // values of secret-named variables in the directory's .env files, to be masked
+	Own      []string                 // directories that hold Countersign's and agents' own files
+	Settings []project.ManagerSetting // of the directory's own files, as far as they decide what package managers run
+	Secrets  []string                 // values of secret-named variables in the directory's .env files, to be masked
 }

@@ -16,6 +16,6 @@ type Webhooks interface {
 	// Send makes the request, to an address it has vetted itself, and is the answer when that is a 2xx. Any other answer, a redirect
 	// among them, and a connection that fails are project.ErrExecutionFailed with the webhook.Response as details; running out of the
 	// request's time is project.ErrExecutionTimeout, and an ended context project.ErrCancelled, both with what there is by then. Requests
-	// with Retries left are made again when no connection came about and after webhook.Passing answers, after webhook.Backoff.
+	// with Retries left are made again when no connection came about and after webhook.IsRetryable answers, after webhook.Backoff.
 	Send(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Response, error)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Desk is an approvalview.Desk over the door. New makes it.
-type Desk struct {
+// CoreApprovals is an approvalview.Desk over the door. New makes it.
+type CoreApprovals struct {
 	person  *command.Shell
 	door    command.Door
 	proof   confirm.Proof
@@ -29,21 +29,21 @@ type Desk struct {
 // keysHold is how long it is trusted that a security key is there, or is not.
 const keysHold = 5 * time.Second
 
-// New is a desk of that door, for the person who sits at this terminal.
-func New(door command.Door, s *command.Shell) *Desk {
-	return &Desk{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
+// NewCoreApprovals is a desk of that door, for the person who sits at this terminal.
+func NewCoreApprovals(door command.Door, s *command.Shell) *CoreApprovals {
+	return &CoreApprovals{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
 }
 
 // Waiting implements approvalview.Desk.
-func (d *Desk) Waiting(ctx context.Context) ([]Item, error) {
+func (d *CoreApprovals) Waiting(ctx context.Context) ([]ApprovalItem, error) {
 	views, err := d.door.App.Confirmations(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Item, 0, len(views))
+	out := make([]ApprovalItem, 0, len(views))
 	for _, v := range views {
 		if v.State == confirm.Pending.String() {
-			out = append(out, Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v), Dated: Datable(v)})
+			out = append(out, ApprovalItem{View: v, Client: d.asker(ctx, v), Always: AllowsSessionGrant(v), Dated: AllowsDatedGrant(v)})
 		}
 	}
 	if len(out) > 0 {
@@ -53,7 +53,7 @@ func (d *Desk) Waiting(ctx context.Context) ([]Item, error) {
 }
 
 // touchable marks the questions that a security key can approve, and those that cannot be approved here.
-func (d *Desk) touchable(ctx context.Context, items []Item) {
+func (d *CoreApprovals) touchable(ctx context.Context, items []ApprovalItem) {
 	if !d.touching.Load() && time.Since(d.looked) > keysHold {
 		_, d.untouchable = d.person.Touchable(ctx)
 		d.looked = time.Now()
@@ -77,20 +77,20 @@ func (d *Desk) touchable(ctx context.Context, items []Item) {
 }
 
 // Touch implements approvalview.Desk.
-func (d *Desk) Touch(ctx context.Context, i Item, tell func(line string)) (confirm.Proof, error) {
+func (d *CoreApprovals) Touch(ctx context.Context, i ApprovalItem, tell func(line string)) (confirm.Proof, error) {
 	d.touching.Store(true)
 	defer d.touching.Store(false)
 	return d.person.Touch(ctx, i.View, tell)
 }
 
-// Lasting reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
-func Lasting(v confirm.View) bool { return v.Lasting() && v.Session != command.Session }
+// AllowsSessionGrant reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
+func AllowsSessionGrant(v confirm.View) bool { return v.Lasting() && v.Session != command.Session }
 
-// Datable reports a question that may be answered with "allow this until".
-func Datable(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
+// AllowsDatedGrant reports a question that may be answered with "allow this until".
+func AllowsDatedGrant(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
 
 // asker is who asked, as it named itself.
-func (d *Desk) asker(ctx context.Context, v confirm.View) string {
+func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	if name, known := d.clients[v.ID]; known {
 		return name
 	}
@@ -103,7 +103,7 @@ func (d *Desk) asker(ctx context.Context, v confirm.View) string {
 }
 
 // Before implements approvalview.Desk.
-func (d *Desk) Before(ctx context.Context, i Item) int {
+func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
 	n, err := d.door.App.Earlier(ctx, i.ID)
 	if err != nil {
 		return 0
@@ -112,10 +112,10 @@ func (d *Desk) Before(ctx context.Context, i Item) int {
 }
 
 // Stamp implements approvalview.Desk.
-func (d *Desk) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
+func (d *CoreApprovals) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
 
 // Answer implements approvalview.Desk.
-func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
+func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
 	if a.By = command.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
 		a.Proof = d.proof
 	}
@@ -123,7 +123,7 @@ func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, erro
 }
 
 // Reveal implements approvalview.Desk.
-func (d *Desk) Reveal(ctx context.Context, i Item) (Item, error) {
+func (d *CoreApprovals) Reveal(ctx context.Context, i ApprovalItem) (ApprovalItem, error) {
 	bare, err := d.door.App.Reveal(ctx, i.ID)
 	if err == nil {
 		i.View = bare
@@ -141,7 +141,7 @@ const (
 )
 
 // Fate implements approvalview.Desk: the audit has every answer.
-func (d *Desk) Fate(ctx context.Context, i Item) string {
+func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 	for range looks {
 		tail, err := d.door.App.AuditTail(ctx, recent)
 		if err != nil {
@@ -164,7 +164,7 @@ func (d *Desk) Fate(ctx context.Context, i Item) string {
 	return ""
 }
 
-func (d *Desk) fate(ctx context.Context, i Item, verdict, by string) string {
+func (d *CoreApprovals) fate(ctx context.Context, i ApprovalItem, verdict, by string) string {
 	where := map[string]string{command.ByTerminal: "in another terminal", "console": "in the console", "elicitation": "in the client's own form"}[by]
 	if where == "" {
 		where = "elsewhere (" + by + ")"
@@ -193,6 +193,6 @@ func (d *Desk) fate(ctx context.Context, i Item, verdict, by string) string {
 }
 
 // Diffs implements approvalview.Desk: those that were made when the question was asked.
-func (d *Desk) Diffs(_ context.Context, i Item) string {
-	return command.Exhibit(i.Exhibit)
+func (d *CoreApprovals) Diffs(_ context.Context, i ApprovalItem) string {
+	return command.ExhibitText(i.Exhibit)
 }

@@ -34,8 +34,8 @@ type records struct {
 	Records []audit.Record `json:"records"`
 }
 
-// Audit is the command group audit.
-func Audit(s *command.Shell) *cobra.Command {
+// AuditCommand is the command group audit.
+func AuditCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: command.Subcommand, RunE: command.Alone}
 	var q query
 	list := &cobra.Command{Use: "list", Short: "List the last records, oldest first", Args: command.Args(0, 0),
@@ -89,7 +89,7 @@ func (q query) walk(ctx context.Context, s *command.Shell, visit func(audit.Reco
 	if err != nil {
 		return err
 	}
-	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Grant: q.grant, Limit: audit.AtMost}
+	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Grant: q.grant, Limit: audit.MaxListed}
 	if q.limit > 0 {
 		return q.last(ctx, a, f, begin, visit)
 	}
@@ -109,7 +109,7 @@ func (q query) last(ctx context.Context, a *app.App, f audit.Filter, begin time.
 	var found []audit.Record
 	for more := true; more && len(found) < q.limit; {
 		if begin.IsZero() {
-			f.Limit = min(audit.AtMost, q.limit-len(found))
+			f.Limit = min(audit.MaxListed, q.limit-len(found))
 		}
 		records, err := a.AuditSearch(ctx, f)
 		if err != nil {

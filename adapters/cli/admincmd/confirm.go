@@ -24,8 +24,8 @@ type waiting struct {
 	Confirmations []confirm.View `json:"confirmations"`
 }
 
-// Confirmations is the command confirmations.
-func Confirmations(s *command.Shell) *cobra.Command {
+// ConfirmationsCommand is the command confirmations.
+func ConfirmationsCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "confirmations", Short: "List what waits for a person's answer, whichever client asked", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
 }
@@ -60,8 +60,8 @@ func pending(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// Approvals is the command approvals.
-func Approvals(s *command.Shell) *cobra.Command {
+// ApprovalsCommand is the command approvals.
+func ApprovalsCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "approvals", Short: "Decide on what waits, on a screen that keeps itself up to date", Args: command.Args(0, 0),
 		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
 			"it (? shows them). Without a terminal, and with --json, it prints what confirmations does.",
@@ -70,18 +70,18 @@ func Approvals(s *command.Shell) *cobra.Command {
 
 // approvals shows the view, or lists what waits where it cannot be drawn.
 func approvals(ctx context.Context, s *command.Shell) error {
-	if s.JSON || !Fits(s.Terminal) {
+	if s.JSON || !ScreenFits(s.Terminal) {
 		return pending(ctx, s)
 	}
 	door, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	return Run(ctx, s.Terminal, New(door, s))
+	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(door, s))
 }
 
-// Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
-func Approve(s *command.Shell) *cobra.Command {
+// ApproveCommand is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
+func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
 			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
@@ -127,8 +127,8 @@ func Approve(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// Deny is the command deny.
-func Deny(s *command.Shell) *cobra.Command {
+// DenyCommand is the command deny.
+func DenyCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
 		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
 			"no reason is passed on, and the exit code is 6."}
@@ -148,22 +148,22 @@ func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error 
 	if err != nil {
 		return err
 	}
-	lasting := Lasting(v)
+	lasting := AllowsSessionGrant(v)
 	if given.Always && !lasting {
 		return command.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
 	}
-	dated := Datable(v)
+	dated := AllowsDatedGrant(v)
 	if given.Until != nil && !dated {
 		return command.ErrUsage.Sayf("--for: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
 	}
 	if given.Always {
-		s.Say(command.Lasting(v))
+		s.Say(command.SessionGrantText(v))
 	}
 	before := 0
 	if a, err := s.App(); err == nil && dated {
 		before, _ = a.Earlier(ctx, v.ID) // without it there is one suggestion less
 	}
-	said, err := s.Decide(ctx, v, command.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed,
+	said, err := s.Decide(ctx, v, command.DecisionOptions{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed,
 		Dated: dated && !given.Always, Until: given.Until, Before: before, Leave: true})
 	if err != nil {
 		outdated(s, err)

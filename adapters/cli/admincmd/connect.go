@@ -92,8 +92,8 @@ type connectCommand struct {
 	web Machine
 }
 
-// Connect is the command connect.
-func Connect(s *command.Shell, web Machine) *cobra.Command {
+// ConnectCommand is the command connect.
+func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	g, f := connectCommand{s, web}, &flags{}
 	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: command.Args(0, 1),
 		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
@@ -204,7 +204,7 @@ func (g connectCommand) address() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, ok := Running(door, g.web)
+	at, ok := RunningServer(door, g.web)
 	if !ok {
 		return "", ErrStopped.With(command.Hint("start one with countersign up, or name its address with --url"))
 	}

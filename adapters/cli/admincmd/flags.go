@@ -40,8 +40,8 @@ func HostFlag(c *cobra.Command) {
 	c.Flags().String(serveHost, "", "name of the host entry that starts this server: its questions are picked up by it alone, and its forms count where you switched them on")
 }
 
-// Flags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
-func Flags(c *cobra.Command, toolsets string) {
+// AddServerFlags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
+func AddServerFlags(c *cobra.Command, toolsets string) {
 	for _, o := range options(toolsets) {
 		if o.bare {
 			c.Flags().Bool(o.flag, false, o.usage)
@@ -51,8 +51,8 @@ func Flags(c *cobra.Command, toolsets string) {
 	}
 }
 
-// Apply has the flags that were given stand for their environment variables, and nothing else for any.
-func Apply(cmd *cobra.Command, s *command.Shell) {
+// ApplyServerFlags has the flags that were given stand for their environment variables, and nothing else for any.
+func ApplyServerFlags(cmd *cobra.Command, s *command.Shell) {
 	s.Forget()
 	if named := cmd.Flags().Lookup(serveHost); named != nil && named.Changed {
 		s.Set(HostEntry, named.Value.String())

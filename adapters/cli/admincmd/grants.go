@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// Grants is the command group grants.
-func Grants(s *command.Shell) *cobra.Command {
+// GrantsCommand is the command group grants.
+func GrantsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: command.Subcommand, RunE: command.Alone}
 	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }},

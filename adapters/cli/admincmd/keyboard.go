@@ -8,38 +8,38 @@ import (
 
 // Key is one key that was pressed, or a text that was pasted.
 type Key struct {
-	Kind  Kind
+	Kind  KeyKind
 	Rune  rune   // of Printed
 	Paste string // of Pasted
 }
 
 // Is reports that key, or that character. Unknown is no key.
-func (k Key) Is(other Kind, r rune) bool {
-	return k.Kind == Printed && k.Rune == r || other != Unknown && k.Kind == other
+func (k Key) Is(other KeyKind, r rune) bool {
+	return k.Kind == KeyRune && k.Rune == r || other != KeyUnknown && k.Kind == other
 }
 
-// Kind is which key it is.
-type Kind uint8
+// KeyKind is which key it is.
+type KeyKind uint8
 
 // The kinds.
 const (
-	Unknown Kind = iota
-	Printed      // a character
-	Up
-	Down
-	Left
-	Right
-	PageUp
-	PageDown
-	Home
-	End
-	Enter
-	Escape
-	Backspace
-	Interrupt // Ctrl-C, Ctrl-D
-	Suspend   // Ctrl-Z
-	Redraw    // Ctrl-L
-	Pasted
+	KeyUnknown KeyKind = iota
+	KeyRune            // a character
+	KeyUp
+	KeyDown
+	KeyLeft
+	KeyRight
+	KeyPageUp
+	KeyPageDown
+	KeyHome
+	KeyEnd
+	KeyEnter
+	KeyEscape
+	KeyBackspace
+	KeyInterrupt // Ctrl-C, Ctrl-D
+	KeySuspend   // Ctrl-Z
+	KeyRedraw    // Ctrl-L
+	KeyPaste
 )
 
 // What terminals put around a text that is pasted, once they are asked to.
@@ -51,11 +51,11 @@ const (
 // maxPaste bounds a pasted text, in bytes; what is longer is nobody's name and nobody's reason.
 const maxPaste = 8192
 
-// Decoder makes keys of bytes. Sequences may come in any pieces. The zero Decoder is ready.
-type Decoder struct{ rest []byte }
+// KeyDecoder makes keys of bytes. Sequences may come in any pieces. The zero Decoder is ready.
+type KeyDecoder struct{ rest []byte }
 
 // Feed takes bytes in, and gives the keys that are whole.
-func (d *Decoder) Feed(data []byte) (keys []Key) {
+func (d *KeyDecoder) Feed(data []byte) (keys []Key) {
 	d.rest = append(d.rest, data...)
 	for len(d.rest) > 0 {
 		k, n := next(d.rest)
@@ -63,7 +63,7 @@ func (d *Decoder) Feed(data []byte) (keys []Key) {
 			break
 		}
 		d.rest = d.rest[n:]
-		if k.Kind != Unknown {
+		if k.Kind != KeyUnknown {
 			keys = append(keys, k)
 		}
 	}
@@ -72,12 +72,12 @@ func (d *Decoder) Feed(data []byte) (keys []Key) {
 }
 
 // Waiting reports the beginning of a sequence of which nothing more has come.
-func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
+func (d *KeyDecoder) Waiting() bool { return len(d.rest) > 0 }
 
 // Flush gives up waiting: a lone escape is the key, and any other beginning is nothing.
-func (d *Decoder) Flush() (keys []Key) {
+func (d *KeyDecoder) Flush() (keys []Key) {
 	if len(d.rest) == 1 && d.rest[0] == 0x1b {
-		keys = []Key{{Kind: Escape}}
+		keys = []Key{{Kind: KeyEscape}}
 	}
 	if !bytes.HasPrefix(d.rest, []byte(pasteBegins)) { // the end of a paste comes, however slowly
 		d.rest = nil
@@ -91,15 +91,15 @@ func next(data []byte) (Key, int) {
 	case c == 0x1b:
 		return sequence(data)
 	case c == '\r' || c == '\n':
-		return Key{Kind: Enter}, 1
+		return Key{Kind: KeyEnter}, 1
 	case c == 0x7f || c == 0x08:
-		return Key{Kind: Backspace}, 1
+		return Key{Kind: KeyBackspace}, 1
 	case c == 0x03 || c == 0x04:
-		return Key{Kind: Interrupt}, 1
+		return Key{Kind: KeyInterrupt}, 1
 	case c == 0x1a:
-		return Key{Kind: Suspend}, 1
+		return Key{Kind: KeySuspend}, 1
 	case c == 0x0c:
-		return Key{Kind: Redraw}, 1
+		return Key{Kind: KeyRedraw}, 1
 	case c < ' ':
 		return Key{}, 1
 	}
@@ -110,7 +110,7 @@ func next(data []byte) (Key, int) {
 	if r == utf8.RuneError || !unicode.IsPrint(r) {
 		return Key{}, n
 	}
-	return Key{Kind: Printed, Rune: r}, n
+	return Key{Kind: KeyRune, Rune: r}, n
 }
 
 // sequence is a key that begins with an escape.
@@ -138,32 +138,32 @@ func sequence(data []byte) (Key, int) {
 		}
 		return Key{Kind: named(string(data[2:3]))}, 3
 	case 0x1b:
-		return Key{Kind: Escape}, 1
+		return Key{Kind: KeyEscape}, 1
 	}
 	return Key{}, 2 // Alt and a character: nothing here listens to that
 }
 
 // named are the keys by what follows the escape and the bracket.
-func named(name string) Kind {
+func named(name string) KeyKind {
 	switch name {
 	case "A":
-		return Up
+		return KeyUp
 	case "B":
-		return Down
+		return KeyDown
 	case "C":
-		return Right
+		return KeyRight
 	case "D":
-		return Left
+		return KeyLeft
 	case "H", "1~", "7~":
-		return Home
+		return KeyHome
 	case "F", "4~", "8~":
-		return End
+		return KeyEnd
 	case "5~":
-		return PageUp
+		return KeyPageUp
 	case "6~":
-		return PageDown
+		return KeyPageDown
 	}
-	return Unknown
+	return KeyUnknown
 }
 
 func paste(data []byte) (Key, int) {
@@ -172,11 +172,11 @@ func paste(data []byte) (Key, int) {
 	if at < 0 {
 		return Key{}, 0
 	}
-	return Key{Kind: Pasted, Paste: string(text[:min(at, maxPaste)])}, len(pasteBegins) + at + len(pasteEnds)
+	return Key{Kind: KeyPaste, Paste: string(text[:min(at, maxPaste)])}, len(pasteBegins) + at + len(pasteEnds)
 }
 
 // forget drops the middle of a paste that is longer than anything here takes. Its end may have begun.
-func (d *Decoder) drop() {
+func (d *KeyDecoder) drop() {
 	const kept = len(pasteBegins) + maxPaste
 	if tail := len(pasteEnds); len(d.rest) > kept+tail && bytes.HasPrefix(d.rest, []byte(pasteBegins)) {
 		d.rest = append(d.rest[:kept:kept], d.rest[len(d.rest)-tail:]...)

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Keys is the command group keys.
-func Keys(s *command.Shell) *cobra.Command {
+// KeysCommand is the command group keys.
+func KeysCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: command.Subcommand, RunE: command.Alone}
 	var o adding
 	add := &cobra.Command{Use: "add", Short: "Enrol a security key that your ssh agent has", Args: command.Args(0, 0),
@@ -93,7 +93,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 		k.Name = "security key"
 	}
 	s.Say(fmt.Sprintf("touch the security key %s now, so that it is known to want a touch (Ctrl-C gives up) …", command.Plain(k.Name)))
-	if _, err := door.SecurityKeys.Sign(ctx, k, canon.Bytes("enrolled.trial.v1", k.Public)); err != nil {
+	if _, err := door.SecurityKeys.Sign(ctx, k, canon.SumBytes("enrolled.trial.v1", k.Public)); err != nil {
 		return err
 	}
 	s.Patient = true

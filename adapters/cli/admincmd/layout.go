@@ -242,7 +242,7 @@ func (m *model) lines() []line {
 	if m.item.Unmet != "" {
 		add(oneLine(m.item.Unmet), command.Changed)
 	}
-	if veiled := command.Veiled(m.item.View); veiled != "" {
+	if veiled := command.RedactedNote(m.item.View); veiled != "" {
 		add(veiled, command.Changed)
 	}
 	if told := m.item.Suggestion(m.earlier); m.item.Dated && told != "" {
@@ -258,7 +258,7 @@ func (m *model) plan(add func(text string, tint command.TerminalTint)) {
 	if len(m.item.Plan) > 0 {
 		add("", 0)
 		add("plan", command.Heading)
-		command.Tinted(clean(command.Whole(m.item.Plan)), add)
+		command.Tinted(clean(command.PlanText(m.item.Plan)), add)
 	}
 	if m.extra != "" {
 		add("", 0)

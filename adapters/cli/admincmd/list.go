@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ToolView is a tool as tools list and tools show print it.
-type ToolView struct {
+// toolView is a tool as tools list and tools show print it.
+type toolView struct {
 	Name        tool.Name       `json:"name"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
@@ -26,13 +26,13 @@ type ToolView struct {
 	Confirm     policy.Strength `json:"confirm"`
 	Permission  string          `json:"permission"` // read, execute or write: what it needs at most
 	Risk        string          `json:"risk,omitempty"`
-	Decision    Outlook         `json:"decision"` // what policy says, as things are
+	Decision    outlook         `json:"decision"` // what policy says, as things are
 	Input       json.RawMessage `json:"input_schema"`
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// Outlook is what policy says to a call of a tool that does all it may do.
-type Outlook struct {
+// outlook is what policy says to a call of a tool that does all it may do.
+type outlook struct {
 	Verdict  policy.Verdict  `json:"verdict"`
 	Rule     string          `json:"rule"` // what decided
 	Mode     policy.Mode     `json:"mode"`
@@ -40,7 +40,7 @@ type Outlook struct {
 }
 
 // words is an outlook for people.
-func (o Outlook) words() string {
+func (o outlook) words() string {
 	if o.Rule == "" { // what is set could not be read
 		return "not known"
 	}
@@ -57,28 +57,28 @@ func (o Outlook) words() string {
 	return "refused (" + o.Rule + ")"
 }
 
-func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) ToolView {
+func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) toolView {
 	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
-	v := ToolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
+	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
 		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.Output,
-		Decision: Outlook{Verdict: d.Verdict, Rule: d.Rule, Mode: d.Mode, Strength: d.Strength}}
+		Decision: outlook{Verdict: d.Verdict, Rule: d.Rule, Mode: d.Mode, Strength: d.Strength}}
 	if spec.Risk > policy.RiskNone {
 		v.Risk = spec.Risk.String()
 	}
 	return v
 }
 
-// List prints the tools that the door serves, with what policy says to each as things are: those of toolsets with categories under these.
-func List(ctx context.Context, s *command.Shell) error {
+// PrintTools prints the tools that the door serves, with what policy says to each as things are: those of toolsets with categories under these.
+func PrintTools(ctx context.Context, s *command.Shell) error {
 	door, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	views := []ToolView{}
+	views := []toolView{}
 	for spec := range door.App.Specs() {
 		views = append(views, viewOf(ctx, s, door, spec))
 	}
-	sorting.Stable(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
+	sorting.Stable(views, func(x, y toolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
 	if s.JSON {
 		return s.PrintJSON(views)
 	}

@@ -22,14 +22,14 @@ type link struct {
 
 // newLink makes a one-time log-in of a server, that leads to the page wanted, by way of issue.
 func newLink(m Machine, at Server, wanted string, issue func(access.Credential) (access.Credential, error)) (link, error) {
-	url, code := m.Link(Pages(at.URL), wanted)
+	url, code := m.Link(ConsoleURL(at.URL), wanted)
 	c, err := issue(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
 }
 
-// Pages is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
+// ConsoleURL is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
 // Programs keep to the address, which needs no looking up.
-func Pages(base string) string {
+func ConsoleURL(base string) string {
 	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
 		return "http://localhost" + port
 	}
@@ -66,8 +66,8 @@ func issue(ctx context.Context, s *command.Shell, door command.Door, c access.Cr
 	return made, nil
 }
 
-// Login is the command login.
-func Login(s *command.Shell, m Machine) *cobra.Command {
+// LoginCommand is the command login.
+func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 	var printed bool
 	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the server that runs, by a new one-time link", Args: command.Args(0, 1),
 		Long: "Make a one-time link that logs a browser in to the console of the server that runs, and open it. The link is good for one browser, for five minutes. PATH is\n" +
@@ -85,7 +85,7 @@ func Login(s *command.Shell, m Machine) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		at, ok := Running(door, m)
+		at, ok := RunningServer(door, m)
 		if !ok {
 			return ErrStopped.Sayf("no server of %s runs", door.Home).With(command.Hint("countersign serve starts one"))
 		}
@@ -98,7 +98,7 @@ func Login(s *command.Shell, m Machine) *cobra.Command {
 		case s.JSON:
 			return s.PrintJSON(l)
 		case l.Opened:
-			s.Line("opened the console of %s in the browser", Pages(at.URL))
+			s.Line("opened the console of %s in the browser", ConsoleURL(at.URL))
 		default:
 			s.Line("%s", l.URL)
 			s.Note("good for one browser until %s", l.ExpiresAt.Local().Format(time.TimeOnly))

@@ -28,23 +28,23 @@ const (
 type model struct {
 	width, height int
 	now           time.Time
-	items         []Item
+	items         []ApprovalItem
 	loaded        bool
 	chosen        int    // of items
 	problem       string // why what waits cannot be read
 
 	screen  screen
-	before  screen // of helping
-	item    Item   // of reading
-	extra   string // its diffs
-	earlier int    // how often the same was approved before
-	terms   []line // what is about to be allowed until a time
-	body    []line // of reading, as it was laid out for bodyWidth
-	bodyAt  int    // the width it was laid out for; 0: not yet
-	top     int    // the first line of body that is shown
-	ended   bool   // the end of body was on the screen
-	fate    string // what became of it; empty: it waits
-	after   []line // what is shown instead of its plan, because that is out of date
+	before  screen       // of helping
+	item    ApprovalItem // of reading
+	extra   string       // its diffs
+	earlier int          // how often the same was approved before
+	terms   []line       // what is about to be allowed until a time
+	body    []line       // of reading, as it was laid out for bodyWidth
+	bodyAt  int          // the width it was laid out for; 0: not yet
+	top     int          // the first line of body that is shown
+	ended   bool         // the end of body was on the screen
+	fate    string       // what became of it; empty: it waits
+	after   []line       // what is shown instead of its plan, because that is out of date
 
 	asking *question
 	busy   bool   // an answer is on its way
@@ -68,13 +68,13 @@ type effect struct {
 	answer                *confirm.Answer
 	touch                 *confirm.Answer // have a security key touched for it
 	giveUp                bool            // nobody touches it
-	fate                  *Item           // find out what became of it
-	diffs                 *Item
-	reveal                *Item // have what is masked in it revealed
+	fate                  *ApprovalItem   // find out what became of it
+	diffs                 *ApprovalItem
+	reveal                *ApprovalItem // have what is masked in it revealed
 }
 
 // news takes in what waits now. A question that is being read and does not wait any more is asked after.
-func (m *model) news(items []Item, err error) (e effect) {
+func (m *model) news(items []ApprovalItem, err error) (e effect) {
 	if m.problem = ""; err != nil {
 		m.problem = "what waits cannot be read: " + fault.From(err).Message
 		return e
@@ -102,7 +102,7 @@ func (m *model) lost(why string) effect {
 }
 
 func (m *model) index(id string) int {
-	return slices.IndexFunc(m.items, func(i Item) bool { return i.ID == id })
+	return slices.IndexFunc(m.items, func(i ApprovalItem) bool { return i.ID == id })
 }
 
 // told takes in what became of a question.
@@ -120,7 +120,7 @@ func (m *model) shows(id, diffs string, before int) {
 }
 
 // revealed takes in a question with nothing masked, or why there is none.
-func (m *model) revealed(i Item, err error) effect {
+func (m *model) revealed(i ApprovalItem, err error) effect {
 	m.busy = false
 	switch {
 	case m.screen == listing || m.item.ID != i.ID || m.fate != "":
@@ -177,7 +177,7 @@ func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect)
 		if m.screen == reading && m.item.ID == a.ID {
 			m.screen = listing
 		}
-		m.items = slices.DeleteFunc(slices.Clone(m.items), func(i Item) bool { return i.ID == a.ID })
+		m.items = slices.DeleteFunc(slices.Clone(m.items), func(i ApprovalItem) bool { return i.ID == a.ID })
 		m.chosen = max(0, min(m.chosen, len(m.items)-1))
 		return e
 	case errors.Is(err, confirm.ErrTyped):
@@ -232,11 +232,11 @@ func differences(f *fault.Error) []line {
 // press is a key on the screen that is shown.
 func (m *model) press(k Key) effect {
 	switch {
-	case k.Kind == Interrupt:
+	case k.Kind == KeyInterrupt:
 		return effect{quit: true}
-	case k.Kind == Suspend:
+	case k.Kind == KeySuspend:
 		return effect{suspend: true}
-	case k.Kind == Redraw:
+	case k.Kind == KeyRedraw:
 		return effect{redraw: true}
 	case m.asking != nil:
 		return m.typing(k)
@@ -257,25 +257,25 @@ func (m *model) pick(k Key) effect {
 	last := len(m.items) - 1
 	page := max(m.height-listFrame, 1)
 	switch {
-	case k.Is(Up, 'k'):
+	case k.Is(KeyUp, 'k'):
 		m.chosen--
-	case k.Is(Down, 'j'):
+	case k.Is(KeyDown, 'j'):
 		m.chosen++
-	case k.Is(PageUp, 'b'):
+	case k.Is(KeyPageUp, 'b'):
 		m.chosen -= page
-	case k.Is(PageDown, ' '):
+	case k.Is(KeyPageDown, ' '):
 		m.chosen += page
-	case k.Is(Home, 'g'):
+	case k.Is(KeyHome, 'g'):
 		m.chosen = 0
-	case k.Is(End, 'G'):
+	case k.Is(KeyEnd, 'G'):
 		m.chosen = last
-	case k.Is(Enter, 'l'), k.Kind == Right:
+	case k.Is(KeyEnter, 'l'), k.Kind == KeyRight:
 		return m.open()
-	case k.Is(Escape, 'q'):
+	case k.Is(KeyEscape, 'q'):
 		return effect{quit: true}
-	case k.Is(Unknown, '?'):
+	case k.Is(KeyUnknown, '?'):
 		m.screen, m.before = helping, listing
-	case k.Is(Unknown, 'a'), k.Is(Unknown, 'A'), k.Is(Unknown, 'd'):
+	case k.Is(KeyUnknown, 'a'), k.Is(KeyUnknown, 'A'), k.Is(KeyUnknown, 'd'):
 		m.notice = line{"open it first (Enter): what is answered is what was seen", command.Changed}
 	}
 	m.chosen = max(0, min(m.chosen, last))
@@ -298,40 +298,40 @@ func (m *model) read(k Key) effect {
 	page := max(m.height-readFrame-1, 1)
 	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
 	switch {
-	case k.Is(Up, 'k'):
+	case k.Is(KeyUp, 'k'):
 		m.top--
-	case k.Is(Down, 'j'):
+	case k.Is(KeyDown, 'j'):
 		m.top++
-	case k.Is(PageUp, 'b'):
+	case k.Is(KeyPageUp, 'b'):
 		m.top -= page
-	case k.Is(PageDown, ' '):
+	case k.Is(KeyPageDown, ' '):
 		m.top += page
-	case k.Is(Home, 'g'):
+	case k.Is(KeyHome, 'g'):
 		m.top = 0
-	case k.Is(End, 'G'):
+	case k.Is(KeyEnd, 'G'):
 		m.top = len(m.lines())
-	case m.touch != "" && k.Is(Escape, 'q'):
+	case m.touch != "" && k.Is(KeyEscape, 'q'):
 		return effect{giveUp: true}
 	case m.touch != "":
-	case k.Is(Escape, 'q'), k.Kind == Left, k.Is(Unknown, 'h'):
+	case k.Is(KeyEscape, 'q'), k.Kind == KeyLeft, k.Is(KeyUnknown, 'h'):
 		m.screen = listing
-	case k.Is(Unknown, '?'):
+	case k.Is(KeyUnknown, '?'):
 		m.screen, m.before = helping, reading
 	case m.busy || m.fate != "":
-	case k.Is(Unknown, 'a'):
+	case k.Is(KeyUnknown, 'a'):
 		return m.approve(false, false)
-	case k.Is(Unknown, 'A'):
+	case k.Is(KeyUnknown, 'A'):
 		return m.approve(true, false)
-	case k.Is(Unknown, 't') && m.item.Touch:
+	case k.Is(KeyUnknown, 't') && m.item.Touch:
 		return m.approve(false, true)
-	case k.Is(Unknown, 'u'):
+	case k.Is(KeyUnknown, 'u'):
 		m.until()
 		return effect{}
-	case k.Is(Unknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
+	case k.Is(KeyUnknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
 		m.busy = true
 		item := m.item
 		return effect{reveal: &item}
-	case k.Is(Unknown, 'd'):
+	case k.Is(KeyUnknown, 'd'):
 		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
 			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
 		})
@@ -432,9 +432,9 @@ func (m *model) ask(prompt string, most int, answer func(typed string) confirm.A
 func (m *model) typing(k Key) effect {
 	q := m.asking
 	switch k.Kind {
-	case Escape:
+	case KeyEscape:
 		m.asking, m.terms, m.bodyAt = nil, nil, 0
-	case Enter:
+	case KeyEnter:
 		m.asking = nil
 		if q.then != nil {
 			return q.then(strings.TrimSpace(string(q.typed)))
@@ -445,11 +445,11 @@ func (m *model) typing(k Key) effect {
 			return effect{}
 		}
 		return m.says(a, q.touch)
-	case Backspace:
+	case KeyBackspace:
 		q.typed = q.typed[:max(len(q.typed)-1, 0)]
-	case Printed:
+	case KeyRune:
 		q.add(k.Rune)
-	case Pasted:
+	case KeyPaste:
 		for _, r := range k.Paste {
 			if unicode.IsSpace(r) {
 				r = ' '

@@ -23,16 +23,16 @@ import (
 
 var start = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-func item(id string, change func(*Item)) Item {
-	i := Item{View: confirm.View{ID: id, Tool: "run_script", Strength: policy.Simple, Risk: "medium", Prompt: "run script " + id, State: "pending",
-		PlanHash: canon.Bytes("t", []byte(id)), Plan: json.RawMessage(`{"context":{"command":"echo hi"}}`), ExpiresAt: start.Add(5 * time.Minute)}, Client: "codex/1", Always: true}
+func item(id string, change func(*ApprovalItem)) ApprovalItem {
+	i := ApprovalItem{View: confirm.View{ID: id, Tool: "run_script", Strength: policy.Simple, Risk: "medium", Prompt: "run script " + id, State: "pending",
+		PlanHash: canon.SumBytes("t", []byte(id)), Plan: json.RawMessage(`{"context":{"command":"echo hi"}}`), ExpiresAt: start.Add(5 * time.Minute)}, Client: "codex/1", Always: true}
 	if change != nil {
 		change(&i)
 	}
 	return i
 }
 
-func newModel(items ...Item) *model {
+func newModel(items ...ApprovalItem) *model {
 	m := &model{width: 80, height: 20, now: start}
 	m.news(items, nil)
 	return m
@@ -40,7 +40,7 @@ func newModel(items ...Item) *model {
 
 // types presses the keys of a text.
 func (m *model) types(text string) (last effect) {
-	var d Decoder
+	var d KeyDecoder
 	for _, k := range append(d.Feed([]byte(text)), d.Flush()...) {
 		last = m.press(k)
 	}
@@ -56,7 +56,7 @@ func (m *model) text() string {
 }
 
 func TestTheNameIsTyped(t *testing.T) {
-	m := newModel(item("a", func(i *Item) { i.Strength, i.Target, i.Always = policy.Typed, "shop", false }))
+	m := newModel(item("a", func(i *ApprovalItem) { i.Strength, i.Target, i.Always = policy.Typed, "shop", false }))
 	m.types("\r")
 	assert.Contains(t, m.text(), "asks for the name shop to be typed")
 	assert.Nil(t, m.types("a").answer)
@@ -90,7 +90,7 @@ func TestAnAnswerIsToWhatIsShown(t *testing.T) {
 	e := m.types("a")
 	require.NotNil(t, e.answer)
 	assert.Equal(t, "b", e.answer.ID)
-	assert.Equal(t, canon.Bytes("t", []byte("b")), e.answer.Shown)
+	assert.Equal(t, canon.SumBytes("t", []byte("b")), e.answer.Shown)
 	m.answered(*e.answer, confirm.View{Tool: "run_script"}, nil)
 	assert.Equal(t, listing, m.screen)
 	assert.Contains(t, m.text(), "1 waiting")
@@ -104,7 +104,7 @@ func TestAnAnswerIsToWhatIsShown(t *testing.T) {
 	assert.Equal(t, reading, m.screen)
 	m.types("d")
 	e = m.types("no\r")
-	assert.Equal(t, confirm.Answer{ID: "a", Reason: "no", Shown: canon.Bytes("t", []byte("a"))}, *e.answer)
+	assert.Equal(t, confirm.Answer{ID: "a", Reason: "no", Shown: canon.SumBytes("t", []byte("a"))}, *e.answer)
 }
 
 // TestQuestionsAreToldApart: of questions of one tool that begin alike, 80 columns show where they differ, and a wide screen shows all.
@@ -113,7 +113,7 @@ func TestQuestionsAreToldApart(t *testing.T) {
 	prompts := []string{long + "--target staging --verbose", long + "--target production --verbose", long + "--zoné", "deploy 3 files"}
 	m := newModel()
 	for i, prompt := range prompts {
-		m.items = append(m.items, item(fmt.Sprint(i), func(i *Item) { i.Prompt = prompt }))
+		m.items = append(m.items, item(fmt.Sprint(i), func(i *ApprovalItem) { i.Prompt = prompt }))
 	}
 	for _, width := range []int{80, 60, 40} {
 		m.width = width
@@ -137,16 +137,16 @@ func TestQuestionsAreToldApart(t *testing.T) {
 func TestTheListKeepsWhatIsChosen(t *testing.T) {
 	m := newModel(item("a", nil), item("b", nil), item("c", nil))
 	m.types("j")
-	m.news([]Item{item("b", nil), item("c", nil), item("d", nil)}, nil)
+	m.news([]ApprovalItem{item("b", nil), item("c", nil), item("d", nil)}, nil)
 	assert.Equal(t, "b", m.items[m.chosen].ID)
-	m.news([]Item{item("c", nil)}, nil)
+	m.news([]ApprovalItem{item("c", nil)}, nil)
 	assert.Equal(t, "c", m.items[m.chosen].ID)
 	m.news(nil, nil)
 	assert.Contains(t, m.text(), "Nothing waits")
 	assert.Nil(t, m.types("\r").diffs)
 	m.news(nil, errors.New("locked"))
 	assert.Contains(t, m.text(), "cannot be read")
-	m.news([]Item{item("a", nil)}, nil)
+	m.news([]ApprovalItem{item("a", nil)}, nil)
 	assert.NotContains(t, m.text(), "cannot be read")
 }
 
@@ -218,14 +218,14 @@ func TestWrappedQuotesKeepTheirBar(t *testing.T) {
 func TestFramesFit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &model{width: rapid.IntRange(0, 120).Draw(r, "width"), height: rapid.IntRange(0, 40).Draw(r, "height"), now: start}
-		var items []Item
+		var items []ApprovalItem
 		for n := range rapid.IntRange(0, 30).Draw(r, "items") {
-			items = append(items, item(fmt.Sprint(n), func(i *Item) {
+			items = append(items, item(fmt.Sprint(n), func(i *ApprovalItem) {
 				i.Prompt, i.Tool = rapid.String().Draw(r, "prompt"), rapid.String().Draw(r, "tool")
 				i.Strength, i.Target = policy.Strength(rapid.IntRange(1, 3).Draw(r, "strength")), rapid.String().Draw(r, "target")
 				plan, err := json.Marshal(map[string]any{"context": map[string]any{rapid.String().Draw(r, "name"): rapid.String().Draw(r, "text"), "list": []string{rapid.String().Draw(r, "one")}}})
 				require.NoError(r, err)
-				i.Plan, i.Dated, i.Reach = plan, rapid.Bool().Draw(r, "dated"), confirm.Reach{Content: canon.Bytes("test", nil), Loose: canon.Bytes("test", nil)}
+				i.Plan, i.Dated, i.Reach = plan, rapid.Bool().Draw(r, "dated"), confirm.Reach{Content: canon.SumBytes("test", nil), Loose: canon.SumBytes("test", nil)}
 			}))
 		}
 		m.news(items, nil)
@@ -249,9 +249,9 @@ func TestFramesFit(t *testing.T) {
 
 // TestNothingIsApprovedUnread: what is long is approved once its end was on the screen.
 func TestNothingIsApprovedUnread(t *testing.T) {
-	m := newModel(item("a", func(i *Item) {
+	m := newModel(item("a", func(i *ApprovalItem) {
 		i.Plan, i.Dated = json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"a line of its own, which is long enough to fill one",`, 60)+`"y"]}}`), true
-		i.Reach = confirm.Reach{Content: canon.Bytes("test", nil)}
+		i.Reach = confirm.Reach{Content: canon.SumBytes("test", nil)}
 	}))
 	m.types("\r")
 	for _, key := range []string{"a", "A", "u"} {
@@ -264,8 +264,8 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 
 // TestTheSameIsAllowedUntil: for as long as is typed, once what is bound and what is not was shown; and a suggestion says so.
 func TestTheSameIsAllowedUntil(t *testing.T) {
-	reach := confirm.Reach{Scope: "shop/test@1", Target: "shop/test", Content: canon.Bytes("test", nil)}
-	m := newModel(item("a", func(i *Item) { i.Dated, i.Reach, i.Entry = true, reach, "codex" }), item("b", nil))
+	reach := confirm.Reach{Scope: "shop/test@1", Target: "shop/test", Content: canon.SumBytes("test", nil)}
+	m := newModel(item("a", func(i *ApprovalItem) { i.Dated, i.Reach, i.Entry = true, reach, "codex" }), item("b", nil))
 	m.width, m.height = 240, 40
 	m.types("\r")
 	m.shows("a", "", 2)
@@ -295,8 +295,8 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 
 // TestWhatIsMaskedIsRevealedFirst: by its key, and before it is approved where it may run.
 func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
-	m := newModel(item("a", func(i *Item) {
-		i.Veil, i.Plan = confirm.Veil{Masked: 2, MustReveal: true}, json.RawMessage(`{"context":{"command":"run [REDACTED:github_token]"}}`)
+	m := newModel(item("a", func(i *ApprovalItem) {
+		i.Redacted, i.Plan = confirm.Redacted{Masked: 2, MustReveal: true}, json.RawMessage(`{"context":{"command":"run [REDACTED:github_token]"}}`)
 	}))
 	m.types("\r")
 	assert.Contains(t, m.text(), "masked: 2 parts; it may run, so reveal it before you approve")
@@ -332,10 +332,10 @@ func TestATouchIsWaitedFor(t *testing.T) {
 	touched := confirm.Proof{Surface: confirm.SurfaceTouch, Credential: "SHA256:x"}
 	for name, press := range map[string]struct {
 		key    string
-		change func(*Item)
+		change func(*ApprovalItem)
 	}{
-		"required": {"a", func(i *Item) { i.Touch, i.Needs = true, policy.ProvingTouch }},
-		"chosen":   {"t", func(i *Item) { i.Touch = true }},
+		"required": {"a", func(i *ApprovalItem) { i.Touch, i.Needs = true, policy.ProvingTouch }},
+		"chosen":   {"t", func(i *ApprovalItem) { i.Touch = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newModel(item("a", press.change))
@@ -358,7 +358,7 @@ func TestATouchIsWaitedFor(t *testing.T) {
 			assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Shown: m.item.PlanHash, Proof: touched}, *done.answer)
 		})
 	}
-	m := newModel(item("a", func(i *Item) {
+	m := newModel(item("a", func(i *ApprovalItem) {
 		i.Touch, i.Needs, i.Strength, i.Target = true, policy.ProvingTouch, policy.Typed, "shop"
 	}))
 	m.types("\r")
@@ -370,7 +370,7 @@ func TestATouchIsWaitedFor(t *testing.T) {
 	assert.Equal(t, effect{}, m.touched(*e.touch, touched, nil))
 	assert.False(t, m.busy)
 
-	m = newModel(item("a", func(i *Item) {
+	m = newModel(item("a", func(i *ApprovalItem) {
 		i.Needs, i.Unmet = policy.ProvingPasskey, "approving needs a passkey; the console takes one"
 	}))
 	m.types("\r")

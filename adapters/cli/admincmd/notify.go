@@ -22,11 +22,11 @@ type channelList struct {
 
 // resultList is what came of a test, as JSON.
 type resultList struct {
-	Results []notice.Result `json:"results"`
+	Results []notice.ChannelTestResult `json:"results"`
 }
 
-// Notify is the command group notify.
-func Notify(s *command.Shell) *cobra.Command {
+// NotifyCommand is the command group notify.
+func NotifyCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: command.Subcommand, RunE: command.Alone,
 		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
 			"signed webhook and by mail, as the part notify of config.yaml says. A message names the tool, the risk, and the project, and says where to answer; it never holds\n" +
@@ -71,14 +71,14 @@ func listChannels(ctx context.Context, s *command.Shell) error {
 	}
 	var rows [][]string
 	for _, c := range all {
-		rows = append(rows, []string{c.Name, command.Plain(c.Where), Standing(c)})
+		rows = append(rows, []string{c.Name, command.Plain(c.Where), ChannelStatus(c)})
 	}
 	s.Table([]string{"channel", "where", "state"}, rows)
 	return nil
 }
 
-// Standing is how a channel does, in words.
-func Standing(c notice.Channel) string {
+// ChannelStatus is how a channel does, in words.
+func ChannelStatus(c notice.Channel) string {
 	switch {
 	case c.Failures > 0:
 		times := "the last message"

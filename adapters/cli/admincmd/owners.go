@@ -17,8 +17,8 @@ type ownerList struct {
 	Owners []app.Owner `json:"owners"`
 }
 
-// Owners is the command group owners.
-func Owners(s *command.Shell) *cobra.Command {
+// OwnersCommand is the command group owners.
+func OwnersCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "owners", Short: "List the processes that have something under way here, other containers' and machines' too, and settle what is left of them",
 		Args: command.Subcommand, RunE: command.Alone,
 		Long: "Runs, background processes, sandboxes and servers belong to the process that looks after them. Of one in another container or on another machine nobody here\n" +

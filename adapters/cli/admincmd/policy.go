@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Policy is the command group policy.
-func Policy(s *command.Shell) *cobra.Command {
+// PolicyCommand is the command group policy.
+func PolicyCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone}
 	group.AddCommand(
 		&cobra.Command{Use: "show", Short: "Show the policy in force", Args: command.Args(0, 0),

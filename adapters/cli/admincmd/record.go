@@ -134,7 +134,7 @@ func record(s *command.Shell) (command.Record, error) {
 
 // stands is what audit status prints.
 type stands struct {
-	audit.Standing
+	audit.LogStatus
 	Faults []problem `json:"faults,omitempty"`
 }
 
@@ -169,7 +169,7 @@ func statusCommand(s *command.Shell) *cobra.Command {
 		}}
 }
 
-func places(s *command.Shell, st audit.Standing) {
+func places(s *command.Shell, st audit.LogStatus) {
 	var rows [][]string
 	for _, a := range st.Anchors {
 		since, state := "", "in step"

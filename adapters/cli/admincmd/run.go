@@ -9,15 +9,15 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
-// Fits reports whether the view can be drawn on the terminal.
-func Fits(t *command.Terminal) bool {
+// ScreenFits reports whether the view can be drawn on the terminal.
+func ScreenFits(t *command.Terminal) bool {
 	_, ok := newDisplay(t)
 	return ok
 }
 
-// Run shows the view until the person leaves it or ctx ends. The terminal is given back as it was whatever happens, a panic included. It fails with
+// RunApprovals shows the view until the person leaves it or ctx ends. The terminal is given back as it was whatever happens, a panic included. It fails with
 // ErrScreen where it does not fit, and with ctx's error.
-func Run(ctx context.Context, t *command.Terminal, desk ApprovalsDesk) error {
+func RunApprovals(ctx context.Context, t *command.Terminal, desk ApprovalSource) error {
 	d, ok := newDisplay(t)
 	if !ok {
 		return ErrScreen
@@ -42,9 +42,9 @@ func Run(ctx context.Context, t *command.Terminal, desk ApprovalsDesk) error {
 type view struct {
 	model
 	*display
-	Decoder
+	KeyDecoder
 
-	desk     ApprovalsDesk
+	desk     ApprovalSource
 	ctx      context.Context //nolint:containedctx // it is the run's own
 	typed    chan []byte     // nil: the terminal is gone
 	happened chan func(*view) effect

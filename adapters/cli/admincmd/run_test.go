@@ -78,18 +78,18 @@ func (p *tty) givenBack(t *testing.T) {
 
 // counter is a desk that does something when it is asked.
 type counter struct {
-	waiting func(ctx context.Context) ([]Item, error)
+	waiting func(ctx context.Context) ([]ApprovalItem, error)
 }
 
-func (c counter) Waiting(ctx context.Context) ([]Item, error) { return c.waiting(ctx) }
-func (counter) Stamp(context.Context) (int64, error)          { return time.Now().UnixNano(), nil }
-func (counter) Fate(context.Context, Item) string             { return "" }
-func (counter) Before(context.Context, Item) int              { return 0 }
-func (counter) Diffs(context.Context, Item) string            { return "" }
-func (counter) Touch(context.Context, Item, func(string)) (confirm.Proof, error) {
+func (c counter) Waiting(ctx context.Context) ([]ApprovalItem, error) { return c.waiting(ctx) }
+func (counter) Stamp(context.Context) (int64, error)                  { return time.Now().UnixNano(), nil }
+func (counter) Fate(context.Context, ApprovalItem) string             { return "" }
+func (counter) Before(context.Context, ApprovalItem) int              { return 0 }
+func (counter) Diffs(context.Context, ApprovalItem) string            { return "" }
+func (counter) Touch(context.Context, ApprovalItem, func(string)) (confirm.Proof, error) {
 	return confirm.Proof{}, nil
 }
-func (counter) Reveal(_ context.Context, i Item) (Item, error) { return i, nil }
+func (counter) Reveal(_ context.Context, i ApprovalItem) (ApprovalItem, error) { return i, nil }
 func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
 	return confirm.View{}, nil
 }
@@ -97,7 +97,7 @@ func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
 func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	p := newTTY(t)
 	assert.PanicsWithValue(t, "broken", func() {
-		_ = Run(t.Context(), p.terminal(), counter{func(context.Context) ([]Item, error) { panic("broken") }})
+		_ = RunApprovals(t.Context(), p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) { panic("broken") }})
 	})
 	p.givenBack(t)
 }
@@ -107,7 +107,7 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, p.terminal(), counter{func(context.Context) ([]Item, error) { return nil, nil }})
+		ended <- RunApprovals(ctx, p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) { return nil, nil }})
 	}()
 	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("Nothing waits")) }, time.Minute, 10*time.Millisecond)
 	termios, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
@@ -120,14 +120,14 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 
 func TestWhereItFits(t *testing.T) {
 	p := newTTY(t)
-	assert.True(t, Fits(p.terminal()))
+	assert.True(t, ScreenFits(p.terminal()))
 	for _, kind := range []string{"", "dumb"} {
 		other := p.terminal()
 		other.Env = func(string) string { return kind }
-		assert.False(t, Fits(other), kind)
+		assert.False(t, ScreenFits(other), kind)
 	}
 	other := p.terminal()
 	other.Out = &bytes.Buffer{}
-	assert.False(t, Fits(other))
-	require.ErrorIs(t, Run(t.Context(), other, counter{}), ErrScreen)
+	assert.False(t, ScreenFits(other))
+	require.ErrorIs(t, RunApprovals(t.Context(), other, counter{}), ErrScreen)
 }

@@ -34,8 +34,8 @@ type runList struct {
 	Runs  []tool.Record `json:"runs"`
 }
 
-// Runs is the command group runs; alone it lists.
-func Runs(s *command.Shell) *cobra.Command {
+// RunsCommand is the command group runs; alone it lists.
+func RunsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "runs", Short: "Look up the calls that wanted to change something, and what came of them", Args: command.Subcommand}
 	list := &cobra.Command{Use: "list", Short: "List the last ones, newest first", Args: command.Args(0, 0)}
 	for _, c := range []*cobra.Command{group, list} {
@@ -96,7 +96,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	}
 	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
 	for _, r := range found {
-		if where := a.Elsewhere(r.Owner); r.Status == tool.Executing && where != "" {
+		if where := a.Elsewhere(r.Owner); r.Status == tool.StatusExecuting && where != "" {
 			s.Note("%s is %s", r.CallID, command.Plain(where))
 		}
 	}
@@ -116,7 +116,7 @@ func adminStanding(r tool.Record) string {
 }
 
 func took(r tool.Record) string {
-	if r.Result == nil || r.StartedAt.IsZero() || r.Reason == tool.Interrupted {
+	if r.Result == nil || r.StartedAt.IsZero() || r.Reason == tool.ReasonInterrupted {
 		return ""
 	}
 	return (time.Duration(r.Result.DurationMS) * time.Millisecond).String()
@@ -164,7 +164,7 @@ func showRun(ctx context.Context, s *command.Shell, id string) error {
 	line("started", stamp(r.StartedAt))
 	line("ended", stamp(r.EndedAt))
 	line("took", took(r))
-	if r.Status == tool.Executing {
+	if r.Status == tool.StatusExecuting {
 		line("elsewhere", a.Elsewhere(r.Owner))
 	}
 	s.Line("arguments:\n%s", command.Block(command.Indent(r.Args)))

@@ -14,11 +14,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// DefaultAddress is where is served when nobody says.
-const DefaultAddress = "127.0.0.1:8317"
+// defaultAddress is where is served when nobody says.
+const defaultAddress = "127.0.0.1:8317"
 
-// Options say where a server serves, and how it is reached.
-type Options struct {
+// ServeOptions say where a server serves, and how it is reached.
+type ServeOptions struct {
 	Addr  string   // "127.0.0.1:8317"; with port 0, any free one
 	Hosts []string // names besides this machine's own: a name, an IP address, or the https origin of a proxy
 	Cert  string   // files of the certificate and its key (PEM); empty: plain HTTP
@@ -27,36 +27,36 @@ type Options struct {
 	Env   func(string) string // the environment with what flags stand for
 }
 
-// Address is where a server is.
-type Address struct {
+// ServeAddress is where a server is.
+type ServeAddress struct {
 	Listens string // "127.0.0.1:8317"
 	URL     string // how a browser reaches it, without a path
 }
 
 // Machine is what the commands need of the machine they run on. Every field is required.
 type Machine struct {
-	Open    command.Open                                                                 // a door with every toolset, unless the operator chooses
-	Serve   func(ctx context.Context, o Options, ready func(Address) error) error        // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
-	Token   func() string                                                                // a new secret of a program
-	Link    func(base, wanted string) (link, code string)                                // a new one-time log-in of the server at base, and its secret
-	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool) // opens a browser, where there is a screen
-	Process func() string                                                                // which process this is
-	Hold    func(home string) (release func(), err error)                                // keeps other servers of that home from starting; no release: one holds it
+	Open    command.Open                                                                    // a door with every toolset, unless the operator chooses
+	Serve   func(ctx context.Context, o ServeOptions, ready func(ServeAddress) error) error // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
+	Token   func() string                                                                   // a new secret of a program
+	Link    func(base, wanted string) (link, code string)                                   // a new one-time log-in of the server at base, and its secret
+	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool)    // opens a browser, where there is a screen
+	Process func() string                                                                   // which process this is
+	Hold    func(home string) (release func(), err error)                                   // keeps other servers of that home from starting; no release: one holds it
 	Version string
 }
 
-// Serve is the command serve.
-func Serve(s *command.Shell, m Machine) *cobra.Command {
-	var o Options
+// ServeCommand is the command serve.
+func ServeCommand(s *command.Shell, m Machine) *cobra.Command {
+	var o ServeOptions
 	var list, open, silent bool
 	c := &cobra.Command{Use: "serve", Short: "Serve the console, the API and MCP over HTTP, on this machine", Args: command.Args(0, 0),
 		Long: "Serve the web console, the JSON API and MCP over HTTP until Ctrl-C. People log their browsers in by one-time links (countersign login prints more), programs\n" +
-			"have tokens (countersign token create). Without --addr it serves at " + DefaultAddress + ", which other machines do not reach. Every flag about tools has an\n" +
+			"have tokens (countersign token create). Without --addr it serves at " + defaultAddress + ", which other machines do not reach. Every flag about tools has an\n" +
 			"environment variable (--max-mode is COUNTERSIGN_MAX_MODE).",
 		Example: `  countersign serve
   countersign serve --addr 127.0.0.1:0 --json
   countersign serve --addr 192.168.1.5:8317 --tls-cert cert.pem --tls-key key.pem --allowed-host tools.example.org`}
-	c.Flags().StringVar(&o.Addr, "addr", DefaultAddress, "IP address and port to serve at; port 0 is any free one")
+	c.Flags().StringVar(&o.Addr, "addr", defaultAddress, "IP address and port to serve at; port 0 is any free one")
 	c.Flags().StringSliceVar(&o.Hosts, "allowed-host", nil, "a further name under which it is reached: a host name, an IP address, or the https origin of a proxy in front")
 	c.Flags().StringVar(&o.Cert, "tls-cert", "", "file of the certificate to speak TLS with (PEM)")
 	c.Flags().StringVar(&o.Key, "tls-key", "", "file of the certificate's private key (PEM)")
@@ -65,12 +65,12 @@ func Serve(s *command.Shell, m Machine) *cobra.Command {
 	c.Flags().BoolVar(&silent, "no-open", false, "open no browser")
 	c.Flags().BoolVar(&list, "list-tools", false, "print the tools these flags would serve, and end")
 	c.MarkFlagsMutuallyExclusive("open", "no-open")
-	Flags(c, "all")
+	AddServerFlags(c, "all")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		Apply(cmd, s)
+		ApplyServerFlags(cmd, s)
 		s.Open = m.Open
 		if list {
-			return List(cmd.Context(), s)
+			return PrintTools(cmd.Context(), s)
 		}
 		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
 			s.Set("COUNTERSIGN_LOG", "warn")
@@ -89,7 +89,7 @@ type server struct {
 	open bool // a browser
 }
 
-func (v server) run(ctx context.Context, o Options) error {
+func (v server) run(ctx context.Context, o ServeOptions) error {
 	door, err := v.Opened()
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func (v server) run(ctx context.Context, o Options) error {
 	}
 	defer free()
 	at := Server{PID: os.Getpid(), Process: v.Process(), Locked: true, StartedAt: time.Now().UTC(), Version: v.Version}
-	err = v.Serve(ctx, o, func(a Address) error {
-		at.Address, at.URL, at.Console = a.Listens, a.URL, Pages(a.URL)
+	err = v.Serve(ctx, o, func(a ServeAddress) error {
+		at.Address, at.URL, at.Console = a.Listens, a.URL, ConsoleURL(a.URL)
 		if err := claim(door.Home, at); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (v server) announce(ctx context.Context, door command.Door, at Server) erro
 	} else {
 		v.Line("Countersign serves at %s; Ctrl-C ends it", at.Console)
 		if l.URL == "" {
-			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", Pages(at.URL))
+			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", ConsoleURL(at.URL))
 		} else {
 			v.Line("console  %s", l.URL)
 			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))

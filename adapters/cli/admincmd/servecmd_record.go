@@ -14,11 +14,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// RecordName is the file in Countersign's home by which other commands find the server that runs.
-const RecordName = "serve.json"
+// ServerFile is the file in Countersign's home by which other commands find the server that runs.
+const ServerFile = "serve.json"
 
-// LockName is the file in Countersign's home that a server holds locked.
-const LockName = "serve.lock"
+// ServerLockFile is the file in Countersign's home that a server holds locked.
+const ServerLockFile = "serve.lock"
 
 // The ways a server is there, or not.
 var (
@@ -38,8 +38,8 @@ type Server struct {
 	Version   string    `json:"version"`
 }
 
-// Running is the server of the door's home, unless it is known to have ended: one that cannot be seen from here runs, for all that is known.
-func Running(door command.Door, m Machine) (Server, bool) {
+// RunningServer is the server of the door's home, unless it is known to have ended: one that cannot be seen from here runs, for all that is known.
+func RunningServer(door command.Door, m Machine) (Server, bool) {
 	s, ok := recorded(door.Home)
 	if !ok {
 		return Server{}, false
@@ -60,20 +60,20 @@ func Running(door command.Door, m Machine) (Server, bool) {
 
 // recorded is the server on record, whether it runs or not.
 func recorded(home string) (s Server, ok bool) {
-	text, err := os.ReadFile(filepath.Join(home, RecordName))
+	text, err := os.ReadFile(filepath.Join(home, ServerFile))
 	return s, err == nil && json.Unmarshal(text, &s) == nil
 }
 
 // sameStart reports two processes of one start of one machine, whose locks are the same.
 func sameStart(a, b string) bool {
-	one, _ := owner.Parse(a)
-	two, _ := owner.Parse(b)
+	one, _ := owner.ParseID(a)
+	two, _ := owner.ParseID(b)
 	return one.Boot != "" && one.Boot == two.Boot
 }
 
 // hold keeps every other server of that home from starting until release is called, or fails with ErrRunning.
 func hold(door command.Door, m Machine) (release func(), err error) {
-	if other, ok := Running(door, m); ok {
+	if other, ok := RunningServer(door, m); ok {
 		return nil, running(other, door.App.Elsewhere(other.Process))
 	}
 	release, err = m.Hold(door.Home)
@@ -95,13 +95,13 @@ func claim(home string, s Server) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fault.From(err)
 	}
-	f, err := os.CreateTemp(home, RecordName+".") // its owner's alone
+	f, err := os.CreateTemp(home, ServerFile+".") // its owner's alone
 	if err != nil {
 		return fault.From(err)
 	}
 	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(home, RecordName))
+		err = os.Rename(f.Name(), filepath.Join(home, ServerFile))
 	}
 	if err != nil {
 		os.Remove(f.Name())
@@ -115,7 +115,7 @@ func release(home string, s Server) error {
 	if now, ok := recorded(home); !ok || now.Process != s.Process {
 		return nil
 	}
-	if err := os.Remove(filepath.Join(home, RecordName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(home, ServerFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.From(err)
 	}
 	return nil
@@ -124,8 +124,8 @@ func release(home string, s Server) error {
 // running is a server that is in the way. where says where it is when it cannot be seen from here.
 func running(s Server, where string) error {
 	if where != "" {
-		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", Pages(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
+		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", ConsoleURL(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
 	}
 	return ErrRunning.Sayf("a server runs already at %s (process %d, since %s); countersign login opens it, and a server of another COUNTERSIGN_HOME can run beside it",
-		Pages(s.URL), s.PID, s.StartedAt.Local().Format(time.DateTime))
+		ConsoleURL(s.URL), s.PID, s.StartedAt.Local().Format(time.DateTime))
 }

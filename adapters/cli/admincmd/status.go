@@ -27,8 +27,8 @@ type serveStanding struct {
 	ChannelErr string           `json:"channels_error,omitempty"`
 }
 
-// Status is the command status.
-func Status(s *command.Shell, m Machine) *cobra.Command {
+// StatusCommand is the command status.
+func StatusCommand(s *command.Shell, m Machine) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Say in a few lines what waits for you, whether the server runs, who approves, and how you are told", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}
 }
@@ -53,8 +53,8 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 	if now.Forms, err = door.App.FormsCounting(ctx); err != nil {
 		return err
 	}
-	if server, runs := Running(door, m); runs {
-		now.Server, now.Console = server.URL, Pages(server.URL)
+	if server, runs := RunningServer(door, m); runs {
+		now.Server, now.Console = server.URL, ConsoleURL(server.URL)
 	}
 	for _, v := range views {
 		if v.State != confirm.Pending.String() {
@@ -114,7 +114,7 @@ func (n serveStanding) print(s *command.Shell) {
 		s.Line("told by   an open console alone; countersign notify lists what else there is")
 	}
 	for _, c := range n.Channels {
-		s.Line("told by   %s: %s", c.Name, Standing(c))
+		s.Line("told by   %s: %s", c.Name, ChannelStatus(c))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Token is the command token.
-func Token(s *command.Shell, m Machine) *cobra.Command {
+// TokenCommand is the command token.
+func TokenCommand(s *command.Shell, m Machine) *cobra.Command {
 	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: command.Subcommand, RunE: command.Alone}
 	c.AddCommand(create(s, m), list(s), revoke(s))
 	return c

@@ -18,12 +18,12 @@ import (
 // maxArgs bounds arguments read from a file or stdin, in bytes.
 const maxArgs = 4 << 20
 
-// Tools is the command group tools.
-func Tools(s *command.Shell) *cobra.Command {
+// ToolsCommand is the command group tools.
+func ToolsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: command.Subcommand, RunE: command.Alone}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: command.Args(0, 0),
-			RunE: func(cmd *cobra.Command, _ []string) error { return List(cmd.Context(), s) }},
+			RunE: func(cmd *cobra.Command, _ []string) error { return PrintTools(cmd.Context(), s) }},
 		&cobra.Command{Use: "show NAME", Short: "Show one tool: what it does, its class and its arguments", Args: command.Args(1, 1),
 			ValidArgsFunction: completeTools(s),
 			RunE:              func(cmd *cobra.Command, args []string) error { return showTool(cmd.Context(), s, args[0]) }},

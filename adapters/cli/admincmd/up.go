@@ -21,19 +21,19 @@ var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for e
 // logVariable says what a server logs.
 const logVariable = "COUNTERSIGN_LOG"
 
-// ConnectUp is the command up: serve, with what a newcomer needs around it.
-func ConnectUp(s *command.Shell, web Machine) *cobra.Command {
+// UpCommand is the command up: serve, with what a newcomer needs around it.
+func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	g := connectCommand{s, web}
 	served := web
-	served.Serve = func(ctx context.Context, o Options, ready func(Address) error) error {
-		return web.Serve(ctx, o, func(at Address) error {
+	served.Serve = func(ctx context.Context, o ServeOptions, ready func(ServeAddress) error) error {
+		return web.Serve(ctx, o, func(at ServeAddress) error {
 			if err := ready(at); err != nil {
 				return err
 			}
 			return g.invite(ctx)
 		})
 	}
-	c := Serve(s, served)
+	c := ServeCommand(s, served)
 	c.Use, c.Short = "up", "Set Countersign up, serve the console, and open it"
 	c.Long = "Make what Countersign needs in its home (~/.countersign, or COUNTERSIGN_HOME), serve the console, the API and MCP over HTTP on this machine, open the\n" +
 		"console in the browser by a one-time link, and say how each agent host is connected. Ctrl-C ends it. Where a server runs already, its console is\n" +
@@ -50,7 +50,7 @@ func ConnectUp(s *command.Shell, web Machine) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if at, ok := Running(door, web); ok {
+		if at, ok := RunningServer(door, web); ok {
 			return g.again(cmd, at)
 		}
 		if err := g.settle(door.Home); err != nil {
@@ -63,7 +63,7 @@ func ConnectUp(s *command.Shell, web Machine) *cobra.Command {
 
 // door is the one that is served, as the flags have it.
 func (g connectCommand) door(cmd *cobra.Command) (command.Door, error) {
-	Apply(cmd, g.Shell)
+	ApplyServerFlags(cmd, g.Shell)
 	if g.Lookup(logVariable) == "" {
 		g.Set(logVariable, "warn")
 	}
@@ -74,9 +74,9 @@ func (g connectCommand) door(cmd *cobra.Command) (command.Door, error) {
 // again opens the console of the server that runs already.
 func (g connectCommand) again(cmd *cobra.Command, at Server) error {
 	if !g.JSON {
-		g.Line("Countersign is up already at %s (process %d)", Pages(at.URL), at.PID)
+		g.Line("Countersign is up already at %s (process %d)", ConsoleURL(at.URL), at.PID)
 	}
-	login := Login(g.Shell, g.web)
+	login := LoginCommand(g.Shell, g.web)
 	open, _ := cmd.Flags().GetBool("open")
 	silent, _ := cmd.Flags().GetBool("no-open")
 	if silent || !open && !g.Drawn() {

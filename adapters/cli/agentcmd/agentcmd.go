@@ -7,12 +7,12 @@ import (
 )
 
 // group is the commands at one desk.
-type group struct{ Desk }
+type group struct{ Runner }
 
-// Commands is the command group agents. version is the product's, for envelopes of what no tool answered.
-func Commands(s *command.Shell, version string) *cobra.Command {
-	g := group{New(s, version)}
-	root := g.Parent("agents", "Deploy one config repository into every coding agent", RepoCommands(g.Desk)...)
+// AgentsCommand is the command group agents. version is the product's, for envelopes of what no tool answered.
+func AgentsCommand(s *command.Shell, version string) *cobra.Command {
+	g := group{NewRunner(s, version)}
+	root := g.Parent("agents", "Deploy one config repository into every coding agent", repoCommands(g.Runner)...)
 	root.Long = "Deploy one config repository into every coding agent: instructions, skills, prompts and commands, planned, shown, applied exactly as\n" +
 		"shown, and rolled back to the byte.\n\n" +
 		"Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --detailed-exitcode, plan, diff and preview exit with 0 for no\n" +

@@ -68,13 +68,13 @@ func TestCatalogue(t *testing.T) {
 
 // TestCatalogueNamesWhatThereIs: targets are the domain's, and what the catalogue says of changes is there.
 func TestCatalogueNamesWhatThereIs(t *testing.T) {
-	assert.Equal(t, target.Names(), agentcmd.Targets())
+	assert.Equal(t, target.TargetNames(), agentcmd.Targets())
 	ids := map[string]bool{}
 	for _, c := range commands(t).Commands {
 		ids[c.ID] = c.Mutating
 		assert.True(t, c.JSON, c.ID)
 	}
-	for _, id := range agentcmd.Mutating() {
+	for _, id := range agentcmd.MutatingCommands() {
 		command, flag, variant := strings.Cut(id, " --")
 		_, there := ids[command]
 		assert.True(t, there, id)

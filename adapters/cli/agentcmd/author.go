@@ -10,7 +10,7 @@ import (
 
 // Import shows the data of import and import --apply.
 func (s Screen) Import(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Applied   bool   `json:"applied"`
 		Repo      string `json:"repo"`
 		Conflicts []struct {
@@ -69,7 +69,7 @@ func (s Screen) Import(data json.RawMessage) error {
 	case d.Summary.Create == 0:
 		s.Line("nothing to import: %d found; %d there already, %d not usable%s", d.Summary.Candidates, d.Summary.Existing, d.Summary.Invalid, left)
 	default:
-		s.Line("%s %s of %d found into %s; %d there already, %d not usable%s", Done(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
+		s.Line("%s %s of %d found into %s; %d there already, %d not usable%s", DoneVerb(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
 			d.Summary.Candidates, command.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid, left)
 	}
 	if d.Applied || d.Summary.Create > 0 {
@@ -88,7 +88,7 @@ func (s Screen) Proposal(data json.RawMessage) error {
 		Why    string   `json:"reason_message"`
 		Next   []string `json:"next_actions"`
 	}
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Branch     string   `json:"branch"`
 		Candidates []at     `json:"candidates"`
 		Committed  *bool    `json:"committed"`
@@ -130,7 +130,7 @@ func (s Screen) Proposal(data json.RawMessage) error {
 
 // Restored shows the data of evolve restore.
 func (s Screen) Restored(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Restored []struct {
 			Target string `json:"target"`
 			Path   string `json:"path"`
@@ -146,13 +146,13 @@ func (s Screen) Restored(data json.RawMessage, done bool) error {
 		s.Line("nothing is missing")
 		return nil
 	}
-	s.Line("%s %s", Done(done, "restored", "restore"), count(len(d.Restored), "file", "files"))
+	s.Line("%s %s", DoneVerb(done, "restored", "restore"), count(len(d.Restored), "file", "files"))
 	return nil
 }
 
 // Rebased shows the data of overlay rebase, and the details of one with conflicts.
 func (s Screen) Rebased(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		ID     string `json:"module_id"`
 		Dir    string `json:"overlay_dir"`
 		Report struct {
@@ -174,13 +174,13 @@ func (s Screen) Rebased(data json.RawMessage, done bool) error {
 	list("delete  ", command.Removed, d.Report.Deleted)
 	list("skip    ", command.Faded, d.Report.Skipped)
 	list("conflict", command.Removed, d.Report.Conflicts)
-	s.Line("%s the overlay of %s in %s", Done(done, "rebased", "rebase"), command.Plain(d.ID), command.Plain(d.Dir))
+	s.Line("%s the overlay of %s in %s", DoneVerb(done, "rebased", "rebase"), command.Plain(d.ID), command.Plain(d.Dir))
 	return nil
 }
 
 // Synced shows the data of sync.
 func (s Screen) Synced(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Repo     string   `json:"repo"`
 		Remote   string   `json:"remote"`
 		Branch   string   `json:"branch"`
@@ -201,7 +201,7 @@ func (s Screen) Synced(data json.RawMessage, done bool) error {
 	if err != nil {
 		return err
 	}
-	s.Line("%s %s with %s in %s:", Done(done, "synced", "sync"), command.Plain(d.Branch), command.Plain(d.Remote), command.Plain(d.Repo))
+	s.Line("%s %s with %s in %s:", DoneVerb(done, "synced", "sync"), command.Plain(d.Branch), command.Plain(d.Remote), command.Plain(d.Repo))
 	list := func(word string, all []string) {
 		for _, one := range all {
 			s.Line("  %s%s", word, command.Plain(one))

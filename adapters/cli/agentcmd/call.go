@@ -17,19 +17,19 @@ import (
 // maxOutput is how long an answer to a person may be, in bytes: nothing is cut.
 const maxOutput = 256 << 20
 
-// Arguments of one call of a tool. Empty texts, nil lists and false are left out.
-type Arguments map[string]any
+// arguments of one call of a tool. Empty texts, nil lists and false are left out.
+type arguments map[string]any
 
-// Call is a call on its way: the tool, with the flags of the group put into its arguments as far as it takes them.
-type Call struct {
+// call is a call on its way: the tool, with the flags of the group put into its arguments as far as it takes them.
+type call struct {
 	tool.Call
-	args  Arguments
+	args  arguments
 	takes map[string]json.RawMessage
 }
 
 // Prepare is a call with the flags of the group.
-func (d Desk) Prepare(name tool.Name, args Arguments) (Call, error) {
-	c := Call{Call: tool.Call{Tool: name, MaxOutput: maxOutput}, args: Arguments{}}
+func (d Runner) Prepare(name tool.Name, args arguments) (call, error) {
+	c := call{Call: tool.Call{Tool: name, MaxOutput: maxOutput}, args: arguments{}}
 	a, err := d.App()
 	if err != nil {
 		return c, err
@@ -69,9 +69,9 @@ func absent(value any) bool {
 }
 
 // Send makes the call.
-func (d Desk) Send(ctx context.Context, c Call) (tool.Outcome, error) { return d.send(ctx, c, d.Run) }
+func (d Runner) Send(ctx context.Context, c call) (tool.Outcome, error) { return d.send(ctx, c, d.Run) }
 
-func (d Desk) send(ctx context.Context, c Call, by func(context.Context, tool.Call) (tool.Outcome, error)) (tool.Outcome, error) {
+func (d Runner) send(ctx context.Context, c call, by func(context.Context, tool.Call) (tool.Outcome, error)) (tool.Outcome, error) {
 	raw, err := tool.Encode(c.args)
 	if err != nil {
 		return tool.Outcome{}, fault.From(err)
@@ -81,7 +81,7 @@ func (d Desk) send(ctx context.Context, c Call, by func(context.Context, tool.Ca
 }
 
 // Query calls a tool that reads, or one that changes something with yes.
-func (d Desk) Query(ctx context.Context, name tool.Name, args Arguments) (tool.Outcome, error) {
+func (d Runner) Query(ctx context.Context, name tool.Name, args arguments) (tool.Outcome, error) {
 	c, err := d.Prepare(name, args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -90,7 +90,7 @@ func (d Desk) Query(ctx context.Context, name tool.Name, args Arguments) (tool.O
 }
 
 // Try calls a tool that changes something, so that it only shows what it would change.
-func (d Desk) Try(ctx context.Context, name tool.Name, args Arguments) (tool.Outcome, error) {
+func (d Runner) Try(ctx context.Context, name tool.Name, args arguments) (tool.Outcome, error) {
 	c, err := d.Prepare(name, args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -103,16 +103,16 @@ func (d Desk) Try(ctx context.Context, name tool.Name, args Arguments) (tool.Out
 	return d.send(ctx, c, d.Rehearse)
 }
 
-// Draw shows the data of an answer.
-type Draw func(data json.RawMessage) error
+// DrawFunc shows the data of an answer.
+type DrawFunc func(data json.RawMessage) error
 
 // Tell shows a successful answer: its envelope, or its warnings and what draw makes of its data.
-func (d Desk) Tell(cmd *cobra.Command, o tool.Outcome, draw Draw) error {
+func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc) error {
 	if d.JSON {
 		d.Line("%s", present.For(present.Agentpack)(o).Body)
 		return nil
 	}
-	report, err := Read[struct {
+	report, err := DecodeData[struct {
 		Data     json.RawMessage `json:"data"`
 		Warnings []string        `json:"warnings"`
 	}](o.Value)
@@ -127,7 +127,7 @@ func (d Desk) Tell(cmd *cobra.Command, o tool.Outcome, draw Draw) error {
 }
 
 // Look is a command that calls a tool and shows what it says.
-func (d Desk) Look(cmd *cobra.Command, name tool.Name, args Arguments, draw Draw) error {
+func (d Runner) Look(cmd *cobra.Command, name tool.Name, args arguments, draw DrawFunc) error {
 	o, err := d.Query(cmd.Context(), name, args)
 	if err != nil {
 		return d.Failed(cmd, o, err)
@@ -135,20 +135,20 @@ func (d Desk) Look(cmd *cobra.Command, name tool.Name, args Arguments, draw Draw
 	return d.Tell(cmd, o, draw)
 }
 
-// Change is a command that changes something.
-type Change struct {
+// change is a command that changes something.
+type change struct {
 	Tool tool.Name
-	Args Arguments
+	Args arguments
 	Draw func(data json.RawMessage, done bool) error
 	Idle func(data json.RawMessage) bool // nothing to change: nobody is asked; nil is never
 }
 
-// Question is what a person is asked before something changes.
-const Question = "go ahead?"
+// question is what a person is asked before something changes.
+const question = "go ahead?"
 
 // Alter carries out a change: shown and asked about first, unless --yes answers or nobody can be asked. Where people approve, the question is the approval
 // of the whole plan, and there is no other. It reports whether it was done.
-func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
+func (d Runner) Alter(cmd *cobra.Command, c change) (done bool, err error) {
 	ctx := cmd.Context()
 	if !d.flags.dryRun && (d.JSON || d.Yes || !d.Interactive()) {
 		return d.carryOut(cmd, c)
@@ -157,7 +157,7 @@ func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
 	if err != nil {
 		return false, d.Failed(cmd, o, err)
 	}
-	idle := c.Idle != nil && c.Idle(DataOf(o))
+	idle := c.Idle != nil && c.Idle(dataOf(o))
 	if err := d.Tell(cmd, o, func(data json.RawMessage) error { return c.Draw(data, idle) }); err != nil || idle {
 		return false, err
 	}
@@ -168,7 +168,7 @@ func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
 	if d.PeopleApprove(ctx) { // who shows the whole plan before asking about it
 		return d.carryOut(cmd, c)
 	}
-	yes, err := d.YesNo(ctx, Question)
+	yes, err := d.YesNo(ctx, question)
 	switch {
 	case err != nil:
 		return false, d.Failed(cmd, tool.Outcome{}, err)
@@ -180,10 +180,10 @@ func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
 	return d.carryOut(cmd, c)
 }
 
-func (d Desk) carryOut(cmd *cobra.Command, c Change) (bool, error) {
+func (d Runner) carryOut(cmd *cobra.Command, c change) (bool, error) {
 	args := maps.Clone(c.Args)
 	if args == nil {
-		args = Arguments{}
+		args = arguments{}
 	}
 	args["yes"] = d.Yes || d.PeopleApprove(cmd.Context())
 	o, err := d.Query(cmd.Context(), c.Tool, args)
@@ -195,7 +195,7 @@ func (d Desk) carryOut(cmd *cobra.Command, c Change) (bool, error) {
 
 // PeopleApprove reports whether people approve: a tool's own yes says no more than that the change is wanted then, and the question is asked at the door,
 // where it waits when nobody can be asked here.
-func (d Desk) PeopleApprove(ctx context.Context) bool {
+func (d Runner) PeopleApprove(ctx context.Context) bool {
 	a, err := d.App()
 	if err != nil {
 		return false
@@ -205,14 +205,14 @@ func (d Desk) PeopleApprove(ctx context.Context) bool {
 }
 
 // Unchanged says that nothing was changed because nothing was to be.
-func (d Desk) Unchanged() {
+func (d Runner) Unchanged() {
 	if !d.JSON {
 		d.Note("dry run: nothing was changed")
 	}
 }
 
-// DataOf is the data of a successful answer.
-func DataOf(o tool.Outcome) json.RawMessage {
+// dataOf is the data of a successful answer.
+func dataOf(o tool.Outcome) json.RawMessage {
 	var report struct {
 		Data json.RawMessage `json:"data"`
 	}
@@ -220,8 +220,8 @@ func DataOf(o tool.Outcome) json.RawMessage {
 	return report.Data
 }
 
-// Reason reports whether the data gives one of these reasons for doing nothing.
-func Reason(reasons ...string) func(json.RawMessage) bool {
+// HasReason reports whether the data gives one of these reasons for doing nothing.
+func HasReason(reasons ...string) func(json.RawMessage) bool {
 	return func(data json.RawMessage) bool {
 		var d struct {
 			Reason string `json:"reason"`

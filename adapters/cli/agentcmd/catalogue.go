@@ -8,24 +8,24 @@ import (
 
 // Help is the data of help --json. Field names are sorted, as those of all data.
 type Help struct {
-	Commands []Command `json:"commands"`
-	Global   []Arg     `json:"global_args"`
-	Mutating []string  `json:"mutating_commands"`
-	Notes    []string  `json:"notes"`
-	Targets  []string  `json:"targets"`
+	Commands []HelpCommand `json:"commands"`
+	Global   []HelpArg     `json:"global_args"`
+	Mutating []string      `json:"mutating_commands"`
+	Notes    []string      `json:"notes"`
+	Targets  []string      `json:"targets"`
 }
 
-// Command is one command.
-type Command struct {
-	Args     []Arg    `json:"args"`
-	ID       string   `json:"id"`
-	Mutating bool     `json:"mutating"`
-	Path     []string `json:"path"`
-	JSON     bool     `json:"supports_json"`
+// HelpCommand is one command.
+type HelpCommand struct {
+	Args     []HelpArg `json:"args"`
+	ID       string    `json:"id"`
+	Mutating bool      `json:"mutating"`
+	Path     []string  `json:"path"`
+	JSON     bool      `json:"supports_json"`
 }
 
-// Arg is one argument of a command. A positional one is an option without a Long.
-type Arg struct {
+// HelpArg is one argument of a command. A positional one is an option without a Long.
+type HelpArg struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
 	Long     string `json:"long,omitempty"`
@@ -34,37 +34,37 @@ type Arg struct {
 
 // The kinds of arguments.
 const (
-	Option = "option"
-	Flag   = "flag"
+	ArgOption = "option"
+	ArgFlag   = "flag"
 )
 
 // rank orders arguments: positional ones, options, flags.
-func (a Arg) rank() int {
+func (a HelpArg) rank() int {
 	switch {
 	case a.Long == "":
 		return 0
-	case a.Kind == Option:
+	case a.Kind == ArgOption:
 		return 1
 	}
 	return 2
 }
 
-// Sorted is arguments in the order of the catalogue; never nil.
-func Sorted(args []Arg) []Arg {
-	out := append([]Arg{}, args...)
-	sorting.By(out, func(a, b Arg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
+// SortArgs is arguments in the order of the catalogue; never nil.
+func SortArgs(args []HelpArg) []HelpArg {
+	out := append([]HelpArg{}, args...)
+	sorting.By(out, func(a, b HelpArg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
-// Of is the catalogue of commands and the flags that all of them take.
-func Of(commands []Command, global []Arg) Help {
-	sorting.By(commands, func(a, b Command) int { return cmp.Compare(a.ID, b.ID) })
-	sorting.By(global, func(a, b Arg) int { return cmp.Compare(a.ID, b.ID) })
-	return Help{Commands: commands, Global: global, Mutating: Mutating(), Notes: notes(), Targets: Targets()}
+// NewHelp is the catalogue of commands and the flags that all of them take.
+func NewHelp(commands []HelpCommand, global []HelpArg) Help {
+	sorting.By(commands, func(a, b HelpCommand) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(global, func(a, b HelpArg) int { return cmp.Compare(a.ID, b.ID) })
+	return Help{Commands: commands, Global: global, Mutating: MutatingCommands(), Notes: notes(), Targets: Targets()}
 }
 
-// Mutating are the ids of the commands that change something: those of the contract in its order, then our own.
-func Mutating() []string {
+// MutatingCommands are the ids of the commands that change something: those of the contract in its order, then our own.
+func MutatingCommands() []string {
 	return []string{"init", "import --apply", "add", "remove", "lock", "fetch", "update", "deploy --apply", "rollback", "bootstrap", "doctor --fix",
 		"overlay edit", "overlay rebase", "remote set", "sync", "record", "evolve propose", "evolve restore", "policy lock", "recover --resume",
 		"recover --undo", "snapshots prune"}

@@ -28,7 +28,7 @@ func (g group) completions(root *cobra.Command) {
 	flags(root, root.PersistentFlags())
 	walk(root, func(c *cobra.Command) {
 		flags(c, c.Flags())
-		takes := Positionals(c.Use)
+		takes := positionals(c.Use)
 		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(takes) == 0 || len(args) >= len(takes) && !takes[len(takes)-1].Many {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -76,11 +76,11 @@ func (g group) modules(ctx context.Context) []cobra.Completion {
 	if err != nil {
 		return nil
 	}
-	d, _ := Read[struct {
+	d, _ := DecodeData[struct {
 		Modules []struct {
 			ID string `json:"module_id"`
 		} `json:"modules"`
-	}](DataOf(o))
+	}](dataOf(o))
 	var ids []cobra.Completion
 	for _, m := range d.Modules {
 		ids = append(ids, m.ID)
@@ -94,13 +94,13 @@ func (g group) snapshotIDs(ctx context.Context) []cobra.Completion {
 	if err != nil {
 		return nil
 	}
-	d, _ := Read[struct {
+	d, _ := DecodeData[struct {
 		Snapshots []struct {
 			ID      string `json:"id"`
 			Kind    string `json:"kind"`
 			Created string `json:"created_at"`
 		} `json:"snapshots"`
-	}](DataOf(o))
+	}](dataOf(o))
 	var ids []cobra.Completion
 	for _, s := range slices.Backward(d.Snapshots) {
 		ids = append(ids, cobra.CompletionWithDesc(s.ID, s.Kind+" of "+s.Created))

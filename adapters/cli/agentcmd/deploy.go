@@ -49,7 +49,7 @@ func (g group) warned(o tool.Outcome) {
 }
 
 // applying are the arguments of deploy_apply.
-func applying(yes, adopt bool) Arguments { return Arguments{"yes": yes, "adopt": adopt} }
+func applying(yes, adopt bool) arguments { return arguments{"yes": yes, "adopt": adopt} }
 
 // rehearse shows a deployment that nobody means to carry out: no token is given out for it.
 func (g group) rehearse(cmd *cobra.Command, apply bool) error {
@@ -62,7 +62,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		return g.Failed(cmd, o, err)
 	}
 	return g.Tell(cmd, o, func(data json.RawMessage) error {
-		p, err := Read[present.Plan](data)
+		p, err := DecodeData[present.Plan](data)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 }
 
 // redeem applies the plan that the token was given for. Under approval by people alone there is none, and the shell asks.
-func (g group) redeem(ctx context.Context, token confirm.Token, args Arguments) (tool.Outcome, error) {
+func (g group) redeem(ctx context.Context, token confirm.Token, args arguments) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -121,7 +121,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		o.Spec.Name = "deploy_apply"
 		return g.Failed(cmd, o, err)
 	}
-	p, err := Read[present.Plan](DataOf(o))
+	p, err := DecodeData[present.Plan](dataOf(o))
 	if err == nil {
 		g.warned(o)
 		err = g.present(ctx, p)
@@ -177,7 +177,7 @@ func (g group) agreed(ctx context.Context, p present.Plan, adopt bool) (bool, er
 	case p.Summary.Empty():
 		return true, nil
 	}
-	yes, err := g.YesNo(ctx, Question)
+	yes, err := g.YesNo(ctx, question)
 	g.Yes = yes
 	return yes, err
 }
@@ -212,12 +212,12 @@ func (g group) present(ctx context.Context, p present.Plan) error {
 }
 
 // diffs are those of a plan, and of no other.
-func (g group) diffs(ctx context.Context, p present.Plan) ([]File, error) {
-	o, err := g.Query(ctx, "preview", Arguments{"diff": true})
+func (g group) diffs(ctx context.Context, p present.Plan) ([]file, error) {
+	o, err := g.Query(ctx, "preview", arguments{"diff": true})
 	if err != nil {
 		return nil, err
 	}
-	now, err := Read[Preview](DataOf(o))
+	now, err := DecodeData[preview](dataOf(o))
 	if err != nil {
 		return nil, err
 	}

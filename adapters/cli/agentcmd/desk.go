@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Desk is where the commands of one shell work.
-type Desk struct {
+// Runner is where the commands of one shell work.
+type Runner struct {
 	*command.Shell
 	version string
 	flags   *flags
@@ -25,11 +25,11 @@ type flags struct {
 	offline, dryRun                         bool
 }
 
-// New is the desk of a shell. version is the product's, for envelopes of what no tool answered.
-func New(s *command.Shell, version string) Desk { return Desk{s, version, &flags{}} }
+// NewRunner is the desk of a shell. version is the product's, for envelopes of what no tool answered.
+func NewRunner(s *command.Shell, version string) Runner { return Runner{s, version, &flags{}} }
 
 // Flags makes the flags of the group part of a set.
-func (d Desk) Flags(p *pflag.FlagSet) {
+func (d Runner) Flags(p *pflag.FlagSet) {
 	p.StringVar(&d.flags.repo, "repo", "", "config repository (default: $AGENTPACK_HOME/repo)")
 	p.StringVar(&d.flags.profile, "profile", "", "profile (default: default)")
 	p.StringVar(&d.flags.target, "target", "", "one target, or all (default: all)")
@@ -40,10 +40,10 @@ func (d Desk) Flags(p *pflag.FlagSet) {
 }
 
 // DryRun reports whether nothing may change.
-func (d Desk) DryRun() bool { return d.flags.dryRun }
+func (d Runner) DryRun() bool { return d.flags.dryRun }
 
 // Project is the project that is deployed into, for people: the one that is named, or the git work tree around the working directory.
-func (d Desk) Project() string {
+func (d Runner) Project() string {
 	if named := d.Lookup("AGENTPACK_PROJECT_ROOT"); named != "" {
 		return named
 	}
@@ -62,13 +62,13 @@ func (d Desk) Project() string {
 }
 
 // Screen is where answers are drawn.
-func (d Desk) Screen() Screen { return Screen{Terminal: d.Terminal} }
+func (d Runner) Screen() Screen { return Screen{Terminal: d.Terminal} }
 
-// Run is what a command does.
-type Run func(cmd *cobra.Command, args []string) error
+// RunFunc is what a command does.
+type RunFunc func(cmd *cobra.Command, args []string) error
 
 // Command is a command whose usage line says what arguments it takes: NAME is needed, [NAME] is not, [NAME]... is any number.
-func (d Desk) Command(use, short string, do Run) *cobra.Command {
+func (d Runner) Command(use, short string, do RunFunc) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short}
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		low, high := bounds(use)
@@ -85,7 +85,7 @@ func (d Desk) Command(use, short string, do Run) *cobra.Command {
 }
 
 // Entered is a command's work after Enter.
-func (d Desk) Entered(do Run) Run {
+func (d Runner) Entered(do RunFunc) RunFunc {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := d.Enter(); err != nil {
 			return d.Failed(cmd, tool.Outcome{}, err)
@@ -95,7 +95,7 @@ func (d Desk) Entered(do Run) Run {
 }
 
 // Enter makes the flags that stand for environment variables stand for them.
-func (d Desk) Enter() error {
+func (d Runner) Enter() error {
 	if d.flags.offline {
 		d.Set("AGENTPACK_OFFLINE", "1")
 	}
@@ -110,14 +110,14 @@ func (d Desk) Enter() error {
 }
 
 // Parent is a command that only has others.
-func (d Desk) Parent(use, short string, below ...*cobra.Command) *cobra.Command {
+func (d Runner) Parent(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: d.Known, RunE: command.Alone}
 	c.AddCommand(below...)
 	return c
 }
 
 // Known refuses a word that names no command.
-func (d Desk) Known(cmd *cobra.Command, args []string) error {
+func (d Runner) Known(cmd *cobra.Command, args []string) error {
 	err := command.Subcommand(cmd, args)
 	if err == nil {
 		return nil
@@ -125,17 +125,17 @@ func (d Desk) Known(cmd *cobra.Command, args []string) error {
 	return d.misusedAs(cmd, err)
 }
 
-// Positional is one argument of a usage line.
-type Positional struct {
+// positional is one argument of a usage line.
+type positional struct {
 	ID             string
 	Optional, Many bool
 }
 
-// Positionals are the arguments that a usage line names.
-func Positionals(use string) []Positional {
-	var out []Positional
+// positionals are the arguments that a usage line names.
+func positionals(use string) []positional {
+	var out []positional
 	for _, word := range strings.Fields(use)[1:] {
-		p := Positional{Many: strings.HasSuffix(word, "...")}
+		p := positional{Many: strings.HasSuffix(word, "...")}
 		word = strings.TrimSuffix(word, "...")
 		p.Optional = strings.HasPrefix(word, "[")
 		p.ID = strings.ToLower(strings.Trim(word, "[]"))
@@ -146,7 +146,7 @@ func Positionals(use string) []Positional {
 
 // bounds are how many arguments a usage line takes; high < 0 is no bound.
 func bounds(use string) (low, high int) {
-	for _, p := range Positionals(use) {
+	for _, p := range positionals(use) {
 		if !p.Optional {
 			low++
 		}

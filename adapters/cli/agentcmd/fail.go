@@ -33,16 +33,16 @@ type failure struct {
 type details struct {
 	Hint      string          `json:"hint"`
 	Next      []string        `json:"next_actions"`
-	Issues    []Issue         `json:"issues"`
+	Issues    []issue         `json:"issues"`
 	Conflicts json.RawMessage `json:"conflicts"`
 	Paths     []string        `json:"sample_paths"`
 }
 
 // AsJSON reports whether JSON is wanted, on a command line that may not have been read to its end.
-func (d Desk) AsJSON() bool { return d.JSON || d.typed("json") }
+func (d Runner) AsJSON() bool { return d.JSON || d.typed("json") }
 
 // typed reports whether a flag was given anywhere on the command line.
-func (d Desk) typed(flag string) bool {
+func (d Runner) typed(flag string) bool {
 	argv := d.Argv
 	if end := slices.Index(argv, "--"); end >= 0 {
 		argv = argv[:end]
@@ -51,32 +51,32 @@ func (d Desk) typed(flag string) bool {
 }
 
 // Misused is a command line that is not understood.
-func (d Desk) Misused(cmd *cobra.Command, format string, args ...any) error {
+func (d Runner) Misused(cmd *cobra.Command, format string, args ...any) error {
 	return d.misusedAs(cmd, command.Usage(cmd, format, args...))
 }
 
-func (d Desk) misusedAs(cmd *cobra.Command, err error) error {
+func (d Runner) misusedAs(cmd *cobra.Command, err error) error {
 	f := fault.From(err)
 	hint, _ := f.Details.(command.Hint)
 	return d.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("%s", f.Message).With(map[string]string{"hint": string(hint)}))
 }
 
 // Outcome is an outcome of no tool, presented as if that one had answered.
-func (d Desk) Outcome(as tool.Name) tool.Outcome {
+func (d Runner) Outcome(as tool.Name) tool.Outcome {
 	return tool.Outcome{Spec: tool.Spec{Name: as, Contract: present.Agentpack}, Version: d.version}
 }
 
 // nameOf is the name of the tool that a command would be, so that envelopes name the command.
 func nameOf(cmd *cobra.Command) tool.Name {
-	words := Words(cmd)
+	words := CommandWords(cmd)
 	if len(words) == 0 {
 		return "agents"
 	}
 	return tool.Name("agents_" + strings.Join(words, "_"))
 }
 
-// Words are the words of a command below the group.
-func Words(cmd *cobra.Command) []string {
+// CommandWords are the words of a command below the group.
+func CommandWords(cmd *cobra.Command) []string {
 	words := strings.Fields(cmd.CommandPath())
 	if i := slices.Index(words, "agents"); i >= 0 {
 		return words[i+1:]
@@ -86,7 +86,7 @@ func Words(cmd *cobra.Command) []string {
 
 // Failed shows a failure and is the exit code of it: the envelope under --json, and otherwise what went wrong, with its code and the way
 // out. o is the outcome of the call that failed, if it came to one.
-func (d Desk) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
+func (d Runner) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
 	f := fault.From(err)
 	code := exitFailure
 	switch {
@@ -122,7 +122,7 @@ func (d Desk) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
 }
 
 // Broken is Failed for what happened before anything was called that changes something. Whoever interrupts that is told that nothing was changed.
-func (d Desk) Broken(cmd *cobra.Command, o tool.Outcome, err error) error {
+func (d Runner) Broken(cmd *cobra.Command, o tool.Outcome, err error) error {
 	if f := fault.From(err); f.Kind == fault.Canceled && !d.AsJSON() {
 		d.Terminal.Fail("cancelled; nothing was changed", "")
 		return command.Exit(present.ExitCode(f.Kind))
@@ -131,7 +131,7 @@ func (d Desk) Broken(cmd *cobra.Command, o tool.Outcome, err error) error {
 }
 
 // says says a failure to a person.
-func (d Desk) says(e failure, f *fault.Error) {
+func (d Runner) says(e failure, f *fault.Error) {
 	for _, w := range e.Warnings {
 		d.Note("warning: %s", Prose(w))
 	}

@@ -16,14 +16,14 @@ var errTTY = fault.New(fault.Invalid, "guided_tty_required", "init --guided asks
 
 // form asks for what init needs, and puts the answers into its arguments. What would fail whatever is answered fails before anything is
 // asked.
-func (g author) form(cmd *cobra.Command, args Arguments) error {
+func (g author) form(cmd *cobra.Command, args arguments) error {
 	in, out := g.Terminals()
 	if !in || !out {
 		return g.Failed(cmd, tool.Outcome{}, errTTY.With(map[string]any{"stdin_is_terminal": in, "stdout_is_terminal": out,
 			"hint": "run it in a terminal, or leave out --guided and use --targets and --scope"}))
 	}
 	ctx := cmd.Context()
-	trial := Arguments{"targets": []string{"codex", "claude_code"}, "git": args["git"]}
+	trial := arguments{"targets": []string{"codex", "claude_code"}, "git": args["git"]}
 	if o, err := g.Try(ctx, "agents_init", trial); err != nil {
 		return g.Failed(cmd, o, err)
 	}

@@ -47,7 +47,7 @@ func (g group) helpCommand() *cobra.Command {
 
 func (g group) schema() *cobra.Command {
 	return g.Command("schema", "Say how answers look; --json is for programs", func(cmd *cobra.Command, _ []string) error {
-		s := Schemas()
+		s := schemas()
 		if g.JSON {
 			return g.data(cmd, "agents_schema", s)
 		}
@@ -91,18 +91,18 @@ func (g group) data(cmd *cobra.Command, as tool.Name, data any) error {
 // catalogue is every command of the group, as the command tree has it.
 func (g group) catalogue(cmd *cobra.Command) Help {
 	root := cmd
-	for len(Words(root)) > 0 {
+	for len(CommandWords(root)) > 0 {
 		root = root.Parent()
 	}
 	global := argsOf(root.PersistentFlags())
 	global = append(global, argsOf(root.Root().PersistentFlags(), "json", "yes")...)
-	commands := []Command{}
+	commands := []HelpCommand{}
 	walk(root, func(c *cobra.Command) {
 		commands = append(commands, describe(c))
 	})
-	fix := Arg{ID: "fix", Kind: Flag, Long: "--fix"}
-	commands = append(commands, Command{ID: "doctor --fix", Path: []string{"doctor"}, Mutating: true, JSON: true, Args: []Arg{fix}})
-	return Of(commands, global)
+	fix := HelpArg{ID: "fix", Kind: ArgFlag, Long: "--fix"}
+	commands = append(commands, HelpCommand{ID: "doctor --fix", Path: []string{"doctor"}, Mutating: true, JSON: true, Args: []HelpArg{fix}})
+	return NewHelp(commands, global)
 }
 
 // walk visits every command that does something.
@@ -116,29 +116,29 @@ func walk(c *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-func describe(c *cobra.Command) Command {
-	words := Words(c)
+func describe(c *cobra.Command) HelpCommand {
+	words := CommandWords(c)
 	id := strings.Join(words, " ")
 	args := argsOf(c.LocalNonPersistentFlags())
-	for _, p := range Positionals(c.Use) {
-		if slices.ContainsFunc(args, func(a Arg) bool { return a.ID == p.ID }) {
+	for _, p := range positionals(c.Use) {
+		if slices.ContainsFunc(args, func(a HelpArg) bool { return a.ID == p.ID }) {
 			continue // the flag of that name, for people without its name
 		}
-		args = append(args, Arg{ID: p.ID, Kind: Option, Required: !p.Optional})
+		args = append(args, HelpArg{ID: p.ID, Kind: ArgOption, Required: !p.Optional})
 	}
-	return Command{ID: id, Path: words, Mutating: slices.Contains(Mutating(), id), JSON: true, Args: Sorted(args)}
+	return HelpCommand{ID: id, Path: words, Mutating: slices.Contains(MutatingCommands(), id), JSON: true, Args: SortArgs(args)}
 }
 
 // argsOf are flags as the catalogue has them; with names, those alone.
-func argsOf(flags *pflag.FlagSet, only ...string) []Arg {
-	var out []Arg
+func argsOf(flags *pflag.FlagSet, only ...string) []HelpArg {
+	var out []HelpArg
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" || f.Hidden || len(only) > 0 && !slices.Contains(only, f.Name) {
 			return
 		}
-		a := Arg{ID: strings.ReplaceAll(f.Name, "-", "_"), Kind: Option, Long: "--" + f.Name}
+		a := HelpArg{ID: strings.ReplaceAll(f.Name, "-", "_"), Kind: ArgOption, Long: "--" + f.Name}
 		if f.Value.Type() == "bool" {
-			a.Kind = Flag
+			a.Kind = ArgFlag
 		}
 		_, a.Required = f.Annotations[required]
 		out = append(out, a)

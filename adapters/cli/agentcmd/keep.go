@@ -29,8 +29,8 @@ func (g group) rollback() *cobra.Command {
 		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
 			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
 		}
-		_, err := g.Alter(cmd, Change{Tool: "rollback", Args: Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
-			p, err := Read[present.Plan](data)
+		_, err := g.Alter(cmd, change{Tool: "rollback", Args: arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
+			p, err := DecodeData[present.Plan](data)
 			return err == nil && p.Summary.Empty()
 		}})
 		return err
@@ -43,7 +43,7 @@ func (g group) rollback() *cobra.Command {
 }
 
 func (g group) drawRollback(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		present.Plan
 		Event string `json:"event_snapshot_id"`
 		To    string `json:"rolled_back_to"`
@@ -69,16 +69,16 @@ func (g group) snapshots() *cobra.Command {
 		return g.Look(cmd, "agents_snapshots_list", nil, g.Screen().Snapshots)
 	})
 	one := g.Command("show ID", "Show a snapshot with every file it changed", func(cmd *cobra.Command, args []string) error {
-		return g.Look(cmd, "agents_snapshots_show", Arguments{"id": args[0]}, g.Screen().Snapshot)
+		return g.Look(cmd, "agents_snapshots_show", arguments{"id": args[0]}, g.Screen().Snapshot)
 	})
 	var keep int
 	prune := g.Command("prune [ID]...", "Forget old snapshots, and the content that only they need", func(cmd *cobra.Command, args []string) error {
-		call := Arguments{"ids": args}
+		call := arguments{"ids": args}
 		if cmd.Flags().Changed("keep") {
 			call["keep"] = keep
 		}
-		_, err := g.Alter(cmd, Change{Tool: "agents_snapshots_prune", Args: call, Draw: g.Screen().Pruned, Idle: func(data json.RawMessage) bool {
-			d, err := Read[struct {
+		_, err := g.Alter(cmd, change{Tool: "agents_snapshots_prune", Args: call, Draw: g.Screen().Pruned, Idle: func(data json.RawMessage) bool {
+			d, err := DecodeData[struct {
 				Pruned []string `json:"pruned"`
 			}](data)
 			return err == nil && len(d.Pruned) == 0
@@ -103,8 +103,8 @@ func (g group) record() *cobra.Command {
 		case !json.Valid(event):
 			return g.Misused(cmd, "stdin is no JSON value")
 		}
-		return g.Simple(cmd, "agents_record", Arguments{"event": json.RawMessage(event)}, func(data Fields, done bool) {
-			g.Line("%s the event in %s", Done(done, "recorded", "record"), data.Text("path"))
+		return g.Simple(cmd, "agents_record", arguments{"event": json.RawMessage(event)}, func(data fields, done bool) {
+			g.Line("%s the event in %s", DoneVerb(done, "recorded", "record"), data.Text("path"))
 		})
 	})
 }
@@ -122,8 +122,8 @@ func (g group) recovery() *cobra.Command {
 		case resume:
 			kind = "resume"
 		}
-		_, err := g.Alter(cmd, Change{Tool: "agents_recover", Args: Arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
-			d, err := Read[Fields](data)
+		_, err := g.Alter(cmd, change{Tool: "agents_recover", Args: arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
+			d, err := DecodeData[fields](data)
 			return err == nil && d["id"] == nil
 		}})
 		return err
@@ -134,7 +134,7 @@ func (g group) recovery() *cobra.Command {
 }
 
 func (g group) drawPending(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Interrupted *struct {
 			ID    string `json:"id"`
 			Kind  string `json:"kind"`
@@ -156,7 +156,7 @@ func (g group) drawPending(data json.RawMessage) error {
 }
 
 func (g group) drawRecovered(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Action string   `json:"action"`
 		ID     *string  `json:"id"`
 		Kind   *string  `json:"kind"`
@@ -169,9 +169,9 @@ func (g group) drawRecovered(data json.RawMessage, done bool) error {
 		g.Line("nothing was interrupted")
 		return nil
 	}
-	words := Done(done, "finished", "finish")
+	words := DoneVerb(done, "finished", "finish")
 	if d.Action == "undo" {
-		words = Done(done, "took back", "take back")
+		words = DoneVerb(done, "took back", "take back")
 	}
 	g.Line("%s %s %s", words, command.Plain(*d.Kind), command.Plain(*d.ID))
 	for _, path := range d.Left {

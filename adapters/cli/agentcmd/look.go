@@ -32,7 +32,7 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 }
 
 // review is a command that shows a plan and may exit with what it found.
-func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, Arguments, Draw)) *cobra.Command {
+func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc)) *cobra.Command {
 	exit := detailed(c)
 	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
 		name, args, draw := ask(cmd)
@@ -43,25 +43,25 @@ func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name,
 		if err := g.Tell(cmd, o, draw); err != nil {
 			return err
 		}
-		return exit(DataOf(o))
+		return exit(dataOf(o))
 	})
 	return c
 }
 
 func (g group) plan() *cobra.Command {
-	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, Arguments, Draw) {
+	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, arguments, DrawFunc) {
 		return "plan", nil, g.Screen().Plan
 	})
 }
 
 // diff is plan for programs, and diffs for people.
 func (g group) diff() *cobra.Command {
-	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, Arguments, Draw) {
+	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc) {
 		if g.JSON {
 			return "diff", nil, nil
 		}
-		return "preview", Arguments{"diff": true}, func(data json.RawMessage) error {
-			p, err := Read[Preview](data)
+		return "preview", arguments{"diff": true}, func(data json.RawMessage) error {
+			p, err := DecodeData[preview](data)
 			if err != nil {
 				return err
 			}
@@ -73,8 +73,8 @@ func (g group) diff() *cobra.Command {
 func (g group) preview() *cobra.Command {
 	c := g.Command("preview", "Show a deployment's changes, with --diff every line of them", nil)
 	diff := c.Flags().Bool("diff", false, "include diffs")
-	return g.review(c, func(cmd *cobra.Command) (tool.Name, Arguments, Draw) {
-		return "preview", Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
+	return g.review(c, func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc) {
+		return "preview", arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
 	})
 }
 
@@ -82,7 +82,7 @@ func (g group) status() *cobra.Command {
 	var only []string
 	c := g.Command("status", "Show deployed files that are missing, modified or extra, and what to do next", func(cmd *cobra.Command, _ []string) error {
 		g.Unasked(cmd.Context())
-		return g.Look(cmd, "status", Arguments{"only": only}, g.Screen().Status)
+		return g.Look(cmd, "status", arguments{"only": only}, g.Screen().Status)
 	})
 	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")
 	return c
@@ -91,7 +91,7 @@ func (g group) status() *cobra.Command {
 func (g group) explain() *cobra.Command {
 	of := func(kind, short string) *cobra.Command {
 		return g.Command(kind, short, func(cmd *cobra.Command, _ []string) error {
-			return g.Look(cmd, "explain", Arguments{"kind": kind}, g.Screen().Explained)
+			return g.Look(cmd, "explain", arguments{"kind": kind}, g.Screen().Explained)
 		})
 	}
 	return g.Parent("explain", "Say which module and layer files come from", of("plan", "Say where every change of a plan comes from"),
@@ -104,7 +104,7 @@ func (g group) doctor() *cobra.Command {
 		if !fix {
 			return g.Look(cmd, "doctor", nil, func(data json.RawMessage) error { return g.Screen().Doctor(data, false, false) })
 		}
-		_, err := g.Alter(cmd, Change{Tool: "agents_doctor_fix", Draw: func(data json.RawMessage, done bool) error {
+		_, err := g.Alter(cmd, change{Tool: "agents_doctor_fix", Draw: func(data json.RawMessage, done bool) error {
 			return g.Screen().Doctor(data, true, done)
 		}, Idle: func(data json.RawMessage) bool {
 			var d struct {
@@ -140,8 +140,8 @@ func (g group) policy() *cobra.Command {
 		return g.Look(cmd, "agents_policy_audit", nil, g.Screen().Audit)
 	})
 	lock := g.Command("lock", "Pin the policy pack", func(cmd *cobra.Command, _ []string) error {
-		return g.Simple(cmd, "agents_policy_lock", nil, func(data Fields, done bool) {
-			g.Line("%s the policy pack at %s in %s", Done(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
+		return g.Simple(cmd, "agents_policy_lock", nil, func(data fields, done bool) {
+			g.Line("%s the policy pack at %s in %s", DoneVerb(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
 		})
 	})
 	return g.Parent("policy", "Governance of the config repository", lint, lock, audit)

@@ -20,12 +20,12 @@ func (g author) addModule() *cobra.Command {
 	var id string
 	var tags, targets []string
 	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
-		call := Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
+		call := arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
 		if err := g.there(cmd, call, args[1]); err != nil {
 			return err
 		}
-		return g.Simple(cmd, "agents_add", call, func(data Fields, done bool) {
-			g.Line("%s %s to %s", Done(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
+		return g.Simple(cmd, "agents_add", call, func(data fields, done bool) {
+			g.Line("%s %s to %s", DoneVerb(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
 			if done {
 				g.Screen().Next([]string{"countersign agents deploy"})
 			}
@@ -41,7 +41,7 @@ func (g author) addModule() *cobra.Command {
 
 // there refuses a source in the config repository where nothing is: every command that reads the modules would fail from then on. Programs, which may
 // make the files later, are warned by the tool.
-func (g author) there(cmd *cobra.Command, call Arguments, source string) error {
+func (g author) there(cmd *cobra.Command, call arguments, source string) error {
 	local, ok := strings.CutPrefix(strings.TrimSpace(source), "local:")
 	if !ok || g.JSON {
 		return nil
@@ -50,10 +50,10 @@ func (g author) there(cmd *cobra.Command, call Arguments, source string) error {
 	if err != nil {
 		return g.Failed(cmd, o, err)
 	}
-	data, err := Read[struct {
+	data, err := DecodeData[struct {
 		ID       string `json:"module_id"`
 		Manifest string `json:"manifest"`
-	}](DataOf(o))
+	}](dataOf(o))
 	if err != nil {
 		return g.Failed(cmd, tool.Outcome{}, err)
 	}
@@ -68,8 +68,8 @@ func (g author) there(cmd *cobra.Command, call Arguments, source string) error {
 
 func (g author) removeModule() *cobra.Command {
 	return g.Command("remove MODULE_ID", "Take a module out of agentpack.yaml", func(cmd *cobra.Command, args []string) error {
-		return g.Simple(cmd, "agents_remove", Arguments{"module_id": args[0]}, func(data Fields, done bool) {
-			g.Line("%s %s from %s", Done(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
+		return g.Simple(cmd, "agents_remove", arguments{"module_id": args[0]}, func(data fields, done bool) {
+			g.Line("%s %s from %s", DoneVerb(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
 		})
 	})
 }
@@ -80,12 +80,12 @@ func (g author) lock() *cobra.Command {
 	})
 }
 
-func (g author) sayLocked(data Fields, done bool) {
-	g.Line("%s %s modules in %s", Done(done, "locked", "lock"), data.Text("modules"), data.Text("lockfile"))
+func (g author) sayLocked(data fields, done bool) {
+	g.Line("%s %s modules in %s", DoneVerb(done, "locked", "lock"), data.Text("modules"), data.Text("lockfile"))
 }
 
-func (g author) sayFetched(data Fields, done bool) {
-	g.Line("%s %s git modules into %s", Done(done, "fetched", "fetch"), data.Text("git_modules_fetched"), data.Text("store"))
+func (g author) sayFetched(data fields, done bool) {
+	g.Line("%s %s git modules into %s", DoneVerb(done, "fetched", "fetch"), data.Text("git_modules_fetched"), data.Text("store"))
 }
 
 func (g author) fetch() *cobra.Command {
@@ -103,9 +103,9 @@ func (g author) update() *cobra.Command {
 		case noFetch && fetch:
 			return g.Misused(cmd, "--no-fetch contradicts --fetch")
 		}
-		call := Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
-		_, err := g.Alter(cmd, Change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
-			d, err := Read[updated](data)
+		call := arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
+		_, err := g.Alter(cmd, change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
+			d, err := DecodeData[updated](data)
 			return err == nil && len(d.Steps) == 0
 		}})
 		return err
@@ -122,12 +122,12 @@ func (g author) update() *cobra.Command {
 type updated struct {
 	Steps []struct {
 		Name   string `json:"name"`
-		Detail Fields `json:"detail"`
+		Detail fields `json:"detail"`
 	} `json:"steps"`
 }
 
 func (g author) drawUpdate(data json.RawMessage, done bool) error {
-	d, err := Read[updated](data)
+	d, err := DecodeData[updated](data)
 	if err != nil {
 		return err
 	}
@@ -148,13 +148,13 @@ func (g author) importing() *cobra.Command {
 	var apply bool
 	var home string
 	c := g.Command("import", "Find agent files that exist already, and with --apply take them into the config repository", func(cmd *cobra.Command, _ []string) error {
-		args := Arguments{"home_root": home}
+		args := arguments{"home_root": home}
 		if !apply || g.DryRun() {
 			return g.Look(cmd, "agents_import", args, g.Screen().Import)
 		}
-		_, err := g.Alter(cmd, Change{Tool: "agents_import_apply", Args: args, Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Import(data) },
+		_, err := g.Alter(cmd, change{Tool: "agents_import_apply", Args: args, Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Import(data) },
 			Idle: func(data json.RawMessage) bool {
-				d, err := Read[struct {
+				d, err := DecodeData[struct {
 					Summary present.Summary `json:"summary"`
 				}](data)
 				return err == nil && d.Summary.Create == 0
@@ -171,7 +171,7 @@ func (g author) bootstrap() *cobra.Command {
 	var adopt, remove bool
 	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
 		draw := func(data json.RawMessage, done bool) error {
-			p, err := Read[present.Plan](data)
+			p, err := DecodeData[present.Plan](data)
 			switch {
 			case err != nil:
 				return err
@@ -183,9 +183,9 @@ func (g author) bootstrap() *cobra.Command {
 			g.Screen().Total(p.Summary)
 			return nil
 		}
-		_, err := g.Alter(cmd, Change{Tool: "agents_bootstrap", Args: Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
+		_, err := g.Alter(cmd, change{Tool: "agents_bootstrap", Args: arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
 			Idle: func(data json.RawMessage) bool {
-				p, err := Read[present.Plan](data)
+				p, err := DecodeData[present.Plan](data)
 				return err == nil && p.Summary.Empty()
 			}})
 		return err
@@ -199,8 +199,8 @@ func (g author) bootstrap() *cobra.Command {
 func (g author) remote() *cobra.Command {
 	var name string
 	set := g.Command("set URL", "Set a git remote of the config repository", func(cmd *cobra.Command, args []string) error {
-		return g.Simple(cmd, "agents_remote_set", Arguments{"url": args[0], "name": name}, func(data Fields, done bool) {
-			g.Line("%s %s of %s to %s", Done(done, "set", "set"), data.Text("remote"), data.Text("repo"), data.Text("url"))
+		return g.Simple(cmd, "agents_remote_set", arguments{"url": args[0], "name": name}, func(data fields, done bool) {
+			g.Line("%s %s of %s to %s", DoneVerb(done, "set", "set"), data.Text("remote"), data.Text("repo"), data.Text("url"))
 		})
 	})
 	set.Flags().StringVar(&name, "name", "", "name of the remote (default: origin)")
@@ -211,7 +211,7 @@ func (g author) sync() *cobra.Command {
 	var rebase bool
 	var remote string
 	c := g.Command("sync", "Pull the config repository's branch, then push it", func(cmd *cobra.Command, _ []string) error {
-		_, err := g.Alter(cmd, Change{Tool: "agents_sync", Args: Arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
+		_, err := g.Alter(cmd, change{Tool: "agents_sync", Args: arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
 		return err
 	})
 	c.Flags().BoolVar(&rebase, "rebase", false, "rebase instead of merging")
@@ -224,7 +224,7 @@ func (g author) initialise() *cobra.Command {
 	var targets []string
 	var scope string
 	c := g.Command("init", "Make a config repository", func(cmd *cobra.Command, _ []string) error {
-		args := Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
+		args := arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
 		if guided {
 			if err := g.form(cmd, args); err != nil {
 				return err
@@ -240,8 +240,8 @@ func (g author) initialise() *cobra.Command {
 	return c
 }
 
-func (g author) sayInit(data Fields, done bool) {
-	g.Line("%s a config repository: %s", Done(done, "made", "make"), data.Text("repo"))
+func (g author) sayInit(data fields, done bool) {
+	g.Line("%s a config repository: %s", DoneVerb(done, "made", "make"), data.Text("repo"))
 	if list, ok := data["targets"].([]any); ok {
 		words := make([]string, len(list))
 		for i, t := range list {
@@ -250,10 +250,10 @@ func (g author) sayInit(data Fields, done bool) {
 		g.Line("targets %s, scope %s", command.Plain(strings.Join(words, ", ")), data.Text("scope"))
 	}
 	if data["git"] != nil {
-		g.Line("%s it a git repository", Done(done, "made", "make"))
+		g.Line("%s it a git repository", DoneVerb(done, "made", "make"))
 	}
 	if data["bootstrap"] != nil {
-		g.Line("%s the operator files into it", Done(done, "wrote", "write"))
+		g.Line("%s the operator files into it", DoneVerb(done, "wrote", "write"))
 	}
 	if done {
 		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents doctor", "countersign agents preview --diff"})

@@ -74,7 +74,7 @@ func (s Screen) Total(sum present.Summary) {
 
 // Plan shows the data of plan.
 func (s Screen) Plan(data json.RawMessage) error {
-	p, err := Read[present.Plan](data)
+	p, err := DecodeData[present.Plan](data)
 	if err != nil {
 		return err
 	}
@@ -83,16 +83,16 @@ func (s Screen) Plan(data json.RawMessage) error {
 	return nil
 }
 
-// Preview is the data of preview.
-type Preview struct {
+// preview is the data of preview.
+type preview struct {
 	Plan present.Plan `json:"plan"`
 	Diff struct {
-		Files []File `json:"files"`
+		Files []file `json:"files"`
 	} `json:"diff"`
 }
 
-// File is one file of a preview with diffs.
-type File struct {
+// file is one file of a preview with diffs.
+type file struct {
 	Target  string  `json:"target"`
 	Root    string  `json:"root_posix"`
 	Path    string  `json:"path_posix"`
@@ -104,7 +104,7 @@ type File struct {
 
 // Preview shows the data of preview: the changes, and the diffs where there are any.
 func (s Screen) Preview(ctx context.Context, data json.RawMessage) error {
-	p, err := Read[Preview](data)
+	p, err := DecodeData[preview](data)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s Screen) Preview(ctx context.Context, data json.RawMessage) error {
 }
 
 // Diffs shows files as unified diffs, in the person's pager where they are longer than the screen.
-func (s Screen) Diffs(ctx context.Context, files []File) error {
+func (s Screen) Diffs(ctx context.Context, files []file) error {
 	var doc strings.Builder
 	for _, f := range files {
 		doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.Root, "/"), f.Path), command.Heading) + "\n")
@@ -149,7 +149,7 @@ func (s Screen) Adoptions(p present.Plan) bool {
 
 // Deployed shows the data of a deployment or bootstrap that was carried out, or would be.
 func (s Screen) Deployed(data json.RawMessage) error {
-	p, err := Read[present.Plan](data)
+	p, err := DecodeData[present.Plan](data)
 	switch {
 	case err != nil:
 		return err

@@ -5,10 +5,10 @@ import (
 )
 
 // author is the commands at one desk.
-type author struct{ Desk }
+type author struct{ Runner }
 
-// RepoCommands is the commands.
-func RepoCommands(d Desk) []*cobra.Command {
+// repoCommands is the commands.
+func repoCommands(d Runner) []*cobra.Command {
 	g := author{d}
 	return []*cobra.Command{g.initialise(), g.addModule(), g.removeModule(), g.lock(), g.fetch(), g.update(), g.importing(), g.bootstrap(), g.remote(), g.sync(),
 		g.overlay(), g.evolve()}

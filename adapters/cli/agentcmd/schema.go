@@ -1,15 +1,15 @@
 package agentcmd
 
-// Schema is the data of schema --json: field names with what they hold.
-type Schema struct {
+// schema is the data of schema --json: field names with what they hold.
+type schema struct {
 	Commands map[string]map[string]string `json:"commands"`
 	Envelope map[string]string            `json:"envelope"`
 	Paths    map[string]string            `json:"path_conventions"`
 }
 
-// Schemas is the schema of the envelope and of the data of the commands that programs read most.
-func Schemas() Schema {
-	return Schema{Envelope: envelope(), Commands: commands(), Paths: map[string]string{
+// schemas is the schema of the envelope and of the data of the commands that programs read most.
+func schemas() schema {
+	return schema{Envelope: envelope(), Commands: commands(), Paths: map[string]string{
 		"native": "a path as this operating system writes it",
 		"posix":  "<name>_posix beside a path: the same with slashes; programs should read this one",
 	}}

@@ -13,8 +13,8 @@ import (
 // Screen is where answers are drawn.
 type Screen struct{ *command.Terminal }
 
-// Read reads the data of an answer. What is not understood is an internal fault.
-func Read[T any](data json.RawMessage) (T, error) {
+// DecodeData reads the data of an answer. What is not understood is an internal fault.
+func DecodeData[T any](data json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(data, &out); err != nil {
 		return out, fault.ErrInternal.Sayf("the answer is not understood").Because(err)
@@ -47,8 +47,8 @@ func (s Screen) Warnings(warnings []string) {
 // Prose is a sentence for people, in one line, with the commands of the contract in it as a person types them.
 func Prose(s string) string { return present.Prose(command.Plain(s)) }
 
-// Done is the verb of something that was done, or of the same that would be.
-func Done(done bool, past, verb string) string {
+// DoneVerb is the verb of something that was done, or of the same that would be.
+func DoneVerb(done bool, past, verb string) string {
 	if done {
 		return past
 	}

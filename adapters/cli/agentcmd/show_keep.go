@@ -31,7 +31,7 @@ func (p snapshot) what() string {
 
 // Snapshots shows the data of snapshots list.
 func (s Screen) Snapshots(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Snapshots []snapshot `json:"snapshots"`
 		Omitted   int        `json:"snapshots_omitted"`
 	}](data)
@@ -53,7 +53,7 @@ func (s Screen) Snapshots(data json.RawMessage) error {
 
 // Snapshot shows the data of snapshots show.
 func (s Screen) Snapshot(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		snapshot
 		FileChanges []present.Change `json:"file_changes"`
 		Project     string           `json:"project_root"`
@@ -69,7 +69,7 @@ func (s Screen) Snapshot(data json.RawMessage) error {
 
 // Pruned shows the data of snapshots prune.
 func (s Screen) Pruned(data json.RawMessage, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Freed  int64    `json:"freed_bytes"`
 		Kept   int      `json:"kept"`
 		Pruned []string `json:"pruned"`
@@ -77,7 +77,7 @@ func (s Screen) Pruned(data json.RawMessage, done bool) error {
 	if err != nil {
 		return err
 	}
-	s.Line("%s %s, and keep %d: %s", Done(done, "forgot", "forget"), count(len(d.Pruned), "snapshot", "snapshots"), d.Kept, command.Plain(strings.Join(d.Pruned, " ")))
+	s.Line("%s %s, and keep %d: %s", DoneVerb(done, "forgot", "forget"), count(len(d.Pruned), "snapshot", "snapshots"), d.Kept, command.Plain(strings.Join(d.Pruned, " ")))
 	if done {
 		s.Line("%d bytes freed", d.Freed)
 	}
@@ -86,7 +86,7 @@ func (s Screen) Pruned(data json.RawMessage, done bool) error {
 
 // Score shows the data of score.
 func (s Screen) Score(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Modules []struct {
 			Rate     *float64 `json:"failure_rate"`
 			Failures int      `json:"failures"`
@@ -114,15 +114,15 @@ func (s Screen) Score(data json.RawMessage) error {
 	return nil
 }
 
-// Issue is one violation of a policy.
-type Issue struct {
+// issue is one violation of a policy.
+type issue struct {
 	Rule    string `json:"rule"`
 	Path    string `json:"path_posix"`
 	Message string `json:"message"`
 }
 
 // Issues shows violations of a policy.
-func (s Screen) Issues(issues []Issue) {
+func (s Screen) Issues(issues []issue) {
 	for _, i := range issues {
 		s.Line("%s  %s  %s", s.Tinted(i.Rule, command.Removed), command.Plain(i.Path), command.Plain(i.Message))
 	}
@@ -130,8 +130,8 @@ func (s Screen) Issues(issues []Issue) {
 
 // Lint shows the data of policy lint, which succeeds where there are no violations.
 func (s Screen) Lint(data json.RawMessage) error {
-	d, err := Read[struct {
-		Issues  []Issue `json:"issues"`
+	d, err := DecodeData[struct {
+		Issues  []issue `json:"issues"`
 		Root    string  `json:"root"`
 		Summary struct {
 			Violations int `json:"violations"`
@@ -151,7 +151,7 @@ func (s Screen) Audit(data json.RawMessage) error {
 	type named struct {
 		ID string `json:"id"`
 	}
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Modules []struct {
 			named
 			Type    string `json:"type"`

@@ -53,7 +53,7 @@ Plan: +1 ~3 -1
   /p/b  overwrites a file that no deployment wrote
   /p/d  deletes a file with edits made since it was deployed
 `, drawn(t, func(s agentcmd.Screen) error {
-		p, err := agentcmd.Read[present.Plan](plan)
+		p, err := agentcmd.DecodeData[present.Plan](plan)
 		assert.True(t, s.Adoptions(p))
 		assert.False(t, s.Adoptions(present.Plan{}))
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Fields are the data of an answer that is shown in a line.
-type Fields map[string]any
+// fields are the data of an answer that is shown in a line.
+type fields map[string]any
 
 // Text is a field as text in one line; one that is not there is empty.
-func (f Fields) Text(name string) string {
+func (f fields) Text(name string) string {
 	if f[name] == nil {
 		return ""
 	}
@@ -22,9 +22,9 @@ func (f Fields) Text(name string) string {
 }
 
 // Simple is a change that a line or two say.
-func (d Desk) Simple(cmd *cobra.Command, name tool.Name, args Arguments, say func(data Fields, done bool)) error {
-	_, err := d.Alter(cmd, Change{Tool: name, Args: args, Draw: func(data json.RawMessage, done bool) error {
-		f, err := Read[Fields](data)
+func (d Runner) Simple(cmd *cobra.Command, name tool.Name, args arguments, say func(data fields, done bool)) error {
+	_, err := d.Alter(cmd, change{Tool: name, Args: args, Draw: func(data json.RawMessage, done bool) error {
+		f, err := DecodeData[fields](data)
 		if err == nil {
 			say(f, done)
 		}

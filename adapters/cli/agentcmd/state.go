@@ -41,7 +41,7 @@ func (s Screen) Status(data json.RawMessage) error {
 		Missing  int `json:"missing"`
 		Modified int `json:"modified"`
 	}
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Drift   []drift  `json:"drift"`
 		Omitted int      `json:"drift_omitted"`
 		Next    []string `json:"next_actions"`
@@ -88,7 +88,7 @@ func (s Screen) Status(data json.RawMessage) error {
 
 // Doctor shows the data of doctor, and of doctor --fix.
 func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Fixes []struct {
 			Path    string `json:"gitignore_path"`
 			Updated bool   `json:"updated"`
@@ -120,7 +120,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 	}
 	for _, f := range d.Fixes {
 		if fixing && f.Updated {
-			s.Line("%s the line for manifests to %s", Done(done, "added", "add"), command.Plain(f.Path))
+			s.Line("%s the line for manifests to %s", DoneVerb(done, "added", "add"), command.Plain(f.Path))
 		}
 	}
 	s.Line("machine %s: %s", command.Plain(d.Machine), count(problems, "directory needs attention", "directories need attention"))
@@ -130,7 +130,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 
 // Explained shows the data of explain plan, diff and status.
 func (s Screen) Explained(data json.RawMessage) error {
-	d, err := Read[struct {
+	d, err := DecodeData[struct {
 		Changes []struct {
 			present.Change
 			Modules []struct {

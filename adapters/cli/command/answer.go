@@ -30,11 +30,11 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	if !s.Interactive() {
 		return unanswered(ask)
 	}
-	if s.Patient && ask.Pending && Elsewhere(View(ask)) != nil {
+	if s.Patient && ask.Pending && Elsewhere(ApprovalView(ask)) != nil {
 		c.Asked = ask.Digest
 		return s.await(ctx, ask)
 	}
-	said, err := s.Decide(ctx, View(ask), Deciding{Yes: s.Yes, Typed: s.Typed})
+	said, err := s.Decide(ctx, ApprovalView(ask), DecisionOptions{Yes: s.Yes, Typed: s.Typed})
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	}
 }
 
-// View is an approval request as people see it.
-func View(ask tool.Issued) confirm.View {
+// ApprovalView is an approval request as people see it.
+func ApprovalView(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
-		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Veil: ask.Veil}
+		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Redacted: ask.Redacted}
 }
 
-// Deciding is what the command line says beforehand, and what it offers.
-type Deciding struct {
+// DecisionOptions is what the command line says beforehand, and what it offers.
+type DecisionOptions struct {
 	Yes    bool           // --yes: no keystroke for what is below high risk
 	Typed  string         // --confirm-name
 	Always bool           // "always" may be answered
@@ -112,7 +112,7 @@ func (s *Shell) Proof() confirm.Proof {
 // in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time; where an enrolled security key can be asked, "t"
 // is a yes with its touch, and where policy wants that every yes is. What is not a yes is a no; with Leave, only "n" is. It fails with ErrUnanswered where nobody can be asked, where
 // the end of the plan was not shown, and where the plan needs what cannot be given here; the question then waits as before.
-func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm.Answer, error) {
+func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
 	if !s.Interactive() {
 		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
@@ -121,7 +121,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal || d.Until != nil
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
 	seen, err := s.present(ctx, v, given)
-	if err == nil && seen && d.Reveal && Veiled(v) != "" {
+	if err == nil && seen && d.Reveal && RedactedNote(v) != "" {
 		v, seen, err = s.reveal(ctx, v)
 	}
 	named := v.Strength >= policy.Typed && d.Typed == ""
@@ -153,7 +153,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		return said, ErrUnanswered.Sayf("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).With(f.Details)
 	}
 	if always && !named {
-		s.Say(Lasting(v))
+		s.Say(SessionGrantText(v))
 	}
 	question := asking(v, named, always, untouchable == nil)
 	if dated && !named {
@@ -218,14 +218,14 @@ func left(v confirm.View) error {
 		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
-// Lasting is what "always" would allow, in one line.
-func Lasting(v confirm.View) string {
+// SessionGrantText is what "always" would allow, in one line.
+func SessionGrantText(v confirm.View) string {
 	bound, unbound := v.Lasts()
 	return Plain("always allows, in the session that asks and for " + lasts + " at most: " + bound + "; not bound: " + unbound)
 }
 
-// lasts is confirm.AllowanceLasts in words.
-var lasts = fmt.Sprintf("%d hours", int(confirm.AllowanceLasts.Hours()))
+// lasts is confirm.SessionGrantTTL in words.
+var lasts = fmt.Sprintf("%d hours", int(confirm.SessionGrantTTL.Hours()))
 
 // asking is the question at the end of a plan.
 func asking(v confirm.View, named, always, touchable bool) string {
@@ -270,13 +270,13 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	if v.Risk != "" {
 		add("risk: "+Plain(v.Risk), 0)
 	}
-	if veiled := Veiled(v); veiled != "" {
+	if veiled := RedactedNote(v); veiled != "" {
 		add(veiled, Changed)
 	}
 	if len(v.Plan) > 0 {
-		Tinted(Whole(v.Plan), add)
+		Tinted(PlanText(v.Plan), add)
 	}
-	for l := range strings.Lines(Exhibit(v.Exhibit)) {
+	for l := range strings.Lines(ExhibitText(v.Exhibit)) {
 		add("    | "+strings.TrimSuffix(l, "\n"), tintOf(l))
 	}
 	if args := string(v.Arguments); args != "" && args != "{}" {

@@ -22,7 +22,7 @@ func Complete(each ...Completer) cobra.CompletionFunc {
 }
 
 // CompleteProject completes a project by name, and by path where a path was begun.
-func (d Desk) CompleteProject(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (d Runner) CompleteProject(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if strings.HasPrefix(begun, ".") || strings.ContainsRune(begun, filepath.Separator) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -30,18 +30,18 @@ func (d Desk) CompleteProject(cmd *cobra.Command, args []string, begun string) (
 }
 
 // ProjectFlag is a flag --project, completed.
-func (d Desk) ProjectFlag(c *cobra.Command, into *string, usage string) {
+func (d Runner) ProjectFlag(c *cobra.Command, into *string, usage string) {
 	c.Flags().StringVarP(into, "project", "P", "", usage)
 	_ = c.RegisterFlagCompletionFunc("project", d.CompleteProject) // the flag is there, and is registered once
 }
 
 // Projects completes names of projects.
-func (d Desk) Projects(ctx context.Context, begun string) []cobra.Completion {
+func (d Runner) Projects(ctx context.Context, begun string) []cobra.Completion {
 	o, err := d.Send(ctx, "list_projects", Arguments{}, nil)
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
-	if err != nil || Read(o, &v) != nil {
+	if err != nil || DecodeAnswer(o, &v) != nil {
 		return nil
 	}
 	var out []cobra.Completion
@@ -52,7 +52,7 @@ func (d Desk) Projects(ctx context.Context, begun string) []cobra.Completion {
 }
 
 // Scripts completes names of the scripts of the project named by word.
-func (d Desk) Scripts(ctx context.Context, word, begun string) []cobra.Completion {
+func (d Runner) Scripts(ctx context.Context, word, begun string) []cobra.Completion {
 	dir, err := d.ScriptDir(ctx, word)
 	if err != nil {
 		return nil
@@ -64,7 +64,7 @@ func (d Desk) Scripts(ctx context.Context, word, begun string) []cobra.Completio
 			Command string `json:"command"`
 		} `json:"scripts"`
 	}
-	if err != nil || Read(o, &v) != nil {
+	if err != nil || DecodeAnswer(o, &v) != nil {
 		return nil
 	}
 	var out []cobra.Completion
@@ -75,26 +75,26 @@ func (d Desk) Scripts(ctx context.Context, word, begun string) []cobra.Completio
 }
 
 // Workflows completes workflows by name and id.
-func (d Desk) Workflows(ctx context.Context, begun string) []cobra.Completion {
+func (d Runner) Workflows(ctx context.Context, begun string) []cobra.Completion {
 	return d.offers(ctx, workflows(), begun)
 }
 
 // Actions completes actions by name and id.
-func (d Desk) Actions(ctx context.Context, begun string) []cobra.Completion {
+func (d Runner) Actions(ctx context.Context, begun string) []cobra.Completion {
 	return d.offers(ctx, actions(), begun)
 }
 
 // Processes completes background processes by script and id.
-func (d Desk) Processes(ctx context.Context, begun string) []cobra.Completion {
+func (d Runner) Processes(ctx context.Context, begun string) []cobra.Completion {
 	return d.offers(ctx, processes(), begun)
 }
 
 // Templates completes step templates of one's own by name and id.
-func (d Desk) Templates(ctx context.Context, begun string) []cobra.Completion {
+func (d Runner) Templates(ctx context.Context, begun string) []cobra.Completion {
 	return d.offers(ctx, templates(), begun)
 }
 
-func (d Desk) offers(ctx context.Context, from listing, begun string) []cobra.Completion {
+func (d Runner) offers(ctx context.Context, from listing, begun string) []cobra.Completion {
 	all, _, err := d.all(ctx, from)
 	if err != nil {
 		return nil

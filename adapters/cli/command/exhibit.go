@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Exhibit is what people see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
+// ExhibitText is what people see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
 // that nothing of it is left out.
-func Exhibit(doc json.RawMessage) string {
+func ExhibitText(doc json.RawMessage) string {
 	var shown struct {
 		Files []struct {
 			Root    string `json:"root"`

@@ -26,20 +26,20 @@ type Project struct {
 
 // Dir is the directory that a command is about: the project named by name, id or path, or the working directory when none is named. That
 // it lies in a registered project is for the tools to say.
-func (d Desk) Dir(ctx context.Context, word string) (string, error) {
+func (d Runner) Dir(ctx context.Context, word string) (string, error) {
 	if word == "" || isPath(word) {
 		return filepath.Abs(word)
 	}
 	var p Project
 	o, err := d.Send(ctx, "project_settings", Arguments{"project": word}, nil)
 	if err == nil {
-		err = Read(o, &p)
+		err = DecodeAnswer(o, &p)
 		return p.Path, err
 	}
 	if info, statErr := os.Stat(word); statErr == nil && info.IsDir() && fault.From(err).Kind == fault.NotFound {
 		return filepath.Abs(word)
 	}
-	return "", d.Fail(o, Explain(err))
+	return "", d.Fail(o, ExplainError(err))
 }
 
 // isPath reports a word that can only be a directory.
@@ -48,7 +48,7 @@ func isPath(word string) bool {
 }
 
 // Stored is what the tools of people take for a project: the word, or for a directory in one that project. Its directory may be gone.
-func (d Desk) Stored(ctx context.Context, word string) (string, error) {
+func (d Runner) Stored(ctx context.Context, word string) (string, error) {
 	if !isPath(word) {
 		return word, nil
 	}
@@ -57,14 +57,14 @@ func (d Desk) Stored(ctx context.Context, word string) (string, error) {
 		return "", ErrUsage.Sayf("%q is no directory: %v", word, err)
 	}
 	var p Project
-	if o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil); err == nil && Read(o, &p) == nil {
+	if o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil); err == nil && DecodeAnswer(o, &p) == nil {
 		return p.ID, nil
 	}
 	return dir, nil
 }
 
 // ScriptDir is Dir for scripts: when no project is named, the nearest directory from the working directory upwards with a package.json.
-func (d Desk) ScriptDir(ctx context.Context, word string) (string, error) {
+func (d Runner) ScriptDir(ctx context.Context, word string) (string, error) {
 	dir, err := d.Dir(ctx, word)
 	if err != nil || word != "" {
 		return dir, err
@@ -80,7 +80,7 @@ func (d Desk) ScriptDir(ctx context.Context, word string) (string, error) {
 }
 
 // Project is the project of Dir.
-func (d Desk) Project(ctx context.Context, word string) (Project, error) {
+func (d Runner) Project(ctx context.Context, word string) (Project, error) {
 	var p Project
 	dir, err := d.Dir(ctx, word)
 	if err != nil {
@@ -91,18 +91,18 @@ func (d Desk) Project(ctx context.Context, word string) (Project, error) {
 }
 
 // Here is the project of the working directory; ok is false when it lies in none.
-func (d Desk) Here(ctx context.Context) (p Project, ok bool) {
+func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 	dir, err := filepath.Abs(".")
 	if err != nil {
 		return p, false
 	}
 	o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil)
-	return p, err == nil && Read(o, &p) == nil
+	return p, err == nil && DecodeAnswer(o, &p) == nil
 }
 
 // Owner is the project that something new belongs to: the one named, or the one you stand in; none, with an empty id, when it is to be
 // global or you stand in none.
-func (d Desk) Owner(ctx context.Context, word string, global bool) (Project, error) {
+func (d Runner) Owner(ctx context.Context, word string, global bool) (Project, error) {
 	switch {
 	case global && word != "":
 		return Project{}, ErrUsage.Sayf("--global contradicts --project")
@@ -116,12 +116,12 @@ func (d Desk) Owner(ctx context.Context, word string, global bool) (Project, err
 }
 
 // ProjectNames are the names of all projects by id; of none when they cannot be listed.
-func (d Desk) ProjectNames(ctx context.Context) map[string]string {
+func (d Runner) ProjectNames(ctx context.Context) map[string]string {
 	names := map[string]string{}
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
-	if o, err := d.Send(ctx, "list_projects", Arguments{}, nil); err == nil && Read(o, &v) == nil {
+	if o, err := d.Send(ctx, "list_projects", Arguments{}, nil); err == nil && DecodeAnswer(o, &v) == nil {
 		for _, p := range v.Projects {
 			names[p.ID] = p.Name
 		}
@@ -146,22 +146,22 @@ type listing struct {
 
 // Workflow is the id of the workflow that a word names: an id, the beginning of one, or a name that one workflow has, in the project of
 // the working directory before others.
-func (d Desk) Workflow(ctx context.Context, word string) (string, error) {
+func (d Runner) Workflow(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, workflows(), word)
 }
 
 // Action is the id of the stored action that a word names, like Workflow.
-func (d Desk) Action(ctx context.Context, word string) (string, error) {
+func (d Runner) Action(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, actions(), word)
 }
 
 // Process is the id of the background process that a word names: an id, the beginning of one, or the name of a script that runs once.
-func (d Desk) Process(ctx context.Context, word string) (string, error) {
+func (d Runner) Process(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, processes(), word)
 }
 
 // Template is the id of the step template of one's own that a word names.
-func (d Desk) Template(ctx context.Context, word string) (string, error) {
+func (d Runner) Template(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, templates(), word)
 }
 
@@ -174,7 +174,7 @@ func workflows() listing {
 				Project string `json:"projectId"`
 			} `json:"workflows"`
 		}
-		err := Read(o, &v)
+		err := DecodeAnswer(o, &v)
 		var out []Named
 		for _, w := range v.Workflows {
 			out = append(out, Named{ID: w.ID, Name: w.Name, Project: w.Project})
@@ -193,7 +193,7 @@ func actions() listing {
 				Project string `json:"projectId"`
 			} `json:"actions"`
 		}
-		err := Read(o, &v)
+		err := DecodeAnswer(o, &v)
 		var out []Named
 		for _, a := range v.Actions {
 			out = append(out, Named{ID: a.ID, Name: a.Name, Project: a.Project, Note: a.Type})
@@ -212,7 +212,7 @@ func processes() listing {
 				Path   string `json:"projectPath"`
 			} `json:"processes"`
 		}
-		err := Read(o, &v)
+		err := DecodeAnswer(o, &v)
 		var out []Named
 		for _, p := range v.Processes {
 			n := Named{ID: p.ID, Project: p.Path, Note: p.Script + ", " + p.Status}
@@ -231,13 +231,13 @@ func templates() listing {
 			var v struct {
 				Templates []Named `json:"templates"`
 			}
-			err := Read(o, &v)
+			err := DecodeAnswer(o, &v)
 			return v.Templates, err
 		}}
 }
 
 // all are the things there are, without a word about them.
-func (d Desk) all(ctx context.Context, from listing) ([]Named, tool.Outcome, error) {
+func (d Runner) all(ctx context.Context, from listing) ([]Named, tool.Outcome, error) {
 	args := from.args
 	if args == nil {
 		args = Arguments{}
@@ -250,10 +250,10 @@ func (d Desk) all(ctx context.Context, from listing) ([]Named, tool.Outcome, err
 	return found, o, err
 }
 
-func (d Desk) find(ctx context.Context, from listing, word string) (string, error) {
+func (d Runner) find(ctx context.Context, from listing, word string) (string, error) {
 	all, o, err := d.all(ctx, from)
 	if err != nil {
-		return "", d.Fail(o, Explain(err))
+		return "", d.Fail(o, ExplainError(err))
 	}
 	fits := matching(all, word)
 	if len(fits) > 1 {

@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Text is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
+// PlanContextText is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
 // such context; that one is shown as it is.
-func Text(plan json.RawMessage) (string, bool) {
+func PlanContextText(plan json.RawMessage) (string, bool) {
 	var own struct {
 		Context json.RawMessage `json:"context"`
 	}

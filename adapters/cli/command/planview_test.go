@@ -99,7 +99,7 @@ func TestPlansAreLaidOut(t *testing.T) {
       true`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := command.Text(plan(row.context))
+			got, ok := command.PlanContextText(plan(row.context))
 			require.True(t, ok)
 			assert.Equal(t, strings.TrimPrefix(row.want, "\n"), got)
 		})
@@ -107,7 +107,7 @@ func TestPlansAreLaidOut(t *testing.T) {
 }
 
 func TestNoTextPassesForALineOfThePlan(t *testing.T) {
-	got, ok := command.Text(plan(`{"command":"true\n  in  /safe\n\u001b[2Jgone","name":"a\nb\u202e","argv":["x\ny"],"steps":[{"name":"s\n  1. t","command":"c\n2. d"}]}`))
+	got, ok := command.PlanContextText(plan(`{"command":"true\n  in  /safe\n\u001b[2Jgone","name":"a\nb\u202e","argv":["x\ny"],"steps":[{"name":"s\n  1. t","command":"c\n2. d"}]}`))
 	require.True(t, ok)
 	assert.NotContains(t, got, "\x1b")
 	assert.NotContains(t, got, "\u202e")
@@ -120,7 +120,7 @@ func TestNoTextPassesForALineOfThePlan(t *testing.T) {
 
 func TestOtherPlansAreNotLaidOut(t *testing.T) {
 	for _, doc := range []string{``, `null`, `[]`, `{"wipe":"x"}`, `{"context":null}`, `{"context":"text"}`, `{"context":[1]}`, `{`} {
-		_, ok := command.Text(json.RawMessage(doc))
+		_, ok := command.PlanContextText(json.RawMessage(doc))
 		assert.False(t, ok, doc)
 	}
 }
@@ -129,7 +129,7 @@ func FuzzText(f *testing.F) {
 	f.Add(`{"a":{"b":[{"name":"x","command":"y"}]},"argv":["a"]}`)
 	f.Add(`{"findings":[{}],"steps":[{"depth":9999999999}],"dangers":"x"}`)
 	f.Fuzz(func(t *testing.T, context string) {
-		got, ok := command.Text(plan(context))
+		got, ok := command.PlanContextText(plan(context))
 		if !ok {
 			return
 		}

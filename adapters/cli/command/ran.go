@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Ran is what a program printed and how it ended.
-type Ran struct {
+// ProgramResult is what a program printed and how it ended.
+type ProgramResult struct {
 	ExitCode  int    `json:"exit_code"`
 	Signal    string `json:"signal"`
 	Stdout    string `json:"stdout"`
@@ -24,10 +24,10 @@ const codeFailed = "execution_failed"
 
 // Failed is the exit of a command whose program ran and failed: 1, after the message. Another failure, and one that a program reads, keeps
 // its own exit code.
-func (d Desk) Failed(o tool.Outcome, err error) error {
+func (d Runner) Failed(o tool.Outcome, err error) error {
 	f := fault.From(err)
 	if f == nil || f.Code != codeFailed {
-		return d.Fail(o, Explain(err))
+		return d.Fail(o, ExplainError(err))
 	}
 	if d.JSON {
 		_ = d.Fail(o, err) // it hands the error back
@@ -38,7 +38,7 @@ func (d Desk) Failed(o tool.Outcome, err error) error {
 
 // Output writes what a program printed where the program would have: on a terminal without what moves its cursor. Under --json all of it
 // goes to the error stream, because the output is the answer's.
-func (d Desk) Output(r Ran) {
+func (d Runner) Output(r ProgramResult) {
 	if r.Truncated {
 		d.Note("the output is long, and not all of it is here")
 	}
@@ -64,7 +64,7 @@ func write(w io.Writer, text string, shown bool) {
 }
 
 // Ended is how a program ended, in a few words.
-func (r Ran) Ended() string {
+func (r ProgramResult) Ended() string {
 	if r.Signal != "" {
 		return "ended by signal " + r.Signal
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// Veiled says how much of a question is masked, in one line; empty for nothing, and once it is revealed.
-func Veiled(v confirm.View) string {
+// RedactedNote says how much of a question is masked, in one line; empty for nothing, and once it is revealed.
+func RedactedNote(v confirm.View) string {
 	switch {
 	case v.Masked == 0 || v.Revealed:
 		return ""
@@ -45,7 +45,7 @@ func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, 
 // askRevealing asks a question to which r is the wish to have what is masked revealed, as often as it takes.
 func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question string) (string, error) {
 	for {
-		asked, veiled := question, Veiled(*v) != ""
+		asked, veiled := question, RedactedNote(*v) != ""
 		if veiled {
 			asked += " (r reveals what is masked)"
 		}

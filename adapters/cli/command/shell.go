@@ -36,7 +36,7 @@ type Door struct {
 	Record    Record           // may be nil
 	Notify    Notify           // may be nil
 	// SecurityKeys is the person's ssh agent; it may be nil.
-	SecurityKeys SecurityKeys
+	SecurityKeys securityKeys
 	Close        func() error
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
@@ -58,7 +58,7 @@ type Access interface {
 
 // Record is how the audit stands, and where its signed heads are put. by is who says so, for the record.
 type Record interface {
-	Standing(ctx context.Context) (audit.Standing, error)
+	Standing(ctx context.Context) (audit.LogStatus, error)
 	Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
 	Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
 	Accept(ctx context.Context, by, reason string) (faults int, err error)
@@ -68,7 +68,7 @@ type Record interface {
 // Notify is the channels on which people are told that something waits.
 type Notify interface {
 	State(ctx context.Context) ([]notice.Channel, error)
-	Test(ctx context.Context, name string) ([]notice.Result, error)
+	Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error)
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.

@@ -69,20 +69,20 @@ func (t *Terminal) controlling() *os.File {
 	return t.tty
 }
 
-// Seat is where a person sits, as the operating system has it.
-type Seat struct {
+// seat is where a person sits, as the operating system has it.
+type seat struct {
 	User string // the account's name
 	TTY  string // the terminal's device
 	Host string // the machine's name
 }
 
 // Seat is that of the controlling terminal; false when there is none.
-func (t *Terminal) Seat() (Seat, bool) {
+func (t *Terminal) Seat() (seat, bool) {
 	tty := t.controlling()
 	if tty == nil {
-		return Seat{}, false
+		return seat{}, false
 	}
-	seat := Seat{TTY: tty.Name()}
+	seat := seat{TTY: tty.Name()}
 	for _, stream := range []any{t.In, t.Err, t.Out} {
 		f, ok := stream.(*os.File)
 		if !ok || !isTerminal(f) {
@@ -93,13 +93,13 @@ func (t *Terminal) Seat() (Seat, bool) {
 			break
 		}
 	}
-	seat.User = Account()
+	seat.User = AccountName()
 	seat.Host, _ = os.Hostname() // a machine without a name has none on record
 	return seat, true
 }
 
-// Account is the name of the account that this process runs in, or its number.
-func Account() string {
+// AccountName is the name of the account that this process runs in, or its number.
+func AccountName() string {
 	number := strconv.Itoa(os.Getuid())
 	if me, err := user.LookupId(number); err == nil {
 		return me.Username

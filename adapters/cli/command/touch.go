@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// SecurityKeys is the ssh agent of the person at this machine, as far as its security keys go.
-type SecurityKeys interface {
+// securityKeys is the ssh agent of the person at this machine, as far as its security keys go.
+type securityKeys interface {
 	// Keys are the security keys that the agent has, each named as the agent has it, and how many plain keys it has besides: those prove nothing.
 	Keys(ctx context.Context) (keys []enrolled.Key, plain int, err error)
 	// Sign has a key sign a challenge, which takes until somebody touches it.

@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// Whole is any plan as lines for people: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
+// PlanText is any plan as lines for people: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
 // out as it is. Unified diffs stand in it line by line.
-func Whole(plan json.RawMessage) string {
+func PlanText(plan json.RawMessage) string {
 	v, err := present.Parse(plan)
 	fields, ok := v.([]present.Field)
 	if err != nil || !ok {

@@ -56,7 +56,7 @@ func TestEveryKindOfPlanIsLaidOut(t *testing.T) {
 		"no document": {"x\x1b[2Jy", "x␣U+001B[2Jy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), command.Whole(json.RawMessage(c.plan)))
+			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), command.PlanText(json.RawMessage(c.plan)))
 		})
 	}
 }

@@ -19,8 +19,8 @@ import (
 // maxOutput is how long an answer to a person may be, in bytes: more than any script's output that is kept.
 const maxOutput = 16 << 20
 
-// Desk is where the commands of one shell work.
-type Desk struct{ *Shell }
+// Runner is where the commands of one shell work.
+type Runner struct{ *Shell }
 
 // Arguments of one call of a tool.
 type Arguments map[string]any
@@ -34,7 +34,7 @@ func (a Arguments) Set(name, value string) Arguments {
 }
 
 // Send makes a call and shows nothing of it: not even its failure. progress may be nil, and a bar is drawn then.
-func (d Desk) Send(ctx context.Context, name tool.Name, args Arguments, progress func(tool.Progress)) (tool.Outcome, error) {
+func (d Runner) Send(ctx context.Context, name tool.Name, args Arguments, progress func(tool.Progress)) (tool.Outcome, error) {
 	raw, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{}, fault.From(err)
@@ -43,21 +43,21 @@ func (d Desk) Send(ctx context.Context, name tool.Name, args Arguments, progress
 }
 
 // Ask makes a call and reads its answer. A failure is shown as far as a program reads it, and comes back with the way out.
-func (d Desk) Ask(ctx context.Context, name tool.Name, args Arguments, into any) (tool.Outcome, error) {
+func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into any) (tool.Outcome, error) {
 	o, err := d.Send(ctx, name, args, nil)
 	if err != nil {
-		return o, d.Fail(o, Explain(err))
+		return o, d.Fail(o, ExplainError(err))
 	}
 	if o.DryRun { // what would be done is no answer of what was
 		d.Note("this is what it would have done:")
 		d.Line("%s", Block(Indent(o.Value)))
 		return o, app.ErrMode.Sayf("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
 	}
-	return o, Read(o, into)
+	return o, DecodeAnswer(o, into)
 }
 
-// Look is a call whose answer is shown: as JSON, or as draw makes of it for people.
-func Look[T any](ctx context.Context, d Desk, name tool.Name, args Arguments, draw func(T)) error {
+// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people.
+func CallAndShow[T any](ctx context.Context, d Runner, name tool.Name, args Arguments, draw func(T)) error {
 	var answer T
 	o, err := d.Ask(ctx, name, args, &answer)
 	switch {
@@ -70,16 +70,16 @@ func Look[T any](ctx context.Context, d Desk, name tool.Name, args Arguments, dr
 	return nil
 }
 
-// Read reads an answer.
-func Read(o tool.Outcome, into any) error {
+// DecodeAnswer reads an answer.
+func DecodeAnswer(o tool.Outcome, into any) error {
 	if err := json.Unmarshal(o.Value, into); err != nil {
 		return fault.ErrInternal.Sayf("the answer of %s is not understood", o.Spec.Name).Because(err)
 	}
 	return nil
 }
 
-// Details reads what a failure says beside its message, and reports whether there is such.
-func Details(err error, into any) bool {
+// FailureDetails reads what a failure says beside its message, and reports whether there is such.
+func FailureDetails(err error, into any) bool {
 	f := fault.From(err)
 	if f == nil || f.Details == nil {
 		return false
@@ -88,8 +88,8 @@ func Details(err error, into any) bool {
 	return encoding == nil && json.Unmarshal(doc, into) == nil
 }
 
-// Explain puts the way out in words of the command line behind refusals that a person meets often.
-func Explain(err error) error {
+// ExplainError puts the way out in words of the command line behind refusals that a person meets often.
+func ExplainError(err error) error {
 	f := fault.From(err)
 	if f == nil {
 		return err
@@ -134,7 +134,7 @@ func spoken(message string) string {
 type Pair struct{ Name, Value string }
 
 // Pairs writes names and values in two columns, without those that have no value.
-func (d Desk) Pairs(pairs ...Pair) {
+func (d Runner) Pairs(pairs ...Pair) {
 	width := 0
 	for _, p := range pairs {
 		if p.Value != "" {
@@ -198,7 +198,7 @@ func Assignments(flag string, given []string) (map[string]string, error) {
 const maxFile = 1 << 20
 
 // File is a flag's text, or for @FILE what is in that file, and for @- what comes on the input.
-func (d Desk) File(flag, given string) (string, error) {
+func (d Runner) File(flag, given string) (string, error) {
 	name, named := strings.CutPrefix(given, "@")
 	if !named {
 		return given, nil

@@ -16,31 +16,31 @@ import (
 )
 
 // at is a desk whose streams are buffers.
-func at() (d command.Desk, out, problems *bytes.Buffer) {
+func at() (d command.Runner, out, problems *bytes.Buffer) {
 	out, problems = &bytes.Buffer{}, &bytes.Buffer{}
-	return command.Desk{Shell: &command.Shell{Terminal: &command.Terminal{In: strings.NewReader("from the input"), Out: out, Err: problems}}}, out, problems
+	return command.Runner{Shell: &command.Shell{Terminal: &command.Terminal{In: strings.NewReader("from the input"), Out: out, Err: problems}}}, out, problems
 }
 
 func TestRefusalsSayTheWayOut(t *testing.T) {
-	hinted := command.Explain(fault.New(fault.Denied, "path_not_allowed", "m"))
+	hinted := command.ExplainError(fault.New(fault.Denied, "path_not_allowed", "m"))
 	assert.Contains(t, fault.From(hinted).Details, "countersign project add")
 	for name, same := range map[string]error{
 		"another failure":              fault.New(fault.State, "execution_failed", "m").With(map[string]int{"exit_code": 3}),
 		"one that says its own way":    fault.New(fault.Denied, "path_not_allowed", "m").With(command.Hint("that way")),
 		"one that is nobody's failure": errors.New("x"),
 	} {
-		assert.Equal(t, same, command.Explain(same), name)
+		assert.Equal(t, same, command.ExplainError(same), name)
 	}
-	assert.NoError(t, command.Explain(nil))
+	assert.NoError(t, command.ExplainError(nil))
 }
 
 func TestDetailsOfFailures(t *testing.T) {
-	var r command.Ran
-	require.True(t, command.Details(fault.New(fault.State, "execution_failed", "m").With(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
-	assert.Equal(t, command.Ran{ExitCode: 3, Stdout: "x"}, r)
-	assert.False(t, command.Details(fault.New(fault.State, "execution_failed", "m"), &r))
-	assert.False(t, command.Details(nil, &r))
-	assert.False(t, command.Details(fault.New(fault.State, "x", "m").With(command.Hint("text")), &r))
+	var r command.ProgramResult
+	require.True(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m").With(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
+	assert.Equal(t, command.ProgramResult{ExitCode: 3, Stdout: "x"}, r)
+	assert.False(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m"), &r))
+	assert.False(t, command.FailureDetails(nil, &r))
+	assert.False(t, command.FailureDetails(fault.New(fault.State, "x", "m").With(command.Hint("text")), &r))
 }
 
 func TestOnlyWhatRanAndFailedExitsWithOne(t *testing.T) {
@@ -55,12 +55,12 @@ func TestOnlyWhatRanAndFailedExitsWithOne(t *testing.T) {
 
 func TestOutputGoesWhereTheProgramSentIt(t *testing.T) {
 	d, out, problems := at()
-	d.Output(command.Ran{Stdout: "a\x1b[1m\n", Stderr: "b\x1b[2J"})
+	d.Output(command.ProgramResult{Stdout: "a\x1b[1m\n", Stderr: "b\x1b[2J"})
 	assert.Equal(t, "a\x1b[1m\n", out.String(), "a pipe gets it as it is")
 	assert.Equal(t, "b␣U+001B[2J\n", problems.String())
 	d, out, problems = at()
 	d.JSON = true
-	d.Output(command.Ran{Stdout: "a", Truncated: true})
+	d.Output(command.ProgramResult{Stdout: "a", Truncated: true})
 	assert.Empty(t, out.String(), "the output is the answer's alone")
 	assert.Contains(t, problems.String(), "a\n")
 	assert.Contains(t, problems.String(), "not all of it is here")

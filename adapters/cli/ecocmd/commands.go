@@ -106,12 +106,12 @@ func (g *group) validate() *cobra.Command {
 }
 
 // judge shows an ecoview.Answer that finds something right or wanting, as its member says.
-func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(Answer)) error {
+func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(answer)) error {
 	o, err := g.Send(cmd.Context(), name, a, nil)
 	if err != nil {
 		return g.failed(o, err)
 	}
-	if err := g.Outcome(o, draw); err != nil || Read(o.Value).Word(member) != "" {
+	if err := g.Outcome(o, draw); err != nil || DecodeAnswer(o.Value).Word(member) != "" {
 		return err
 	}
 	return command.Exit(invalid)

@@ -11,7 +11,7 @@ import (
 )
 
 // offers completes from the objects of a member of a tool's answer; say is the word of one, and what it is.
-func (g *group) offers(ctx context.Context, name tool.Name, member, begun string, say func(Answer) (word, about string)) []cobra.Completion {
+func (g *group) offers(ctx context.Context, name tool.Name, member, begun string, say func(answer) (word, about string)) []cobra.Completion {
 	args := command.Arguments{}
 	if name != "amof_list_ecosystems" {
 		args = g.about(nil)
@@ -21,7 +21,7 @@ func (g *group) offers(ctx context.Context, name tool.Name, member, begun string
 		return nil
 	}
 	var out []cobra.Completion
-	for _, a := range Read(o.Value).List(member) {
+	for _, a := range DecodeAnswer(o.Value).List(member) {
 		if word, about := say(a); word != "" && strings.HasPrefix(word, begun) {
 			out = append(out, cobra.CompletionWithDesc(command.Plain(word), command.Plain(about)))
 		}
@@ -30,24 +30,24 @@ func (g *group) offers(ctx context.Context, name tool.Name, member, begun string
 }
 
 func (g *group) names(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_list_ecosystems", "ecosystems", begun, func(a Answer) (string, string) { return a.Word("name"), a.Word("description") })
+	return g.offers(ctx, "amof_list_ecosystems", "ecosystems", begun, func(a answer) (string, string) { return a.Word("name"), a.Word("description") })
 }
 
 func (g *group) ticketIDs(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_ticket_list", "tickets", begun, func(a Answer) (string, string) { return a.Word("ticket_id"), a.Word("phase") })
+	return g.offers(ctx, "amof_ticket_list", "tickets", begun, func(a answer) (string, string) { return a.Word("ticket_id"), a.Word("phase") })
 }
 
 func (g *group) repos(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_describe_ecosystem", "repos", begun, func(a Answer) (string, string) { return a.Word("name"), a.Word("url") })
+	return g.offers(ctx, "amof_describe_ecosystem", "repos", begun, func(a answer) (string, string) { return a.Word("name"), a.Word("url") })
 }
 
 func (g *group) entries(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "ecosystem_trash", "trash", begun, func(a Answer) (string, string) { return a.Word("trash_id"), a.Word("why") })
+	return g.offers(ctx, "ecosystem_trash", "trash", begun, func(a answer) (string, string) { return a.Word("trash_id"), a.Word("why") })
 }
 
 // ids completes runs by the beginning of their ids, and all of it where that is what was begun.
 func (g *group) ids(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_list_runs", "runs", begun, func(a Answer) (string, string) {
+	return g.offers(ctx, "amof_list_runs", "runs", begun, func(a answer) (string, string) {
 		id := a.Word("run_id")
 		if len(begun) <= shortID {
 			id = brief(id)

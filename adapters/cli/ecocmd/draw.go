@@ -14,14 +14,14 @@ import (
 )
 
 // View writes answers to the terminal of a desk.
-type View struct{ command.Desk }
+type View struct{ command.Runner }
 
-// Answer is what a tool said: an object of its answer.
-type Answer map[string]any
+// answer is what a tool said: an object of its answer.
+type answer map[string]any
 
 // read is an Answer as an object; numbers keep their digits.
-func Read(doc json.RawMessage) Answer {
-	var a Answer
+func DecodeAnswer(doc json.RawMessage) answer {
+	var a answer
 	if json.Unmarshal(doc, &a) != nil {
 		return nil
 	}
@@ -63,18 +63,18 @@ func word(v any) string {
 }
 
 // Word is a member in one word or line, a time as how long ago it was; empty for what is not there, and for no.
-func (a Answer) Word(key string) string { return word(a[key]) }
+func (a answer) Word(key string) string { return word(a[key]) }
 
 // Object is what a member holds, as far as it is an object.
-func (a Answer) Object(key string) Answer {
+func (a answer) Object(key string) answer {
 	o, _ := a[key].(map[string]any)
 	return o
 }
 
 // List is the objects of a member that is a list.
-func (a Answer) List(key string) []Answer {
+func (a answer) List(key string) []answer {
 	all, _ := a[key].([]any)
-	out := make([]Answer, 0, len(all))
+	out := make([]answer, 0, len(all))
 	for _, each := range all {
 		if o, ok := each.(map[string]any); ok {
 			out = append(out, o)
@@ -84,7 +84,7 @@ func (a Answer) List(key string) []Answer {
 }
 
 // Texts are the texts of a member that is a list.
-func (a Answer) Texts(key string) []string {
+func (a answer) Texts(key string) []string {
 	all, _ := a[key].([]any)
 	out := make([]string, 0, len(all))
 	for _, each := range all {
@@ -94,14 +94,14 @@ func (a Answer) Texts(key string) []string {
 }
 
 // rows writes a table: a column is its heading, or heading=member where that has another name. Columns in which nothing stands are left out.
-func (g View) rows(all []Answer, columns ...string) {
+func (g View) rows(all []answer, columns ...string) {
 	var headings, members []string
 	for _, c := range columns {
 		heading, member, renamed := strings.Cut(c, "=")
 		if !renamed {
 			member = c
 		}
-		if slices.ContainsFunc(all, func(a Answer) bool { return a.Word(member) != "" }) {
+		if slices.ContainsFunc(all, func(a answer) bool { return a.Word(member) != "" }) {
 			headings, members = append(headings, strings.ReplaceAll(heading, "_", " ")), append(members, member)
 		}
 	}
@@ -109,7 +109,7 @@ func (g View) rows(all []Answer, columns ...string) {
 	for _, a := range all {
 		line := make([]string, len(members))
 		for i, m := range members {
-			line[i] = Said(a.Word(m))
+			line[i] = CommandText(a.Word(m))
 			if len(line[i]) == 40 && strings.Trim(line[i], "0123456789abcdef") == "" {
 				line[i] = line[i][:7] // a commit
 			}
@@ -122,20 +122,20 @@ func (g View) rows(all []Answer, columns ...string) {
 }
 
 // pairs writes members as names and values, in the way of rows.
-func (g View) pairs(a Answer, members ...string) {
+func (g View) pairs(a answer, members ...string) {
 	var pairs []command.Pair
 	for _, m := range members {
 		name, member, renamed := strings.Cut(m, "=")
 		if !renamed {
 			member = m
 		}
-		pairs = append(pairs, command.Pair{Name: strings.ReplaceAll(name, "_", " "), Value: Said(a.Word(member))})
+		pairs = append(pairs, command.Pair{Name: strings.ReplaceAll(name, "_", " "), Value: CommandText(a.Word(member))})
 	}
 	g.Pairs(pairs...)
 }
 
 // short keeps the beginning of identifiers that people name by it.
-func short(all []Answer, members ...string) []Answer {
+func short(all []answer, members ...string) []answer {
 	for _, a := range all {
 		for _, m := range members {
 			if s := a.Word(m); len(s) > 8 {
@@ -147,19 +147,19 @@ func short(all []Answer, members ...string) []Answer {
 }
 
 // prose is an answer's own text, in words of the command line.
-func (g View) prose(a Answer) {
+func (g View) prose(a answer) {
 	text := a.Object("_text")
 	if summary := text.Word("summary"); summary != "" {
-		g.Line("%s", command.Plain(Said(summary)))
+		g.Line("%s", command.Plain(CommandText(summary)))
 	}
 	for _, line := range text.Texts("details") {
-		g.Line("  %s", command.Plain(Said(line)))
+		g.Line("  %s", command.Plain(CommandText(line)))
 	}
 }
 
 // Outcome shows an answer: as JSON, as the preview that a dry run is, or as draw lays it out; nil is its own text.
-func (g View) Outcome(o tool.Outcome, draw func(Answer)) error {
-	a := Read(o.Value)
+func (g View) Outcome(o tool.Outcome, draw func(answer)) error {
+	a := DecodeAnswer(o.Value)
 	switch {
 	case g.JSON || a == nil:
 		return g.Show(o)
@@ -174,15 +174,15 @@ func (g View) Outcome(o tool.Outcome, draw func(Answer)) error {
 }
 
 // preview shows what would be done.
-func (g View) preview(a Answer) {
+func (g View) preview(a answer) {
 	p := a.Object("preview")
 	if p.Word("noop") != "" {
-		g.Line("%s", command.Plain(cmp.Or(Said(p.Word("message")), "there is nothing to do")))
+		g.Line("%s", command.Plain(cmp.Or(CommandText(p.Word("message")), "there is nothing to do")))
 		return
 	}
 	g.Line("dry run: %s", command.Plain(a.Word("summary")))
 	var tables []string
-	rest := Answer{}
+	rest := answer{}
 	for name, v := range p {
 		if len(p.List(name)) > 0 {
 			tables = append(tables, name)
@@ -191,12 +191,12 @@ func (g View) preview(a Answer) {
 		}
 	}
 	if doc, err := tool.Encode(map[string]any{"context": rest}); err == nil {
-		if text, ok := command.Text(doc); ok && text != "" {
-			g.Line("%s", Said(text))
+		if text, ok := command.PlanContextText(doc); ok && text != "" {
+			g.Line("%s", CommandText(text))
 		}
 	}
 	for i, step := range p.Texts("steps") {
-		g.Line("  %d. %s", i+1, command.Plain(Said(step)))
+		g.Line("  %d. %s", i+1, command.Plain(CommandText(step)))
 	}
 	slices.Sort(tables)
 	for _, name := range tables {
@@ -204,13 +204,13 @@ func (g View) preview(a Answer) {
 		g.rows(p.List(name), append([]string{strings.TrimSuffix(name, "s") + "=name", "repo"}, others(p.List(name))...)...)
 	}
 	for _, warning := range a.Texts("warnings") {
-		g.Note("warning: %s", command.Plain(Said(warning)))
+		g.Note("warning: %s", command.Plain(CommandText(warning)))
 	}
 	g.Note("nothing was done; without --dry-run it is")
 }
 
 // others are the members of some objects besides their name, in a lasting order.
-func others(all []Answer) []string {
+func others(all []answer) []string {
 	var names []string
 	for _, a := range all {
 		for name := range a {
@@ -224,7 +224,7 @@ func others(all []Answer) []string {
 }
 
 // Ecosystems shows the ecosystems of a workspace root.
-func (g View) Ecosystems(a Answer) {
+func (g View) Ecosystems(a answer) {
 	all := a.List("ecosystems")
 	if len(all) == 0 {
 		g.Note("there is no ecosystem in %s; countersign eco create NAME --repo NAME=URL makes one", command.Plain(a.Word("workspace_root")))
@@ -239,41 +239,41 @@ func (g View) Ecosystems(a Answer) {
 }
 
 // Description shows what an ecosystem is made of.
-func (g View) Description(a Answer) {
+func (g View) Description(a answer) {
 	g.pairs(a, "ecosystem=name", "description", "directory=path", "provisioner", "installed", "retired", "journal_entries=journal_count")
-	g.pairs(Answer{"untouched": a.Object("guardrails")["no_touch_paths"]}, "untouched")
+	g.pairs(answer{"untouched": a.Object("guardrails")["no_touch_paths"]}, "untouched")
 	g.Line("")
 	g.rows(a.List("repos"), "repository=name", "branch", "readonly", "path", "url")
-	Problems(a, g.Line)
+	problems(a, g.Line)
 }
 
 // Validation shows whether a manifest is valid.
-func (g View) Validation(a Answer) {
+func (g View) Validation(a answer) {
 	if a.Word("valid") != "" {
 		g.Line("valid, %d warnings", len(a.List("warnings")))
 	}
-	Problems(a, g.Line)
+	problems(a, g.Line)
 }
 
-// Problems writes what is wrong with a manifest, or speaks against it.
-func Problems(a Answer, write func(format string, args ...any)) {
+// problems writes what is wrong with a manifest, or speaks against it.
+func problems(a answer, write func(format string, args ...any)) {
 	for _, level := range []string{"errors", "warnings"} {
 		for _, p := range a.List(level) {
-			write("%s: %s: %s; %s", strings.TrimSuffix(level, "s"), command.Plain(cmp.Or(p.Word("path"), "ecosystem.yaml")), command.Plain(Said(p.Word("message"))), command.Plain(Said(p.Word("fix"))))
+			write("%s: %s: %s; %s", strings.TrimSuffix(level, "s"), command.Plain(cmp.Or(p.Word("path"), "ecosystem.yaml")), command.Plain(CommandText(p.Word("message"))), command.Plain(CommandText(p.Word("fix"))))
 		}
 	}
 }
 
 // Workspace shows the repositories of an ecosystem.
-func (g View) Workspace(a Answer) {
+func (g View) Workspace(a answer) {
 	w := a.Object("workspace")
 	if w == nil {
-		g.Line("%s", command.Plain(Said(a.Word("hint"))))
+		g.Line("%s", command.Plain(CommandText(a.Word("hint"))))
 		return
 	}
 	g.pairs(w, "ecosystem", "workspace=workspace_dir", "branch=workspace_branch", "status", "changes=dirty_files", "ticket=active_ticket", "problem")
 	if s := a.Object("spin"); s.Word("state") != "none" {
-		g.pairs(Answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")
+		g.pairs(answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")
 	}
 	all := a.List("repos")
 	for _, r := range all {
@@ -294,7 +294,7 @@ func (g View) Workspace(a Answer) {
 }
 
 // Tickets shows the tickets.
-func (g View) Tickets(a Answer) {
+func (g View) Tickets(a answer) {
 	all := a.List("tickets")
 	if len(all) == 0 {
 		g.Note("there is no ticket; countersign eco ticket start TICKET starts one")
@@ -314,34 +314,34 @@ func (g View) Tickets(a Answer) {
 }
 
 // Ticket shows what became of one ticket.
-func (g View) Ticket(a Answer) {
+func (g View) Ticket(a answer) {
 	g.rows(a.List("repos"), "repository=name", "branch", "result", "status", "worktree", "problem", "kept=kept_refs")
 	summary := a.Object("_text").Word("summary")
-	g.Step("%s", command.Plain(Said(summary)))
+	g.Step("%s", command.Plain(CommandText(summary)))
 }
 
 // Environment shows an environment and its services.
-func (g View) Environment(a Answer) {
+func (g View) Environment(a answer) {
 	g.pairs(a, "ecosystem", "environment", "state", "since", "provisioner", "healthy", "interrupted", "error")
 	for name, value := range a.Object("outputs") {
-		g.pairs(Answer{"value": value}, name+"=value")
+		g.pairs(answer{"value": value}, name+"=value")
 	}
 	g.rows(a.List("services"), "service=repo", "status", "pid", "started=started_at", "command", "log")
 }
 
 // Asked shows what a provisioner said of itself.
-func (g View) Asked(a Answer) {
+func (g View) Asked(a answer) {
 	for _, line := range a.Texts("lines") {
 		g.Line("%s", command.Plain(line))
 	}
 	for name, value := range a.Object("outputs") {
-		g.pairs(Answer{"value": value}, name+"=value")
+		g.pairs(answer{"value": value}, name+"=value")
 	}
 	g.Note("%s of %s: %s", command.Plain(a.Word("action")), command.Plain(a.Word("provisioner")), command.Plain(a.Word("status")))
 }
 
 // Release shows the current version, and the commands that lead on from it.
-func (g View) Release(a Answer) {
+func (g View) Release(a answer) {
 	g.pairs(a, "version=current_version", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
 	g.Line("")
 	g.rows(a.List("repos"), "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "changes=dirty", "problem")
@@ -361,16 +361,16 @@ func (g View) Release(a Answer) {
 }
 
 // Checks shows whether an ecosystem can be released.
-func (g View) Checks(a Answer) {
+func (g View) Checks(a answer) {
 	for _, level := range []string{"errors", "warnings", "passed"} {
 		for _, line := range a.Texts(level) {
-			g.Line("%-8s %s", strings.TrimSuffix(level, "s"), command.Plain(Said(line)))
+			g.Line("%-8s %s", strings.TrimSuffix(level, "s"), command.Plain(CommandText(line)))
 		}
 	}
 }
 
 // Releases shows the releases there were.
-func (g View) Releases(a Answer) {
+func (g View) Releases(a answer) {
 	if len(a.List("records")) == 0 {
 		g.Note("nothing is released yet; countersign eco release bump patch releases")
 	}
@@ -378,7 +378,7 @@ func (g View) Releases(a Answer) {
 }
 
 // Trash shows what can be restored, and what was archived.
-func (g View) Trash(a Answer) {
+func (g View) Trash(a answer) {
 	all := a.List("trash")
 	if len(all) == 0 {
 		g.Note("the trash is empty")
@@ -392,12 +392,12 @@ func (g View) Trash(a Answer) {
 }
 
 // Policy shows how every tool is treated in each mode.
-func (g View) Policy(a Answer) {
+func (g View) Policy(a answer) {
 	g.rows(a.List("rows"), "no=num", "tool", "scope", "safety", "ask", "plan", "execute", "confirmation=confirm")
 }
 
 // Runs shows runs, one a line.
-func (g View) Runs(a Answer) {
+func (g View) Runs(a answer) {
 	all := short(a.List("runs"), "run_id")
 	if len(all) == 0 {
 		g.Note("no runs")
@@ -406,14 +406,14 @@ func (g View) Runs(a Answer) {
 }
 
 // Run shows how far one run is.
-func (g View) Run(a Answer) {
+func (g View) Run(a answer) {
 	g.pairs(a, "run=run_id", "action", "ecosystem", "status", "place=position", "exit=exit_code", "asked_for=created_at", "started=started_at", "ended=finished_at",
 		"took_seconds=duration_seconds", "said=log_events", "last=last_message", "error", "errors")
 	g.Results(a.Object("result"))
 }
 
 // Results shows the repositories of a run's result, one a line, with whatever each of them says.
-func (g View) Results(result Answer) {
+func (g View) Results(result answer) {
 	all := result.List("repos")
 	for _, r := range all {
 		r["repository"] = r.Word("name") + r.Word("repo")
@@ -423,6 +423,6 @@ func (g View) Results(result Answer) {
 	}
 	g.rows(all, "repository", "ticket", "branch", "commit", "result", "status", "action", "reason", "problem", "error")
 	for name, value := range result.Object("outputs") {
-		g.pairs(Answer{"value": value}, name+"=value")
+		g.pairs(answer{"value": value}, name+"=value")
 	}
 }

@@ -18,9 +18,9 @@ type group struct {
 	detach    bool
 }
 
-// Commands is countersign eco.
-func Commands(s *command.Shell) *cobra.Command {
-	g := &group{View: View{Desk: command.Desk{Shell: s}}}
+// Command is countersign eco.
+func Command(s *command.Shell) *cobra.Command {
+	g := &group{View: View{Runner: command.Runner{Shell: s}}}
 	c := command.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
 	c.AddGroup(&cobra.Group{ID: "what", Title: "Ecosystems:"}, &cobra.Group{ID: "work", Title: "The workspace:"}, &cobra.Group{ID: "ship", Title: "Deploy and release:"},
 		&cobra.Group{ID: "watch", Title: "What is going on:"})
@@ -59,7 +59,7 @@ func (g *group) about(args []string) command.Arguments {
 }
 
 // look makes a call that only reads, and shows its answer.
-func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments, draw func(Answer)) error {
+func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments, draw func(answer)) error {
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
 		return g.failed(o, err)
@@ -68,7 +68,7 @@ func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments
 }
 
 // do makes a call that changes something, in mode execute or plan, and follows its run.
-func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, draw func(Answer)) error {
+func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, draw func(answer)) error {
 	args["mode"] = "execute"
 	if g.dryRun {
 		args["mode"] = "plan"
@@ -77,7 +77,7 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 	if err != nil {
 		return g.failed(o, err)
 	}
-	a := Read(o.Value)
+	a := DecodeAnswer(o.Value)
 	id := a.Word("run_id")
 	if a.Word("status") != "queued" || id == "" || g.dryRun || g.JSON && g.detach {
 		return g.Outcome(o, draw)
@@ -94,20 +94,20 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 // failed shows what a failure says beside its message: as JSON, or single repositories and problems for people.
 func (g *group) failed(o tool.Outcome, err error) error {
 	var details map[string]any
-	if !g.JSON && command.Details(err, &details) {
-		a := Answer(details)
-		Problems(a, g.Note)
+	if !g.JSON && command.FailureDetails(err, &details) {
+		a := answer(details)
+		problems(a, g.Note)
 		for _, r := range a.List("repos") {
 			if p := r.Word("problem"); p != "" {
-				g.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(Said(p)))
+				g.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(CommandText(p)))
 			}
 		}
 	}
-	return g.Fail(o, Explain(err))
+	return g.Fail(o, ExplainError(err))
 }
 
 // reading is a command [ECOSYSTEM] that makes one call that only reads.
-func (g *group) reading(use, short string, name tool.Name, draw func(Answer)) *cobra.Command {
+func (g *group) reading(use, short string, name tool.Name, draw func(answer)) *cobra.Command {
 	c := g.named(use, short)
 	c.RunE = func(cmd *cobra.Command, args []string) error { return g.look(cmd.Context(), name, g.about(args), draw) }
 	return c

@@ -59,7 +59,7 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 		var heard news
 		o, err := g.Send(ctx, "amof_get_run_logs", command.Arguments{"run_id": id, "since": strconv.FormatInt(next, 10), "tail": tail}, quiet)
 		if err == nil {
-			err = command.Read(o, &heard)
+			err = command.DecodeAnswer(o, &heard)
 		}
 		if err != nil {
 			return g.left(ctx, l, id, o, err)
@@ -90,7 +90,7 @@ func quiet(tool.Progress) {}
 func (g *group) ask(ctx context.Context, id string, wait int, into *status) (tool.Outcome, error) {
 	o, err := g.Send(ctx, "amof_get_run_status", command.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
 	if err == nil {
-		err = command.Read(o, into)
+		err = command.DecodeAnswer(o, into)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = g.failed(o, err)
@@ -124,7 +124,7 @@ func (g *group) ended(o tool.Outcome, now status) error {
 		}
 		return command.Exit(code)
 	}
-	g.Results(Read(o.Value).Object("result"))
+	g.Results(DecodeAnswer(o.Value).Object("result"))
 	what := strings.ReplaceAll(command.Plain(now.Action), "_", " ") + " of " + command.Plain(now.Ecosystem)
 	if code == 0 {
 		g.Step("%s: success", what)
@@ -132,7 +132,7 @@ func (g *group) ended(o tool.Outcome, now status) error {
 	}
 	why := what + ": " + now.Status
 	if now.Error != "" {
-		why += ": " + Said(now.Error)
+		why += ": " + CommandText(now.Error)
 	}
 	g.Terminal.Fail(why, "countersign eco runs logs "+brief(now.ID)+" shows all it said")
 	return command.Exit(code)
@@ -158,7 +158,7 @@ func (l *live) expect(ctx context.Context, ecosystem string) {
 		return // lines, then
 	}
 	l.latest, l.names = map[string]string{}, []string{"workspace"}
-	for _, r := range Read(o.Value).List("repos") {
+	for _, r := range DecodeAnswer(o.Value).List("repos") {
 		l.names = append(l.names, r.Word("name"))
 	}
 }
@@ -176,7 +176,7 @@ func (l *live) of(line string) (who, what string) {
 // tell shows what was said. Under --json the output is the answer's alone.
 func (l *live) tell(events []event) {
 	for _, e := range events {
-		line := command.Plain(Said(e.Message))
+		line := command.Plain(CommandText(e.Message))
 		who, what := l.of(line)
 		switch {
 		case e.Type == "exit" || l.g.JSON:

@@ -11,7 +11,7 @@ import (
 func (g *group) runs() []*cobra.Command {
 	return []*cobra.Command{g.runList(), g.runLogs(),
 		g.ofRun("status", "Show how far a run is", func(ctx context.Context, id string) error {
-			return g.look(ctx, "amof_get_run_status", command.Arguments{"run_id": id}, func(a Answer) {
+			return g.look(ctx, "amof_get_run_status", command.Arguments{"run_id": id}, func(a answer) {
 				g.Run(a)
 				g.Results(a.Object("result"))
 			})
@@ -65,7 +65,7 @@ func (g *group) runLogs() *cobra.Command {
 		case follow:
 			return g.follow(cmd.Context(), args[0], tail)
 		}
-		return g.look(cmd.Context(), "amof_get_run_logs", command.Arguments{"run_id": args[0], "tail": tail}.Set("level", level), func(a Answer) {
+		return g.look(cmd.Context(), "amof_get_run_logs", command.Arguments{"run_id": args[0], "tail": tail}.Set("level", level), func(a answer) {
 			for _, e := range a.List("events") {
 				g.Line("%s", g.Tinted(command.Plain(e.Word("message")), tints(e.Word("level"))))
 			}

@@ -54,7 +54,7 @@ func (g *group) spin() []*cobra.Command {
 		if err != nil {
 			return g.failed(o, err)
 		}
-		if err := g.Outcome(o, g.Asked); err != nil || Read(o.Value).Word("status") == "success" {
+		if err := g.Outcome(o, g.Asked); err != nil || DecodeAnswer(o.Value).Word("status") == "success" {
 			return err
 		}
 		return command.Exit(1)

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Said is a text in words of the command line: what agents are told to call, people type.
-func Said(text string) string {
+// CommandText is a text in words of the command line: what agents are told to call, people type.
+func CommandText(text string) string {
 	if !strings.Contains(text, "_") && !strings.Contains(text, "execute mode") && !strings.Contains(text, "force: true") {
 		return text
 	}
@@ -33,18 +33,18 @@ func Said(text string) string {
 	).Replace(text)
 }
 
-// Explain puts a refusal into words of the command line, and a way out behind those that a person meets often and that say none.
-func Explain(err error) error {
+// ExplainError puts a refusal into words of the command line, and a way out behind those that a person meets often and that say none.
+func ExplainError(err error) error {
 	f := fault.From(err)
 	if f == nil {
 		return err
 	}
 	hint, given := f.Details.(command.Hint)
-	if spoken := Said(f.Message); spoken != f.Message && !errors.Is(err, tool.ErrUnknown) {
+	if spoken := CommandText(f.Message); spoken != f.Message && !errors.Is(err, tool.ErrUnknown) {
 		f = f.Sayf("%s", spoken)
 	}
 	if given {
-		return f.With(command.Hint(Said(string(hint))))
+		return f.With(command.Hint(CommandText(string(hint))))
 	}
 	if strings.Contains(f.Message, "countersign eco") && f.Code != "eco_no_ecosystem" {
 		return f

@@ -97,7 +97,7 @@ func (s survey) group(parent string, depth int) []directory {
 			byPath[at] = d
 		}
 		d.files++
-		if l := Language(f); l != "" {
+		if l := LanguageOf(f); l != "" {
 			d.langs[l]++
 		}
 	}
@@ -137,7 +137,7 @@ func edges(chosen []anchor, ids map[string]string) []string {
 func (s survey) languages() string {
 	count := map[string]int{}
 	for _, f := range s.files {
-		if l := Language(f); l != "" {
+		if l := LanguageOf(f); l != "" {
 			count[l]++
 		}
 	}

@@ -31,16 +31,16 @@ const (
 	paragraph
 )
 
-// Scanner finds definitions. The zero Scanner is ready; it is not safe for concurrent use.
-type Scanner struct {
+// scanner finds definitions. The zero Scanner is ready; it is not safe for concurrent use.
+type scanner struct {
 	compiled map[string][]*regexp.Regexp
 }
 
-// Of lists what one file defines, with a Scanner of its own.
-func Of(file, text string) []Definition { return new(Scanner).Definitions(file, text) }
+// FindDefinitions lists what one file defines, with a Scanner of its own.
+func FindDefinitions(file, text string) []Definition { return new(scanner).Definitions(file, text) }
 
-// Language is the language of a source file, by its name's ending; empty is none that is known.
-func Language(file string) string {
+// LanguageOf is the language of a source file, by its name's ending; empty is none that is known.
+func LanguageOf(file string) string {
 	ending := strings.ToLower(strings.TrimPrefix(path.Ext(file), "."))
 	for _, l := range languages {
 		if l.ending == ending {
@@ -51,8 +51,8 @@ func Language(file string) string {
 }
 
 // Definitions lists what text defines, in order. file says the language.
-func (s *Scanner) Definitions(file, text string) []Definition {
-	lang := Language(file)
+func (s *scanner) Definitions(file, text string) []Definition {
+	lang := LanguageOf(file)
 	known := slices.IndexFunc(grammars, func(g grammar) bool { return g.language == lang })
 	if known < 0 {
 		return nil
@@ -76,7 +76,7 @@ func (s *Scanner) Definitions(file, text string) []Definition {
 	return out
 }
 
-func (s *Scanner) patterns(lang string, g grammar) []*regexp.Regexp {
+func (s *scanner) patterns(lang string, g grammar) []*regexp.Regexp {
 	if p, ok := s.compiled[lang]; ok {
 		return p
 	}

@@ -34,7 +34,7 @@ func TestDefinitionsInEveryLanguage(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, packcmd.Of(c.file, c.text))
+			assert.Equal(t, c.want, packcmd.FindDefinitions(c.file, c.text))
 		})
 	}
 }
@@ -43,7 +43,7 @@ func TestDefinitionsInEveryLanguage(t *testing.T) {
 func TestOwnSource(t *testing.T) {
 	text, err := os.ReadFile("outline.go")
 	require.NoError(t, err)
-	found := packcmd.Of("outline.go", string(text))
+	found := packcmd.FindDefinitions("outline.go", string(text))
 	names := map[string]packcmd.Definition{}
 	for _, d := range found {
 		names[d.Name] = d
@@ -65,7 +65,7 @@ func FuzzDefinitions(f *testing.F) {
 				lines++
 			}
 		}
-		for _, d := range packcmd.Of(file, text) {
+		for _, d := range packcmd.FindDefinitions(file, text) {
 			if d.First < 1 || d.First > d.Line || d.Line > d.Last || d.Last > lines {
 				t.Fatalf("%+v in a text of %d lines", d, lines)
 			}

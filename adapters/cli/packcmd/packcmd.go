@@ -20,8 +20,8 @@ var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, an
 // group is the pack commands over one shell.
 type group struct{ *command.Shell }
 
-// Commands is the command group pack.
-func Commands(s *command.Shell) *cobra.Command {
+// PackCommand is the command group pack.
+func PackCommand(s *command.Shell) *cobra.Command {
 	g := group{s}
 	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +

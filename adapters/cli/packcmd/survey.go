@@ -41,7 +41,7 @@ type survey struct {
 // look surveys the repository that dir stands in: the whole working tree in git, and dir otherwise.
 func look(ctx context.Context, dir string) (survey, error) {
 	s := survey{root: dir}
-	if top := Root(ctx, dir); top != "" {
+	if top := GitRoot(ctx, dir); top != "" {
 		s.root, s.git = top, true
 	}
 	var err error
@@ -56,7 +56,7 @@ func look(ctx context.Context, dir string) (survey, error) {
 // list is every file that belongs to the repository: git knows what is ignored; elsewhere hidden and generated directories are left out.
 func (s *survey) list(ctx context.Context) ([]string, error) {
 	if s.git {
-		if files, err := Files(ctx, s.root, maxListed); err == nil {
+		if files, err := GitFiles(ctx, s.root, maxListed); err == nil {
 			return files, nil
 		}
 	}
@@ -88,14 +88,14 @@ func skipped(dir string) bool {
 
 // read reads the source files worth pointing at, the ones near the root first.
 func (s *survey) read() {
-	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return Language(f) == "" || aside(f) || !nameable(f) })
+	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return LanguageOf(f) == "" || aside(f) || !nameable(f) })
 	sorting.Stable(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return
 	}
 	defer root.Close()
-	var scanner Scanner
+	var scanner scanner
 	left := maxBytes
 	for _, name := range candidates {
 		if len(s.sources) >= maxRead || left <= 0 {
@@ -106,7 +106,7 @@ func (s *survey) read() {
 			continue
 		}
 		left -= len(text)
-		s.sources = append(s.sources, source{path: name, lang: Language(name), defs: scanner.Definitions(name, text),
+		s.sources = append(s.sources, source{path: name, lang: LanguageOf(name), defs: scanner.Definitions(name, text),
 			uses: words(text), text: strings.Split(text, "\n")})
 	}
 }

@@ -28,8 +28,8 @@ var (
 // lifetime of the pack, in minutes. The whole store is gone long before.
 const lifetime = 60
 
-// Command is the command tour.
-func Command(s *command.Shell) *cobra.Command {
+// TourCommand is the command tour.
+func TourCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "tour", Short: "See the main job done on the repository you stand in; nothing of yours is changed", Args: command.Args(0, 0),
 		Long: "Build a context pack out of the repository you stand in, in any language: anchors in real files, notes and a diagram; finalize it, and print it rendered.\n" +
 			"It happens in a temporary store that is removed at the end; the repository is only read. The pack goes to stdout, what happens to stderr.",

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 )
 
-// Root is the top of the working tree that dir is in; empty where there is none.
-func Root(ctx context.Context, dir string) string {
+// GitRoot is the top of the working tree that dir is in; empty where there is none.
+func GitRoot(ctx context.Context, dir string) string {
 	top, err := gitcli.Command{Dir: dir, Machine: true, Args: []string{"rev-parse", "--show-toplevel"}}.Output(ctx)
 	if err != nil {
 		return ""
@@ -17,8 +17,8 @@ func Root(ctx context.Context, dir string) string {
 	return strings.TrimRight(string(top), "\r\n")
 }
 
-// Files are the first files, by their slash paths, that belong to the working tree at root: what git tracks and what it does not ignore.
-func Files(ctx context.Context, root string, most int) ([]string, error) {
+// GitFiles are the first files, by their slash paths, that belong to the working tree at root: what git tracks and what it does not ignore.
+func GitFiles(ctx context.Context, root string, most int) ([]string, error) {
 	out, err := gitcli.Command{Dir: root, Machine: true, Args: []string{"ls-files", "-co", "--exclude-standard", "-z"}}.Output(ctx)
 	if err != nil {
 		return nil, err

@@ -13,14 +13,14 @@ import (
 )
 
 // actionGroup is the commands at one workdesk.
-type actionGroup struct{ command.Desk }
+type actionGroup struct{ command.Runner }
 
 func types() []cobra.Completion {
 	return []cobra.Completion{present.TypeScript, present.TypeWebhook, present.TypeWorkflow}
 }
 
-// Command is the command group action.
-func Command(d command.Desk) *cobra.Command {
+// ActionCommand is the command group action.
+func ActionCommand(d command.Runner) *cobra.Command {
 	g := actionGroup{d}
 	c := command.Group("action", "Keep programs and webhooks to be triggered, and say which may", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
 		g.remove(), g.rule(), g.rules(), g.trigger(), g.run())
@@ -54,7 +54,7 @@ func (g actionGroup) list() *cobra.Command {
 			}
 			call["projectId"] = p.ID
 		}
-		return command.Look(ctx, g.Desk, "list_actions", call, func(found struct {
+		return command.CallAndShow(ctx, g.Runner, "list_actions", call, func(found struct {
 			Actions []present.Action `json:"actions"`
 		}) {
 			g.drawList(found.Actions, g.ProjectNames(ctx))
@@ -87,7 +87,7 @@ func (g actionGroup) show() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(ctx, g.Desk, "get_action", command.Arguments{"actionId": id}, func(a present.Action) { g.drawAction(ctx, a) })
+			return command.CallAndShow(ctx, g.Runner, "get_action", command.Arguments{"actionId": id}, func(a present.Action) { g.drawAction(ctx, a) })
 		}}
 }
 
@@ -120,7 +120,7 @@ func (g actionGroup) ruleOf(ctx context.Context, id string) string {
 		From  string `json:"resolvedFrom"`
 	}
 	o, err := g.Send(ctx, "get_action_permissions", command.Arguments{"actionId": id}, nil)
-	if err != nil || command.Read(o, &r) != nil {
+	if err != nil || command.DecodeAnswer(o, &r) != nil {
 		return ""
 	}
 	return r.Level + " (" + from(r.From) + ")"
@@ -146,7 +146,7 @@ func (g actionGroup) turn(verb string, on bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "action_switch", command.Arguments{"actionId": id, "enabled": on}, func(a present.Action) {
+			return command.CallAndShow(cmd.Context(), g.Runner, "action_switch", command.Arguments{"actionId": id, "enabled": on}, func(a present.Action) {
 				g.Line("%sd %s", verb, command.Plain(a.Name))
 			})
 		}}
@@ -159,6 +159,6 @@ func (g actionGroup) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "action_remove", command.Arguments{"actionId": id}, func(a present.Action) { g.Line("forgot %s", command.Plain(a.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "action_remove", command.Arguments{"actionId": id}, func(a present.Action) { g.Line("forgot %s", command.Plain(a.Name)) })
 		}}
 }

@@ -41,7 +41,7 @@ func (g actionGroup) rule() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.Look(cmd.Context(), g.Desk, "action_rule_set", call, func(r struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "action_rule_set", call, func(r struct {
 			Level string `json:"permissionLevel"`
 			From  string `json:"resolvedFrom"`
 		}) {
@@ -80,7 +80,7 @@ func (g actionGroup) ruleArguments(cmd *cobra.Command, args []string, kind strin
 
 func (g actionGroup) rules() *cobra.Command {
 	return &cobra.Command{Use: "rules", Short: "List the rules for actions", Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
-		return command.Look(cmd.Context(), g.Desk, "get_action_permissions", command.Arguments{}, func(found struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "get_action_permissions", command.Arguments{}, func(found struct {
 			Rules []struct {
 				ID    string `json:"actionId"`
 				Type  string `json:"actionType"`
@@ -111,7 +111,7 @@ func (g actionGroup) names(ctx context.Context) map[string]string {
 	var found struct {
 		Actions []present.Action `json:"actions"`
 	}
-	if o, err := g.Send(ctx, "list_actions", command.Arguments{}, nil); err == nil && command.Read(o, &found) == nil {
+	if o, err := g.Send(ctx, "list_actions", command.Arguments{}, nil); err == nil && command.DecodeAnswer(o, &found) == nil {
 		for _, a := range found.Actions {
 			out[a.ID] = a.Name
 		}
@@ -166,10 +166,10 @@ type answered struct {
 }
 
 func (g actionGroup) send(ctx context.Context, call command.Arguments) error {
-	o, err := g.Desk.Send(ctx, "trigger_webhook", call, nil)
+	o, err := g.Runner.Send(ctx, "trigger_webhook", call, nil)
 	var a answered
 	if err != nil {
-		if command.Details(err, &a) && !g.JSON {
+		if command.FailureDetails(err, &a) && !g.JSON {
 			g.drawAnswer(a)
 		}
 		return g.Failed(o, err)
@@ -177,7 +177,7 @@ func (g actionGroup) send(ctx context.Context, call command.Arguments) error {
 	if g.JSON {
 		return g.Show(o)
 	}
-	if err := command.Read(o, &a); err != nil {
+	if err := command.DecodeAnswer(o, &a); err != nil {
 		return err
 	}
 	g.drawAnswer(a)
@@ -217,7 +217,7 @@ func (g actionGroup) run() *cobra.Command {
 			case present.TypeWebhook:
 				return g.send(ctx, command.Arguments{"webhook_id": id})
 			case present.TypeWorkflow:
-				return Start(ctx, g.Desk, command.Arguments{"workflow_id": a.Config.Workflow})
+				return StartWorkflow(ctx, g.Runner, command.Arguments{"workflow_id": a.Config.Workflow})
 			}
 			call := command.Arguments{"actionId": id}
 			if len(args) > 1 {
@@ -229,12 +229,12 @@ func (g actionGroup) run() *cobra.Command {
 
 // program runs a stored program to its end and then prints what it printed.
 func (g actionGroup) program(ctx context.Context, call command.Arguments) error {
-	o, err := g.Desk.Send(ctx, "run_script", call, nil)
+	o, err := g.Runner.Send(ctx, "run_script", call, nil)
 	if err != nil {
 		var failed struct {
-			Result command.Ran `json:"result"`
+			Result command.ProgramResult `json:"result"`
 		}
-		if command.Details(err, &failed) {
+		if command.FailureDetails(err, &failed) {
 			g.Output(failed.Result)
 		}
 		return g.Failed(o, err)
@@ -251,10 +251,10 @@ func (g actionGroup) program(ctx context.Context, call command.Arguments) error 
 			Duration  int64  `json:"durationMs"`
 		} `json:"result"`
 	}
-	if err := command.Read(o, &p); err != nil {
+	if err := command.DecodeAnswer(o, &p); err != nil {
 		return err
 	}
-	g.Output(command.Ran{Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Truncated: p.Result.Truncated, Duration: p.Result.Duration})
+	g.Output(command.ProgramResult{Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Truncated: p.Result.Truncated, Duration: p.Result.Duration})
 	g.Note("%s: done in %s", command.Plain(p.Name), command.Took(p.Result.Duration))
 	return nil
 }

@@ -38,7 +38,7 @@ type process struct {
 func (g group) processes() *cobra.Command {
 	return &cobra.Command{Use: "ps", Short: "List background processes, whoever started them", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return command.Look(cmd.Context(), g.Desk, "list_background_processes", command.Arguments{}, func(found struct {
+			return command.CallAndShow(cmd.Context(), g.Runner, "list_background_processes", command.Arguments{}, func(found struct {
 				Processes []process `json:"processes"`
 			}) {
 				if len(found.Processes) == 0 {
@@ -182,7 +182,7 @@ func (g group) stop() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return command.Look(cmd.Context(), g.Desk, "stop_background_process", call, func(s struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "stop_background_process", call, func(s struct {
 			Message  string `json:"message"`
 			Escalate bool   `json:"escalated"`
 		}) {

@@ -28,7 +28,7 @@ func (g workflowGroup) run() *cobra.Command {
 	g.ProjectFlag(c, &project, "run steps without a directory of their own there instead of in the workflow's project")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		id, err := g.Desk.Workflow(ctx, args[0])
+		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -38,19 +38,19 @@ func (g workflowGroup) run() *cobra.Command {
 				return err
 			}
 		}
-		return Start(ctx, g.Desk, call)
+		return StartWorkflow(ctx, g.Runner, call)
 	}
 	return c
 }
 
-// Start runs a workflow: a line a step on the error stream as they begin, and what they printed at the end.
-func Start(ctx context.Context, d command.Desk, call command.Arguments) error {
+// StartWorkflow runs a workflow: a line a step on the error stream as they begin, and what they printed at the end.
+func StartWorkflow(ctx context.Context, d command.Runner, call command.Arguments) error {
 	g := workflowGroup{d}
 	o, err := d.Send(ctx, "run_workflow", call, g.step())
 	d.Done()
 	var out outcome
 	if err != nil {
-		if command.Details(err, &out) {
+		if command.FailureDetails(err, &out) {
 			g.drawOutcome(out)
 		}
 		return d.Failed(o, err)
@@ -58,7 +58,7 @@ func Start(ctx context.Context, d command.Desk, call command.Arguments) error {
 	if d.JSON {
 		return d.Show(o)
 	}
-	if err := command.Read(o, &out); err != nil {
+	if err := command.DecodeAnswer(o, &out); err != nil {
 		return err
 	}
 	g.drawOutcome(out)
@@ -117,15 +117,15 @@ func (g workflowGroup) history() *cobra.Command {
 		call := command.Arguments{"actionType": "workflow", "limit": limit}.Set("status", status)
 		if len(args) > 0 {
 			if strings.HasPrefix(args[0], executionMark) {
-				return command.Look(ctx, g.Desk, "get_execution_status", command.Arguments{"executionId": args[0]}, g.drawExecution)
+				return command.CallAndShow(ctx, g.Runner, "get_execution_status", command.Arguments{"executionId": args[0]}, g.drawExecution)
 			}
-			id, err := g.Desk.Workflow(ctx, args[0])
+			id, err := g.Runner.Workflow(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			call["actionId"] = id
 		}
-		return command.Look(ctx, g.Desk, "list_action_executions", call, func(found struct {
+		return command.CallAndShow(ctx, g.Runner, "list_action_executions", call, func(found struct {
 			Executions []execution `json:"executions"`
 			Total      int         `json:"total"`
 		}) {

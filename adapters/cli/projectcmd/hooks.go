@@ -44,13 +44,13 @@ func (g workflowGroup) webhook() *cobra.Command {
 		case url == "" && (len(headers) > 0 || template != "" || cmd.Flags().Changed("on")):
 			return adapterscommand.Usage(cmd, "--url is missing")
 		}
-		id, err := g.Desk.Workflow(ctx, args[0])
+		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		call := adapterscommand.Arguments{"workflow_id": id}
 		if url == "" && !off {
-			return adapterscommand.Look(ctx, g.Desk, "get_workflow", call, g.drawWebhook)
+			return adapterscommand.CallAndShow(ctx, g.Runner, "get_workflow", call, g.drawWebhook)
 		}
 		if !off {
 			call["url"], call["trigger"] = url, triggers[on]
@@ -62,7 +62,7 @@ func (g workflowGroup) webhook() *cobra.Command {
 			}
 			call.Set("payload_template", template)
 		}
-		return adapterscommand.Look(ctx, g.Desk, "workflow_webhook_set", call, func(w changed) {
+		return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_webhook_set", call, func(w changed) {
 			if off {
 				g.Line("the end of %s is told to nobody", adapterscommand.Plain(w.Name))
 				return
@@ -112,13 +112,13 @@ func (g workflowGroup) incoming() *cobra.Command {
 		case untimed && !signed:
 			return adapterscommand.Usage(cmd, "--untimed says how requests are signed; add --require-signature")
 		}
-		id, err := g.Desk.Workflow(ctx, args[0])
+		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		call, made := adapterscommand.Arguments{"workflow_id": id, "enabled": !off}, opened{WorkflowID: id, URL: endpoint + id}
 		if off {
-			return adapterscommand.Look(ctx, g.Desk, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", adapterscommand.Plain(w.Name)) })
+			return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", adapterscommand.Plain(w.Name)) })
 		}
 		made.Token = secret()
 		call["token"] = made.Token
@@ -172,8 +172,8 @@ func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) err
 	return nil
 }
 
-// Template is the command group template.
-func Template(d adapterscommand.Desk) *cobra.Command {
+// TemplateCommand is the command group template.
+func TemplateCommand(d adapterscommand.Runner) *cobra.Command {
 	g := workflowGroup{d}
 	return adapterscommand.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
 }
@@ -209,7 +209,7 @@ func (g workflowGroup) templates() *cobra.Command {
 		if own {
 			call["include_builtin"] = false
 		}
-		return adapterscommand.Look(cmd.Context(), g.Desk, "list_step_templates", call, func(found struct {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "list_step_templates", call, func(found struct {
 			Templates []template `json:"templates"`
 		}) {
 			if len(found.Templates) == 0 {
@@ -236,7 +236,7 @@ func (g workflowGroup) addTemplate() *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call := adapterscommand.Arguments{"name": args[0], "command": command}.Set("category", category).Set("description", description)
-		return adapterscommand.Look(cmd.Context(), g.Desk, "create_step_template", call, func(made struct {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "create_step_template", call, func(made struct {
 			ID string `json:"templateId"`
 		}) {
 			g.Line("%s", made.ID)
@@ -248,10 +248,10 @@ func (g workflowGroup) addTemplate() *cobra.Command {
 func (g workflowGroup) removeTemplate() *cobra.Command {
 	return &cobra.Command{Use: "remove TEMPLATE", Short: "Forget a template of your own", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Templates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := g.Desk.Template(cmd.Context(), args[0])
+			id, err := g.Runner.Template(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.Look(cmd.Context(), g.Desk, "step_template_remove", adapterscommand.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", adapterscommand.Plain(t.Name)) })
+			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "step_template_remove", adapterscommand.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", adapterscommand.Plain(t.Name)) })
 		}}
 }

@@ -100,7 +100,7 @@ func (l *live) run(ctx context.Context) {
 func (l *live) show(ctx context.Context, id string) (more, ok bool) {
 	o, err := l.g.Send(ctx, "get_background_process_output", command.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
 	var part output
-	if err != nil || command.Read(o, &part) != nil {
+	if err != nil || command.DecodeAnswer(o, &part) != nil {
 		return false, false
 	}
 	l.lost = l.lost || part.Dropped > 0

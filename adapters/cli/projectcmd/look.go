@@ -19,7 +19,7 @@ func (g group) scripts() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "list_project_scripts", command.Arguments{"project_path": dir}, func(found struct {
+			return command.CallAndShow(cmd.Context(), g.Runner, "list_project_scripts", command.Arguments{"project_path": dir}, func(found struct {
 				Scripts []struct {
 					Name    string `json:"name"`
 					Command string `json:"command"`
@@ -53,11 +53,11 @@ func (g group) status() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "get_worktree_status", command.Arguments{"worktree_path": dir}, g.drawStatus)
+			return command.CallAndShow(cmd.Context(), g.Runner, "get_worktree_status", command.Arguments{"worktree_path": dir}, g.drawStatus)
 		}}
 }
 
-func (g group) drawStatus(s present.Standing) {
+func (g group) drawStatus(s present.GitStatus) {
 	branch := "on " + s.Branch
 	if s.Detached {
 		branch = "detached at " + s.Head[:min(len(s.Head), 12)]
@@ -132,7 +132,7 @@ func (g group) worktrees() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "list_worktrees", command.Arguments{"project_path": dir}, g.drawWorktrees)
+			return command.CallAndShow(cmd.Context(), g.Runner, "list_worktrees", command.Arguments{"project_path": dir}, g.drawWorktrees)
 		}}
 }
 

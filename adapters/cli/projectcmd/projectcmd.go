@@ -17,13 +17,13 @@ import (
 )
 
 // group is the commands over one shell.
-type group struct{ command.Desk }
+type group struct{ command.Runner }
 
 // Commands is every command about projects.
 func Commands(s *command.Shell) []*cobra.Command {
-	d := command.Desk{Shell: s}
+	d := command.Runner{Shell: s}
 	g := group{d}
-	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), Workflow(d), Template(d), Command(d)}
+	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
 }
 
 func (g group) project() *cobra.Command {
@@ -101,7 +101,7 @@ func (g group) add() *cobra.Command {
 			return command.ErrUsage.Sayf("%q is no directory: %v", first(args), err)
 		}
 		call := command.Arguments{"path": dir}.Set("name", name).Set("description", description)
-		return command.Look(cmd.Context(), g.Desk, "project_add", call, func(p command.Project) { g.added(cmd.Context(), p) })
+		return command.CallAndShow(cmd.Context(), g.Runner, "project_add", call, func(p command.Project) { g.added(cmd.Context(), p) })
 	}
 	return c
 }
@@ -110,7 +110,7 @@ func (g group) add() *cobra.Command {
 func (g group) added(ctx context.Context, p command.Project) {
 	var found detail
 	line := "registered " + p.Name
-	if o, err := g.Send(ctx, "get_project", command.Arguments{"path": p.Path}, nil); err == nil && command.Read(o, &found) == nil && found.kind() != "" {
+	if o, err := g.Send(ctx, "get_project", command.Arguments{"path": p.Path}, nil); err == nil && command.DecodeAnswer(o, &found) == nil && found.kind() != "" {
 		line += " (" + found.kind() + ")"
 	}
 	g.Line("%s: %s", command.Plain(line), command.Plain(p.Path))
@@ -172,7 +172,7 @@ func (g group) list() *cobra.Command {
 				Workflows int    `json:"workflowCount"`
 			}
 			call := command.Arguments{}.Set("query", first(args))
-			return command.Look(cmd.Context(), g.Desk, "list_projects", call, func(found struct {
+			return command.CallAndShow(cmd.Context(), g.Runner, "list_projects", call, func(found struct {
 				Projects []item `json:"projects"`
 			}) {
 				if len(found.Projects) == 0 {
@@ -217,7 +217,7 @@ func (g group) show() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(ctx, g.Desk, "get_project", command.Arguments{"path": dir}, func(p detail) { g.drawProject(ctx, p) })
+			return command.CallAndShow(ctx, g.Runner, "get_project", command.Arguments{"path": dir}, func(p detail) { g.drawProject(ctx, p) })
 		}}
 }
 
@@ -230,7 +230,7 @@ func (g group) drawProject(ctx context.Context, p detail) {
 		{Name: "what", Value: p.kind()}, {Name: "node", Value: p.Node}, {Name: "branch", Value: p.Branch}, {Name: "remote", Value: p.Remote},
 		{Name: "workflows", Value: strings.Join(flows, ", ")}}
 	var stored settings
-	if o, err := g.Send(ctx, "project_settings", command.Arguments{"project": p.ID}, nil); err == nil && command.Read(o, &stored) == nil {
+	if o, err := g.Send(ctx, "project_settings", command.Arguments{"project": p.ID}, nil); err == nil && command.DecodeAnswer(o, &stored) == nil {
 		pairs = append(pairs, stored.pairs()...)
 	}
 	g.Pairs(pairs...)
@@ -277,7 +277,7 @@ func (g group) set() *cobra.Command {
 		if call["project"], err = g.Stored(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return command.Look(cmd.Context(), g.Desk, "project_change", call, func(now struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "project_change", call, func(now struct {
 			command.Project
 			settings
 		}) {
@@ -306,7 +306,7 @@ func (g group) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.Look(cmd.Context(), g.Desk, "project_remove", command.Arguments{"project": word}, func(p command.Project) {
+			return command.CallAndShow(cmd.Context(), g.Runner, "project_remove", command.Arguments{"project": word}, func(p command.Project) {
 				g.Line("forgot %s; its directory stays as it is", command.Plain(p.Name))
 			})
 		}}

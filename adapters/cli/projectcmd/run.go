@@ -88,9 +88,9 @@ func (g group) wait(ctx context.Context, call command.Arguments) error {
 	l := g.watch(ctx)
 	o, err := g.Send(ctx, "run_npm_script", call, l.progress())
 	shown := l.end()
-	var r command.Ran
+	var r command.ProgramResult
 	if err != nil {
-		if command.Details(err, &r) && !shown {
+		if command.FailureDetails(err, &r) && !shown {
 			g.Output(r)
 		}
 		return g.Failed(o, err)
@@ -98,7 +98,7 @@ func (g group) wait(ctx context.Context, call command.Arguments) error {
 	if g.JSON {
 		return g.Show(o)
 	}
-	if err := command.Read(o, &r); err != nil {
+	if err := command.DecodeAnswer(o, &r); err != nil {
 		return err
 	}
 	if !shown {
@@ -118,14 +118,14 @@ func (g group) begin(ctx context.Context, call command.Arguments) error {
 	}
 	switch {
 	case err != nil:
-		if command.Details(err, &b) {
+		if command.FailureDetails(err, &b) {
 			g.printed(b.Initial)
 		}
 		return g.Failed(o, err)
 	case g.JSON:
 		return g.Show(o)
 	}
-	if err := command.Read(o, &b); err != nil {
+	if err := command.DecodeAnswer(o, &b); err != nil {
 		return err
 	}
 	g.printed(b.Initial)

@@ -50,7 +50,7 @@ func (g actionGroup) store(ctx context.Context, w whose, kind, name string, conf
 			}
 		}
 	}
-	return command.Look(ctx, g.Desk, "action_save", call, func(a present.Action) {
+	return command.CallAndShow(ctx, g.Runner, "action_save", call, func(a present.Action) {
 		g.Line("%s", a.ID)
 		g.Note("%s the %s %s; countersign action rule %s … says whether it runs unasked", done, kind, command.Plain(a.Name), command.Plain(a.ID))
 		if !a.Enabled {

@@ -13,10 +13,10 @@ import (
 )
 
 // workflowGroup is the commands at one workdesk.
-type workflowGroup struct{ adapterscommand.Desk }
+type workflowGroup struct{ adapterscommand.Runner }
 
-// Workflow is the command group workflow.
-func Workflow(d adapterscommand.Desk) *cobra.Command {
+// WorkflowCommand is the command group workflow.
+func WorkflowCommand(d adapterscommand.Runner) *cobra.Command {
 	g := workflowGroup{d}
 	c := adapterscommand.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
 		g.removeStep(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
@@ -73,7 +73,7 @@ func (g workflowGroup) list() *cobra.Command {
 			}
 			call["project_id"] = p.ID
 		}
-		return adapterscommand.Look(cmd.Context(), g.Desk, "list_workflows", call, func(found struct {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "list_workflows", call, func(found struct {
 			Workflows []struct {
 				ID      string    `json:"id"`
 				Name    string    `json:"name"`
@@ -100,11 +100,11 @@ func (g workflowGroup) list() *cobra.Command {
 func (g workflowGroup) show() *cobra.Command {
 	return &cobra.Command{Use: "show W", Short: "Show a workflow with its steps", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := g.Desk.Workflow(cmd.Context(), args[0])
+			id, err := g.Runner.Workflow(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.Look(cmd.Context(), g.Desk, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, func(w flow) {
+			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, func(w flow) {
 				g.drawFlow(w, g.ProjectNames(cmd.Context())[w.Project])
 			})
 		}}
@@ -156,7 +156,7 @@ func (g workflowGroup) create() *cobra.Command {
 			return err
 		}
 		call := adapterscommand.Arguments{"name": args[0]}.Set("description", description).Set("project_id", of.ID)
-		return adapterscommand.Look(cmd.Context(), g.Desk, "create_workflow", call, func(made struct {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "create_workflow", call, func(made struct {
 			ID      string `json:"workflowId"`
 			Warning string `json:"warning"`
 		}) {
@@ -208,10 +208,10 @@ func (g workflowGroup) addStep() *cobra.Command {
 		if timeout == 0 {
 			delete(call, "timeout")
 		}
-		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return adapterscommand.Look(cmd.Context(), g.Desk, "add_workflow_step", call, func(added struct {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "add_workflow_step", call, func(added struct {
 			Name  string `json:"name"`
 			Order int    `json:"order"`
 		}) {
@@ -277,13 +277,13 @@ func (g workflowGroup) addWorkflow() *cobra.Command {
 				call[flag] = true
 			}
 		}
-		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		if call["target_workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[2]); err != nil {
+		if call["target_workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[2]); err != nil {
 			return err
 		}
-		return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_trigger_add", call, func(w changed) {
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_trigger_add", call, func(w changed) {
 			g.Line("%s has %d steps", adapterscommand.Plain(w.Name), w.Steps)
 		})
 	}
@@ -308,10 +308,10 @@ func (g workflowGroup) rename() *cobra.Command {
 			return adapterscommand.Usage(cmd, "there is nothing to change; give a name, --description or --keep")
 		}
 		var err error
-		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_change", call, func(w changed) { g.Line("changed %s", adapterscommand.Plain(w.Name)) })
+		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_change", call, func(w changed) { g.Line("changed %s", adapterscommand.Plain(w.Name)) })
 	}
 	return c
 }
@@ -319,11 +319,11 @@ func (g workflowGroup) rename() *cobra.Command {
 func (g workflowGroup) remove() *cobra.Command {
 	return &cobra.Command{Use: "remove W", Short: "Forget a workflow; its history stays", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := g.Desk.Workflow(cmd.Context(), args[0])
+			id, err := g.Runner.Workflow(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_remove", adapterscommand.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", adapterscommand.Plain(w.Name)) })
+			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_remove", adapterscommand.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", adapterscommand.Plain(w.Name)) })
 		}}
 }
 
@@ -331,7 +331,7 @@ func (g workflowGroup) removeStep() *cobra.Command {
 	return &cobra.Command{Use: "remove-step W STEP", Short: "Take a step out of a workflow, by its number, name or id", Args: adapterscommand.Args(2, 2), ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			id, err := g.Desk.Workflow(ctx, args[0])
+			id, err := g.Runner.Workflow(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -343,7 +343,7 @@ func (g workflowGroup) removeStep() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return adapterscommand.Look(ctx, g.Desk, "workflow_step_remove", adapterscommand.Arguments{"workflow_id": id, "node_id": step}, func(w changed) {
+			return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_step_remove", adapterscommand.Arguments{"workflow_id": id, "node_id": step}, func(w changed) {
 				g.Line("%s has %d steps left", adapterscommand.Plain(w.Name), w.Steps)
 			})
 		}}

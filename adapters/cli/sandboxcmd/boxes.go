@@ -15,10 +15,10 @@ import (
 const statusPartial = "partial"
 
 // sandboxGroup is the commands over one shell.
-type sandboxGroup struct{ Desk }
+type sandboxGroup struct{ Runner }
 
-// Commands is every command about sandboxes.
-func Commands(d Desk) []*cobra.Command {
+// commands is every command about sandboxes.
+func commands(d Runner) []*cobra.Command {
 	g := sandboxGroup{d}
 	return []*cobra.Command{g.create(), g.list(), g.enter(), g.reset(), g.remove(), g.restore(), g.clean()}
 }
@@ -74,7 +74,7 @@ func (g sandboxGroup) create() *cobra.Command {
 			return err
 		}
 		call := adapterscommand.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", command)
-		return misnamed(name, Look(cmd.Context(), g.Desk, "opencode_sandbox_create", call, g.drawCreated))
+		return misnamed(name, CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_create", call, g.drawCreated))
 	}
 	return c
 }
@@ -87,7 +87,7 @@ func misnamed(name string, err error) error {
 		} `json:"problems"`
 	}
 	f := fault.From(err)
-	if f == nil || f.Code != tool.ErrArguments.Code || !adapterscommand.Details(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
+	if f == nil || f.Code != tool.ErrArguments.Code || !adapterscommand.FailureDetails(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
 		return err
 	}
 	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
@@ -144,7 +144,7 @@ func (g sandboxGroup) list() *cobra.Command {
 	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
 		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, and whether countersign sandbox clean would delete them.\n" +
 			"countersign sandbox list lists the projects."}
-	return About(g.Desk, c, "opencode_sandbox_list", func(all Boxes) {
+	return ProjectCommand(g.Runner, c, "opencode_sandbox_list", func(all SandboxList) {
 		if len(all.Sandboxes) == 0 {
 			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", adapterscommand.Plain(all.Project), adapterscommand.Plain(all.Project))
 			return
@@ -162,7 +162,7 @@ func (g sandboxGroup) list() *cobra.Command {
 }
 
 // holds is what a sandbox has beside what it was made from, in a few words.
-func holds(b Box) string {
+func holds(b Sandbox) string {
 	var words []string
 	for _, n := range []struct {
 		count int
@@ -189,7 +189,7 @@ func holds(b Box) string {
 
 func (g sandboxGroup) reset() *cobra.Command {
 	var ignored bool
-	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
 			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
 		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
@@ -203,7 +203,7 @@ func (g sandboxGroup) reset() *cobra.Command {
 		if ignored {
 			call["clean_ignored"] = true
 		}
-		return Look(cmd.Context(), g.Desk, "opencode_sandbox_reset", call, func(r struct {
+		return CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_reset", call, func(r struct {
 			Branch  string   `json:"branch"`
 			Head    string   `json:"head"`
 			To      string   `json:"reset_to"`
@@ -225,7 +225,7 @@ func (g sandboxGroup) drawBackups(refs []string) {
 
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
 			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
@@ -239,7 +239,7 @@ func (g sandboxGroup) remove() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return Look(cmd.Context(), g.Desk, "opencode_sandbox_delete", call, func(s struct {
+		return CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_delete", call, func(s struct {
 			Project string   `json:"project"`
 			Backups []string `json:"backup_refs"`
 		}) {

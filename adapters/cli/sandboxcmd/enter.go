@@ -35,7 +35,7 @@ type place struct {
 }
 
 func (g sandboxGroup) enter() *cobra.Command {
-	c := &cobra.Command{Use: "enter [URL] NAME", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+	c := &cobra.Command{Use: "enter [URL] NAME", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
 			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
 		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
@@ -62,7 +62,7 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	all, err := g.Boxes(ctx, url)
+	all, err := g.Sandboxes(ctx, url)
 	if err != nil {
 		return place{}, err
 	}

@@ -41,7 +41,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		word, ref := First(args), ""
+		word, ref := FirstArg(args), ""
 		if len(args) == 2 {
 			ref = args[1]
 		} else if strings.HasPrefix(word, refs) {
@@ -52,12 +52,12 @@ func (g sandboxGroup) restore() *cobra.Command {
 			return err
 		}
 		if ref == "" {
-			return Look(ctx, g.Desk, backupsTool, command.Arguments{"git_url": url}, g.drawKept)
+			return CallAndShow(ctx, g.Runner, backupsTool, command.Arguments{"git_url": url}, g.drawKept)
 		}
 		if ref, err = g.keptAs(ctx, url, ref); err != nil {
 			return err
 		}
-		return Look(ctx, g.Desk, "sandbox_restore", command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
+		return CallAndShow(ctx, g.Runner, "sandbox_restore", command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
 	}
 	return c
 }
@@ -110,13 +110,13 @@ func (g sandboxGroup) completeKept(cmd *cobra.Command, args []string, begun stri
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	url, err := g.URL(cmd.Context(), First(args))
+	url, err := g.URL(cmd.Context(), FirstArg(args))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	o, err := g.Send(cmd.Context(), backupsTool, command.Arguments{"git_url": url}, nil)
 	var all kept
-	if err != nil || command.Read(o, &all) != nil {
+	if err != nil || command.DecodeAnswer(o, &all) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
@@ -157,11 +157,11 @@ func (g sandboxGroup) clean() *cobra.Command {
 	c.Flags().BoolVar(&apply, "apply", false, "delete those that can go")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, First(args))
+		url, err := g.URL(ctx, FirstArg(args))
 		if err != nil {
 			return err
 		}
-		all, err := g.Boxes(ctx, url)
+		all, err := g.Sandboxes(ctx, url)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (g sandboxGroup) clean() *cobra.Command {
 }
 
 // planned is what a clean-up would do.
-func planned(all Boxes) cleaning {
+func planned(all SandboxList) cleaning {
 	plan := cleaning{Status: "success", Project: all.Project, URL: all.URL, Remove: []judged{}, Keep: []judged{}}
 	for _, b := range all.Sandboxes {
 		j := judged{Name: b.Name, Branch: b.Branch, Directory: b.Directory, Reason: b.Cleanup}
@@ -229,7 +229,7 @@ func (g sandboxGroup) take(ctx context.Context, plan *cleaning) error {
 		}
 		plan.Status, j.Error = statusPartial, fault.From(err).Message
 		if failed == nil {
-			failed = Explain(err)
+			failed = ExplainError(err)
 		} else if !g.JSON {
 			g.Note("%s stays: %s", command.Plain(j.Name), command.Plain(j.Error))
 		}

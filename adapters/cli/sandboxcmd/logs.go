@@ -38,7 +38,7 @@ func (g group) logs() *cobra.Command {
 		if follow && g.JSON {
 			return command.Usage(cmd, "--follow never ends, and --json is one document")
 		}
-		url, err := g.URL(cmd.Context(), First(args))
+		url, err := g.URL(cmd.Context(), FirstArg(args))
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 	if v.Log == "" {
 		return ErrLog.Sayf("project %s does not say where its server's log is", v.Project)
 	}
-	lines, at, err := Last(v.Log, n)
+	lines, at, err := LastLines(v.Log, n)
 	if err != nil {
 		return err
 	}

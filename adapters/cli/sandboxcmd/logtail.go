@@ -23,17 +23,17 @@ const (
 	every   = 200 * time.Millisecond
 )
 
-// Last is the last n lines of the log, oldest first, those of the one before it where it has fewer, and the position behind them. A log that is not
+// LastLines is the last n lines of the log, oldest first, those of the one before it where it has fewer, and the position behind them. A log that is not
 // there has none.
-func Last(path string, n int) ([]string, *Position, error) {
-	p := &Position{path: path}
+func LastLines(path string, n int) ([]string, *LogPosition, error) {
+	p := &LogPosition{path: path}
 	lines, err := p.last(n)
 	if err != nil {
 		p.Close()
 		return nil, nil, ErrLog.Sayf("the log %s cannot be read", path).Because(err)
 	}
 	if missing := n - len(lines); missing > 0 {
-		older := &Position{path: path + ".1"}
+		older := &LogPosition{path: path + ".1"}
 		before, err := older.last(missing) // what is gone meanwhile is not missed
 		if err == nil {
 			lines = append(before, lines...)
@@ -43,8 +43,8 @@ func Last(path string, n int) ([]string, *Position, error) {
 	return lines, p, nil
 }
 
-// Position is a place in a log. Close it.
-type Position struct {
+// LogPosition is a place in a log. Close it.
+type LogPosition struct {
 	path   string
 	file   *os.File // nil: there is none yet
 	offset int64
@@ -52,7 +52,7 @@ type Position struct {
 }
 
 // Close closes the log.
-func (p *Position) Close() {
+func (p *LogPosition) Close() {
 	if p.file != nil {
 		_ = p.file.Close() // it was only read
 		p.file = nil
@@ -60,7 +60,7 @@ func (p *Position) Close() {
 }
 
 // open opens the file of that name; there may be none. What is no plain file is not opened: reading it could last for ever.
-func (p *Position) open() error {
+func (p *LogPosition) open() error {
 	info, err := os.Stat(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -79,7 +79,7 @@ func (p *Position) open() error {
 }
 
 // last reads the last n lines and puts the position behind them.
-func (p *Position) last(n int) ([]string, error) {
+func (p *LogPosition) last(n int) ([]string, error) {
 	if err := p.open(); err != nil || p.file == nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (p *Position) last(n int) ([]string, error) {
 }
 
 // Follow hands every line that is written behind the position to emit, over rotations, until emit fails or ctx ends, and ends with their error.
-func (p *Position) Follow(ctx context.Context, emit func(line string) error) error {
+func (p *LogPosition) Follow(ctx context.Context, emit func(line string) error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -122,7 +122,7 @@ func (p *Position) Follow(ctx context.Context, emit func(line string) error) err
 }
 
 // turn reads what has come since: the rest of a log that was moved away, too, before the one in its place.
-func (p *Position) turn(emit func(string) error) error {
+func (p *LogPosition) turn(emit func(string) error) error {
 	moved := p.moved()
 	if err := p.rest(emit); err != nil || !moved {
 		return err
@@ -135,7 +135,7 @@ func (p *Position) turn(emit func(string) error) error {
 }
 
 // moved reports that the log of that name is another file by now, or is there at last. A log that was emptied is read from its start.
-func (p *Position) moved() bool {
+func (p *LogPosition) moved() bool {
 	now, err := os.Stat(p.path)
 	if err != nil {
 		return false
@@ -154,7 +154,7 @@ func (p *Position) moved() bool {
 }
 
 // rest hands over the complete lines up to the end of the file.
-func (p *Position) rest(emit func(string) error) error {
+func (p *LogPosition) rest(emit func(string) error) error {
 	part := make([]byte, block)
 	for p.file != nil {
 		n, err := p.file.ReadAt(part, p.offset)

@@ -59,7 +59,7 @@ func TestLast(t *testing.T) {
 			if c.older != "" {
 				write(t, path+".1", c.older)
 			}
-			lines, at, err := sandboxcmd.Last(path, c.n)
+			lines, at, err := sandboxcmd.LastLines(path, c.n)
 			require.NoError(t, err)
 			at.Close()
 			assert.Equal(t, c.want, append([]string(nil), lines...))
@@ -69,18 +69,18 @@ func TestLast(t *testing.T) {
 
 func TestWhatIsNoLog(t *testing.T) {
 	dir := t.TempDir()
-	lines, at, err := sandboxcmd.Last(filepath.Join(dir, "nothing.log"), 5)
+	lines, at, err := sandboxcmd.LastLines(filepath.Join(dir, "nothing.log"), 5)
 	require.NoError(t, err, "a server that never ran has printed nothing")
 	at.Close()
 	assert.Empty(t, lines)
-	_, _, err = sandboxcmd.Last(dir, 5)
+	_, _, err = sandboxcmd.LastLines(dir, 5)
 	assert.ErrorIs(t, err, sandboxcmd.ErrLog)
 }
 
 // followed follows a log while act changes it step by step: the next step is taken when everything before it has been seen.
 func followed(t *testing.T, path string, steps []func(), want []string) {
 	t.Helper()
-	_, at, err := sandboxcmd.Last(path, 1)
+	_, at, err := sandboxcmd.LastLines(path, 1)
 	require.NoError(t, err)
 	defer at.Close()
 	enough := errors.New("seen")
@@ -139,7 +139,7 @@ func TestFollow(t *testing.T) {
 	t.Run("until the context ends", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.log")
 		write(t, path, "old\n")
-		_, at, err := sandboxcmd.Last(path, 1)
+		_, at, err := sandboxcmd.LastLines(path, 1)
 		require.NoError(t, err)
 		defer at.Close()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -149,7 +149,7 @@ func TestFollow(t *testing.T) {
 	t.Run("a line without end comes in parts", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.log")
 		write(t, path, "")
-		_, at, err := sandboxcmd.Last(path, 1)
+		_, at, err := sandboxcmd.LastLines(path, 1)
 		require.NoError(t, err)
 		defer at.Close()
 		write(t, path, strings.Repeat("x", 3<<20))

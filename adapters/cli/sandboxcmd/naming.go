@@ -20,7 +20,7 @@ var (
 )
 
 // Projects is every project, by name.
-func (d Desk) Projects(ctx context.Context) ([]Project, error) {
+func (d Runner) Projects(ctx context.Context) ([]Project, error) {
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
@@ -30,7 +30,7 @@ func (d Desk) Projects(ctx context.Context) ([]Project, error) {
 
 // URL is the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
 // a URL or another path; and of the project of the working directory when word is empty.
-func (d Desk) URL(ctx context.Context, word string) (string, error) {
+func (d Runner) URL(ctx context.Context, word string) (string, error) {
 	if word != "" && !isPath(word) && strings.ContainsAny(word, ":/") {
 		return word, nil
 	}
@@ -99,7 +99,7 @@ func real(path string) (string, error) {
 }
 
 // Subject is what a command that takes [URL] NAME is about.
-func (d Desk) Subject(ctx context.Context, args []string) (url, name string, err error) {
+func (d Runner) Subject(ctx context.Context, args []string) (url, name string, err error) {
 	word := ""
 	if len(args) > 1 {
 		word = args[0]
@@ -108,15 +108,15 @@ func (d Desk) Subject(ctx context.Context, args []string) (url, name string, err
 	return url, args[len(args)-1], err
 }
 
-// Boxes is the sandboxes of the project at url.
-func (d Desk) Boxes(ctx context.Context, url string) (Boxes, error) {
-	var all Boxes
+// Sandboxes is the sandboxes of the project at url.
+func (d Runner) Sandboxes(ctx context.Context, url string) (SandboxList, error) {
+	var all SandboxList
 	_, err := d.Ask(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all)
 	return all, err
 }
 
 // CompleteURL completes a project, and nothing behind it.
-func (d Desk) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (d Runner) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -126,8 +126,8 @@ func (d Desk) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]co
 	return d.projects(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteBox completes [URL] NAME: projects and the sandboxes of the project one stands in, then those of the project that was named.
-func (d Desk) CompleteBox(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// CompleteSandbox completes [URL] NAME: projects and the sandboxes of the project one stands in, then those of the project that was named.
+func (d Runner) CompleteSandbox(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		return append(d.boxes(cmd.Context(), "", begun), d.projects(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp
@@ -137,7 +137,7 @@ func (d Desk) CompleteBox(cmd *cobra.Command, args []string, begun string) ([]co
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (d Desk) projects(ctx context.Context, begun string) (out []cobra.Completion) {
+func (d Runner) projects(ctx context.Context, begun string) (out []cobra.Completion) {
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
@@ -150,7 +150,7 @@ func (d Desk) projects(ctx context.Context, begun string) (out []cobra.Completio
 	return out
 }
 
-func (d Desk) boxes(ctx context.Context, word, begun string) (out []cobra.Completion) {
+func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Completion) {
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
@@ -167,7 +167,7 @@ func (d Desk) boxes(ctx context.Context, word, begun string) (out []cobra.Comple
 			url = p.URL
 		}
 	}
-	var all Boxes
+	var all SandboxList
 	if url == "" || !d.quietly(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all) {
 		return nil
 	}
@@ -178,9 +178,9 @@ func (d Desk) boxes(ctx context.Context, word, begun string) (out []cobra.Comple
 }
 
 // quietly is a call for a completion, which says nothing when it fails.
-func (d Desk) quietly(ctx context.Context, name tool.Name, args command.Arguments, into any) bool {
+func (d Runner) quietly(ctx context.Context, name tool.Name, args command.Arguments, into any) bool {
 	o, err := d.Send(ctx, name, args, nil)
-	return err == nil && command.Read(o, into) == nil
+	return err == nil && command.DecodeAnswer(o, into) == nil
 }
 
 func offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {

@@ -59,7 +59,7 @@ func (g group) start() *cobra.Command {
 	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, First(args))
+		url, err := g.URL(ctx, FirstArg(args))
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (g group) start() *cobra.Command {
 				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
 			}
 		}
-		return Look(ctx, g.Desk, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+		return CallAndShow(ctx, g.Runner, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
 			g.drawStarted(ctx, s)
 		})
 	}
@@ -139,7 +139,7 @@ const deployKey = "-deploy.pub"
 
 func (g group) reread(ctx context.Context, url string, k *keyed) bool {
 	o, err := g.Send(ctx, "opencode_get_deploy_key", command.Arguments{"git_url": url}, nil)
-	return err == nil && command.Read(o, k) == nil
+	return err == nil && command.DecodeAnswer(o, k) == nil
 }
 
 // keyed is a project's deploy key.
@@ -155,7 +155,7 @@ func (g group) key() *cobra.Command {
 		Long: "Print a repository's public deploy key, made when there is none: alone on the output, so that it can be piped to where it belongs. The repository\n" +
 			"need not have been cloned; its host needs the key before countersign sandbox start can.",
 		Example: "  countersign sandbox key git@github.com:acme/shop.git\n  countersign sandbox key acme-shop > shop.pub"}
-	return About(g.Desk, c, "opencode_get_deploy_key", func(k keyed) {
+	return ProjectCommand(g.Runner, c, "opencode_get_deploy_key", func(k keyed) {
 		g.Line("%s", command.Plain(k.Public))
 		g.Note("the deploy key of %s, in %s", command.Plain(k.Project), command.Plain(k.Path))
 		if at := known(k.Register); at != "" {
@@ -175,7 +175,7 @@ type said struct {
 func (g group) stop() *cobra.Command {
 	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay",
 		Example: "  countersign sandbox stop acme-shop"}
-	return About(g.Desk, c, "opencode_project_stop", g.drawSaid)
+	return ProjectCommand(g.Runner, c, "opencode_project_stop", g.drawSaid)
 }
 
 func (g group) drawSaid(s said) {
@@ -187,11 +187,11 @@ func (g group) restart() *cobra.Command {
 		Example: "  countersign sandbox restart acme-shop"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, First(args))
+		url, err := g.URL(ctx, FirstArg(args))
 		if err != nil {
 			return err
 		}
-		return Look(ctx, g.Desk, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+		return CallAndShow(ctx, g.Runner, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
 	}
 	return c
 }
@@ -213,7 +213,7 @@ func (g group) destroy() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return Look(cmd.Context(), g.Desk, "opencode_project_destroy", call, func(s said) {
+		return CallAndShow(cmd.Context(), g.Runner, "opencode_project_destroy", call, func(s said) {
 			g.drawSaid(s)
 			for _, path := range s.Deleted {
 				g.Note("deleted %s", command.Plain(path))
@@ -240,7 +240,7 @@ func (b gatewayBrief) String() string {
 func (g group) list() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
 		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
-			return Look(cmd.Context(), g.Desk, "opencode_project_list", command.Arguments{}, func(found struct {
+			return CallAndShow(cmd.Context(), g.Runner, "opencode_project_list", command.Arguments{}, func(found struct {
 				Projects []Project     `json:"projects"`
 				Gateway  *gatewayBrief `json:"global_mcp_tool"`
 			}) {

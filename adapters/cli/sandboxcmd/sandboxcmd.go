@@ -12,11 +12,11 @@ import (
 )
 
 // group is the commands over one shell.
-type group struct{ Desk }
+type group struct{ Runner }
 
 // Command is the command group sandbox.
 func Command(s *command.Shell) *cobra.Command {
-	d := Desk{Desk: command.Desk{Shell: s}}
+	d := Runner{Runner: command.Runner{Shell: s}}
 	g := group{d}
 	c := command.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
 	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
@@ -35,7 +35,7 @@ func Command(s *command.Shell) *cobra.Command {
 		}
 	}
 	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
-	add("boxes", Commands(d)...)
+	add("boxes", commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
 	s.Documented(c, present.Opencode)
 	return c
@@ -72,7 +72,7 @@ func (g group) secrets() *cobra.Command {
 			}
 			path, created, err := door.SandboxInit(cmd.Context())
 			if err != nil {
-				return Explain(err)
+				return ExplainError(err)
 			}
 			if g.JSON {
 				return g.PrintJSON(made{"success", path, created})
@@ -115,7 +115,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 	}
 	report, err := door.SandboxMigrate(ctx, dry)
 	if err != nil {
-		return Explain(err)
+		return ExplainError(err)
 	}
 	if g.JSON {
 		return g.PrintJSON(report)
@@ -125,7 +125,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 		return fault.From(err)
 	}
 	var done mended
-	if err := command.Read(tool.Outcome{Value: doc}, &done); err != nil {
+	if err := command.DecodeAnswer(tool.Outcome{Value: doc}, &done); err != nil {
 		return err
 	}
 	for _, change := range done.Changes {

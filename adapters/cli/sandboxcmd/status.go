@@ -75,7 +75,7 @@ func (g group) status() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return Look(cmd.Context(), g.Desk, statusTool, command.Arguments{"git_url": url}, g.drawView)
+		return CallAndShow(cmd.Context(), g.Runner, statusTool, command.Arguments{"git_url": url}, g.drawView)
 	}
 	return c
 }
@@ -149,7 +149,7 @@ func (g group) lookAt(ctx context.Context, all []Project) ([]looked, error) {
 			}
 			o := door.App.Call(ctx, tool.Call{Tool: statusTool, Args: args, Session: command.Session, Client: g.Client, Principal: door.Principal, Person: true})
 			if found[i].err = o.Err; o.Err == nil {
-				found[i].doc, found[i].err = o.Value, command.Read(o, &found[i].view)
+				found[i].doc, found[i].err = o.Value, command.DecodeAnswer(o, &found[i].view)
 			}
 			return nil
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Desk is where the commands of one shell work.
-type Desk struct{ command.Desk }
+// Runner is where the commands of one shell work.
+type Runner struct{ command.Runner }
 
 // Project is a project in the list of them (opencode contract §13.1).
 type Project struct {
@@ -25,8 +25,8 @@ type Project struct {
 	Sandboxes int    `json:"worktrees"`
 }
 
-// Box is a sandbox in the list of a project's (opencode contract §12.3).
-type Box struct {
+// Sandbox is a sandbox in the list of a project's (opencode contract §12.3).
+type Sandbox struct {
 	Name      string            `json:"name"`
 	Branch    string            `json:"branch"`
 	Directory string            `json:"directory"`
@@ -44,15 +44,15 @@ type Box struct {
 	Cleanup   string            `json:"cleanup"`
 }
 
-// Boxes is a project's sandboxes.
-type Boxes struct {
-	Project   string `json:"project"`
-	URL       string `json:"git_url"`
-	Sandboxes []Box  `json:"sandboxes"`
+// SandboxList is a project's sandboxes.
+type SandboxList struct {
+	Project   string    `json:"project"`
+	URL       string    `json:"git_url"`
+	Sandboxes []Sandbox `json:"sandboxes"`
 }
 
-// Loss is work in one place that is nowhere else.
-type Loss struct {
+// UnsavedWork is work in one place that is nowhere else.
+type UnsavedWork struct {
 	Directory string   `json:"directory"`
 	Branch    string   `json:"branch"`
 	Changes   []string `json:"changes"`
@@ -61,19 +61,19 @@ type Loss struct {
 }
 
 // Ask makes a call and reads its answer. A failure is shown as far as a program reads it, and comes back with the way out.
-func (d Desk) Ask(ctx context.Context, name tool.Name, args command.Arguments, into any) (tool.Outcome, error) {
+func (d Runner) Ask(ctx context.Context, name tool.Name, args command.Arguments, into any) (tool.Outcome, error) {
 	o, err := d.Send(ctx, name, args, nil)
 	if err != nil {
 		return o, d.Refused(o, err)
 	}
-	return o, command.Read(o, into)
+	return o, command.DecodeAnswer(o, into)
 }
 
-// Verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
-type Verdict interface{ Verdict() error }
+// verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
+type verdict interface{ Verdict() error }
 
-// Look is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
-func Look[T any](ctx context.Context, d Desk, name tool.Name, args command.Arguments, draw func(T)) error {
+// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
+func CallAndShow[T any](ctx context.Context, d Runner, name tool.Name, args command.Arguments, draw func(T)) error {
 	var answer T
 	o, err := d.Ask(ctx, name, args, &answer)
 	if err != nil {
@@ -84,27 +84,27 @@ func Look[T any](ctx context.Context, d Desk, name tool.Name, args command.Argum
 	} else if err := d.Show(o); err != nil {
 		return err
 	}
-	if v, ok := any(answer).(Verdict); ok {
+	if v, ok := any(answer).(verdict); ok {
 		return v.Verdict()
 	}
 	return nil
 }
 
-// About makes c a command that takes [URL] alone and makes one call about that project.
-func About[T any](d Desk, c *cobra.Command, name tool.Name, draw func(T)) *cobra.Command {
+// ProjectCommand makes c a command that takes [URL] alone and makes one call about that project.
+func ProjectCommand[T any](d Runner, c *cobra.Command, name tool.Name, draw func(T)) *cobra.Command {
 	c.Args, c.ValidArgsFunction = command.Args(0, 1), d.CompleteURL
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		url, err := d.URL(cmd.Context(), First(args))
+		url, err := d.URL(cmd.Context(), FirstArg(args))
 		if err != nil {
 			return err
 		}
-		return Look(cmd.Context(), d, name, command.Arguments{"git_url": url}, draw)
+		return CallAndShow(cmd.Context(), d, name, command.Arguments{"git_url": url}, draw)
 	}
 	return c
 }
 
-// First is the first argument, or nothing.
-func First(args []string) string {
+// FirstArg is the first argument, or nothing.
+func FirstArg(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
@@ -112,25 +112,25 @@ func First(args []string) string {
 }
 
 // Refused shows what a failure says beside its message, as JSON or for people, and hands it on with the way out.
-func (d Desk) Refused(o tool.Outcome, err error) error {
+func (d Runner) Refused(o tool.Outcome, err error) error {
 	if !d.JSON {
 		d.drawDetails(err)
 	}
-	return d.Fail(o, Explain(err))
+	return d.Fail(o, ExplainError(err))
 }
 
 // drawDetails shows work that stands in the way, and a program's last words, on the error stream.
-func (d Desk) drawDetails(err error) {
+func (d Runner) drawDetails(err error) {
 	var said struct {
-		Trees  []Loss `json:"trees"`
-		Stderr string `json:"stderr"`
-		Output string `json:"output"`
-		Loss
+		Trees  []UnsavedWork `json:"trees"`
+		Stderr string        `json:"stderr"`
+		Output string        `json:"output"`
+		UnsavedWork
 	}
-	if !command.Details(err, &said) {
+	if !command.FailureDetails(err, &said) {
 		return
 	}
-	for _, loss := range append(said.Trees, said.Loss) {
+	for _, loss := range append(said.Trees, said.UnsavedWork) {
 		d.drawLoss(loss)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(said.Stderr+said.Output), "\n") {
@@ -140,7 +140,7 @@ func (d Desk) drawDetails(err error) {
 	}
 }
 
-func (d Desk) drawLoss(l Loss) {
+func (d Runner) drawLoss(l UnsavedWork) {
 	if len(l.Changes)+len(l.Commits) == 0 {
 		return
 	}
@@ -158,8 +158,8 @@ func (d Desk) drawLoss(l Loss) {
 	}
 }
 
-// Explain puts the way out in words of the command line behind refusals that a person meets often.
-func Explain(err error) error {
+// ExplainError puts the way out in words of the command line behind refusals that a person meets often.
+func ExplainError(err error) error {
 	f := fault.From(err)
 	if f == nil {
 		return err

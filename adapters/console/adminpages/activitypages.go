@@ -30,41 +30,41 @@ const (
 // listed is how many runs, or records, a page has.
 const listed = 50
 
-// Door is what is asked: an *app.App.
-type Door interface {
-	Runs
-	Trail
+// ActivityCore is what is asked: an *app.App.
+type ActivityCore interface {
+	runs
+	AuditLog
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 }
 
-// Runs are the calls that wanted to change something.
-type Runs interface {
+// runs are the calls that wanted to change something.
+type runs interface {
 	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
 	RunRecord(ctx context.Context, id string) (tool.Record, error)
 }
 
-// Trail is the audit.
-type Trail interface {
+// AuditLog is the audit.
+type AuditLog interface {
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 	VerifyAudit(ctx context.Context) (int64, error)
 }
 
-// Section is the section activity, with the audit.
-type Section struct {
-	desk  *ui.Desk
-	door  Door
+// ActivitySection is the section activity, with the audit.
+type ActivitySection struct {
+	desk  *ui.CallRunner
+	door  ActivityCore
 	check check
 }
 
-// New is the section over that door. A check of the chain ends with life.
-func New(life context.Context, desk *ui.Desk, door Door) *Section {
-	return &Section{desk: desk, door: door, check: check{life: life, door: door}}
+// NewActivitySection is the section over that door. A check of the chain ends with life.
+func NewActivitySection(life context.Context, desk *ui.CallRunner, door ActivityCore) *ActivitySection {
+	return &ActivitySection{desk: desk, door: door, check: check{life: life, door: door}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s *ActivitySection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+path, person(s.list))
 	mux.Handle("GET "+path+"/{id}", person(s.one))
 	mux.Handle("GET "+auditPath, person(s.trail))
@@ -73,7 +73,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	mux.Handle("POST "+auditPath+"/verify", person(s.verify))
 }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	q := r.URL.Query()
 	f := app.RunFilter{Tool: q.Get("tool"), Session: q.Get("session"), Limit: listed}
 	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
@@ -106,8 +106,8 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		p.Live = ui.Decided()
 	}
 	p.Body = []ui.Node{
-		ui.P(ui.Text("The calls that wanted to change something, newest first. What was only looked at is in the "), ui.To(auditPath, "audit"), ui.Text(".")),
-		filter(f), ui.PageTable("Calls that wanted to change something", []string{"Asked at", "What", "Tool", "Came to", "Asked by", "Decided by", "Took"}, rows,
+		ui.P(ui.TextNode("The calls that wanted to change something, newest first. What was only looked at is in the "), ui.LinkTo(auditPath, "audit"), ui.TextNode(".")),
+		filter(f), ui.DataTable("Calls that wanted to change something", []string{"Asked at", "What", "Tool", "Came to", "Asked by", "Decided by", "Took"}, rows,
 			"There is no such call."), older(q, runs),
 	}
 	p.Write(w, http.StatusOK, v)
@@ -121,17 +121,17 @@ func filter(f app.RunFilter) ui.Node {
 	for _, s := range tool.Statuses() {
 		status = append(status, ui.Choice{Value: s.String(), Text: statusWord(s)})
 	}
-	return ui.Search(path, ui.PageSelect("status", "status", "Came to", f.Status.String(), status...), ui.Field("tool", "tool", "Tool", f.Tool),
-		ui.Field("session", "session", "Session", f.Session), ui.PageButton("Filter"))
+	return ui.Search(path, ui.SelectField("status", "status", "Came to", f.Status.String(), status...), ui.Field("tool", "tool", "Tool", f.Tool),
+		ui.Field("session", "session", "Session", f.Session), ui.SubmitButton("Filter"))
 }
 
 func statusWord(s tool.Status) string {
-	return map[tool.Status]string{tool.PendingConfirmation: "waits for a person", tool.Executing: "runs", tool.Completed: "done", tool.Failed: "failed",
-		tool.Denied: "not done"}[s]
+	return map[tool.Status]string{tool.StatusPendingConfirmation: "waits for a person", tool.StatusExecuting: "runs", tool.StatusCompleted: "done", tool.StatusFailed: "failed",
+		tool.StatusDenied: "not done"}[s]
 }
 
 // always is which confirmations were answered with an "always" that still holds.
-func (s *Section) always(ctx context.Context) (map[string]bool, error) {
+func (s *ActivitySection) always(ctx context.Context) (map[string]bool, error) {
 	all, err := s.door.AlwaysAllowed(ctx)
 	ids := make(map[string]bool, len(all))
 	for _, g := range all {
@@ -141,21 +141,21 @@ func (s *Section) always(ctx context.Context) (map[string]bool, error) {
 }
 
 func row(v httpauth.Visitor, r tool.Record, always map[string]bool) ui.Node {
-	decided := ui.Group{ui.Text(ui.By(r.Decision))}
+	decided := ui.Group{ui.TextNode(ui.DecidedBy(r.Decision))}
 	if always[r.ConfirmationID] {
-		decided = append(decided, ui.Text(", always "), ui.Deed(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
+		decided = append(decided, ui.TextNode(", always "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
 	}
-	came := ui.Group{ui.State(r)}
-	if why := ui.Why(r); why != "" {
-		came = append(came, ui.Text(" "+why))
+	came := ui.Group{ui.CallStatus(r)}
+	if why := ui.FailureReason(r); why != "" {
+		came = append(came, ui.TextNode(" "+why))
 	}
-	return ui.Row(ui.When(r.At), ui.To(pathOf(r.CallID), cmp.Or(ui.Printable(r.What), ui.Printable(r.Tool))), ui.PageName(r.Tool), came,
-		ui.Text(ui.Printable(r.Client)), decided, ui.Text(took(r)))
+	return ui.Row(ui.When(r.At), ui.LinkTo(pathOf(r.CallID), cmp.Or(ui.Printable(r.What), ui.Printable(r.Tool))), ui.ToolName(r.Tool), came,
+		ui.TextNode(ui.Printable(r.Client)), decided, ui.TextNode(took(r)))
 }
 
 // took is how long it was carried out; empty for what was not.
 func took(r tool.Record) string {
-	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || r.Reason == tool.Interrupted {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || r.Reason == tool.ReasonInterrupted {
 		return ""
 	}
 	return r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond).String()
@@ -167,17 +167,17 @@ func older(q url.Values, runs []tool.Record) ui.Node {
 		return nil
 	}
 	next := url.Values{"status": {q.Get("status")}, "tool": {q.Get("tool")}, "session": {q.Get("session")}, "before": {runs[len(runs)-1].At.Format(time.RFC3339Nano)}}
-	return ui.P(ui.To(path+"?"+next.Encode(), "Older ones"))
+	return ui.P(ui.LinkTo(path+"?"+next.Encode(), "Older ones"))
 }
 
 func pathOf(id string) string { return path + "/" + url.PathEscape(id) }
 
-func (s *Section) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *ActivitySection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
 	ui.Fail(w, v, path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
 // one is everything about one call.
-func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil {
 		s.fail(w, v, err)
@@ -187,21 +187,21 @@ func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	if !rec.Status.Final() {
 		p.Live = ui.Decided()
 	}
-	p.Body = []ui.Node{facts(rec, s.decided(r.Context(), rec)), s.plan(r.Context(), rec), ui.Part("Arguments", ui.PageValue(rec.Args)), result(rec), s.records(r.Context(), rec)}
+	p.Body = []ui.Node{facts(rec, s.decided(r.Context(), rec)), s.plan(r.Context(), rec), ui.Part("Arguments", ui.JSONValue(rec.Args)), result(rec), s.records(r.Context(), rec)}
 	p.Write(w, http.StatusOK, v)
 }
 
 // decided is who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
-func (s *Section) decided(ctx context.Context, rec tool.Record) string {
-	if rec.ConfirmationID != "" && rec.Reason != tool.Expired {
-		found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.AtMost})
+func (s *ActivitySection) decided(ctx context.Context, rec tool.Record) string {
+	if rec.ConfirmationID != "" && rec.Reason != tool.ReasonExpired {
+		found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.MaxListed})
 		for _, r := range slices.Backward(found) { // the first answer counts
 			if err == nil && r.Event.Code == "" && (r.Event.Verdict == "approve" || r.Event.Verdict == "deny") {
-				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + ui.Answered(r.Event)
+				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + ui.AnsweredBy(r.Event)
 			}
 		}
 	}
-	return ui.By(rec.Decision)
+	return ui.DecidedBy(rec.Decision)
 }
 
 func facts(r tool.Record, decided string) ui.Node {
@@ -209,7 +209,7 @@ func facts(r tool.Record, decided string) ui.Node {
 		if s == "" {
 			return nil
 		}
-		return ui.Text(ui.Printable(s))
+		return ui.TextNode(ui.Printable(s))
 	}
 	moment := func(t time.Time) ui.Node {
 		if t.IsZero() {
@@ -217,23 +217,23 @@ func facts(r tool.Record, decided string) ui.Node {
 		}
 		return ui.When(t)
 	}
-	return ui.Facts(ui.Fact{Name: "Came to", Value: ui.State(r)}, ui.Fact{Name: "Because", Value: word(ui.Why(r))},
-		ui.Fact{Name: "Tool", Value: ui.PageCode(ui.Printable(r.Tool))}, ui.Fact{Name: "Risk", Value: ui.Risk(r.Risk.String())},
+	return ui.Facts(ui.Fact{Name: "Came to", Value: ui.CallStatus(r)}, ui.Fact{Name: "Because", Value: word(ui.FailureReason(r))},
+		ui.Fact{Name: "Tool", Value: ui.InlineCode(ui.Printable(r.Tool))}, ui.Fact{Name: "Risk", Value: ui.Risk(r.Risk.String())},
 		ui.Fact{Name: "Asked by", Value: word(r.Client)}, ui.Fact{Name: "Session", Value: word(r.Session)}, ui.Fact{Name: "On behalf of", Value: word(r.Principal)},
 		ui.Fact{Name: "Decided by", Value: word(decided)}, ui.Fact{Name: "Asked at", Value: moment(r.At)}, ui.Fact{Name: "Begun at", Value: moment(r.StartedAt)},
-		ui.Fact{Name: "Ended at", Value: moment(r.EndedAt)}, ui.Fact{Name: "Took", Value: word(took(r))}, ui.Fact{Name: "Call", Value: ui.PageCode(ui.Printable(r.CallID))},
+		ui.Fact{Name: "Ended at", Value: moment(r.EndedAt)}, ui.Fact{Name: "Took", Value: word(took(r))}, ui.Fact{Name: "Call", Value: ui.InlineCode(ui.Printable(r.CallID))},
 		ui.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
 }
 
 // plan is what the call would do, as long as it waits: it is not kept longer.
-func (s *Section) plan(ctx context.Context, rec tool.Record) ui.Node {
-	if rec.Status != tool.PendingConfirmation {
+func (s *ActivitySection) plan(ctx context.Context, rec tool.Record) ui.Node {
+	if rec.Status != tool.StatusPendingConfirmation {
 		return nil
 	}
 	views, err := s.door.Confirmations(ctx, "")
 	for _, c := range views {
 		if err == nil && c.ID == rec.ConfirmationID {
-			return ui.Part("What it would do", ui.Plan(c.Plan), ui.P(ui.To("/approvals/"+url.PathEscape(c.ID), "Decide about it")))
+			return ui.Part("What it would do", ui.Plan(c.Plan), ui.P(ui.LinkTo("/approvals/"+url.PathEscape(c.ID), "Decide about it")))
 		}
 	}
 	return nil
@@ -245,11 +245,11 @@ func result(r tool.Record) ui.Node {
 	}
 	body := ui.Group{}
 	if r.Result.Error != "" {
-		body = append(body, ui.Notice(ui.Bad, ui.P(ui.Text(ui.Printable(r.Result.Error))), ui.P(ui.Text("code "+ui.Printable(r.Result.Code)))))
+		body = append(body, ui.Notice(ui.Bad, ui.P(ui.TextNode(ui.Printable(r.Result.Error))), ui.P(ui.TextNode("code "+ui.Printable(r.Result.Code)))))
 	}
 	switch out := r.Result.Output; {
 	case strings.HasPrefix(out, "{") && json.Valid([]byte(out)):
-		body = append(body, ui.PageValue(json.RawMessage(out)))
+		body = append(body, ui.JSONValue(json.RawMessage(out)))
 	case out != "":
 		body = append(body, ui.Printed("result", out))
 	}
@@ -260,7 +260,7 @@ func result(r tool.Record) ui.Node {
 }
 
 // records are what the audit has of the call and of its confirmation.
-func (s *Section) records(ctx context.Context, rec tool.Record) ui.Node {
+func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node {
 	var found []audit.Record
 	for _, id := range []string{rec.ConfirmationID, rec.CallID, rec.Redeemed} {
 		if id == "" {
@@ -276,5 +276,5 @@ func (s *Section) records(ctx context.Context, rec tool.Record) ui.Node {
 	for _, r := range inOrder(found) {
 		rows = append(rows, auditRow(r))
 	}
-	return ui.Part("In the audit", ui.PageTable("Audit records of this call", auditHeads(), rows, "The audit has no record of it."))
+	return ui.Part("In the audit", ui.DataTable("Audit records of this call", auditHeads(), rows, "The audit has no record of it."))
 }

@@ -32,11 +32,11 @@ func serve(t testing.TB, h *consoletest.House) *consoletest.Web {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
-	d := ui.New(life, h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	d := ui.NewCallRunner(life, h.App, func() string { return system.IDs{}.NewID("job_", 20) })
 	d.Patience = time.Minute // a busy machine is no other page
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
-		adminpages.New(life, d, h.App).Mount(mux, consoletest.Person())
-		adminpages.NewApproval(d, h.App).Mount(mux, consoletest.Person())
+		adminpages.NewActivitySection(life, d, h.App).Mount(mux, consoletest.Person())
+		adminpages.NewApprovalSection(d, h.App).Mount(mux, consoletest.Person())
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 const answeredParam = "answered"
 
 // answer takes what a person decided.
-func (s *ApprovalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	if job, own := s.desk.Asking(id); own {
 		http.Redirect(w, r, "/work/"+url.PathEscape(job.ID), http.StatusSeeOther)
@@ -67,31 +67,31 @@ func (s *ApprovalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 }
 
 // taken says that somebody else has approved it first.
-func (s *ApprovalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, c confirm.View) {
-	who := cmp.Or(ui.Answered(s.first(r.Context(), c.ID, "approve")), ui.By(c.Answerer))
+func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, c confirm.View) {
+	who := cmp.Or(ui.AnsweredBy(s.first(r.Context(), c.ID, "approve")), ui.DecidedBy(c.Answerer))
 	ui.Page{Title: "Approved already", Section: approvalPath, Crumbs: crumbs(), Body: []ui.Node{
-		ui.Notice(ui.Warn, ui.P(ui.Text(ui.Printable(c.Prompt)+": "+who+" approved it before you. Your answer changed nothing."))),
-		ui.P(ui.To(approvalPathOf(c.ID), "What has become of it")),
+		ui.Notice(ui.Warn, ui.P(ui.TextNode(ui.Printable(c.Prompt)+": "+who+" approved it before you. Your answer changed nothing."))),
+		ui.P(ui.LinkTo(approvalPathOf(c.ID), "What has become of it")),
 	}}.Write(w, http.StatusConflict, v)
 }
 
 // outdated says that what would be done is not what was shown any more, where the two differ, and what to do about it.
-func (s *ApprovalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c confirm.View, f *fault.Error) {
+func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c confirm.View, f *fault.Error) {
 	changed, differs := f.Details.(app.Changed)
 	why := ui.Printable(f.Message)
 	if differs {
 		why = "what would be done now is not what you were shown"
 	}
 	body := []ui.Node{
-		ui.Notice(ui.Bad, ui.P(ui.Text(ui.Printable(c.Prompt))), ui.P(ui.Text("Nothing was approved: "+why+"."))),
-		ui.P(ui.Text("The question was withdrawn. The agent is told, and asks again for what it would do now; that appears under "), ui.To(approvalPath, "Approvals"), ui.Text(".")),
+		ui.Notice(ui.Bad, ui.P(ui.TextNode(ui.Printable(c.Prompt))), ui.P(ui.TextNode("Nothing was approved: "+why+"."))),
+		ui.P(ui.TextNode("The question was withdrawn. The agent is told, and asks again for what it would do now; that appears under "), ui.LinkTo(approvalPath, "Approvals"), ui.TextNode(".")),
 	}
 	if len(changed.Differences) > 0 {
 		rows := make([]ui.Node, 0, len(changed.Differences))
 		for _, d := range changed.Differences {
-			rows = append(rows, ui.Row(ui.PageCode(ui.Printable(d.Path)), side(d.Before), side(d.After)))
+			rows = append(rows, ui.Row(ui.InlineCode(ui.Printable(d.Path)), side(d.Before), side(d.After)))
 		}
-		body = append(body, ui.Part("What has changed", ui.PageTable("differences between the plan that was shown and the one there is now",
+		body = append(body, ui.Part("What has changed", ui.DataTable("differences between the plan that was shown and the one there is now",
 			[]string{"Where", "As it was shown", "As it is now"}, rows, "")))
 	}
 	ui.Page{Title: "The plan has changed", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, http.StatusConflict, v)
@@ -100,37 +100,37 @@ func (s *ApprovalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c 
 // side is one side of a difference.
 func side(doc json.RawMessage) ui.Node {
 	if len(doc) == 0 {
-		return ui.Span(ui.Class("quiet"), ui.Text("was not there"))
+		return ui.Span(ui.Class("quiet"), ui.TextNode("was not there"))
 	}
-	return ui.PageValue(doc)
+	return ui.JSONValue(doc)
 }
 
 // late says that it was decided before this answer came, by whom and how, or that it has run out.
-func (s *ApprovalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, cause error) {
+func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, cause error) {
 	rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil { // it left no record: what the ledger says is all there is
 		s.fail(w, v, cause)
 		return
 	}
-	notice := ui.Notice(ui.Bad, ui.P(ui.Text("Your answer came too late and changed nothing.")))
+	notice := ui.Notice(ui.Bad, ui.P(ui.TextNode("Your answer came too late and changed nothing.")))
 	s.told(w, v, http.StatusConflict, ending{rec, s.answerer(r.Context(), r.PathValue("id"), rec)}, notice)
 }
 
 // answerer is who settled the confirmation, and how, as the audit has it: the first who said what came of it. What settled nothing has a code.
-func (s *ApprovalSection) answerer(ctx context.Context, id string, rec tool.Record) audit.Event {
+func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Record) audit.Event {
 	verdict := "approve"
 	switch {
-	case rec.Reason == tool.UserDenied:
+	case rec.Reason == tool.ReasonUserDenied:
 		verdict = "deny"
-	case rec.Status == tool.Denied:
+	case rec.Status == tool.StatusDenied:
 		verdict = "cancel"
 	}
 	return s.first(ctx, id, verdict)
 }
 
 // first is the first answer of that word which settled the confirmation.
-func (s *ApprovalSection) first(ctx context.Context, id, verdict string) audit.Event {
-	found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.Event {
+	found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	for _, r := range slices.Backward(found) {
 		if err == nil && r.Event.Verdict == verdict && r.Event.Code == "" {
 			return r.Event
@@ -140,7 +140,7 @@ func (s *ApprovalSection) first(ctx context.Context, id, verdict string) audit.E
 }
 
 // over is the page of a confirmation that does not wait any more.
-func (s *ApprovalSection) over(w http.ResponseWriter, v httpauth.Visitor, rec tool.Record, by audit.Event) {
+func (s *approvalSection) over(w http.ResponseWriter, v httpauth.Visitor, rec tool.Record, by audit.Event) {
 	s.told(w, v, http.StatusOK, ending{rec, by})
 }
 
@@ -152,17 +152,17 @@ type ending struct {
 
 // state is how it stands: what is approved waits for its call, not for a person.
 func state(e ending) ui.Node {
-	if e.Status == tool.PendingConfirmation && e.by.Verdict == "approve" {
+	if e.Status == tool.StatusPendingConfirmation && e.by.Verdict == "approve" {
 		return ui.Badge(ui.Good, "approved; waits for its call")
 	}
-	return ui.State(e.Record)
+	return ui.CallStatus(e.Record)
 }
 
 // told says what has become of a confirmation, and by whose answer.
-func (s *ApprovalSection) told(w http.ResponseWriter, v httpauth.Visitor, status int, e ending, above ...ui.Node) {
+func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Visitor, status int, e ending, above ...ui.Node) {
 	rec, by := e.Record, e.by
 	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
-	who := ui.Answered(by)
+	who := ui.AnsweredBy(by)
 	switch by.ApprovedBy {
 	case "client":
 		who = "the agent's client"
@@ -171,20 +171,20 @@ func (s *ApprovalSection) told(w http.ResponseWriter, v httpauth.Visitor, status
 	}
 	var decided ui.Node
 	if verb != "" && who != "" {
-		decided = ui.Group{ui.Text(who + " " + verb + ", at "), ui.When(by.Time)}
+		decided = ui.Group{ui.TextNode(who + " " + verb + ", at "), ui.When(by.Time)}
 	}
 	var why ui.Node
-	if words := ui.Why(rec); words != "" {
-		why = ui.Text(words)
+	if words := ui.FailureReason(rec); words != "" {
+		why = ui.TextNode(words)
 	}
-	body := append(above, ui.P(ui.Class("prompt"), ui.Text(ui.Printable(cmp.Or(rec.What, rec.Tool)))),
+	body := append(above, ui.P(ui.Class("prompt"), ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool)))),
 		ui.Facts(ui.Fact{Name: "Now", Value: state(e)}, ui.Fact{Name: "Because", Value: why}, ui.Fact{Name: "Decided", Value: decided}),
-		ui.P(record(rec)), ui.P(ui.To(approvalPath, "What waits now")))
+		ui.P(record(rec)), ui.P(ui.LinkTo(approvalPath, "What waits now")))
 	ui.Page{Title: "Decided already", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, status, v)
 }
 
 // came tells, on the list, what came of the confirmation that was just answered there; nil when none was.
-func (s *ApprovalSection) came(r *http.Request) ui.Node {
+func (s *approvalSection) came(r *http.Request) ui.Node {
 	id := r.URL.Query().Get(answeredParam)
 	if id == "" {
 		return nil
@@ -195,14 +195,14 @@ func (s *ApprovalSection) came(r *http.Request) ui.Node {
 	}
 	tone, words := ui.Good, ""
 	switch rec.Status {
-	case tool.PendingConfirmation:
+	case tool.StatusPendingConfirmation:
 		words = "approved; it is carried out when the agent looks again, which it does at once where its call still waits"
-	case tool.Executing:
+	case tool.StatusExecuting:
 		words = "approved, and being carried out"
-	case tool.Completed:
+	case tool.StatusCompleted:
 		words = "approved, and done"
 	default:
-		tone, words = ui.Plain, ui.Why(rec)
+		tone, words = ui.Plain, ui.FailureReason(rec)
 	}
-	return ui.Notice(tone, ui.P(ui.Text(ui.Printable(cmp.Or(rec.What, rec.Tool))+": "+words+". "), record(rec)))
+	return ui.Notice(tone, ui.P(ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool))+": "+words+". "), record(rec)))
 }

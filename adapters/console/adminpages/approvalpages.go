@@ -25,8 +25,8 @@ const (
 	shownAll  = 24 << 10
 )
 
-// ApprovalDoor is what is asked: an *app.App.
-type ApprovalDoor interface {
+// ApprovalCore is what is asked: an *app.App.
+type ApprovalCore interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
 	Reveal(ctx context.Context, id string) (confirm.View, error)
@@ -35,19 +35,19 @@ type ApprovalDoor interface {
 	Earlier(ctx context.Context, id string) (int, error)
 }
 
-// ApprovalSection is the section approvals.
-type ApprovalSection struct {
-	desk *ui.Desk
-	door ApprovalDoor
+// approvalSection is the section approvals.
+type approvalSection struct {
+	desk *ui.CallRunner
+	door ApprovalCore
 }
 
-// NewApproval is the section over that door; what the console itself does is answered at the desk.
-func NewApproval(desk *ui.Desk, door ApprovalDoor) *ApprovalSection {
-	return &ApprovalSection{desk, door}
+// NewApprovalSection is the section over that door; what the console itself does is answered at the desk.
+func NewApprovalSection(desk *ui.CallRunner, door ApprovalCore) *approvalSection {
+	return &approvalSection{desk, door}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *ApprovalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+approvalPath, person(s.list))
 	mux.Handle("GET "+approvalPath+"/count", person(s.count))
 	mux.Handle("GET "+approvalPath+"/{id}", person(s.one))
@@ -56,7 +56,7 @@ func (s *ApprovalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 }
 
 // count answers with how many wait to be decided, for the navigation.
-func (s *ApprovalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	views, err := s.door.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
@@ -73,7 +73,7 @@ func (s *ApprovalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 	_, _ = w.Write([]byte(strconv.Itoa(n))) // whoever asked may be gone
 }
 
-func (s *ApprovalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	views, err := s.door.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
@@ -99,17 +99,17 @@ func (s *ApprovalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 // telling is how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
 func telling() ui.Node {
 	pressed := func(means, label string) ui.Node {
-		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.Text(label))
+		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.TextNode(label))
 	}
-	return ui.Section(ui.ID("telling"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.Text("When something waits, this browser may")),
-		ui.Div(ui.Class("buttons"), pressed("notices", "Notify me"), ui.Text(" "), pressed("sound", "Play a sound")),
+	return ui.Section(ui.ID("telling"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("When something waits, this browser may")),
+		ui.Div(ui.Class("buttons"), pressed("notices", "Notify me"), ui.TextNode(" "), pressed("sound", "Play a sound")),
 		ui.P(ui.Class("quiet"), ui.Role("status")))
 }
 
 // card is one confirmation in the list.
-func (s *ApprovalSection) card(ctx context.Context, v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
+func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
 	body := ui.Group{
-		ui.H2(ui.Class("prompt"), ui.To(approvalPathOf(c.ID), ui.Printable(c.Prompt)), ui.Text(" "), ui.Risk(c.Risk)),
+		ui.H2(ui.Class("prompt"), ui.LinkTo(approvalPathOf(c.ID), ui.Printable(c.Prompt)), ui.TextNode(" "), ui.Risk(c.Risk)),
 		ui.Asked(c, s.client(ctx, c)),
 	}
 	if whole {
@@ -119,7 +119,7 @@ func (s *ApprovalSection) card(ctx context.Context, v httpauth.Visitor, c confir
 }
 
 // client is who asks, as the record of the call has it.
-func (s *ApprovalSection) client(ctx context.Context, c confirm.View) string {
+func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	rec, err := s.door.RunRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
 		return "a client that does not say who it is"
@@ -128,24 +128,24 @@ func (s *ApprovalSection) client(ctx context.Context, c confirm.View) string {
 }
 
 // decide is how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
-func (s *ApprovalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
+func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
 	if job, own := s.desk.Asking(c.ID); own {
-		return ui.P(ui.Text("You asked for this yourself, here in the console. "), ui.To("/work/"+url.PathEscape(job.ID), "Go on with it"))
+		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
 	}
 	deny := ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))
 	switch {
 	case c.Answerer != "":
-		return ui.P(ui.Badge(ui.Good, "approved"), ui.Text(" by "+ui.By(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.Text("."))
+		return ui.P(ui.Badge(ui.Good, "approved"), ui.TextNode(" by "+ui.DecidedBy(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.TextNode("."))
 	case !s.desk.Decides(v, tool.Name(c.Tool)):
-		return ui.Group{ui.P(ui.Class("quiet"), ui.Text("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
+		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
 	case !whole:
-		return ui.Group{ui.P(ui.Text("Its plan is long. "), ui.To(approvalPathOf(c.ID), "Read it on a page of its own"), ui.Text(", and approve it there.")), deny}
+		return ui.Group{ui.P(ui.TextNode("Its plan is long. "), ui.LinkTo(approvalPathOf(c.ID), "Read it on a page of its own"), ui.TextNode(", and approve it there.")), deny}
 	}
 	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session)
 }
 
 // until is how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
-func (s *ApprovalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
+func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
 	if _, own := s.desk.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.desk.Decides(v, tool.Name(c.Tool)) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (s *ApprovalSection) until(ctx context.Context, v httpauth.Visitor, c confi
 	return ui.Until(v, approvalPathOf(c.ID), c, c.Suggestion(before))
 }
 
-func (s *ApprovalSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
@@ -174,7 +174,7 @@ func (s *ApprovalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // waiting is the confirmation of that id, if it waits.
-func (s *ApprovalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
+func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
 	views, err := s.door.Confirmations(ctx, "")
 	for _, c := range views {
 		if c.ID == id {
@@ -192,11 +192,11 @@ type sheet struct {
 	until  ui.Node // how the same can be allowed until a time
 }
 
-func (s *ApprovalSection) sheet(ctx context.Context, v httpauth.Visitor, c confirm.View) sheet {
+func (s *approvalSection) sheet(ctx context.Context, v httpauth.Visitor, c confirm.View) sheet {
 	return sheet{c, s.client(ctx, c), ui.Exhibit(c.Exhibit), s.until(ctx, v, c)}
 }
 
-func (s *ApprovalSection) question(w http.ResponseWriter, v httpauth.Visitor, c sheet, status int, above ...ui.Node) {
+func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c sheet, status int, above ...ui.Node) {
 	p := ui.Page{Title: "Approval", Section: approvalPath, Crumbs: crumbs(), Live: ui.Decided()}
 	if len(above) > 0 || c.Revealed {
 		p.Live = nil // what was wrong, or was revealed, stays in sight
@@ -209,11 +209,11 @@ func crumbs() []ui.PageLink { return []ui.PageLink{{Text: "Approvals", Href: app
 
 func approvalPathOf(id string) string { return approvalPath + "/" + url.PathEscape(id) }
 
-func (s *ApprovalSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *approvalSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
 	ui.Fail(w, v, approvalPath, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
 // record is a link to what is on record of a call.
 func record(rec tool.Record) ui.Node {
-	return ui.To("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "What is on record of it")
+	return ui.LinkTo("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "What is on record of it")
 }

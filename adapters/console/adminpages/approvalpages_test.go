@@ -26,8 +26,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-func desk(t testing.TB, h *consoletest.House) *ui.Desk {
-	d := ui.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+func desk(t testing.TB, h *consoletest.House) *ui.CallRunner {
+	d := ui.NewCallRunner(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
 	d.Patience = time.Minute // a busy machine is no other page
 	return d
 }
@@ -36,7 +36,7 @@ func approvalServe(t testing.TB, h *consoletest.House, change ...func(*httpauth.
 	t.Helper()
 	d := desk(t, h)
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
-		adminpages.NewApproval(d, h.App).Mount(mux, consoletest.Person(change...))
+		adminpages.NewApprovalSection(d, h.App).Mount(mux, consoletest.Person(change...))
 		d.Mount(mux, consoletest.Person(change...))
 		mux.Handle("POST /do/{tool}", consoletest.Person(change...)(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 			d.Do(w, r, v, ui.Task{Title: "Do it", Tool: tool.Name(r.PathValue("tool")), Args: map[string]string{"name": "mine", "text": "x"}, Back: "/approvals"})
@@ -441,7 +441,7 @@ func TestEveryAnswerIsInTheAudit(t *testing.T) {
 	assert.JSONEq(t, `{"surface":"console","user": "local","credential":"key_one"}`, string(found[0].Event.Proof))
 	rec, err := here.RunRecord(t.Context(), id)
 	require.NoError(t, err)
-	assert.Equal(t, tool.UserDenied, rec.Reason)
+	assert.Equal(t, tool.ReasonUserDenied, rec.Reason)
 }
 
 func TestAPlanStaysTheOneThatWasShown(t *testing.T) {

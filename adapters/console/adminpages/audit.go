@@ -25,7 +25,7 @@ const clipped = 120
 var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
 
 // trail is the audit, newest first.
-func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	q := r.URL.Query()
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
 		Unattended: q.Get("unattended") == "true", Limit: listed}
@@ -55,20 +55,20 @@ func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		p.Live = []string{"audit"}
 	}
 	p.Body = []ui.Node{
-		ui.P(ui.Text("Everything that was asked and done, each record bound to the one before it, newest first. "), ui.To(auditPath+"/export", "Export all of it as JSON lines")),
+		ui.P(ui.TextNode("Everything that was asked and done, each record bound to the one before it, newest first. "), ui.LinkTo(auditPath+"/export", "Export all of it as JSON lines")),
 		chain, auditFilter(f),
-		ui.PageTable("Audit records", auditHeads(), rows, "There is no such record."), earlier(f, found),
+		ui.DataTable("Audit records", auditHeads(), rows, "There is no such record."), earlier(f, found),
 	}
 	p.Write(w, http.StatusOK, v)
 }
 
 func auditFilter(f audit.Filter) ui.Node {
 	return ui.Search(auditPath,
-		ui.PageSelect("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
+		ui.SelectField("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
 			ui.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, ui.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, ui.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"}),
 		ui.Field("tool", "tool", "Tool", f.Tool), ui.Field("code", "code", "Error code", f.Code), ui.Field("text", "text", "Any text", f.Text),
-		ui.Check("failed", "failed", "Only errors", f.Failed),
-		ui.Check("unattended", "unattended", "Only changes without a person", f.Unattended), ui.PageButton("Filter"))
+		ui.CheckboxField("failed", "failed", "Only errors", f.Failed),
+		ui.CheckboxField("unattended", "unattended", "Only changes without a person", f.Unattended), ui.SubmitButton("Filter"))
 }
 
 func earlier(f audit.Filter, found []audit.Record) ui.Node {
@@ -82,7 +82,7 @@ func earlier(f audit.Filter, found []audit.Record) ui.Node {
 	if f.Unattended {
 		next.Set("unattended", "true")
 	}
-	return ui.P(ui.To(auditPath+"?"+next.Encode(), "Older ones"))
+	return ui.P(ui.LinkTo(auditPath+"?"+next.Encode(), "Older ones"))
 }
 
 func auditHeads() []string {
@@ -92,10 +92,10 @@ func auditHeads() []string {
 func auditRow(r audit.Record) ui.Node {
 	e := r.Event
 	if e.Phase == "" {
-		return ui.Row(ui.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, ui.Badge(ui.Bad, "cannot be read"), nil, nil, nil, nil, nil)
+		return ui.Row(ui.LinkTo(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, ui.Badge(ui.Bad, "cannot be read"), nil, nil, nil, nil, nil)
 	}
-	return ui.Row(ui.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), ui.When(e.Time), ui.Text(ui.Printable(string(e.Phase))),
-		ui.PageName(e.Tool), ui.Text(ui.Printable(e.Verdict)), ended(e), ui.PageCode(ui.Printable(clip(string(e.Args)))), ui.Text(by(e)))
+	return ui.Row(ui.LinkTo(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), ui.When(e.Time), ui.TextNode(ui.Printable(string(e.Phase))),
+		ui.ToolName(e.Tool), ui.TextNode(ui.Printable(e.Verdict)), ended(e), ui.InlineCode(ui.Printable(clip(string(e.Args)))), ui.TextNode(by(e)))
 }
 
 // ended is what came of it, and how long that took.
@@ -104,16 +104,16 @@ func ended(e audit.Event) ui.Node {
 	case e.Code != "":
 		return ui.Badge(ui.Bad, e.Code)
 	case e.Phase == audit.Outcome:
-		return ui.Group{ui.Badge(ui.Good, "ok"), ui.Text(" " + (time.Duration(e.DurationUS) * time.Microsecond).Round(10*time.Microsecond).String())}
+		return ui.Group{ui.Badge(ui.Good, "ok"), ui.TextNode(" " + (time.Duration(e.DurationUS) * time.Microsecond).Round(10*time.Microsecond).String())}
 	}
 	return nil
 }
 
 func by(e audit.Event) string {
 	if e.Unattended() {
-		return ui.Printable(strings.TrimSpace("no person asked: " + cmp.Or(ui.By(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
+		return ui.Printable(strings.TrimSpace("no person asked: " + cmp.Or(ui.DecidedBy(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
 	}
-	return ui.Printable(cmp.Or(ui.Answered(e), e.Client))
+	return ui.Printable(cmp.Or(ui.AnsweredBy(e), e.Client))
 }
 
 func clip(s string) string {
@@ -124,7 +124,7 @@ func clip(s string) string {
 }
 
 // record is one record, whole.
-func (s *Section) record(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	var found []audit.Record
 	if err == nil && seq > 0 {
@@ -143,10 +143,10 @@ func (s *Section) record(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 		return
 	}
 	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
-	body := ui.Group{ui.PageValue(doc)}
+	body := ui.Group{ui.JSONValue(doc)}
 	if id := found[0].Event.CallID; id != "" {
 		if rec, err := s.door.RunRecord(r.Context(), id); err == nil {
-			body = append(body, ui.P(ui.To(pathOf(rec.CallID), "The call that it belongs to")))
+			body = append(body, ui.P(ui.LinkTo(pathOf(rec.CallID), "The call that it belongs to")))
 		}
 	}
 	p.Body = []ui.Node{body}
@@ -154,7 +154,7 @@ func (s *Section) record(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 }
 
 // export sends every record as a line of JSON, oldest first. What breaks off on the way breaks the answer off, too: half of it must not look whole.
-func (s *Section) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	out, begun := bufio.NewWriterSize(w, 64<<10), false
 	for record, err := range s.door.AuditTrail(r.Context(), 0) {
 		if err != nil && !begun {

@@ -24,9 +24,9 @@ func live(t *testing.T) (*consoletest.Agent, *consoletest.House, *consoletest.We
 	agent, here := consoletest.Open(t, dir).Agent("s1"), consoletest.Open(t, dir)
 	d := desk(t, here)
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
-		adminpages.NewApproval(d, here.App).Mount(mux, consoletest.Person())
+		adminpages.NewApprovalSection(d, here.App).Mount(mux, consoletest.Person())
 		d.Mount(mux, consoletest.Person())
-		mux.Handle("/assets/", ui.Handler())
+		mux.Handle("/assets/", ui.AssetHandler())
 		consoletest.Events(t, mux, here, consoletest.Person())
 	})
 	return agent, here, web

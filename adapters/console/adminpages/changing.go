@@ -16,8 +16,8 @@ import (
 
 // The ways a change is refused.
 var (
-	ErrMeanwhile = fault.New(fault.Conflict, "settings_changed_meanwhile", "somebody else has changed this meanwhile, and nothing was changed here; go back and look again")
-	ErrReach     = fault.New(fault.Denied, "settings_out_of_reach", "this browser's log-in is for a part of the tools, so it cannot change what holds for all of them")
+	ErrSettingsChanged = fault.New(fault.Conflict, "settings_changed_meanwhile", "somebody else has changed this meanwhile, and nothing was changed here; go back and look again")
+	ErrReach           = fault.New(fault.Denied, "settings_out_of_reach", "this browser's log-in is for a part of the tools, so it cannot change what holds for all of them")
 )
 
 // whole fails with ErrReach for a visitor who may do less than the operator's policy: nobody gives others what is closed to himself.
@@ -31,7 +31,7 @@ func whole(v httpauth.Visitor) error {
 
 // change has a change of the settings stored: at once where it only narrows, else once it was approved on a page that shows what it would open. edit
 // says what the settings' page then tells of it.
-func (s SettingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
+func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
 	err := whole(v)
 	var told string
 	var call tool.Call
@@ -53,7 +53,7 @@ func turned(what, was, is string) string {
 	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
 }
 
-func (s SettingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var now inForce
 	if err := s.desk.Read(r.Context(), v, "get_policy", nil, &now); err != nil {
 		settingFail(w, v, err)
@@ -68,7 +68,7 @@ func (s SettingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 			return "", policy.ErrWord.Sayf("choose a permission level")
 		}
 		if was := r.PostFormValue("was"); was != now.Level {
-			return "", ErrMeanwhile.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
+			return "", ErrSettingsChanged.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
 		}
 		set.Level = level
 		return turned("The permission level", now.Level, level.String()), nil
@@ -76,11 +76,11 @@ func (s SettingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 }
 
 // approval sets who approves: people, or whoever calls.
-func (s SettingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
 		before := set.Approval
 		if before.String() != r.PostFormValue("was") {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		if err := set.Approval.UnmarshalText([]byte(r.PostFormValue("approval"))); err != nil {
 			return "", err
@@ -90,11 +90,11 @@ func (s SettingPages) approval(w http.ResponseWriter, r *http.Request, v httpaut
 }
 
 // ceiling sets the highest mode of any call.
-func (s SettingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
 		before := set.MaxMode
 		if before.String() != r.PostFormValue("was") {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		if err := set.MaxMode.UnmarshalText([]byte(r.PostFormValue("max_mode"))); err != nil {
 			return "", err
@@ -104,7 +104,7 @@ func (s SettingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // require sets the least proof that an approval has to come with: of a tool, of what is of high risk, or of what wants a name typed.
-func (s SettingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
 		before, there := set.Require[key]
@@ -112,7 +112,7 @@ func (s SettingPages) require(w http.ResponseWriter, r *http.Request, v httpauth
 			return "", tool.ErrUnknown.Sayf("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
 		}
 		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		var needs policy.Proving
 		if err := needs.UnmarshalText([]byte(r.PostFormValue("proof"))); err != nil {
@@ -130,11 +130,11 @@ func (s SettingPages) require(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // forms stores the host entries whose form may approve.
-func (s SettingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.change(w, r, v, "Set whose forms may approve", func(set *app.Settings) (string, error) {
 		before := set.Forms
 		if strings.Join(before, " ") != r.PostFormValue("was") {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		set.Forms = names(r.PostFormValue("entries"))
 		return turned("What may approve by its form", ui.Printable(strings.Join(before, ", ")), ui.Printable(strings.Join(set.Forms, ", "))), nil
@@ -149,7 +149,7 @@ func names(text string) []string {
 }
 
 // auto stores the list of tools that are answered for. A name that is no tool is refused: a list that silently holds a mistake answers nothing.
-func (s SettingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	tools := names(r.PostFormValue("tools"))
 	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
 		for _, name := range tools {
@@ -159,7 +159,7 @@ func (s SettingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		}
 		before := set.Auto
 		if autoWord(before) != r.PostFormValue("was") {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		set.Auto = policy.AutoApprove{Enabled: r.PostFormValue("enabled") == "true", Tools: tools}
 		return turned("What is answered in advance", autoTold(before), autoTold(set.Auto)), nil
@@ -176,12 +176,12 @@ func autoTold(a policy.AutoApprove) string {
 }
 
 // reset forgets what was set for a tool, whether it is served here or not.
-func (s SettingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name := r.PathValue("name")
 	s.change(w, r, v, "Forget the setting of "+ui.Printable(name), func(set *app.Settings) (string, error) {
 		was, there := set.Tools[name]
 		if !there || was.String() != r.PostFormValue("was") {
-			return "", ErrMeanwhile
+			return "", ErrSettingsChanged
 		}
 		delete(set.Tools, name)
 		return "The tool was set to " + was.String() + ", and follows the level now.", nil
@@ -193,10 +193,10 @@ func changed(r *http.Request) ui.Node {
 	if r.URL.Query().Get("set") != "grant" {
 		return nil
 	}
-	return ui.Notice(ui.Good, ui.P(ui.PageText("That is not always allowed any more: the next call asks.")))
+	return ui.Notice(ui.Good, ui.P(ui.Text("That is not always allowed any more: the next call asks.")))
 }
 
-func (s SettingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.desk.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: "set_mode", Args: map[string]string{"mode": r.PostFormValue("mode")}, Back: settingSection,
 		Show: func(o tool.Outcome) ui.Node {
 			var told struct {
@@ -210,23 +210,23 @@ func (s SettingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 			if told.Canceled > 0 {
 				text += " Questions that were withdrawn because of it: " + number(told.Canceled) + "."
 			}
-			return ui.Notice(ui.Good, ui.P(ui.PageText(text)))
+			return ui.Notice(ui.Good, ui.P(ui.Text(text)))
 		}})
 }
 
 // again has calls ask again that a person said need not.
-func (s SettingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	if _, err := s.door.RevokeAlways(r.Context(), r.PathValue("id"), ui.Who(v)); err != nil {
+func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	if _, err := s.door.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
 		settingFail(w, v, err)
 		return
 	}
 	http.Redirect(w, r, settingSection+"?set=grant", http.StatusSeeOther)
 }
 
-func (s SettingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	err := whole(v)
 	if err == nil || r.PathValue("id") == v.Credential { // everybody may leave
-		_, err = s.credentials.Revoke(r.Context(), ui.Who(v), r.PathValue("id"))
+		_, err = s.credentials.Revoke(r.Context(), ui.AnswererOf(v), r.PathValue("id"))
 	}
 	if err != nil {
 		settingFail(w, v, err)

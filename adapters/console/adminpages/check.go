@@ -23,7 +23,7 @@ const (
 // check is the last check of the chain, or the one that runs: there is one at a time.
 type check struct {
 	life context.Context //nolint:containedctx // a check goes on when its page is closed, and ends with the server
-	door Trail
+	door AuditLog
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -69,17 +69,17 @@ func (c *check) begin() <-chan struct{} {
 func (c *check) show(v httpauth.Visitor) (n ui.Node, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	button := ui.Deed(v, auditPath+"/verify", "Check the chain", "of the audit")
+	button := ui.ActionForm(v, auditPath+"/verify", "Check the chain", "of the audit")
 	switch {
 	case c.begun.IsZero():
-		return ui.Div(ui.ID("chain"), ui.P(ui.Text("The chain was not checked since the server has started.")), button), false
+		return ui.Div(ui.ID("chain"), ui.P(ui.TextNode("The chain was not checked since the server has started.")), button), false
 	case c.ended.IsZero():
-		return ui.Div(ui.ID("chain"), ui.Notice(ui.Plain, ui.P(ui.Text("The chain is being checked since "), ui.When(c.begun), ui.Text(".")))), true
+		return ui.Div(ui.ID("chain"), ui.Notice(ui.Plain, ui.P(ui.TextNode("The chain is being checked since "), ui.When(c.begun), ui.TextNode(".")))), true
 	case c.err != nil:
-		return ui.Div(ui.ID("chain"), ui.Notice(ui.Bad, ui.P(ui.Text(fault.From(c.err).Message+".")),
-			ui.P(ui.Text(fmt.Sprintf("%s; checked in %v at ", c.held(), c.took())), ui.When(c.ended))), button), false
+		return ui.Div(ui.ID("chain"), ui.Notice(ui.Bad, ui.P(ui.TextNode(fault.From(c.err).Message+".")),
+			ui.P(ui.TextNode(fmt.Sprintf("%s; checked in %v at ", c.held(), c.took())), ui.When(c.ended))), button), false
 	}
-	return ui.Div(ui.ID("chain"), ui.Notice(ui.Good, ui.P(ui.Text(fmt.Sprintf("The chain is intact: %d records, checked in %v at ", c.records, c.took())),
+	return ui.Div(ui.ID("chain"), ui.Notice(ui.Good, ui.P(ui.TextNode(fmt.Sprintf("The chain is intact: %d records, checked in %v at ", c.records, c.took())),
 		ui.When(c.ended))), button), false
 }
 
@@ -93,7 +93,7 @@ func (c *check) held() string {
 
 func (c *check) took() time.Duration { return c.ended.Sub(c.begun).Round(time.Millisecond) }
 
-func (s *Section) verify(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
+func (s *ActivitySection) verify(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
 	s.check.start(r.Context())
 	http.Redirect(w, r, auditPath, http.StatusSeeOther)
 }

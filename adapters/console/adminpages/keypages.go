@@ -19,31 +19,31 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// KeypagesDoor is what knows the keys: an *app.App.
-type KeypagesDoor interface {
+// KeyCore is what knows the keys: an *app.App.
+type KeyCore interface {
 	Keys(ctx context.Context) ([]app.Key, error)
 }
 
 const section = "/settings"
 
-// Pages are the pages of the keys; New makes them.
-type Pages struct {
-	desk *ui.Desk
-	door KeypagesDoor
+// KeyPages are the pages of the keys; New makes them.
+type KeyPages struct {
+	desk *ui.CallRunner
+	door KeyCore
 }
 
-// NewKeypages is the pages of that door's keys.
-func NewKeypages(desk *ui.Desk, door KeypagesDoor) Pages { return Pages{desk, door} }
+// NewKeyPages is the pages of that door's keys.
+func NewKeyPages(desk *ui.CallRunner, door KeyCore) KeyPages { return KeyPages{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s Pages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s KeyPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+ui.KeysPath, person(s.show))
 	mux.Handle("POST "+ui.KeysPath, person(s.enrol))
 	mux.Handle("POST "+ui.KeysPath+"/{id}/remove", person(s.remove))
 }
 
-// Holding has the pages behind person know with which passkeys their visitors may sign.
-func Holding(person func(httpauth.Handler) http.Handler, door KeypagesDoor) func(httpauth.Handler) http.Handler {
+// WithPasskeys has the pages behind person know with which passkeys their visitors may sign.
+func WithPasskeys(person func(httpauth.Handler) http.Handler, door KeyCore) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 			v.Passkeys = sync.OnceValue(func() []string { return counting(r.Context(), door, v.Origin) })
@@ -54,7 +54,7 @@ func Holding(person func(httpauth.Handler) http.Handler, door KeypagesDoor) func
 
 // counting is the handles of the passkeys that count, and are bound to the name of that origin. Where they cannot be read there are none: the page of
 // the keys says why.
-func counting(ctx context.Context, door KeypagesDoor, origin string) []string {
+func counting(ctx context.Context, door KeyCore, origin string) []string {
 	name, ok := passkey.RPID(origin)
 	if !ok {
 		return nil
@@ -72,10 +72,10 @@ func counting(ctx context.Context, door KeypagesDoor, origin string) []string {
 // challenge is what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the person's is approved
 // elsewhere.
 func challenge(v httpauth.Visitor) [32]byte {
-	return canon.Bytes("console.passkey.v1", []byte(v.Form))
+	return canon.SumBytes("console.passkey.v1", []byte(v.Form))
 }
 
-func (s Pages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	if base, ok := ui.Named(v.Origin); ok { // a passkey needs a name, and the browser's cookie belongs to the address
 		http.Redirect(w, r, base+ui.KeysPath, http.StatusSeeOther)
 		return
@@ -86,7 +86,7 @@ func (s Pages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) 
 		return
 	}
 	ui.Page{Title: "Keys", Section: section, Crumbs: []ui.PageLink{{Text: "Settings", Href: section}}, Notice: s.desk.Notice(r), Body: []ui.Node{
-		ui.Part("Enrolled keys", ui.P(ui.PageText("A key proves that a person approved: its signature is on record, and is verified again before anything is done. It counts as far as its enrolment is on record.")),
+		ui.Part("Enrolled keys", ui.P(ui.Text("A key proves that a person approved: its signature is on record, and is verified again before anything is done. It counts as far as its enrolment is on record.")),
 			table(v, all)),
 		fresh(v, all),
 	}}.Write(w, http.StatusOK, v)
@@ -97,19 +97,19 @@ func table(v httpauth.Visitor, all []app.Key) ui.Node {
 	for _, k := range all {
 		stands := ui.Badge(ui.Good, "counts")
 		if !k.Counts {
-			stands = ui.Group{ui.Badge(ui.Bad, "does not count"), ui.PageText(" " + ui.Printable(k.Why))}
+			stands = ui.Group{ui.Badge(ui.Bad, "does not count"), ui.Text(" " + ui.Printable(k.Why))}
 		}
-		rows = append(rows, ui.Row(ui.PageText(ui.Printable(k.Name)), ui.PageText(k.Kind.Words()), ui.PageCode(k.ID), ui.PageText(ui.Printable(k.RPID)), ui.When(k.EnrolledAt),
-			ui.PageText(ui.Printable(k.EnrolledBy)), stands, ui.Deed(v, ui.KeysPath+"/"+url.PathEscape(k.ID)+"/remove", "Remove", k.Kind.Words()+" "+k.Name)))
+		rows = append(rows, ui.Row(ui.Text(ui.Printable(k.Name)), ui.Text(k.Kind.Words()), ui.InlineCode(k.ID), ui.Text(ui.Printable(k.RPID)), ui.When(k.EnrolledAt),
+			ui.Text(ui.Printable(k.EnrolledBy)), stands, ui.ActionForm(v, ui.KeysPath+"/"+url.PathEscape(k.ID)+"/remove", "Remove", k.Kind.Words()+" "+k.Name)))
 	}
-	return ui.PageTable("Enrolled keys", []string{"Name", "Kind", "Id", "Bound to", "Enrolled", "Approved in", "Stands", ""}, rows, "None: a log-in of a browser, or a terminal, is all that proves a person.")
+	return ui.DataTable("Enrolled keys", []string{"Name", "Kind", "Id", "Bound to", "Enrolled", "Approved in", "Stands", ""}, rows, "None: a log-in of a browser, or a terminal, is all that proves a person.")
 }
 
 // fresh is the form that enrols a passkey of this browser's.
 func fresh(v httpauth.Visitor, all []app.Key) ui.Node {
 	name, ok := passkey.RPID(v.Origin)
 	if !ok {
-		return ui.Part("Enrol a passkey", ui.Notice(ui.Warn, ui.P(ui.PageText("Browsers make passkeys for pages that are open under a name: http://localhost on this machine, or https."))))
+		return ui.Part("Enrol a passkey", ui.Notice(ui.Warn, ui.P(ui.Text("Browsers make passkeys for pages that are open under a name: http://localhost on this machine, or https."))))
 	}
 	var have, algorithms []string
 	first := true
@@ -126,15 +126,15 @@ func fresh(v httpauth.Visitor, all []app.Key) ui.Node {
 	if first {
 		how = "The first one is approved in a terminal (or with a security key that is enrolled), so that no program that came by this browser's log-in enrols one of its own."
 	}
-	user := canon.Bytes("console.passkey.user.v1", []byte(v.Form))
+	user := canon.SumBytes("console.passkey.user.v1", []byte(v.Form))
 	asks := ui.Group{ui.Making(v, challenge(v), have), ui.Data("user", base64.RawURLEncoding.EncodeToString(user[:])), ui.Data("algorithms", strings.Join(algorithms, " "))}
-	return ui.Part("Enrol a passkey", ui.P(ui.PageText("Your authenticator has to verify you, by fingerprint, face or PIN. "+how)),
-		ui.PageForm(v, ui.KeysPath, ui.Field("key-name", "name", "Name, for people", "", ui.Required(), ui.MaxLength(strconv.Itoa(enrolled.MaxName))),
-			ui.PageButton("Enrol a passkey", asks), ui.SignedField()))
+	return ui.Part("Enrol a passkey", ui.P(ui.Text("Your authenticator has to verify you, by fingerprint, face or PIN. "+how)),
+		ui.PostForm(v, ui.KeysPath, ui.Field("key-name", "name", "Name, for people", "", ui.Required(), ui.MaxLength(strconv.Itoa(enrolled.MaxName))),
+			ui.SubmitButton("Enrol a passkey", asks), ui.SignedField()))
 }
 
 // enrol asks for what the browser has made to be enrolled.
-func (s Pages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	k, err := passkey.Registered([]byte(r.PostFormValue(ui.FieldSigned)), challenge(v), v.Origin)
 	if err != nil {
 		fail(w, v, err)
@@ -146,7 +146,7 @@ func (s Pages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visitor)
 		"model": k.Model, "transports": k.Transports}})
 }
 
-func (s Pages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.desk.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: "remove_key", Back: ui.KeysPath, Args: map[string]string{"id": r.PathValue("id")}})
 }
 

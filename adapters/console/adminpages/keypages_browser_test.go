@@ -31,13 +31,13 @@ func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.House, *consol
 		o.Policy.Require = map[string]policy.Proving{"write_note": policy.ProvingPasskey, policy.RequireHigh: policy.ProvingPasskey}
 	})
 	agent, here := consoletest.Open(t, dir, wants).Agent("s1"), consoletest.Open(t, dir, wants)
-	d := ui.New(t.Context(), here.App, func() string { return system.IDs{}.NewID("job_", 20) })
-	people := adminpages.Holding(consoletest.Person(), here.App)
+	d := ui.NewCallRunner(t.Context(), here.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	people := adminpages.WithPasskeys(consoletest.Person(), here.App)
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
-		adminpages.NewKeypages(d, here.App).Mount(mux, people)
-		adminpages.NewApproval(d, here.App).Mount(mux, people)
+		adminpages.NewKeyPages(d, here.App).Mount(mux, people)
+		adminpages.NewApprovalSection(d, here.App).Mount(mux, people)
 		d.Mount(mux, people)
-		mux.Handle("/assets/", ui.Handler())
+		mux.Handle("/assets/", ui.AssetHandler())
 		mux.Handle("GET /settings", people(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Visitor) { w.WriteHeader(http.StatusNoContent) }))
 		consoletest.Events(t, mux, here, people)
 	})

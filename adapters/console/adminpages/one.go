@@ -22,16 +22,16 @@ const (
 	doCall = "call"
 )
 
-func (s *ToolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.show(w, r, v, "{}", nil)
 }
 
 // show is the page of a tool; given is what stands in the form to try it, and problem what is wrong with that.
-func (s *ToolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, given string, problem error) {
+func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, given string, problem error) {
 	name := tool.Name(r.PathValue("name"))
 	spec, served := s.door.Spec(name)
 	if !served || !s.desk.Serves(v, name) {
-		s.fail(w, v, ErrUnknown.Sayf("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
 	settings, err := s.door.Settings(r.Context())
@@ -49,12 +49,12 @@ func (s *ToolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		status = http.StatusBadRequest
 		p.Body = append(p.Body, ui.Problem(fault.From(problem)))
 	}
-	p.Body = append(p.Body, ui.P(ui.Text(spec.Description)), about(spec),
+	p.Body = append(p.Body, ui.P(ui.TextNode(spec.Description)), about(spec),
 		ui.Part("Setting", switches(v, spec, settings.Tools[string(spec.Name)], "tool"), warned(spec, settings.Level, settings.Tools[string(spec.Name)])),
-		ui.Part("What would happen", ui.Search(toolPathOf(name), ui.PageSelect("mode", "mode", "In mode", mode.String(), ui.Choice{Value: "", Text: "as things are"},
-			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.PageButton("Simulate")),
-			ui.P(ui.ID("outlook"), ui.Text("A call that does all this tool may do "), s.outlook(r.Context(), v, spec, mode))),
-		ui.Part("Arguments", arguments(spec.Input), ui.Fold("The schema", false, ui.PagePre("schema of the arguments", indented(spec.Input))), answers(spec.Output)),
+		ui.Part("What would happen", ui.Search(toolPathOf(name), ui.SelectField("mode", "mode", "In mode", mode.String(), ui.Choice{Value: "", Text: "as things are"},
+			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Simulate")),
+			ui.P(ui.ID("outlook"), ui.TextNode("A call that does all this tool may do "), s.outlook(r.Context(), v, spec, mode))),
+		ui.Part("Arguments", arguments(spec.Input), ui.Disclosure("The schema", false, ui.CodeBlock("schema of the arguments", indented(spec.Input))), answers(spec.Output)),
 		ui.Part("Try it", try(v, spec, given)))
 	p.Write(w, status, v)
 }
@@ -64,12 +64,12 @@ func about(s tool.Spec) ui.Node {
 		if text == "" {
 			return nil
 		}
-		return ui.Text(text)
+		return ui.TextNode(text)
 	}
 	strength := map[policy.Strength]string{policy.Simple: "yes or no", policy.Preview: "yes or no to its plan", policy.Typed: "by typing a name"}[s.Confirm]
 	var preview ui.Node
 	if s.Preview != "" {
-		preview = ui.To(toolPathOf(s.Preview), string(s.Preview))
+		preview = ui.LinkTo(toolPathOf(s.Preview), string(s.Preview))
 	}
 	return ui.Facts(ui.Fact{Name: "Title", Value: word(s.Title)}, ui.Fact{Name: "Toolset", Value: word(s.Toolset)}, ui.Fact{Name: "Category", Value: word(s.Category)},
 		ui.Fact{Name: "Class", Value: class(s)}, ui.Fact{Name: "May", Value: word(strings.ReplaceAll(s.Effects.String(), ",", ", "))}, ui.Fact{Name: "Needs leave to", Value: word(s.Permission())},
@@ -81,14 +81,14 @@ func warned(s tool.Spec, level policy.Level, set policy.Setting) ui.Node {
 	if level != policy.ReadOnly || set != policy.Allowed || s.Class < policy.ClassWrite {
 		return nil
 	}
-	return ui.Notice(ui.Warn, ui.P(ui.Text("It is allowed although the permission level is read only.")))
+	return ui.Notice(ui.Warn, ui.P(ui.TextNode("It is allowed although the permission level is read only.")))
 }
 
 func answers(schema json.RawMessage) ui.Node {
 	if len(schema) == 0 {
 		return nil
 	}
-	return ui.Fold("What it answers, as a schema", false, ui.PagePre("schema of the answer", indented(schema)))
+	return ui.Disclosure("What it answers, as a schema", false, ui.CodeBlock("schema of the answer", indented(schema)))
 }
 
 func indented(doc json.RawMessage) string {
@@ -102,19 +102,19 @@ func indented(doc json.RawMessage) string {
 // try is the form that calls the tool. What changes something shows what it would do first.
 func try(v httpauth.Visitor, spec tool.Spec, given string) ui.Node {
 	var plan ui.Node
-	call := ui.PageButton("Call it", ui.Name("do"), ui.Value(doCall))
+	call := ui.SubmitButton("Call it", ui.Name("do"), ui.Value(doCall))
 	if spec.Class >= policy.ClassWrite {
-		plan = ui.PageButton("Show what it would do", ui.Name("do"), ui.Value(doPlan))
+		plan = ui.SubmitButton("Show what it would do", ui.Name("do"), ui.Value(doPlan))
 		call = ui.Danger("Call it, as an agent would", ui.Name("do"), ui.Value(doCall))
 	}
-	return ui.PageForm(v, toolPathOf(spec.Name)+"/try", ui.Area("args", "args", "Arguments, as JSON", given), ui.Div(ui.Class("buttons"), plan, call))
+	return ui.PostForm(v, toolPathOf(spec.Name)+"/try", ui.TextareaField("args", "args", "Arguments, as JSON", given), ui.Div(ui.Class("buttons"), plan, call))
 }
 
-func (s *ToolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name, given := tool.Name(r.PathValue("name")), r.PostFormValue("args")
 	spec, served := s.door.Spec(name)
 	if !served || !s.desk.Serves(v, name) {
-		s.fail(w, v, ErrUnknown.Sayf("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
 	args := json.RawMessage(strings.TrimSpace(given))

@@ -10,7 +10,7 @@ import (
 )
 
 // reveal shows a question with nothing masked, to a person who could approve it.
-func (s *ApprovalSection) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:

@@ -34,7 +34,7 @@ type schema struct {
 
 // arguments is the schema of a tool's arguments as a table.
 func arguments(doc json.RawMessage) ui.Node {
-	return ui.PageTable("Arguments", []string{"Argument", "Type", "Needed", "What it is"}, rows(doc, "", 0), "It takes no arguments.")
+	return ui.DataTable("Arguments", []string{"Argument", "Type", "Needed", "What it is"}, rows(doc, "", 0), "It takes no arguments.")
 }
 
 func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
@@ -56,7 +56,7 @@ func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
 		if slices.Contains(s.Required, name) {
 			needed = "yes"
 		}
-		out = append(out, ui.Row(ui.PageCode(prefix+name), ui.Text(p.kind()), ui.Text(needed), ui.Group{ui.Text(p.Description), p.bounds()}))
+		out = append(out, ui.Row(ui.InlineCode(prefix+name), ui.TextNode(p.kind()), ui.TextNode(needed), ui.Group{ui.TextNode(p.Description), p.bounds()}))
 		out = append(out, rows(properties[name], prefix+name+".", depth+1)...)
 		if len(p.Items) > 0 {
 			out = append(out, rows(p.Items, prefix+name+"[].", depth+1)...)
@@ -140,5 +140,5 @@ func (s schema) bounds() ui.Node {
 	if len(said) == 0 {
 		return nil
 	}
-	return ui.Text(" (" + strings.Join(said, "; ") + ")")
+	return ui.TextNode(" (" + strings.Join(said, "; ") + ")")
 }

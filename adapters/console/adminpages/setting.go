@@ -12,7 +12,7 @@ import (
 )
 
 // ErrMeanwhile reports a switch that somebody else has turned since the page was made.
-var ErrToolMeanwhile = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
+var ErrToolChanged = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
 
 // words are how the settings are said, in the order they are offered.
 func words() []ui.Choice {
@@ -32,15 +32,15 @@ func word(s policy.Setting) string {
 // switches is the form that sets a tool. It carries what the setting was, so that nobody overwrites what he has not seen.
 func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from string) ui.Node {
 	name := string(spec.Name)
-	return ui.PageForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),
-		ui.Pick("setting-"+name, "setting", "Setting of "+name, now.String(), words()...), ui.Text(" "), ui.PageButton("Set", ui.Aria("label", "Set "+name)))
+	return ui.PostForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),
+		ui.InlineSelect("setting-"+name, "setting", "Setting of "+name, now.String(), words()...), ui.TextNode(" "), ui.SubmitButton("Set", ui.Aria("label", "Set "+name)))
 }
 
-func (s *ToolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name := r.PathValue("name")
 	spec, served := s.door.Spec(tool.Name(name))
 	if !served || !s.desk.Serves(v, spec.Name) {
-		s.fail(w, v, ErrUnknown.Sayf("this server serves no tool %q", ui.Printable(name)))
+		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(name)))
 		return
 	}
 	var to, was policy.Setting
@@ -55,7 +55,7 @@ func (s *ToolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	if err == nil {
 		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
-				return ErrToolMeanwhile.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
+				return ErrToolChanged.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
 			}
 			set.Tools[name] = to
 			if to == policy.SettingNone {

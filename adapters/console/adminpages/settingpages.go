@@ -21,18 +21,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// SettingDoor is what keeps settings: an *app.App.
-type SettingDoor interface {
+// SettingCore is what keeps settings: an *app.App.
+type SettingCore interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Toolsets() []tool.Toolset
 	Settings(ctx context.Context) (app.Settings, error)
 	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
 	PolicyInForce(ctx context.Context) (policy.Resolved, error)
-	Allowances
+	SessionGrants
 }
 
-// Allowances are what people said shall always be allowed, in whichever session.
-type Allowances interface {
+// SessionGrants are what people said shall always be allowed, in whichever session.
+type SessionGrants interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 }
@@ -45,20 +45,20 @@ type Credentials interface {
 
 const settingSection = "/settings"
 
-// SettingPages are the pages of the settings; New makes them.
-type SettingPages struct {
-	desk        *ui.Desk
-	door        SettingDoor
+// settingPages are the pages of the settings; New makes them.
+type settingPages struct {
+	desk        *ui.CallRunner
+	door        SettingCore
 	credentials Credentials
 }
 
-// NewSetting is the settings of that door, and those credentials.
-func NewSetting(desk *ui.Desk, door SettingDoor, credentials Credentials) SettingPages {
-	return SettingPages{desk, door, credentials}
+// NewSettingPages is the settings of that door, and those credentials.
+func NewSettingPages(desk *ui.CallRunner, door SettingCore, credentials Credentials) settingPages {
+	return settingPages{desk, door, credentials}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s SettingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /settings", person(s.show))
 	mux.Handle("POST /settings/level", person(s.level))
 	mux.Handle("POST /settings/approval", person(s.approval))
@@ -83,7 +83,7 @@ type inForce struct {
 	Revision     int64    `json:"settings_revision"`
 }
 
-func (s SettingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var now inForce
 	if err := s.desk.Read(r.Context(), v, "get_policy", nil, &now); err != nil {
 		settingFail(w, v, err)
@@ -101,7 +101,7 @@ func (s SettingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	}
 	ui.Page{Title: "Settings", Section: settingSection, Notice: ui.Group{changed(r), s.desk.Notice(r), warning(now, set)}, Body: []ui.Node{
 		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), autoPart(v, set), overrides(v, set),
-		ui.Part("Keys", ui.P(ui.PageText("A passkey proves that a person approved, in a way that no program of this machine can imitate. "), ui.To(ui.KeysPath, "Enrol, see and remove keys"))),
+		ui.Part("Keys", ui.P(ui.Text("A passkey proves that a person approved, in a way that no program of this machine can imitate. "), ui.LinkTo(ui.KeysPath, "Enrol, see and remove keys"))),
 		s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
 	}}.Write(w, http.StatusOK, v)
 }
@@ -117,7 +117,7 @@ func warning(now inForce, set app.Settings) ui.Node {
 	if now.Level != policy.ReadOnly.String() || len(allowed) == 0 {
 		return nil
 	}
-	return ui.Notice(ui.Warn, ui.P(ui.PageText("Allowed although the level is read_only: "+strings.Join(allowed, ", "))))
+	return ui.Notice(ui.Warn, ui.P(ui.Text("Allowed although the level is read_only: "+strings.Join(allowed, ", "))))
 }
 
 // levels are the permission levels, in words.
@@ -131,14 +131,14 @@ func levelPart(v httpauth.Visitor, now inForce) ui.Node {
 	if now.Level == "" {
 		choices = append([]ui.Choice{{Value: "", Text: "nobody has set one: nothing changes"}}, choices...)
 	}
-	return ui.Part("Permission level", ui.PageForm(v, settingSection+"/level", ui.Hidden("was", now.Level), ui.PageSelect("level", "level", "How much any tool may do", now.Level, choices...),
-		ui.PageButton("Set the level")))
+	return ui.Part("Permission level", ui.PostForm(v, settingSection+"/level", ui.Hidden("was", now.Level), ui.SelectField("level", "level", "How much any tool may do", now.Level, choices...),
+		ui.SubmitButton("Set the level")))
 }
 
 func autoPart(v httpauth.Visitor, set app.Settings) ui.Node {
-	return ui.Part("Answered in advance", ui.P(ui.PageText("Simple and preview confirmations of these tools are answered with yes, except where much is at stake. What wants a name typed always asks.")),
-		ui.PageForm(v, settingSection+"/auto", ui.Hidden("was", autoWord(set.Auto)), ui.Check("auto-on", "enabled", "Answer for the tools on the list", set.Auto.Enabled),
-			ui.Area("auto-tools", "tools", "Tools, one a line", strings.Join(set.Auto.Tools, "\n")), ui.PageButton("Save the list")))
+	return ui.Part("Answered in advance", ui.P(ui.Text("Simple and preview confirmations of these tools are answered with yes, except where much is at stake. What wants a name typed always asks.")),
+		ui.PostForm(v, settingSection+"/auto", ui.Hidden("was", autoWord(set.Auto)), ui.CheckboxField("auto-on", "enabled", "Answer for the tools on the list", set.Auto.Enabled),
+			ui.TextareaField("auto-tools", "tools", "Tools, one a line", strings.Join(set.Auto.Tools, "\n")), ui.SubmitButton("Save the list")))
 }
 
 // autoWord is what is answered in advance, as a form carries it.
@@ -149,37 +149,37 @@ func autoWord(a policy.AutoApprove) string {
 func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
 	var rows []ui.Node
 	for _, name := range slices.Sorted(maps.Keys(set.Tools)) {
-		rows = append(rows, ui.Row(ui.To("/tools/"+url.PathEscape(name), name), ui.PageText(set.Tools[name].String()),
-			ui.Deed(v, settingSection+"/tools/"+url.PathEscape(name)+"/reset", "Forget it", "for "+name, ui.Hidden("was", set.Tools[name].String()))))
+		rows = append(rows, ui.Row(ui.LinkTo("/tools/"+url.PathEscape(name), name), ui.Text(set.Tools[name].String()),
+			ui.ActionForm(v, settingSection+"/tools/"+url.PathEscape(name)+"/reset", "Forget it", "for "+name, ui.Hidden("was", set.Tools[name].String()))))
 	}
-	return ui.Part("Single tools", ui.PageTable("Tools with a setting of their own", []string{"Tool", "Setting", ""}, rows,
+	return ui.Part("Single tools", ui.DataTable("Tools with a setting of their own", []string{"Tool", "Setting", ""}, rows,
 		"Every tool follows the level. The page of a tool has a switch."))
 }
 
 // allowances are what need not be asked about any more: for the rest of a session, and until a date.
-func (s SettingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
 	all, err := s.door.AlwaysAllowed(ctx)
 	if err != nil {
 		return ui.Part("Always allowed", ui.Problem(fault.From(err)))
 	}
 	var rows, dated []ui.Node
 	for _, g := range all {
-		revoke := ui.Deed(v, settingSection+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))
+		revoke := ui.ActionForm(v, settingSection+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))
 		if d := g.Dated; d != nil {
-			used := ui.Node(ui.PageText("not yet"))
+			used := ui.Node(ui.Text("not yet"))
 			if d.Uses > 0 {
-				used = ui.Group{ui.To("/audit?text="+url.QueryEscape(g.ID), number(int(d.Uses))+" times"), ui.PageText(", last "), ui.When(d.UsedAt)}
+				used = ui.Group{ui.LinkTo("/audit?text="+url.QueryEscape(g.ID), number(int(d.Uses))+" times"), ui.Text(", last "), ui.When(d.UsedAt)}
 			}
-			dated = append(dated, ui.Row(ui.PageText(ui.Printable(d.What)), ui.PageName(g.Tool), ui.PageText(open(g)), ui.PageText(ui.Printable(strings.TrimSpace(g.By+" "+d.User))), ui.When(g.At), ui.When(g.ExpiresAt), used, revoke))
+			dated = append(dated, ui.Row(ui.Text(ui.Printable(d.What)), ui.ToolName(g.Tool), ui.Text(open(g)), ui.Text(ui.Printable(strings.TrimSpace(g.By+" "+d.User))), ui.When(g.At), ui.When(g.ExpiresAt), used, revoke))
 			continue
 		}
-		rows = append(rows, ui.Row(ui.PageName(g.Tool), ui.PageText(either(g.Scope, "all of it")), ui.PageCode(ui.Printable(g.Session)), ui.PageText(g.By), ui.When(g.At), ui.When(g.ExpiresAt), revoke))
+		rows = append(rows, ui.Row(ui.ToolName(g.Tool), ui.Text(either(g.Scope, "all of it")), ui.InlineCode(ui.Printable(g.Session)), ui.Text(g.By), ui.When(g.At), ui.When(g.ExpiresAt), revoke))
 	}
 	return ui.Group{
-		ui.Part("Always allowed", ui.P(ui.PageText("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),
-			ui.PageTable("Always allowed", []string{"Tool", "Of it", "Session", "Allowed by", "Since", "Ends at the latest", ""}, rows, "Nothing: every session asks.")),
-		ui.Part("Allowed until a date", ui.P(ui.PageText("A person said so of one plan, in any session. It is asked about again as soon as anything that is bound differs, and from the moment it is revoked or has run out.")),
-			ui.PageTable("Allowed until a date", []string{"What", "Tool", "Asked by", "Allowed by", "Since", "Until", "Used", ""}, dated, "Nothing."))}
+		ui.Part("Always allowed", ui.P(ui.Text("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),
+			ui.DataTable("Always allowed", []string{"Tool", "Of it", "Session", "Allowed by", "Since", "Ends at the latest", ""}, rows, "Nothing: every session asks.")),
+		ui.Part("Allowed until a date", ui.P(ui.Text("A person said so of one plan, in any session. It is asked about again as soon as anything that is bound differs, and from the moment it is revoked or has run out.")),
+			ui.DataTable("Allowed until a date", []string{"What", "Tool", "Asked by", "Allowed by", "Since", "Until", "Used", ""}, dated, "Nothing."))}
 }
 
 // open is who may ask for what is allowed until a date, and with which arguments.
@@ -198,43 +198,43 @@ func open(g confirm.Always) string {
 }
 
 func modePart(v httpauth.Visitor, now inForce) ui.Node {
-	return ui.Part("Mode of this console", ui.P(ui.PageText("Ask refuses changes, plan shows what they would do, execute carries them out. The highest mode here is "+now.Ceiling+
+	return ui.Part("Mode of this console", ui.P(ui.Text("Ask refuses changes, plan shows what they would do, execute carries them out. The highest mode here is "+now.Ceiling+
 		"; the operator sets it with --max-mode.")),
-		ui.Facts(ui.Fact{Name: "The operator's mode", Value: ui.PageText(either(now.OperatorMode, "each toolset's own"))},
+		ui.Facts(ui.Fact{Name: "The operator's mode", Value: ui.Text(either(now.OperatorMode, "each toolset's own"))},
 			ui.Fact{Name: "Always allowed in this console", Value: listedSetting(now.Always)}),
-		ui.PageForm(v, settingSection+"/mode", ui.PageSelect("mode", "mode", "Mode of what you do here", either(now.SessionMode, policy.Execute.String()),
-			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.PageButton("Set the mode")))
+		ui.PostForm(v, settingSection+"/mode", ui.SelectField("mode", "mode", "Mode of what you do here", either(now.SessionMode, policy.Execute.String()),
+			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Set the mode")))
 }
 
-func (s SettingPages) served() ui.Node {
+func (s settingPages) served() ui.Node {
 	var rows []ui.Node
 	for _, t := range s.door.Toolsets() {
-		rows = append(rows, ui.Row(ui.PageCode(t.Name), ui.PageText(number(len(t.Served))), ui.PageText(either(t.ServedWith, "–"))))
+		rows = append(rows, ui.Row(ui.InlineCode(t.Name), ui.Text(number(len(t.Served))), ui.Text(either(t.ServedWith, "–"))))
 	}
-	return ui.Part("Toolsets", ui.PageTable("Toolsets", []string{"Toolset", "Tools served", "Served with"}, rows, "None."))
+	return ui.Part("Toolsets", ui.DataTable("Toolsets", []string{"Toolset", "Tools served", "Served with"}, rows, "None."))
 }
 
-func (s SettingPages) entries(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s settingPages) entries(ctx context.Context, v httpauth.Visitor) ui.Node {
 	all, err := s.credentials.List(ctx)
 	if err != nil {
 		return ui.Part("Who may come in", ui.Problem(fault.From(err)))
 	}
 	var rows []ui.Node
 	for _, c := range all {
-		name := ui.Group{ui.PageText(ui.Printable(c.Name))}
+		name := ui.Group{ui.Text(ui.Printable(c.Name))}
 		if c.ID == v.Credential {
-			name = append(name, ui.PageText(" "), ui.Badge(ui.Plain, "this browser"))
+			name = append(name, ui.Text(" "), ui.Badge(ui.Plain, "this browser"))
 		}
-		rows = append(rows, ui.Row(name, ui.PageCode(c.ID), ui.PageText(c.Kind.String()), ui.PageText(reach(c.Scope)), ui.When(c.CreatedAt), ui.When(c.UsedAt), ends(c.ExpiresAt),
-			ui.Deed(v, settingSection+"/credentials/"+url.PathEscape(c.ID)+"/revoke", "Revoke", c.Kind.String()+" "+c.Name)))
+		rows = append(rows, ui.Row(name, ui.InlineCode(c.ID), ui.Text(c.Kind.String()), ui.Text(reach(c.Scope)), ui.When(c.CreatedAt), ui.When(c.UsedAt), ends(c.ExpiresAt),
+			ui.ActionForm(v, settingSection+"/credentials/"+url.PathEscape(c.ID)+"/revoke", "Revoke", c.Kind.String()+" "+c.Name)))
 	}
-	return ui.Part("Who may come in", ui.P(ui.PageText("A program needs a token. What is revoked is over at once; the audit names who approved something by the id of the browser.")), tokenForm(v),
-		ui.PageTable("Credentials", []string{"Name", "Id", "Kind", "Reaches", "Made", "Last used", "Ends", ""}, rows, "Nobody, over the network."))
+	return ui.Part("Who may come in", ui.P(ui.Text("A program needs a token. What is revoked is over at once; the audit names who approved something by the id of the browser.")), tokenForm(v),
+		ui.DataTable("Credentials", []string{"Name", "Id", "Kind", "Reaches", "Made", "Last used", "Ends", ""}, rows, "Nobody, over the network."))
 }
 
 func ends(t time.Time) ui.Node {
 	if t.IsZero() {
-		return ui.PageText("when it is revoked")
+		return ui.Text("when it is revoked")
 	}
 	return ui.When(t)
 }
@@ -256,9 +256,9 @@ func reach(s access.Scope) string {
 
 func listedSetting(words []string) ui.Node {
 	if len(words) == 0 {
-		return ui.PageText("nothing")
+		return ui.Text("nothing")
 	}
-	return ui.Ul(ui.Map(words, func(word string) ui.Node { return ui.Li(ui.PageText(word)) }))
+	return ui.Ul(ui.Map(words, func(word string) ui.Node { return ui.Li(ui.Text(word)) }))
 }
 
 func either(word, otherwise string) string {

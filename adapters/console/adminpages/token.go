@@ -19,16 +19,16 @@ func lasting() []ui.Choice {
 }
 
 func tokenForm(v httpauth.Visitor) ui.Node {
-	return ui.Fold("Make a token", false, ui.PageForm(v, settingSection+"/tokens", ui.Field("token-name", "name", "Name, for people", ""),
-		ui.Field("token-toolsets", "toolsets", "Only these toolsets (empty: all that is served)", ""), ui.Check("token-read-only", "read_only", "Only to read", false),
-		ui.PageSelect("token-max-mode", "max_mode", "Up to mode", "", ui.Choice{Value: "", Text: "as the operator says"}, ui.Choice{Value: "ask", Text: "ask"},
+	return ui.Disclosure("Make a token", false, ui.PostForm(v, settingSection+"/tokens", ui.Field("token-name", "name", "Name, for people", ""),
+		ui.Field("token-toolsets", "toolsets", "Only these toolsets (empty: all that is served)", ""), ui.CheckboxField("token-read-only", "read_only", "Only to read", false),
+		ui.SelectField("token-max-mode", "max_mode", "Up to mode", "", ui.Choice{Value: "", Text: "as the operator says"}, ui.Choice{Value: "ask", Text: "ask"},
 			ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}),
-		ui.PageSelect("token-lasts", "lasts", "Good", "", lasting()...), ui.PageButton("Make the token")))
+		ui.SelectField("token-lasts", "lasts", "Good", "", lasting()...), ui.SubmitButton("Make the token")))
 }
 
 // token makes a token once a person has approved what it opens. The secret stays in this process until its page has shown it; the call carries its
 // digest alone.
-func (s SettingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c := access.Credential{Kind: access.Token, Name: strings.TrimSpace(r.PostFormValue("name")),
 		Scope: access.Scope{Toolsets: names(r.PostFormValue("toolsets")), ReadOnly: r.PostFormValue("read_only") == "true"}}
 	err := whole(v)
@@ -73,15 +73,15 @@ func told(secret string) func(tool.Outcome) ui.Node {
 		}
 		if time.Now().After(until) {
 			secret = ""
-			return ui.Notice(ui.Plain, ui.P(ui.PageText("The token was made, and is not shown any more.")))
+			return ui.Notice(ui.Plain, ui.P(ui.Text("The token was made, and is not shown any more.")))
 		}
-		return ui.Notice(ui.Good, ui.P(ui.PageText("This is the token. Keep it now: it is shown for five minutes, and is stored nowhere. Programs send it as Authorization: Bearer TOKEN.")),
-			ui.PagePre("token", secret))
+		return ui.Notice(ui.Good, ui.P(ui.Text("This is the token. Keep it now: it is shown for five minutes, and is stored nowhere. Programs send it as Authorization: Bearer TOKEN.")),
+			ui.CodeBlock("token", secret))
 	}
 }
 
 // known fails for a toolset that there is not: a token for it would let nothing be done, and nobody would know why.
-func (s SettingPages) known(toolsets []string) error {
+func (s settingPages) known(toolsets []string) error {
 	there := map[string]bool{}
 	for _, t := range s.door.Toolsets() {
 		there[t.Name] = true

@@ -21,8 +21,8 @@ import (
 // toolPath is of this section.
 const toolPath = "/tools"
 
-// ToolDoor is what is asked: an *app.App.
-type ToolDoor interface {
+// ToolCore is what is asked: an *app.App.
+type ToolCore interface {
 	Toolsets() []tool.Toolset
 	Spec(n tool.Name) (tool.Spec, bool)
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
@@ -30,20 +30,20 @@ type ToolDoor interface {
 	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
 }
 
-// ErrUnknown reports a tool that this server does not serve.
-var ErrUnknown = fault.New(fault.NotFound, "tool_not_listed", "this server serves no such tool")
+// ErrUnknownTool reports a tool that this server does not serve.
+var ErrUnknownTool = fault.New(fault.NotFound, "tool_not_listed", "this server serves no such tool")
 
-// ToolSection is the section tools.
-type ToolSection struct {
-	desk *ui.Desk
-	door ToolDoor
+// toolSection is the section tools.
+type toolSection struct {
+	desk *ui.CallRunner
+	door ToolCore
 }
 
-// NewTool is the section over that door.
-func NewTool(desk *ui.Desk, door ToolDoor) *ToolSection { return &ToolSection{desk, door} }
+// NewToolSection is the section over that door.
+func NewToolSection(desk *ui.CallRunner, door ToolCore) *toolSection { return &toolSection{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *ToolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s *toolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+toolPath, person(s.list))
 	mux.Handle("GET "+toolPath+"/{name}", person(s.one))
 	mux.Handle("POST "+toolPath+"/{name}/setting", person(s.set))
@@ -59,7 +59,7 @@ type set struct {
 }
 
 // sets are the toolsets with what the visitor is served of them that fits the search.
-func (s *ToolSection) sets(v httpauth.Visitor, q, only string) []set {
+func (s *toolSection) sets(v httpauth.Visitor, q, only string) []set {
 	var out []set
 	for _, t := range s.door.Toolsets() {
 		if only != "" && t.Name != only {
@@ -94,7 +94,7 @@ func fits(s tool.Spec, q string) bool {
 	return true
 }
 
-func (s *ToolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	settings, err := s.door.Settings(r.Context())
 	if err != nil {
 		s.fail(w, v, err)
@@ -107,8 +107,8 @@ func (s *ToolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	}
 	p := ui.Page{Title: "Tools", Section: toolPath, Notice: s.desk.Notice(r)}
 	p.Body = append(p.Body,
-		ui.P(ui.Text("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
-		ui.Search(toolPath, ui.Field("q", "q", "Name or description", q), ui.PageSelect("toolset", "toolset", "Toolset", only, choices...), ui.PageButton("Search")))
+		ui.P(ui.TextNode("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
+		ui.Search(toolPath, ui.Field("q", "q", "Name or description", q), ui.SelectField("toolset", "toolset", "Toolset", only, choices...), ui.SubmitButton("Search")))
 	found := s.sets(v, q, only)
 	for _, t := range found {
 		p.Body = append(p.Body, s.part(r.Context(), v, t, settings))
@@ -119,21 +119,21 @@ func (s *ToolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	p.Write(w, http.StatusOK, v)
 }
 
-func (s *ToolSection) part(ctx context.Context, v httpauth.Visitor, t set, settings app.Settings) ui.Node {
+func (s *toolSection) part(ctx context.Context, v httpauth.Visitor, t set, settings app.Settings) ui.Node {
 	rows := make([]ui.Node, 0, len(t.specs))
 	for _, spec := range t.specs {
 		rows = append(rows, ui.Row(
-			ui.Group{ui.To(toolPathOf(spec.Name), string(spec.Name)), ui.Br(), ui.Text(spec.Title)}, ui.Text(spec.Category), class(spec), ui.Text(spec.Permission()),
+			ui.Group{ui.LinkTo(toolPathOf(spec.Name), string(spec.Name)), ui.Br(), ui.TextNode(spec.Title)}, ui.TextNode(spec.Category), class(spec), ui.TextNode(spec.Permission()),
 			ui.Risk(spec.Risk.String()), s.outlook(ctx, v, spec, policy.ModeUnset), switches(v, spec, settings.Tools[string(spec.Name)], "list")))
 	}
 	var more ui.Node
 	switch {
 	case t.servedWith != "":
-		more = ui.P(ui.Class("quiet"), ui.Text("It is not served here. To have it: "), ui.PageCode(t.servedWith))
+		more = ui.P(ui.Class("quiet"), ui.TextNode("It is not served here. To have it: "), ui.InlineCode(t.servedWith))
 	case t.hidden > 0:
 		more = ui.P(ui.Class("quiet"), ui.Textf("%d more of it are not served here.", t.hidden))
 	}
-	return ui.Part(t.name, ui.PageTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Needs leave to", "Risk", "If an agent called it now", "Setting"}, rows, "None of it is served here."), more)
+	return ui.Part(t.name, ui.DataTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Needs leave to", "Risk", "If an agent called it now", "Setting"}, rows, "None of it is served here."), more)
 }
 
 // class is how dangerous a tool may be.
@@ -147,13 +147,13 @@ func class(s tool.Spec) ui.Node {
 	}
 	badges := ui.Group{ui.Badge(tone, s.Class.String())}
 	if s.People {
-		badges = append(badges, ui.Text(" "), ui.Badge(ui.Plain, "people only"))
+		badges = append(badges, ui.TextNode(" "), ui.Badge(ui.Plain, "people only"))
 	}
 	return badges
 }
 
 // outlook is what policy says of a call of the tool now, and why.
-func (s *ToolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
+func (s *toolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
 	d := s.door.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
 	words, tone := "is refused", ui.Bad
 	switch d.Verdict {
@@ -166,11 +166,11 @@ func (s *ToolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool
 	case policy.Confirm:
 		words, tone = map[policy.Strength]string{policy.Simple: "asks first", policy.Preview: "asks first, with its plan", policy.Typed: "asks for a name to be typed"}[d.Strength], ui.Warn
 	}
-	return ui.Group{ui.Badge(tone, words), ui.Text(" "), ui.Span(ui.Class("quiet"), ui.Text("rule "+cmp.Or(d.Rule, "not served")))}
+	return ui.Group{ui.Badge(tone, words), ui.TextNode(" "), ui.Span(ui.Class("quiet"), ui.TextNode("rule "+cmp.Or(d.Rule, "not served")))}
 }
 
 func toolPathOf(n tool.Name) string { return toolPath + "/" + url.PathEscape(string(n)) }
 
-func (s *ToolSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *toolSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
 	ui.Fail(w, v, toolPath, present.HTTPStatus(fault.From(err).Kind), err)
 }

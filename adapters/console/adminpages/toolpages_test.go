@@ -30,8 +30,8 @@ func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	return consolerig.New(t, l.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewTool(desk, l.App).Mount(mux, person)
+	return consolerig.New(t, l.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewToolSection(desk, l.App).Mount(mux, person)
 	}), l
 }
 
@@ -147,7 +147,7 @@ func TestAPlanIsNeverCarriedOut(t *testing.T) {
 	runs, err := l.Runs(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	for _, r := range runs {
-		assert.NotEqual(t, tool.Completed, r.Status, "%s: %s", r.Tool, p.Text())
+		assert.NotEqual(t, tool.StatusCompleted, r.Status, "%s: %s", r.Tool, p.Text())
 	}
 }
 
@@ -159,7 +159,7 @@ func TestNarrowVisitorsSeeWhatTheyAreServed(t *testing.T) {
 	v := consolerig.Person()
 	v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}, ReadOnly: true}}
 	mux := http.NewServeMux()
-	adminpages.NewTool(ui.New(t.Context(), l.App, func() string { return "x" }), l.App).Mount(mux, consolerig.LetIn(v))
+	adminpages.NewToolSection(ui.NewCallRunner(t.Context(), l.App, func() string { return "x" }), l.App).Mount(mux, consolerig.LetIn(v))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	get := func(path string) (int, string) {

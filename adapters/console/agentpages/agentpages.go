@@ -17,16 +17,16 @@ import (
 const root = "/deployments"
 
 // Section is the pages of deployments.
-type Section struct{ ui.SectionSection }
+type Section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.Desk) *Section {
-	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
+func New(desk *ui.CallRunner) *Section {
+	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
+	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                     s.overview,
 		"GET " + root + "/plan":           s.plan,
 		"POST " + root + "/deploy":        s.deploy,
@@ -128,9 +128,9 @@ func (p place) form(path string, more ...ui.Node) ui.Node {
 	}
 	return ui.Search(root+path,
 		ui.Field("repo", "repo", "Config repository (empty: the usual one)", p.repo), ui.Field("profile", "profile", "Profile (empty: default)", p.profile),
-		ui.PageSelect("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "all agents"}, ui.Choice{Value: "codex", Text: "Codex"},
+		ui.SelectField("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "all agents"}, ui.Choice{Value: "codex", Text: "Codex"},
 			ui.Choice{Value: "claude_code", Text: "Claude Code"}, ui.Choice{Value: "cursor", Text: "Cursor"}, ui.Choice{Value: "vscode", Text: "VS Code"}),
-		ui.Field("machine", "machine", "Machine (empty: this one)", p.machine), ui.Group(more), ui.PageButton("Look"))
+		ui.Field("machine", "machine", "Machine (empty: this one)", p.machine), ui.Group(more), ui.SubmitButton("Look"))
 }
 
 // crumbs is the way to a page below the overview.
@@ -163,16 +163,16 @@ func read[T any](r reading, name tool.Name, extra arguments) (report[T], error) 
 		args[k] = v
 	}
 	var out report[T]
-	err := r.Desk.ReadWide(r.ctx, r.v, name, args, &out)
+	err := r.Calls.ReadWide(r.ctx, r.v, name, args, &out)
 	return out, err
 }
 
 // serves reports whether the tool is served; those of the toolset authoring often are not.
-func (r reading) serves(name tool.Name) bool { return r.Desk.Serves(r.v, name) }
+func (r reading) serves(name tool.Name) bool { return r.Calls.Serves(r.v, name) }
 
 // unserved says how what is missing here comes to be served.
 func unserved(what string) ui.Node {
-	return ui.Notice(ui.Plain, ui.P(ui.PageText(what+" are not served here. Start the server with "), ui.PageCode("--toolsets deployments,authoring"), ui.PageText(" to see them.")))
+	return ui.Notice(ui.Plain, ui.P(ui.Text(what+" are not served here. Start the server with "), ui.InlineCode("--toolsets deployments,authoring"), ui.Text(" to see them.")))
 }
 
 // warned is warnings, each once.
@@ -183,7 +183,7 @@ func warned(lists ...[]string) ui.Node {
 		for _, w := range list {
 			if !seen[w] {
 				seen[w] = true
-				out = append(out, ui.Li(ui.PageText(ui.Printable(present.Prose(w)))))
+				out = append(out, ui.Li(ui.Text(ui.Printable(present.Prose(w)))))
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func trouble(err error) ui.Node {
 	f := fault.From(err)
 	out := ui.Group{ui.Problem(f)}
 	if details, encoded := tool.Encode(f.Details); encoded == nil && f.Details != nil {
-		out = append(out, ui.Fold("What it says about that", false, ui.PageValue(details)))
+		out = append(out, ui.Disclosure("What it says about that", false, ui.JSONValue(details)))
 	}
 	return out
 }

@@ -16,9 +16,9 @@ func told(c present.Change) ui.Node {
 	case c.Adopts():
 		return ui.Badge(ui.Bad, n)
 	case n != "":
-		return ui.PageText(n)
+		return ui.Text(n)
 	}
-	return ui.PageText(ui.Printable(c.Reason))
+	return ui.Text(ui.Printable(c.Reason))
 }
 
 // badge is what would happen to the file.
@@ -30,8 +30,8 @@ func badge(c present.Change) ui.Node {
 // Plan is what a deployment, or a way back, would change.
 type Plan struct{ present.Plan }
 
-// Of is a plan of those changes alone.
-func Of(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
+// NewPlan is a plan of those changes alone.
+func NewPlan(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
 
 // Mark names a plan by all that is shown of it: whoever decides about it says so with its mark.
 func (p Plan) Mark() string {
@@ -81,48 +81,48 @@ func (p Preview) Diffs(changes []present.Change) map[string]File {
 	return out
 }
 
-// Module is where a file, or a part of it, comes from. What is not known of a module that is gone is nil.
-type Module struct {
+// module is where a file, or a part of it, comes from. What is not known of a module that is gone is nil.
+type module struct {
 	ID    string  `json:"module_id"`
 	Type  *string `json:"module_type"`
 	Layer *string `json:"layer"`
 	Path  *string `json:"module_path"`
 }
 
-// Explained is the data of the tool explain of a plan.
-type Explained struct {
+// explained is the data of the tool explain of a plan.
+type explained struct {
 	Changes []struct {
 		present.Change
-		Modules []Module `json:"modules"`
+		Modules []module `json:"modules"`
 	} `json:"changes"`
 }
 
 // Origins are the modules of each change, by Change.Key.
-func (e Explained) Origins() map[string][]Module {
-	out := map[string][]Module{}
+func (e explained) Origins() map[string][]module {
+	out := map[string][]module{}
 	for _, c := range e.Changes {
 		out[c.Key()] = c.Modules
 	}
 	return out
 }
 
-// Origin is modules for people.
-func Origin(modules []Module) ui.Node {
+// origin is modules for people.
+func origin(modules []module) ui.Node {
 	var out ui.Group
 	for i, m := range modules {
 		if i > 0 {
 			out = append(out, ui.Br())
 		}
-		out = append(out, ui.PageCode(ui.Printable(m.ID)))
+		out = append(out, ui.InlineCode(ui.Printable(m.ID)))
 		if m.Layer != nil {
-			out = append(out, ui.Span(ui.Class("quiet"), ui.PageText(" from "+ui.Printable(*m.Layer))))
+			out = append(out, ui.Span(ui.Class("quiet"), ui.Text(" from "+ui.Printable(*m.Layer))))
 		}
 	}
 	return out
 }
 
 // Table is the changes of a plan, one a line; origins may be nil.
-func (p Plan) Table(caption string, origins map[string][]Module) ui.Node {
+func (p Plan) Table(caption string, origins map[string][]module) ui.Node {
 	heads := []string{"Change", "Agent", "File"}
 	notes := slices.ContainsFunc(p.Changes, func(c present.Change) bool { return c.Reason != "" || c.Note() != "" })
 	if notes {
@@ -133,20 +133,20 @@ func (p Plan) Table(caption string, origins map[string][]Module) ui.Node {
 	}
 	rows := make([]ui.Node, len(p.Changes))
 	for i, c := range p.Changes {
-		cells := []ui.Node{badge(c), ui.PageText(ui.Printable(c.Target)), ui.PageCode(ui.Printable(c.Path))}
+		cells := []ui.Node{badge(c), ui.Text(ui.Printable(c.Target)), ui.InlineCode(ui.Printable(c.Path))}
 		if notes {
 			cells = append(cells, told(c))
 		}
 		if origins != nil {
-			cells = append(cells, Origin(origins[c.Key()]))
+			cells = append(cells, origin(origins[c.Key()]))
 		}
 		rows[i] = ui.Row(cells...)
 	}
 	var more ui.Node
 	if p.Omitted > 0 {
-		more = ui.Notice(ui.Bad, ui.P(ui.PageText(strconv.Itoa(p.Omitted)+" more changes are too many to be listed here; countersign agents plan lists all of them.")))
+		more = ui.Notice(ui.Bad, ui.P(ui.Text(strconv.Itoa(p.Omitted)+" more changes are too many to be listed here; countersign agents plan lists all of them.")))
 	}
-	return ui.Group{ui.PageTable(caption, heads, rows, "Everything is as it should be."), more}
+	return ui.Group{ui.DataTable(caption, heads, rows, "Everything is as it should be."), more}
 }
 
 // MaxLines is how many bytes of diffs a page holds. Every line of a diff is an element of the page, so that pages are several times as long.
@@ -164,11 +164,11 @@ func (p Plan) Lines(diffs map[string]File, alone func(present.Change) ui.Node) u
 		}
 		size := diffs[c.Key()].Size()
 		if size > left && left < MaxLines {
-			out = append(out, ui.P(ui.PageText(title+": "), alone(c)))
+			out = append(out, ui.P(ui.Text(title+": "), alone(c)))
 			continue
 		}
 		left -= size
-		out = append(out, ui.Fold(title, len(p.Changes) <= few, Diff(c, diffs)))
+		out = append(out, ui.Disclosure(title, len(p.Changes) <= few, diff(c, diffs)))
 	}
 	return out
 }
@@ -181,16 +181,16 @@ func (f File) Size() int {
 	return len(*f.Unified)
 }
 
-// Diff is the diff of one change, or why there is none.
-func Diff(c present.Change, diffs map[string]File) ui.Node {
+// diff is the diff of one change, or why there is none.
+func diff(c present.Change, diffs map[string]File) ui.Node {
 	f, known := diffs[c.Key()]
 	switch {
 	case c.Op == "delete":
-		return ui.P(ui.Class("quiet"), ui.PageText("The file is deleted."))
+		return ui.P(ui.Class("quiet"), ui.Text("The file is deleted."))
 	case !known || f.Unified == nil:
-		return ui.P(ui.Class("quiet"), ui.PageText("There is no text to show: it is too long, no text, or has changed meanwhile. The warnings on this page say more."))
+		return ui.P(ui.Class("quiet"), ui.Text("There is no text to show: it is too long, no text, or has changed meanwhile. The warnings on this page say more."))
 	case *f.Unified == "":
-		return ui.P(ui.Class("quiet"), ui.PageText("Its text stays as it is: "+ui.Printable(c.Reason)+"."))
+		return ui.P(ui.Class("quiet"), ui.Text("Its text stays as it is: "+ui.Printable(c.Reason)+"."))
 	}
 	return ui.Diff("diff of "+ui.Printable(c.Path), ui.Printable(*f.Unified))
 }

@@ -56,7 +56,7 @@ func TestWhatNeedsAdoptIsNamed(t *testing.T) {
 	for _, want := range []string{"overwrites a file that no deployment wrote", "deletes a file with edits made since it was deployed", "file missing", "What to know"} {
 		assert.Contains(t, out, want)
 	}
-	assert.NotContains(t, rendered(t, agentpages.Of([]present.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "What to know")
+	assert.NotContains(t, rendered(t, agentpages.NewPlan([]present.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "What to know")
 	assert.Contains(t, rendered(t, agentpages.Plan{Plan: present.Plan{Omitted: 3}}.Table("Changes", nil)), "3 more changes are too many")
 	for kind, note := range map[string]string{"managed_update": "", "merge_update": "adds to the file, and leaves the rest of it alone", "drifted_update": "overwrites edits made since it was deployed"} {
 		assert.Equal(t, note, present.Change{UpdateKind: kind}.Note())
@@ -86,7 +86,7 @@ func TestAFullPageLeadsToTheRest(t *testing.T) {
 	p := agentviewPlan()
 	long := strings.Repeat("+x\n", agentpages.MaxLines/3)
 	diffs := map[string]agentpages.File{p.Changes[0].Key(): {Unified: &long}, p.Changes[1].Key(): {Unified: text("+b\n")}}
-	out := rendered(t, p.Lines(diffs, func(c present.Change) ui.Node { return ui.Text("see " + c.Path) }))
+	out := rendered(t, p.Lines(diffs, func(c present.Change) ui.Node { return ui.TextNode("see " + c.Path) }))
 	assert.Contains(t, out, "+x")
 	assert.Contains(t, out, "see /b")
 	assert.NotContains(t, out, "+b")

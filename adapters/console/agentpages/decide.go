@@ -29,8 +29,8 @@ func posted(r *http.Request) url.Values {
 
 // decision is the form in which a person lets what the page shows happen, and exactly that: it carries the mark of what is shown.
 func decision(v httpauth.Visitor, action, label, mark string, fields ...ui.Node) ui.Node {
-	return ui.Div(ui.Class("decide"), ui.PageForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
-		ui.Div(ui.Class("buttons"), ui.PageButton(label, ui.Class("go"), ui.Data("patience", "700")))))
+	return ui.Div(ui.Class("decide"), ui.PostForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
+		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700")))))
 }
 
 // again answers with a page anew, on top of it why nothing was done.
@@ -43,11 +43,11 @@ func again(w http.ResponseWriter, v httpauth.Visitor, p ui.Page, err error) {
 // the answer; about anything else it asks on a page of its own. markOf is the mark of a plan that is asked about.
 func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t ui.Task, markOf func(plan json.RawMessage) string) {
 	shown := r.PostFormValue(markField)
-	job := s.Desk.Begin(r.Context(), v, t)
-	if now := job.Now(); now.State == ui.Asking {
+	job := s.Calls.Begin(r.Context(), v, t)
+	if now := job.Now(); now.State == ui.JobAsking {
 		asked := now.Outcome.Issued
 		if mark := markOf(asked.Plan); mark != "" && mark == shown && asked.Strength < policy.Typed {
-			job.Answer(r.Context(), confirm.Answer{Approve: true, By: ui.Who(v), Proof: v.Proof(), Shown: asked.PlanHash})
+			job.Answer(r.Context(), confirm.Answer{Approve: true, By: ui.AnswererOf(v), Proof: v.Proof(), Shown: asked.PlanHash})
 		}
 	}
 	http.Redirect(w, r, job.Next(), http.StatusSeeOther)

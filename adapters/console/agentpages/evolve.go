@@ -46,7 +46,7 @@ func (s *Section) evolving(r *http.Request, v httpauth.Visitor, e edits) ui.Page
 	look := s.reading(r, v, e.place)
 	return ui.Page{Title: "Edits of deployed files", Crumbs: e.crumbs(), Body: []ui.Node{
 		e.form("/evolve", ui.Field("module_id", "module_id", "Module (empty: all of them)", e.module),
-			ui.PageSelect("scope", "scope", "Overlay that gets them", e.scope, ui.Choice{Value: "global", Text: "everybody's"}, ui.Choice{Value: "machine", Text: "this machine's"},
+			ui.SelectField("scope", "scope", "Overlay that gets them", e.scope, ui.Choice{Value: "global", Text: "everybody's"}, ui.Choice{Value: "machine", Text: "this machine's"},
 				ui.Choice{Value: "project", Text: "this project's"}),
 			ui.Field("branch", "branch", "Branch (empty: one of its own)", e.branch)),
 		ui.Part("Propose them", look.proposal(e)),
@@ -63,9 +63,9 @@ func (r reading) proposal(e edits) ui.Node {
 	d := would.Data
 	rows := make([]ui.Node, len(d.Candidates))
 	for i, c := range d.Candidates {
-		rows[i] = ui.Row(ui.PageCode(ui.Printable(c.Module)), ui.PageText(ui.Printable(c.Target)), ui.PageCode(ui.Printable(c.Path)))
+		rows[i] = ui.Row(ui.InlineCode(ui.Printable(c.Module)), ui.Text(ui.Printable(c.Target)), ui.InlineCode(ui.Printable(c.Path)))
 	}
-	out := ui.Group{warned(would.Warnings), ui.PageTable("Edits that can be proposed", []string{"Module", "Agent", "File"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
+	out := ui.Group{warned(would.Warnings), ui.DataTable("Edits that can be proposed", []string{"Module", "Agent", "File"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
 	if len(rows) > 0 {
 		out = append(out, r.edited(d), decision(r.v, root+"/propose", "Propose "+strconv.Itoa(len(rows)+d.Omitted)+" on a new branch", d.Mark(), e.hidden()))
 	}
@@ -76,10 +76,10 @@ func (r reading) proposal(e edits) ui.Node {
 			if sk.Module != "" {
 				modules = []string{sk.Module}
 			}
-			left[i] = ui.Row(ui.PageText(ui.Printable(strings.Join(modules, ", "))), ui.PageText(ui.Printable(sk.Target)), ui.PageCode(ui.Printable(sk.Path)), ui.PageText(ui.Printable(sk.Message)))
+			left[i] = ui.Row(ui.Text(ui.Printable(strings.Join(modules, ", "))), ui.Text(ui.Printable(sk.Target)), ui.InlineCode(ui.Printable(sk.Path)), ui.Text(ui.Printable(sk.Message)))
 		}
-		out = append(out, ui.Fold("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
-			ui.PageTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "Why"}, left, ""), more(d.Left)))
+		out = append(out, ui.Disclosure("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
+			ui.DataTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "Why"}, left, ""), more(d.Left)))
 	}
 	return out
 }
@@ -98,7 +98,7 @@ func (r reading) edited(p Proposal) ui.Node {
 	var out ui.Group
 	for _, c := range p.Candidates {
 		if change, ok := changes[present.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
-			out = append(out, ui.Fold("Edits in "+ui.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, Diff(change, diffs)))
+			out = append(out, ui.Disclosure("Edits in "+ui.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, diff(change, diffs)))
 		}
 	}
 	return out
@@ -113,9 +113,9 @@ func (r reading) restoration(e edits) ui.Node {
 	d := would.Data
 	rows := make([]ui.Node, len(d.Restored))
 	for i, f := range d.Restored {
-		rows[i] = ui.Row(ui.PageCode(ui.Printable(strings.Join(f.Modules, ", "))), ui.PageText(ui.Printable(f.Target)), ui.PageCode(ui.Printable(f.Path)))
+		rows[i] = ui.Row(ui.InlineCode(ui.Printable(strings.Join(f.Modules, ", "))), ui.Text(ui.Printable(f.Target)), ui.InlineCode(ui.Printable(f.Path)))
 	}
-	out := ui.Group{warned(would.Warnings), ui.PageTable("Files that are missing", []string{"Modules", "Agent", "File"}, rows, "No deployed file is missing."), more(d.Omitted)}
+	out := ui.Group{warned(would.Warnings), ui.DataTable("Files that are missing", []string{"Modules", "Agent", "File"}, rows, "No deployed file is missing."), more(d.Omitted)}
 	if len(rows) > 0 {
 		out = append(out, decision(r.v, root+"/restore", "Recreate "+strconv.Itoa(len(rows)+d.Omitted)+" missing", d.Mark(), e.hidden()))
 	}
@@ -126,7 +126,7 @@ func more(n int) ui.Node {
 	if n == 0 {
 		return nil
 	}
-	return ui.P(ui.PageText(strconv.Itoa(n) + " more are too many to be listed here."))
+	return ui.P(ui.Text(strconv.Itoa(n) + " more are too many to be listed here."))
 }
 
 // with is arguments with one more that is true.

@@ -63,17 +63,17 @@ func (r reading) known() ui.Node {
 	for i, m := range scores.Data.Modules {
 		var kind, locked ui.Node
 		if pin, ok := pins[m.ID]; ok {
-			kind = ui.PageText(ui.Printable(pin.Type))
-			locked = ui.Group{ui.PageCode(ui.Printable(pin.Version)), ui.PageText(" " + ui.Count(pin.Files, "file", "files") + ", " + strconv.FormatInt(pin.Bytes, 10) + " bytes")}
+			kind = ui.Text(ui.Printable(pin.Type))
+			locked = ui.Group{ui.InlineCode(ui.Printable(pin.Version)), ui.Text(" " + ui.Count(pin.Files, "file", "files") + ", " + strconv.FormatInt(pin.Bytes, 10) + " bytes")}
 		}
-		events := ui.PageText("none")
+		events := ui.Text("none")
 		if m.Total > 0 && m.LastSeen != nil {
-			events = ui.Group{ui.PageText(ui.Count(m.Total, "event", "events") + ", " + ui.Count(m.Failures, "failure", "failures") + ", last "), ui.When(*m.LastSeen)}
+			events = ui.Group{ui.Text(ui.Count(m.Total, "event", "events") + ", " + ui.Count(m.Failures, "failure", "failures") + ", last "), ui.When(*m.LastSeen)}
 		}
-		rows[i] = ui.Row(ui.To(r.at.at("/module", "id", m.ID), ui.Printable(m.ID)), kind, locked, ui.PageText(ui.Count(len(deployed[m.ID]), "file", "files")), events)
+		rows[i] = ui.Row(ui.LinkTo(r.at.at("/module", "id", m.ID), ui.Printable(m.ID)), kind, locked, ui.Text(ui.Count(len(deployed[m.ID]), "file", "files")), events)
 	}
 	return ui.Group{warned(scores.Warnings), unpinned,
-		ui.PageTable("Modules of the config repository", []string{"Module", "Type", "Locked to", "Deployed now", "Recorded"}, rows, "The config repository has no modules, or there is none.")}
+		ui.DataTable("Modules of the config repository", []string{"Module", "Type", "Locked to", "Deployed now", "Recorded"}, rows, "The config repository has no modules, or there is none.")}
 }
 
 // pins are what the lockfile says, or why it says nothing.
@@ -86,7 +86,7 @@ func (r reading) pins() (map[string]pin, ui.Node) {
 		Modules []pin `json:"modules"`
 	}](r, "agents_policy_audit", nil)
 	if err != nil {
-		return out, ui.P(ui.Class("quiet"), ui.PageText("Nothing is locked: "+ui.Printable(fault.From(err).Message)))
+		return out, ui.P(ui.Class("quiet"), ui.Text("Nothing is locked: "+ui.Printable(fault.From(err).Message)))
 	}
 	for _, p := range audit.Data.Modules {
 		out[p.ID] = p
@@ -102,7 +102,7 @@ func (r reading) deployed() map[string][]string {
 		return out
 	}
 	newest := list.Data.Snapshots[len(list.Data.Snapshots)-1]
-	whole, err := read[Whole](r, "agents_snapshots_show", arguments{"id": newest.ID})
+	whole, err := read[whole](r, "agents_snapshots_show", arguments{"id": newest.ID})
 	if err != nil {
 		return out
 	}
@@ -133,10 +133,10 @@ func (r reading) rules() ui.Node {
 	}
 	rows := make([]ui.Node, len(found.Data.Issues))
 	for i, issue := range found.Data.Issues {
-		rows[i] = ui.Row(ui.Badge(ui.Bad, issue.Rule), ui.PageCode(ui.Printable(issue.Path)), ui.PageText(ui.Printable(issue.Message)))
+		rows[i] = ui.Row(ui.Badge(ui.Bad, issue.Rule), ui.InlineCode(ui.Printable(issue.Path)), ui.Text(ui.Printable(issue.Message)))
 	}
-	return ui.Part("Policy of the repository", ui.Facts(ui.Fact{Name: "Config repository", Value: ui.SectionCode(found.Data.Root)}), warned(found.Warnings),
-		ui.PageTable("What breaks the policy", []string{"Rule", "File", "What is wrong"}, rows, "Nothing breaks it."))
+	return ui.Part("Policy of the repository", ui.Facts(ui.Fact{Name: "Config repository", Value: ui.OptionalCode(found.Data.Root)}), warned(found.Warnings),
+		ui.DataTable("What breaks the policy", []string{"Rule", "File", "What is wrong"}, rows, "Nothing breaks it."))
 }
 
 // module is one module: its files, and its overlays with what keeps them from being up to date.
@@ -150,7 +150,7 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	}
 	var files ui.Group
 	for _, f := range look.deployed()[id] {
-		files = append(files, ui.Li(ui.PageCode(ui.Printable(f))))
+		files = append(files, ui.Li(ui.InlineCode(ui.Printable(f))))
 	}
 	var deployed ui.Node = ui.Empty("Nothing of it is deployed.")
 	if len(files) > 0 {
@@ -161,7 +161,7 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	for _, scope := range []string{"global", "machine", "project"} {
 		overlays = append(overlays, look.overlay(id, scope))
 	}
-	body = append(body, ui.Part("Overlays", ui.P(ui.PageText("An overlay changes a module for everybody, one machine or one project. Files in it are edited by hand, or by proposals.")), overlays))
+	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for everybody, one machine or one project. Files in it are edited by hand, or by proposals.")), overlays))
 	s.Show(w, r, v, ui.Page{Title: "Module " + ui.Printable(id), Crumbs: crumbs, Body: body})
 }
 
@@ -195,5 +195,5 @@ func (r reading) overlay(id, scope string) ui.Node {
 			state = ui.Badge(ui.Good, "up to date")
 		}
 	}
-	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.SectionCode(where.Data.Dir)}, ui.Fact{Name: "State", Value: state}), problem)
+	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "State", Value: state}), problem)
 }

@@ -17,17 +17,17 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	p := placeOf(r.URL.Query())
 	kinds := slices.DeleteFunc(r.URL.Query()["only"], func(k string) bool { return k == "" })
 	look := s.reading(r, v, p)
-	body := []ui.Node{p.form("", ui.PageSelect("only", "only", "Drift", first(kinds), ui.Choice{Text: "all of it"}, ui.Choice{Value: "missing", Text: "missing"},
+	body := []ui.Node{p.form("", ui.SelectField("only", "only", "Drift", first(kinds), ui.Choice{Text: "all of it"}, ui.Choice{Value: "missing", Text: "missing"},
 		ui.Choice{Value: "modified", Text: "modified"}, ui.Choice{Value: "extra", Text: "extra"})), look.interrupted()}
 	extra := arguments{}
 	if len(kinds) > 0 {
 		extra["only"] = kinds
 	}
-	doctor, ill := read[Doctor](look, "doctor", nil)
-	status, err := read[Status](look, "status", extra)
+	doctor, ill := read[doctor](look, "doctor", nil)
+	status, err := read[status](look, "status", extra)
 	if err != nil { // there may be no config repository yet: the page says so, and where else to look
-		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.PageText("A config repository is made with "),
-			ui.PageCode("countersign agents init"), ui.PageText("; or name another one above.")), look.health(doctor, ill))})
+		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("A config repository is made with "),
+			ui.InlineCode("countersign agents init"), ui.Text("; or name another one above.")), look.health(doctor, ill))})
 		return
 	}
 	preview, err := read[Preview](look, "preview", arguments{"diff": true})
@@ -48,20 +48,20 @@ func first(list []string) string {
 }
 
 // ways leads to what can be done.
-func (r reading) ways(st Status, p Plan) ui.Node {
-	links := ui.Group{ui.To(r.at.at("/plan"), "Plan and deploy: "+p.Summary.Words())}
+func (r reading) ways(st status, p Plan) ui.Node {
+	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Summary.Words())}
 	for _, l := range []ui.PageLink{{Text: "Take edits back into the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and the way back", Href: r.at.at("/snapshots")},
 		{Text: "Modules and overlays", Href: r.at.at("/modules")}} {
-		links = append(links, ui.PageText(" · "), ui.To(l.Href, l.Text))
+		links = append(links, ui.Text(" · "), ui.LinkTo(l.Href, l.Text))
 	}
 	return ui.Group{ui.Nav(ui.Aria("label", "What you can do"), ui.P(links)),
-		ui.Facts(ui.Fact{Name: "Profile", Value: ui.SectionText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.SectionText(strings.Join(st.Targets, ", "))},
+		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
 			ui.Fact{Name: "Files now", Value: cmp.Or(st.Total, &st.Summary).Badges()})}
 }
 
 // agents is each agent's directories, and how the files in them are.
-func agents(st Status, doctor Doctor) ui.Node {
-	counts := map[string]Counts{}
+func agents(st status, doctor doctor) ui.Node {
+	counts := map[string]counts{}
 	for _, c := range st.ByRoot {
 		counts[c.Target+" "+c.Root] = c.Summary
 	}
@@ -74,14 +74,14 @@ func agents(st Status, doctor Doctor) ui.Node {
 		case len(d.Issues) > 0:
 			state = ui.Badge(ui.Bad, strings.ReplaceAll(strings.Join(d.Issues, ", "), "_", " "))
 		}
-		rows = append(rows, ui.Row(ui.PageText(ui.Printable(d.Target)), ui.PageCode(ui.Printable(d.Root)), state, counts[d.Target+" "+d.Root].Badges()))
+		rows = append(rows, ui.Row(ui.Text(ui.Printable(d.Target)), ui.InlineCode(ui.Printable(d.Root)), state, counts[d.Target+" "+d.Root].Badges()))
 	}
-	return ui.Part("Agents", ui.PageTable("Directories of agents", []string{"Agent", "Directory", "Directory is", "Files in it"}, rows, "No agent is configured."))
+	return ui.Part("Agents", ui.DataTable("Directories of agents", []string{"Agent", "Directory", "Directory is", "Files in it"}, rows, "No agent is configured."))
 }
 
 // drift is every file that is not as it should be, with what a deployment would make of it.
-func (r reading) drift(st Status, pv Preview) ui.Node {
-	explained, _ := read[Status](r, "explain", arguments{"kind": "status"}) // without it, only the modules are not named
+func (r reading) drift(st status, pv Preview) ui.Node {
+	explained, _ := read[status](r, "explain", arguments{"kind": "status"}) // without it, only the modules are not named
 	modules := map[string][]string{}
 	for _, d := range explained.Data.Drift {
 		modules[d.Key()] = d.Modules
@@ -92,26 +92,26 @@ func (r reading) drift(st Status, pv Preview) ui.Node {
 	}
 	diffs := pv.Diffs(pv.Diff.Changes)
 	items := slices.Clone(st.Drift)
-	sorting.Stable(items, func(a, b Drift) int { return cmp.Compare(a.Target, b.Target) })
+	sorting.Stable(items, func(a, b drift) int { return cmp.Compare(a.Target, b.Target) })
 	var out ui.Group
 	left, target := MaxLines, ""
 	for _, d := range items {
 		if d.Target != target {
 			target = d.Target
-			out = append(out, ui.H3(ui.PageText(ui.Printable(target))))
+			out = append(out, ui.H3(ui.Text(ui.Printable(target))))
 		}
-		out = append(out, ui.P(d.Badge(), ui.PageText(" "), ui.PageCode(ui.Printable(d.Path)), ui.PageText(" "),
-			ui.Span(ui.Class("quiet"), ui.PageText(ui.Printable(strings.Join(modules[d.Key()], ", "))))))
+		out = append(out, ui.P(d.Badge(), ui.Text(" "), ui.InlineCode(ui.Printable(d.Path)), ui.Text(" "),
+			ui.Span(ui.Class("quiet"), ui.Text(ui.Printable(strings.Join(modules[d.Key()], ", "))))))
 		c, planned := changes[d.Key()]
 		size := diffs[d.Key()].Size()
 		if left -= size; planned && left >= 0 && size > 0 {
-			out = append(out, ui.Fold("What a deployment would change in "+ui.Printable(d.Path), false, Diff(c, diffs)))
+			out = append(out, ui.Disclosure("What a deployment would change in "+ui.Printable(d.Path), false, diff(c, diffs)))
 		} else if planned && size > 0 {
-			out = append(out, ui.P(ui.To(r.at.at("/plan", "file", d.Key()), "What a deployment would change in "+ui.Printable(d.Path))))
+			out = append(out, ui.P(ui.LinkTo(r.at.at("/plan", "file", d.Key()), "What a deployment would change in "+ui.Printable(d.Path))))
 		}
 	}
 	if st.Omitted > 0 {
-		out = append(out, ui.Notice(ui.Warn, ui.P(ui.PageText(strconv.Itoa(st.Omitted)+" more files are too many to be listed here."))))
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(st.Omitted)+" more files are too many to be listed here."))))
 	}
 	if len(out) == 0 {
 		out = append(out, ui.Empty("Every deployed file is as it should be."))
@@ -120,7 +120,7 @@ func (r reading) drift(st Status, pv Preview) ui.Node {
 }
 
 // health is what stands in the way of deployments, and what to do about it.
-func (r reading) health(doctor report[Doctor], ill error) ui.Node {
+func (r reading) health(doctor report[doctor], ill error) ui.Node {
 	if ill != nil {
 		return ui.Part("Health", trouble(ill))
 	}
@@ -128,16 +128,16 @@ func (r reading) health(doctor report[Doctor], ill error) ui.Node {
 	mends := false
 	for _, command := range doctor.Data.Next {
 		mends = mends || strings.Contains(command, "doctor --fix")
-		next = append(next, ui.Li(ui.PageCode(ui.Printable(present.Command(command)))))
+		next = append(next, ui.Li(ui.InlineCode(ui.Printable(present.Command(command)))))
 	}
 	var todo, mend ui.Node
 	if len(next) > 0 {
-		todo = ui.Group{ui.P(ui.PageText("What doctor suggests (directories are also made by a deployment):")), ui.Ul(next)}
+		todo = ui.Group{ui.P(ui.Text("What doctor suggests (directories are also made by a deployment):")), ui.Ul(next)}
 	}
 	if mends && r.serves("agents_doctor_fix") {
-		mend = ui.Deed(r.v, root+"/mend", "Have git ignore the manifests of deployments", "", r.at.hidden())
+		mend = ui.ActionForm(r.v, root+"/mend", "Have git ignore the manifests of deployments", "", r.at.hidden())
 	}
-	return ui.Part("Health", ui.Facts(ui.Fact{Name: "Machine", Value: ui.SectionText(doctor.Data.Machine)}), warned(doctor.Warnings), todo, mend)
+	return ui.Part("Health", ui.Facts(ui.Fact{Name: "Machine", Value: ui.OptionalText(doctor.Data.Machine)}), warned(doctor.Warnings), todo, mend)
 }
 
 // interrupted is an operation that was begun and never finished, with the two ways to go on.
@@ -146,7 +146,7 @@ func (r reading) interrupted() ui.Node {
 		return nil
 	}
 	pending, err := read[struct {
-		Interrupted *Interrupted `json:"interrupted"`
+		Interrupted *interrupted `json:"interrupted"`
 	}](r, "agents_pending", nil)
 	if err != nil {
 		return trouble(err)
@@ -156,10 +156,10 @@ func (r reading) interrupted() ui.Node {
 		return nil
 	}
 	of := "the interrupted " + ui.Printable(i.Kind)
-	return ui.Notice(ui.Bad, ui.P(ui.PageText("The "+ui.Printable(i.Kind)+" of "), ui.When(i.Started), ui.PageText(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
+	return ui.Notice(ui.Bad, ui.P(ui.Text("The "+ui.Printable(i.Kind)+" of "), ui.When(i.Started), ui.Text(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
 		strconv.Itoa(i.Total)+" writes. Nothing can be deployed before it is finished or taken back.")),
-		ui.Deed(r.v, root+"/recover", "Finish it", of, r.at.hidden(), ui.Hidden("kind", "resume")),
-		ui.Deed(r.v, root+"/recover", "Take it back", of, r.at.hidden(), ui.Hidden("kind", "undo")))
+		ui.ActionForm(r.v, root+"/recover", "Finish it", of, r.at.hidden(), ui.Hidden("kind", "resume")),
+		ui.ActionForm(r.v, root+"/recover", "Take it back", of, r.at.hidden(), ui.Hidden("kind", "undo")))
 }
 
 func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -168,12 +168,12 @@ func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	title := map[string]string{"resume": "Finish what was interrupted", "undo": "Take back what was interrupted"}[kind]
 	args := p.args("agents_recover").Set("kind", kind)
 	args["yes"] = true
-	s.Desk.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Recover"), Tool: "agents_recover", Args: args, Back: p.at("")})
+	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Recover"), Tool: "agents_recover", Args: args, Back: p.at("")})
 }
 
 func (s *Section) mend(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p := placeOf(posted(r))
 	args := p.args("agents_doctor_fix")
 	args["yes"] = true
-	s.Desk.Do(w, r, v, ui.Task{Title: "Have git ignore the manifests of deployments", Tool: "agents_doctor_fix", Args: args, Back: p.at("")})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Have git ignore the manifests of deployments", Tool: "agents_doctor_fix", Args: args, Back: p.at("")})
 }

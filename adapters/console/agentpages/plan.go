@@ -43,11 +43,11 @@ func (s *Section) planned(r *http.Request, v httpauth.Visitor, p place) (Plan, u
 	if err != nil {
 		return plan.Data, ui.Page{}, err
 	}
-	explained, _ := read[Explained](look, "explain", arguments{"kind": "plan"}) // without it, only the modules are not named
+	explained, _ := read[explained](look, "explain", arguments{"kind": "plan"}) // without it, only the modules are not named
 	d := plan.Data
 	return d, ui.Page{Title: "Plan: " + d.Summary.Words(), Crumbs: p.crumbs(), Body: []ui.Node{
 		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
-		ui.Facts(ui.Fact{Name: "Profile", Value: ui.SectionText(d.Profile)}),
+		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)}),
 		d.Table("What a deployment would change", explained.Data.Origins()),
 		ui.Part("Every line", look.lines(d, preview.Data)),
 		look.deploying(d),
@@ -60,7 +60,7 @@ func (r reading) lines(d Plan, preview Preview) ui.Node {
 		return ui.Empty("There is nothing to change.")
 	}
 	return d.Lines(preview.Diffs(d.Changes), func(c present.Change) ui.Node {
-		return ui.A(ui.Href(r.at.at("/plan", "file", c.Key())), ui.Aria("label", "Show the lines of "+ui.Printable(c.Path)), ui.PageText("Show its lines"))
+		return ui.A(ui.Href(r.at.at("/plan", "file", c.Key())), ui.Aria("label", "Show the lines of "+ui.Printable(c.Path)), ui.Text("Show its lines"))
 	})
 }
 
@@ -77,9 +77,9 @@ func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		s.Fail(w, v, ErrFile)
 		return
 	}
-	one := Of(changes[i : i+1])
+	one := NewPlan(changes[i : i+1])
 	s.Show(w, r, v, ui.Page{Title: "Plan of one file", Crumbs: p.crumbs(ui.PageLink{Text: "Plan", Href: p.at("/plan")}), Body: []ui.Node{
-		one.Table("What a deployment would change", nil), Diff(changes[i], preview.Data.Diffs(changes))}})
+		one.Table("What a deployment would change", nil), diff(changes[i], preview.Data.Diffs(changes))}})
 }
 
 // deploying is the form in which a person deploys what the page shows.
@@ -87,15 +87,15 @@ func (r reading) deploying(d Plan) ui.Node {
 	var adopt ui.Node
 	if n := len(d.Adoptions()); n > 0 {
 		adopt = ui.Group{
-			ui.Notice(ui.Bad, ui.P(ui.PageText(ui.Count(n, "file is", "files are")+" somebody's own work: not written by a deployment, or edited since. "),
-				ui.To(r.at.at("/evolve"), "Take edits back into the config repository instead"))),
-			ui.Check("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "file that is somebody's own work", "files that are somebody's own work"), false),
+			ui.Notice(ui.Bad, ui.P(ui.Text(ui.Count(n, "file is", "files are")+" somebody's own work: not written by a deployment, or edited since. "),
+				ui.LinkTo(r.at.at("/evolve"), "Take edits back into the config repository instead"))),
+			ui.CheckboxField("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "file that is somebody's own work", "files that are somebody's own work"), false),
 		}
 	}
 	if d.Summary.Empty() {
 		return nil
 	}
-	return ui.Part("Deploy", ui.P(ui.PageText("Exactly what this page shows is done, whole or not at all, and kept in a snapshot that you can go back to.")),
+	return ui.Part("Deploy", ui.P(ui.Text("Exactly what this page shows is done, whole or not at all, and kept in a snapshot that you can go back to.")),
 		decision(r.v, root+"/deploy", "Deploy: "+d.Summary.Words(), d.Mark(), r.at.hidden(), adopt))
 }
 
@@ -115,7 +115,7 @@ func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 		again(w, v, shown, ErrAdopt)
 		return
 	}
-	out := s.Desk.OutcomeWide(r.Context(), v, "deploy", p.args("deploy"))
+	out := s.Calls.OutcomeWide(r.Context(), v, "deploy", p.args("deploy"))
 	if out.Err != nil {
 		again(w, v, shown, out.Err)
 		return

@@ -101,7 +101,7 @@ func open(t *testing.T, change ...func(*local.Config)) *world {
 	w.door, err = local.Open(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, w.door.Close()) })
-	w.Site = consolerig.New(t, w.door, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	w.Site = consolerig.New(t, w.door, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		agentpages.New(desk).Mount(mux, person)
 	})
 	return w

@@ -39,26 +39,26 @@ func goBack(p place) ui.Node {
 	if p.repo != "" {
 		hidden = ui.Hidden("repo", p.repo)
 	}
-	return ui.Search(root+"/rollback", hidden, ui.Field("to", "to", "Snapshot to go back to (initial: before the first deployment)", initial), ui.PageButton("See what that would change"))
+	return ui.Search(root+"/rollback", hidden, ui.Field("to", "to", "Snapshot to go back to (initial: before the first deployment)", initial), ui.SubmitButton("See what that would change"))
 }
 
 // history is the snapshots, newest first.
 func (p place) history(l snapshotList) ui.Node {
 	rows := make([]ui.Node, 0, len(l.Snapshots)+1)
 	for _, snap := range slices.Backward(l.Snapshots) {
-		rows = append(rows, ui.Row(ui.To(p.at("/snapshots/"+segment(snap.ID)), ui.Printable(snap.ID)), ui.When(snap.Created), ui.PageText(snap.What()),
-			ui.PageText(ui.Printable(snap.Status)), ui.PageText(ui.Printable(strings.Join(snap.Targets, ", "))), ui.PageText(strconv.Itoa(snap.Changes)), ui.PageText(strconv.Itoa(snap.Managed)),
-			ui.A(ui.Href(p.at("/rollback", "to", snap.ID)), ui.Aria("label", "Go back to "+ui.Printable(snap.ID)), ui.PageText("Go back"))))
+		rows = append(rows, ui.Row(ui.LinkTo(p.at("/snapshots/"+segment(snap.ID)), ui.Printable(snap.ID)), ui.When(snap.Created), ui.Text(snap.What()),
+			ui.Text(ui.Printable(snap.Status)), ui.Text(ui.Printable(strings.Join(snap.Targets, ", "))), ui.Text(strconv.Itoa(snap.Changes)), ui.Text(strconv.Itoa(snap.Managed)),
+			ui.A(ui.Href(p.at("/rollback", "to", snap.ID)), ui.Aria("label", "Go back to "+ui.Printable(snap.ID)), ui.Text("Go back"))))
 	}
 	if len(rows) > 0 {
-		rows = append(rows, ui.Row(ui.PageText(initial), ui.PageText("–"), ui.PageText("before the first deployment"), nil, nil, nil, nil,
-			ui.A(ui.Href(p.at("/rollback", "to", initial)), ui.Aria("label", "Go back to before the first deployment"), ui.PageText("Go back"))))
+		rows = append(rows, ui.Row(ui.Text(initial), ui.Text("–"), ui.Text("before the first deployment"), nil, nil, nil, nil,
+			ui.A(ui.Href(p.at("/rollback", "to", initial)), ui.Aria("label", "Go back to before the first deployment"), ui.Text("Go back"))))
 	}
 	var more ui.Node
 	if l.Omitted > 0 {
-		more = ui.P(ui.PageText(strconv.Itoa(l.Omitted) + " older ones are too many to be listed here."))
+		more = ui.P(ui.Text(strconv.Itoa(l.Omitted) + " older ones are too many to be listed here."))
 	}
-	return ui.Group{ui.PageTable("Snapshots, newest first", []string{"Snapshot", "Made", "What was done", "State", "Agents", "Changes", "Files after it", "Way back"}, rows,
+	return ui.Group{ui.DataTable("Snapshots, newest first", []string{"Snapshot", "Made", "What was done", "State", "Agents", "Changes", "Files after it", "Way back"}, rows,
 		"Nothing was deployed yet."), more}
 }
 
@@ -70,7 +70,7 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		s.Show(w, r, v, ui.Page{Title: "Snapshot", Crumbs: crumbs, Body: []ui.Node{unserved("Snapshots")}})
 		return
 	}
-	one, err := read[Whole](look, "agents_snapshots_show", arguments{"id": r.PathValue("id")})
+	one, err := read[whole](look, "agents_snapshots_show", arguments{"id": r.PathValue("id")})
 	if err != nil {
 		s.Fail(w, v, err)
 		return
@@ -78,20 +78,20 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	d := one.Data
 	files := make([]ui.Node, len(d.Files))
 	for i, f := range d.Files {
-		files[i] = ui.Row(ui.PageText(ui.Printable(f.Target)), ui.PageCode(ui.Printable(f.Path)), ui.PageText(ui.Printable(strings.Join(f.Modules, ", "))))
+		files[i] = ui.Row(ui.Text(ui.Printable(f.Target)), ui.InlineCode(ui.Printable(f.Path)), ui.Text(ui.Printable(strings.Join(f.Modules, ", "))))
 	}
 	var more ui.Node
 	if d.Omitted > 0 {
-		more = ui.Notice(ui.Warn, ui.P(ui.PageText(strconv.Itoa(d.Omitted)+" more files are too many to be listed here.")))
+		more = ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(d.Omitted)+" more files are too many to be listed here.")))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Snapshot " + ui.Printable(d.ID), Crumbs: crumbs, Body: []ui.Node{
 		warned(one.Warnings),
-		ui.Facts(ui.Fact{Name: "Made", Value: ui.When(d.Created)}, ui.Fact{Name: "What was done", Value: ui.PageText(d.What())}, ui.Fact{Name: "State", Value: ui.SectionText(d.Status)},
-			ui.Fact{Name: "Agents", Value: ui.SectionText(strings.Join(d.Targets, ", "))}, ui.Fact{Name: "Profile", Value: ui.SectionText(d.Profile)},
-			ui.Fact{Name: "Project", Value: ui.SectionCode(d.Project)}),
-		ui.P(ui.To(p.at("/rollback", "to", d.ID), "See what going back to it would change")),
-		ui.Part("What was written", Of(d.FileChanges).Table("What was written", nil)),
-		ui.Part("What deployments owned after it", ui.PageTable("Files that deployments owned after it", []string{"Agent", "File", "Modules"}, files, "Nothing.")), more,
+		ui.Facts(ui.Fact{Name: "Made", Value: ui.When(d.Created)}, ui.Fact{Name: "What was done", Value: ui.Text(d.What())}, ui.Fact{Name: "State", Value: ui.OptionalText(d.Status)},
+			ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(d.Targets, ", "))}, ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)},
+			ui.Fact{Name: "Project", Value: ui.OptionalCode(d.Project)}),
+		ui.P(ui.LinkTo(p.at("/rollback", "to", d.ID), "See what going back to it would change")),
+		ui.Part("What was written", NewPlan(d.FileChanges).Table("What was written", nil)),
+		ui.Part("What deployments owned after it", ui.DataTable("Files that deployments owned after it", []string{"Agent", "File", "Modules"}, files, "Nothing.")), more,
 	}})
 }
 
@@ -115,7 +115,7 @@ func (s *Section) back(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to string) (returning, ui.Page, error) {
 	args := p.args("rollback").Set("to", to)
 	args["yes"] = true
-	out := s.Desk.Rehearse(r.Context(), v, "rollback", args)
+	out := s.Calls.Rehearse(r.Context(), v, "rollback", args)
 	var would report[returning]
 	if out.Err != nil {
 		return would.Data, ui.Page{}, out.Err
@@ -124,8 +124,8 @@ func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to strin
 		return would.Data, ui.Page{}, err
 	}
 	d := would.Data
-	body := []ui.Node{warned(would.Warnings), ui.P(ui.PageText("Files become as they were after "), ui.PageCode(ui.Printable(to)),
-		ui.PageText(". Edits made since are kept in a new snapshot.")), d.Table("What going back would change", nil)}
+	body := []ui.Node{warned(would.Warnings), ui.P(ui.Text("Files become as they were after "), ui.InlineCode(ui.Printable(to)),
+		ui.Text(". Edits made since are kept in a new snapshot.")), d.Table("What going back would change", nil)}
 	if !d.Summary.Empty() {
 		body = append(body, decision(v, root+"/rollback", "Go back: "+d.Summary.Words(), d.Mark(), p.hidden(), ui.Hidden("to", to)))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// Drift is a deployed file that is not as it should be.
-type Drift struct {
+// drift is a deployed file that is not as it should be.
+type drift struct {
 	Kind     string   `json:"kind"`
 	Target   string   `json:"target"`
 	Root     string   `json:"root"`
@@ -21,33 +21,33 @@ type Drift struct {
 }
 
 // Key names the file, as Change.Key does.
-func (d Drift) Key() string { return d.Target + " " + d.Path }
+func (d drift) Key() string { return d.Target + " " + d.Path }
 
 // Badge is how the file is not as it should be.
-func (d Drift) Badge() ui.Node {
+func (d drift) Badge() ui.Node {
 	tone := map[string]string{"missing": ui.Bad, "modified": ui.Warn}[d.Kind]
 	return ui.Badge(cmp.Or(tone, ui.Plain), d.Kind)
 }
 
-// Counts counts drift by its kind.
-type Counts struct {
+// counts counts drift by its kind.
+type counts struct {
 	Missing  int `json:"missing"`
 	Modified int `json:"modified"`
 	Extra    int `json:"extra"`
 }
 
 // Total is all drift.
-func (c Counts) Total() int { return c.Missing + c.Modified + c.Extra }
+func (c counts) Total() int { return c.Missing + c.Modified + c.Extra }
 
 // Badges are the counts that are not zero; "as it should be" for none.
-func (c Counts) Badges() ui.Node {
+func (c counts) Badges() ui.Node {
 	var out ui.Group
 	for _, n := range []struct {
 		count      int
 		word, tone string
 	}{{c.Missing, "missing", ui.Bad}, {c.Modified, "modified", ui.Warn}, {c.Extra, "extra", ui.Plain}} {
 		if n.count > 0 {
-			out = append(out, ui.Badge(n.tone, strconv.Itoa(n.count)+" "+n.word), ui.PageText(" "))
+			out = append(out, ui.Badge(n.tone, strconv.Itoa(n.count)+" "+n.word), ui.Text(" "))
 		}
 	}
 	if len(out) == 0 {
@@ -56,24 +56,24 @@ func (c Counts) Badges() ui.Node {
 	return out
 }
 
-// Status is the data of the tool status.
-type Status struct {
-	Drift   []Drift  `json:"drift"`
+// status is the data of the tool status.
+type status struct {
+	Drift   []drift  `json:"drift"`
 	Omitted int      `json:"drift_omitted"`
 	Next    []string `json:"next_actions"`
 	Profile string   `json:"profile"`
-	Summary Counts   `json:"summary"`
-	Total   *Counts  `json:"summary_total"` // where only some kinds were asked for
+	Summary counts   `json:"summary"`
+	Total   *counts  `json:"summary_total"` // where only some kinds were asked for
 	ByRoot  []struct {
 		Root    string `json:"root"`
 		Target  string `json:"target"`
-		Summary Counts `json:"summary"`
+		Summary counts `json:"summary"`
 	} `json:"summary_by_root"`
 	Targets []string `json:"targets"`
 }
 
-// Doctor is the data of the tool doctor.
-type Doctor struct {
+// doctor is the data of the tool doctor.
+type doctor struct {
 	Machine string   `json:"machine_id"`
 	Next    []string `json:"next_actions"`
 	Roots   []struct {
@@ -85,8 +85,8 @@ type Doctor struct {
 	} `json:"roots"`
 }
 
-// Interrupted is an operation that was begun and never finished.
-type Interrupted struct {
+// interrupted is an operation that was begun and never finished.
+type interrupted struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
 	Started time.Time `json:"started_at"`
@@ -115,8 +115,8 @@ func (s Snapshot) What() string {
 	return ui.Printable(s.Kind)
 }
 
-// Whole is a snapshot with its files.
-type Whole struct {
+// whole is a snapshot with its files.
+type whole struct {
 	Snapshot
 	Project string `json:"project_root"`
 	Omitted int    `json:"files_omitted"`
@@ -135,8 +135,8 @@ type Candidate struct {
 	Path   string `json:"path"`
 }
 
-// Skipped is drift that cannot be proposed, and why.
-type Skipped struct {
+// skipped is drift that cannot be proposed, and why.
+type skipped struct {
 	Module  string   `json:"module_id"`
 	Modules []string `json:"module_ids"`
 	Target  string   `json:"target"`
@@ -149,7 +149,7 @@ type Skipped struct {
 type Proposal struct {
 	Candidates []Candidate `json:"candidates"`
 	Omitted    int         `json:"candidates_omitted"`
-	Skipped    []Skipped   `json:"skipped"`
+	Skipped    []skipped   `json:"skipped"`
 	Left       int         `json:"skipped_omitted"`
 }
 

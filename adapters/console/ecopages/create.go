@@ -16,14 +16,14 @@ var (
 )
 
 // CreateForm is the form of a new ecosystem.
-func (g Gate) CreateForm(v httpauth.Visitor) ui.Node {
-	return ui.PageForm(v, Root+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
+func (g gate) CreateForm(v httpauth.Visitor) ui.Node {
+	return ui.PostForm(v, RootPath+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
 		ui.Field("new-provisioner", "provisioner", "Provisioner: local, noop, or a directory of provisioners/ (may be empty)", ""),
-		ui.Area("new-repos", "repos", "Repositories, one a line: NAME=URL or NAME=URL#BRANCH, with readonly behind it where nothing may be written", ""),
-		g.buttons(ui.PageButton("Create the ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
+		ui.TextareaField("new-repos", "repos", "Repositories, one a line: NAME=URL or NAME=URL#BRANCH, with readonly behind it where nothing may be written", ""),
+		g.buttons(ui.SubmitButton("Create the ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
 }
 
-func (k Desk) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	repos, err := reposOf(r.PostFormValue("repos"))
 	if err != nil {
 		k.Fail(w, v, err)
@@ -36,7 +36,7 @@ func (k Desk) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor)
 			args[member] = value
 		}
 	}
-	k.Desk.Do(w, r, v, ui.Task{Title: "Create " + name, Tool: "amof_create_ecosystem", Args: args, Back: Root})
+	k.Calls.Do(w, r, v, ui.Task{Title: "Create " + name, Tool: "amof_create_ecosystem", Args: args, Back: RootPath})
 }
 
 // reposOf are the repositories of lines.

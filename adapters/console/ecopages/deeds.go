@@ -47,16 +47,16 @@ func deeds() []deed {
 }
 
 // Handlers do what the forms ask for, and show and change the mode.
-func (k Desk) Handlers() ui.Handlers {
-	all := ui.Handlers{"GET " + Root + "/-/policy": k.policy, "POST " + Root + "/-/mode": k.setMode, "POST " + Root + "/-/create": k.create}
+func (k Base) Handlers() ui.Handlers {
+	all := ui.Handlers{"GET " + RootPath + "/-/policy": k.policy, "POST " + RootPath + "/-/mode": k.setMode, "POST " + RootPath + "/-/create": k.create}
 	for _, d := range deeds() {
-		all["POST "+Root+"/{name}/"+d.path] = k.doing(d)
+		all["POST "+RootPath+"/{name}/"+d.path] = k.doing(d)
 	}
 	return all
 }
 
 // doing does one of them.
-func (k Desk) doing(d deed) httpauth.Handler {
+func (k Base) doing(d deed) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		if err := r.ParseForm(); err != nil {
 			k.Fail(w, v, errForm.Because(err))
@@ -64,7 +64,7 @@ func (k Desk) doing(d deed) httpauth.Handler {
 		}
 		name := r.PathValue("name")
 		args := d.arguments(name, r.PostForm)
-		k.Desk.Do(w, r, v, ui.Task{Title: d.title + " " + name, Tool: d.tool, Args: args, Back: d.next(name, r.PostForm)})
+		k.Calls.Do(w, r, v, ui.Task{Title: d.title + " " + name, Tool: d.tool, Args: args, Back: d.next(name, r.PostForm)})
 	}
 }
 
@@ -75,9 +75,9 @@ func (d deed) next(name string, form url.Values) string {
 		to = d.from
 	}
 	if id := form.Get("run_id"); d.path == "cancel" && id != "" {
-		return At(name, "runs", id)
+		return PagePath(name, "runs", id)
 	}
-	return (&About{Name: name}).place(to)
+	return (&EcosystemPage{Name: name}).place(to)
 }
 
 // fieldPreview is a field of forms that only show what they would do, because of the session's mode.
@@ -150,9 +150,9 @@ func linesOf(text string) []string {
 	return out
 }
 
-// Act is the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
+// ActionForm is the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
 // same, for those who hear only them.
-func (a *About) Act(path, label, what string, fields ...ui.Node) ui.Node {
+func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) ui.Node {
 	var d deed
 	for _, each := range deeds() {
 		if each.path == path {
@@ -160,24 +160,24 @@ func (a *About) Act(path, label, what string, fields ...ui.Node) ui.Node {
 		}
 	}
 	spoken := ui.Aria("label", label+" "+what)
-	button := ui.PageButton(label, spoken)
+	button := ui.SubmitButton(label, spoken)
 	if path == "discard" || path == "destroy" || path == "archive" {
 		button = ui.Danger(label, spoken)
 	}
 	if a.Gate.Mode == "plan" {
 		fields = append(fields, ui.Hidden(fieldPreview, "true"))
 	}
-	return ui.PageForm(a.V, At(a.Name, path), ui.Group(fields), a.Gate.buttons(button, label+" "+what, d.tool))
+	return ui.PostForm(a.V, PagePath(a.Name, path), ui.Group(fields), a.Gate.buttons(button, label+" "+what, d.tool))
 }
 
-// Which are boxes to choose some of the repositories for a deed, which doing says in a word; none ticked means all.
-func Which(path, doing string, names []string) ui.Node {
+// RepoCheckboxes are boxes to choose some of the repositories for a deed, which doing says in a word; none ticked means all.
+func RepoCheckboxes(path, doing string, names []string) ui.Node {
 	var boxes ui.Group
 	for i, n := range names {
-		boxes = append(boxes, ui.Check(path+"-repo-"+Number(&i), "repos."+n, n, false))
+		boxes = append(boxes, ui.CheckboxField(path+"-repo-"+number(&i), "repos."+n, n, false))
 	}
 	if len(boxes) == 0 {
 		return nil
 	}
-	return ui.Fold(doing+" only some repositories", false, ui.FieldSet(ui.Legend(ui.PageText("None ticked means all of them")), boxes))
+	return ui.Disclosure(doing+" only some repositories", false, ui.FieldSet(ui.Legend(ui.Text("None ticked means all of them")), boxes))
 }

@@ -1,7 +1,7 @@
 package ecopages
 
-// Stages is these pages.
-type Stages struct{ desk Desk }
+// stages is these pages.
+type stages struct{ desk Base }
 
-// NewEnvironment is these pages, over a desk of ecosystems.
-func NewEnvironment(desk Desk) Stages { return Stages{desk} }
+// NewStages is these pages, over a desk of ecosystems.
+func NewStages(desk Base) stages { return stages{desk} }

@@ -35,7 +35,7 @@ type spun struct {
 }
 
 // Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
-func (s Stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -44,7 +44,7 @@ func (s Stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 	if which != "" {
 		extra["environment"] = which
 	}
-	a.Add(ui.Search(At(a.Name, "environment"), ui.Field("environment", "environment", "Environment (empty: default)", which), ui.PageButton("Show")))
+	a.Add(ui.Search(PagePath(a.Name, "environment"), ui.Field("environment", "environment", "Environment (empty: default)", which), ui.SubmitButton("Show")))
 	var now spun
 	if err := a.Read("ecosystem_spin_status", extra, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
@@ -52,23 +52,23 @@ func (s Stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 			return
 		}
 		a.Add(ui.Part("Environment", ui.Problem(fault.From(err))))
-		a.Write("environment", LiveRuns)
+		a.Write("environment", liveRuns)
 		return
 	}
-	a.Add(ui.Part("Environment "+First(now.Environment, "default"), now.show(a.Name)), spins(a, which))
-	a.Write("environment", LiveRuns, LiveCalls)
+	a.Add(ui.Part("Environment "+FirstNonEmpty(now.Environment, "default"), now.show(a.Name)), spins(a, which))
+	a.Write("environment", liveRuns, liveCalls)
 }
 
 func (n spun) show(name string) ui.Node {
 	var run, health, wrong ui.Node
 	if id := ui.Deref(n.RunID); id != "" {
-		run = ui.To(At(name, "runs", id), Brief(id))
+		run = ui.LinkTo(PagePath(name, "runs", id), ShortID(id))
 	}
 	if n.Healthy != nil {
 		health = ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[*n.Healthy], map[bool]string{true: "every service runs", false: "a service does not run"}[*n.Healthy])
 	}
 	if n.Error != "" || n.Interrupted {
-		wrong = ui.Notice(ui.Bad, ui.P(Said(First(n.Error, "what was under way here was interrupted"))))
+		wrong = ui.Notice(ui.Bad, ui.P(said(FirstNonEmpty(n.Error, "what was under way here was interrupted"))))
 	}
 	var outputs []ui.Fact
 	names := make([]string, 0, len(n.Outputs))
@@ -77,31 +77,31 @@ func (n spun) show(name string) ui.Node {
 	}
 	sorting.By(names, strings.Compare)
 	for _, key := range names {
-		outputs = append(outputs, ui.Fact{Name: key, Value: Mono(n.Outputs[key])})
+		outputs = append(outputs, ui.Fact{Name: key, Value: mono(n.Outputs[key])})
 	}
 	var services []ui.Node
 	for _, s := range n.Services {
-		services = append(services, ui.Row(Said(s.Repo), Mono(s.Command), ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[s.Running], First(s.Status, "unknown")),
-			Said(strconv.Itoa(s.PID)), ui.When(s.Started), Mono(s.Log)))
+		services = append(services, ui.Row(said(s.Repo), mono(s.Command), ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[s.Running], FirstNonEmpty(s.Status, "unknown")),
+			said(strconv.Itoa(s.PID)), ui.When(s.Started), mono(s.Log)))
 	}
-	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: Progress(First(n.State, "none"))}, ui.Fact{Name: "Since", Value: When(n.Since)},
-		ui.Fact{Name: "Provisioner", Value: ui.SectionText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "By run", Value: run}, ui.Fact{Name: "Health", Value: health})}
+	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: RunStatusBadge(FirstNonEmpty(n.State, "none"))}, ui.Fact{Name: "Since", Value: when(n.Since)},
+		ui.Fact{Name: "Provisioner", Value: ui.OptionalText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "By run", Value: run}, ui.Fact{Name: "Health", Value: health})}
 	if len(outputs) > 0 {
 		shown = append(shown, ui.Card("Outputs", ui.Facts(outputs...)))
 	}
 	if len(services) > 0 {
-		shown = append(shown, ui.PageTable("Services", []string{"Service", "Command", "Is", "Process", "Started", "Log"}, services, ""))
+		shown = append(shown, ui.DataTable("Services", []string{"Service", "Command", "Is", "Process", "Started", "Log"}, services, ""))
 	}
 	return shown
 }
 
 // spins is what can be done with an environment.
-func spins(a *About, environment string) ui.Node {
+func spins(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
 	return ui.Part("What can be done",
-		ui.Card("Deploy", a.Act("deploy", "Deploy", a.Name, in, ui.Area("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),
-		ui.Card("Take down", ui.P(ui.PageText("Stops what is deployed and removes it.")), a.Act("destroy", "Take down", a.Name, in)),
-		ui.Card("Ask the provisioner", ui.P(ui.PageText("Its own programs for plan and status are run; they say more than is recorded here.")),
-			ui.PageForm(a.V, At(a.Name, "ask"), in, Under(ui.Div(ui.Class("buttons"),
-				ui.PageButton("What would it do?", ui.Name("action"), ui.Value("plan")), ui.PageButton("How does it stand?", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
+		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),
+		ui.Card("Take down", ui.P(ui.Text("Stops what is deployed and removes it.")), a.ActionForm("destroy", "Take down", a.Name, in)),
+		ui.Card("Ask the provisioner", ui.P(ui.Text("Its own programs for plan and status are run; they say more than is recorded here.")),
+			ui.PostForm(a.V, PagePath(a.Name, "ask"), in, WithNote(ui.Div(ui.Class("buttons"),
+				ui.SubmitButton("What would it do?", ui.Name("action"), ui.Value("plan")), ui.SubmitButton("How does it stand?", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
 }

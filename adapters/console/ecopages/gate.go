@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Gate is how far this session may go, and how each tool is treated on the way (amof contract §11, §12).
-type Gate struct {
+// gate is how far this session may go, and how each tool is treated on the way (amof contract §11, §12).
+type gate struct {
 	Mode    string // ask, plan or execute: of a call that says none
 	Most    string // the operator's ceiling
 	problem string // why the settings cannot be read: then nothing may change
@@ -30,7 +30,7 @@ type row struct {
 }
 
 // Gate asks how far the session of a visitor may go.
-func (d Desk) Gate(r *http.Request, v httpauth.Visitor) (Gate, error) {
+func (d Base) Gate(r *http.Request, v httpauth.Visitor) (gate, error) {
 	var scope struct {
 		Mode    string `json:"mode"`
 		MaxMode string `json:"max_mode"`
@@ -39,11 +39,11 @@ func (d Desk) Gate(r *http.Request, v httpauth.Visitor) (Gate, error) {
 	var matrix struct {
 		Rows []row `json:"rows"`
 	}
-	if err := d.Desk.Read(r.Context(), v, "amof_scope_info", nil, &scope); err != nil {
-		return Gate{}, err
+	if err := d.Calls.Read(r.Context(), v, "amof_scope_info", nil, &scope); err != nil {
+		return gate{}, err
 	}
-	err := d.Desk.Read(r.Context(), v, "amof_policy", nil, &matrix)
-	return Gate{Mode: scope.Mode, Most: scope.MaxMode, problem: scope.Problem, rows: matrix.Rows}, err
+	err := d.Calls.Read(r.Context(), v, "amof_policy", nil, &matrix)
+	return gate{Mode: scope.Mode, Most: scope.MaxMode, problem: scope.Problem, rows: matrix.Rows}, err
 }
 
 // modes are all of them, each with what it means.
@@ -53,7 +53,7 @@ func modes() []ui.Choice {
 }
 
 // upTo are the modes that nothing forbids.
-func (g Gate) upTo() []ui.Choice {
+func (g gate) upTo() []ui.Choice {
 	all := modes()
 	for i, m := range all {
 		if m.Value == g.Most {
@@ -64,38 +64,38 @@ func (g Gate) upTo() []ui.Choice {
 }
 
 // Panel says which mode the session is in, and changes it; back is the page to come back to.
-func (g Gate) Panel(v httpauth.Visitor, back string) ui.Node {
+func (g gate) Panel(v httpauth.Visitor, back string) ui.Node {
 	var wrong, ceiling ui.Node
 	if g.problem != "" {
-		wrong = ui.Notice(ui.Bad, ui.P(ui.PageText("The settings cannot be read, so nothing may be changed: "+g.problem)))
+		wrong = ui.Notice(ui.Bad, ui.P(ui.Text("The settings cannot be read, so nothing may be changed: "+g.problem)))
 	}
 	if g.Most != "" && g.Most != "execute" {
-		ceiling = ui.P(ui.Class("quiet"), ui.PageText("This server was started with a ceiling of "+g.Most+"; only its operator can raise that (--max-mode)."))
+		ceiling = ui.P(ui.Class("quiet"), ui.Text("This server was started with a ceiling of "+g.Most+"; only its operator can raise that (--max-mode)."))
 	}
 	return ui.Section(ui.Class("card"), ui.Aria("label", "Mode of this session"), wrong,
-		ui.PageForm(v, Root+"/-/mode", ui.Class("filter"), ui.Hidden("back", back), ui.PageSelect("mode", "mode", "Mode of this session", g.Mode, g.upTo()...),
-			ui.PageButton("Change the mode"), ui.To(Root+"/-/policy", "What each mode does with every tool")), ceiling)
+		ui.PostForm(v, RootPath+"/-/mode", ui.Class("filter"), ui.Hidden("back", back), ui.SelectField("mode", "mode", "Mode of this session", g.Mode, g.upTo()...),
+			ui.SubmitButton("Change the mode"), ui.LinkTo(RootPath+"/-/policy", "What each mode does with every tool")), ceiling)
 }
 
-func (d Desk) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	back, mode := r.PostFormValue("back"), r.PostFormValue("mode")
-	if back != Root && !strings.HasPrefix(back, Root+"/") {
-		back = Root
+	if back != RootPath && !strings.HasPrefix(back, RootPath+"/") {
+		back = RootPath
 	}
-	d.Desk.Do(w, r, v, ui.Task{Title: "Change the mode to " + mode, Tool: "amof_set_mode", Args: map[string]any{"mode": mode}, Back: back})
+	d.Calls.Do(w, r, v, ui.Task{Title: "Change the mode to " + mode, Tool: "amof_set_mode", Args: map[string]any{"mode": mode}, Back: back})
 }
 
 // buttons are that of a deed, which is about what, one for a preview of it, and what the mode makes of it.
-func (g Gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
+func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 	var preview ui.Node
 	if g.Most != "ask" && g.Mode != "plan" {
-		preview = ui.PageButton("Preview", ui.Name("mode"), ui.Value("plan"), ui.Aria("label", "Preview: "+what))
+		preview = ui.SubmitButton("Preview", ui.Name("mode"), ui.Value("plan"), ui.Aria("label", "Preview: "+what))
 	}
-	return Under(ui.Div(ui.Class("buttons"), button, preview), g.Hint(name))
+	return WithNote(ui.Div(ui.Class("buttons"), button, preview), g.Hint(name))
 }
 
 // Hint says what a press on the button of that tool does, in the mode there is.
-func (g Gate) Hint(name tool.Name) string {
+func (g gate) Hint(name tool.Name) string {
 	for _, r := range g.rows {
 		if r.Tool == string(name) {
 			return r.said(g.Mode)
@@ -116,7 +116,7 @@ func (r row) said(mode string) string {
 	words := map[string]string{"blocked": "it is refused", "explain": "it is not done, only explained", "dry-run": "it is a dry run, which shows what it would do",
 		"execute": "it is done at once", "yes": "it is done at once"}[does]
 	if does == "execute" {
-		words = First(map[string]string{"simple": "you confirm it, then it is done", "preview": "you confirm its plan, then it is done",
+		words = FirstNonEmpty(map[string]string{"simple": "you confirm it, then it is done", "preview": "you confirm its plan, then it is done",
 			"type": "you type the ecosystem's name to confirm it, then it is done"}[r.Confirm], words)
 	}
 	if words == "" {
@@ -126,22 +126,22 @@ func (r row) said(mode string) string {
 }
 
 // policy shows how every tool is treated in each mode.
-func (d Desk) policy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	g, err := d.Gate(r, v)
 	if err != nil {
 		d.Fail(w, v, err)
 		return
 	}
 	rows := ui.Map(g.rows, func(r row) ui.Node {
-		return ui.Row(Mono(r.Tool), Said(r.Safety), Said(r.Ask), Said(r.Plan), Said(r.Execute), Said(r.Confirm))
+		return ui.Row(mono(r.Tool), said(r.Safety), said(r.Ask), said(r.Plan), said(r.Execute), said(r.Confirm))
 	})
-	ui.Page{Title: "What each mode does", Section: Root, Crumbs: []ui.PageLink{{Text: "Ecosystems", Href: Root}}, Notice: d.Came(r), Body: []ui.Node{
-		g.Panel(v, Root+"/-/policy"),
+	ui.Page{Title: "What each mode does", Section: RootPath, Crumbs: []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}, Notice: d.Came(r), Body: []ui.Node{
+		g.Panel(v, RootPath+"/-/policy"),
 		ui.Part("Modes", ui.Facts(
-			ui.Fact{Name: "ask", Value: ui.PageText("The default. What reads runs. What would change something is refused; what is dangerous is explained: what it would do, to what, and what else there is.")},
-			ui.Fact{Name: "plan", Value: ui.PageText("What would change something is worked out and shown as a dry run. Nothing is changed, also nothing that is safe.")},
-			ui.Fact{Name: "execute", Value: ui.PageText("Safe changes are made at once. Dangerous ones are confirmed first: simply, after a look at the plan, or by typing the name.")})),
-		ui.P(ui.Class("quiet"), ui.PageText("A call's own mode beats the session's, which beats the default. The preview buttons of these pages call in mode plan.")),
-		ui.Part("Tools", ui.PageTable("Tools and modes", []string{"Tool", "Class", "In ask", "In plan", "In execute", "Confirmation"}, rows, "There are none.")),
+			ui.Fact{Name: "ask", Value: ui.Text("The default. What reads runs. What would change something is refused; what is dangerous is explained: what it would do, to what, and what else there is.")},
+			ui.Fact{Name: "plan", Value: ui.Text("What would change something is worked out and shown as a dry run. Nothing is changed, also nothing that is safe.")},
+			ui.Fact{Name: "execute", Value: ui.Text("Safe changes are made at once. Dangerous ones are confirmed first: simply, after a look at the plan, or by typing the name.")})),
+		ui.P(ui.Class("quiet"), ui.Text("A call's own mode beats the session's, which beats the default. The preview buttons of these pages call in mode plan.")),
+		ui.Part("Tools", ui.DataTable("Tools and modes", []string{"Tool", "Class", "In ask", "In plan", "In execute", "Confirmation"}, rows, "There are none.")),
 	}}.Write(w, http.StatusOK, v)
 }

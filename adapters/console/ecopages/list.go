@@ -31,20 +31,20 @@ type item struct {
 const mostCounted = 24
 
 // list shows the ecosystems of the workspace.
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	retired := r.URL.Query().Get("retired") == "true"
 	var all struct {
 		Ecosystems []item `json:"ecosystems"`
 		Root       string `json:"workspace_root"`
 	}
-	if err := s.desk.Desk.Read(r.Context(), v, "amof_list_ecosystems", map[string]any{"include_retired": retired}, &all); err != nil {
+	if err := s.desk.Calls.Read(r.Context(), v, "amof_list_ecosystems", map[string]any{"include_retired": retired}, &all); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
 	var active struct{ Runs []runItem }
 	g, err := s.desk.Gate(r, v)
 	if err == nil {
-		err = s.desk.Desk.Read(r.Context(), v, "amof_get_active_runs", map[string]any{"limit": 200}, &active)
+		err = s.desk.Calls.Read(r.Context(), v, "amof_get_active_runs", map[string]any{"limit": 200}, &active)
 	}
 	if err != nil {
 		s.desk.Fail(w, v, err)
@@ -58,29 +58,29 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		}
 	}
 	s.countTickets(r, v, all.Ecosystems)
-	body := []ui.Node{g.Panel(v, Root),
-		ui.P(ui.PageText("Workspace "), Mono(all.Root), ui.PageText(". "), ui.To(Root+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
-		ui.PageTable("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
+	body := []ui.Node{g.Panel(v, RootPath),
+		ui.P(ui.Text("Workspace "), mono(all.Root), ui.Text(". "), ui.LinkTo(RootPath+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
+		ui.DataTable("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
 			ui.Map(all.Ecosystems, item.row), "There is no ecosystem here yet. The form below makes one."),
 		ui.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
 		ui.Part("A new ecosystem", g.CreateForm(v))}
-	ui.Page{Title: "Ecosystems", Section: Root, Notice: s.desk.Came(r), Live: []string{LiveRuns}, Body: body}.Write(w, http.StatusOK, v)
+	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.desk.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
 }
 
 func (i item) row() ui.Node {
-	name := ui.Group{ui.To(At(i.Name), i.Name)}
+	name := ui.Group{ui.LinkTo(PagePath(i.Name), i.Name)}
 	if i.Selected {
-		name = append(name, ui.PageText(" "), ui.Badge(ui.Plain, "selected"))
+		name = append(name, ui.Text(" "), ui.Badge(ui.Plain, "selected"))
 	}
 	is := ui.Badge(ui.Plain, "not installed")
 	switch {
 	case i.Problem != "":
-		is = Under(ui.Badge(ui.Bad, "has problems"), i.Problem)
+		is = WithNote(ui.Badge(ui.Bad, "has problems"), i.Problem)
 	case i.Installed:
 		is = ui.Badge(ui.Good, "installed")
 	}
 	if i.Retired {
-		is = ui.Group{is, ui.PageText(" "), ui.Badge(ui.Warn, "retired")}
+		is = ui.Group{is, ui.Text(" "), ui.Badge(ui.Warn, "retired")}
 	}
 	tickets := "–"
 	if i.tickets >= 0 {
@@ -89,11 +89,11 @@ func (i item) row() ui.Node {
 	if active := ui.Deref(i.Active); active != "" {
 		tickets += ", " + active + " active"
 	}
-	return ui.Row(name, is, Under(Said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), Said(tickets), Said(strconv.Itoa(i.running)), Said(ui.Deref(i.Provisioner)), Said(i.Description))
+	return ui.Row(name, is, WithNote(said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), said(tickets), said(strconv.Itoa(i.running)), said(ui.Deref(i.Provisioner)), said(i.Description))
 }
 
 // countTickets asks for the tickets of installed ecosystems, side by side.
-func (s *Section) countTickets(r *http.Request, v httpauth.Visitor, all []item) {
+func (s *section) countTickets(r *http.Request, v httpauth.Visitor, all []item) {
 	var g errgroup.Group
 	g.SetLimit(4)
 	for i := range all {
@@ -106,7 +106,7 @@ func (s *Section) countTickets(r *http.Request, v httpauth.Visitor, all []item) 
 		}
 		g.Go(func() error {
 			var found struct{ Count int }
-			if s.desk.Desk.Read(r.Context(), v, "amof_ticket_list", map[string]any{"ecosystem": all[i].Name}, &found) == nil {
+			if s.desk.Calls.Read(r.Context(), v, "amof_ticket_list", map[string]any{"ecosystem": all[i].Name}, &found) == nil {
 				all[i].tickets = found.Count
 			}
 			return nil // one that cannot be counted has no number

@@ -82,7 +82,7 @@ type state struct {
 }
 
 // overview shows what an ecosystem is made of and how it stands, and does what concerns all its repositories.
-func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -105,81 +105,81 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		s.desk.Fail(w, v, err)
 		return
 	}
-	a.Write("", LiveRuns, LiveCalls)
+	a.Write("", liveRuns, liveCalls)
 }
 
 func findings(errors, warnings []problem) ui.Node {
 	var rows []ui.Node
 	add := func(found []problem, tone, word string) {
 		for _, p := range found {
-			rows = append(rows, ui.Row(ui.Badge(tone, word), Mono(First(p.Path, "ecosystem.yaml")), Said(p.Message), Said(p.Fix)))
+			rows = append(rows, ui.Row(ui.Badge(tone, word), mono(FirstNonEmpty(p.Path, "ecosystem.yaml")), said(p.Message), said(p.Fix)))
 		}
 	}
 	add(errors, ui.Bad, "error")
 	add(warnings, ui.Warn, "warning")
-	return ui.Part("What the check of the manifest finds", ui.PageTable("Findings", []string{"Level", "Where", "What", "Way out"}, rows, "Nothing: the manifest is valid."))
+	return ui.Part("What the check of the manifest finds", ui.DataTable("Findings", []string{"Level", "Where", "What", "Way out"}, rows, "Nothing: the manifest is valid."))
 }
 
 func manifest(d description) ui.Node {
 	return ui.Part("Manifest", ui.Facts(
-		ui.Fact{Name: "About", Value: ui.SectionText(d.Description)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(d.Path)}, ui.Fact{Name: "Provisioner", Value: ui.SectionText(ui.Deref(d.Provisioner))},
-		ui.Fact{Name: "Workspace", Value: ui.SectionCode(d.Workspace.Dir)}, ui.Fact{Name: "Branches begin with", Value: ui.SectionText(d.Workspace.Repo)},
-		ui.Fact{Name: "Never touched", Value: List(d.Guardrails.NoTouch)}, ui.Fact{Name: "Retired", Value: Yes(d.Retired)},
-		ui.Fact{Name: "Journal", Value: Said(ui.Count(d.Journal, "entry", "entries"))}, ui.Fact{Name: "Knowledge base", Value: Said(ui.Count(d.KB, "file", "files"))},
-		ui.Fact{Name: "SHA-256", Value: ui.SectionCode(d.SHA256)}))
+		ui.Fact{Name: "About", Value: ui.OptionalText(d.Description)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(d.Path)}, ui.Fact{Name: "Provisioner", Value: ui.OptionalText(ui.Deref(d.Provisioner))},
+		ui.Fact{Name: "Workspace", Value: ui.OptionalCode(d.Workspace.Dir)}, ui.Fact{Name: "Branches begin with", Value: ui.OptionalText(d.Workspace.Repo)},
+		ui.Fact{Name: "Never touched", Value: list(d.Guardrails.NoTouch)}, ui.Fact{Name: "Retired", Value: YesText(d.Retired)},
+		ui.Fact{Name: "Journal", Value: said(ui.Count(d.Journal, "entry", "entries"))}, ui.Fact{Name: "Knowledge base", Value: said(ui.Count(d.KB, "file", "files"))},
+		ui.Fact{Name: "SHA-256", Value: ui.OptionalCode(d.SHA256)}))
 }
 
 // repositories are those that are there, or would be.
-func repositories(a *About, d description, st state) ui.Node {
+func repositories(a *EcosystemPage, d description, st state) ui.Node {
 	if st.Workspace == nil {
 		var rows []ui.Node
 		for _, r := range d.Repos {
-			rows = append(rows, ui.Row(Said(r.Name), Mono(r.Branch), access(r.ReadOnly), Mono(r.URL), Said(map[bool]string{true: "enabled", false: "disabled"}[r.Enabled])))
+			rows = append(rows, ui.Row(said(r.Name), mono(r.Branch), access(r.ReadOnly), mono(r.URL), said(map[bool]string{true: "enabled", false: "disabled"}[r.Enabled])))
 		}
-		return ui.Part("Repositories", ui.Notice(ui.Plain, ui.P(ui.PageText("It is not installed: its repositories are not cloned yet."))),
-			ui.PageTable("Repositories", []string{"Repository", "Branch", "Access", "URL", "Is"}, rows, "The manifest names none."))
+		return ui.Part("Repositories", ui.Notice(ui.Plain, ui.P(ui.Text("It is not installed: its repositories are not cloned yet."))),
+			ui.DataTable("Repositories", []string{"Repository", "Branch", "Access", "URL", "Is"}, rows, "The manifest names none."))
 	}
 	w := st.Workspace
 	var rows []ui.Node
 	for _, r := range st.Repos {
-		branch := Under(Mono(First(ui.Deref(r.Branch), "(detached)")), map[bool]string{true: "expected " + r.Wanted}[r.Wanted != "" && ui.Deref(r.Branch) != r.Wanted])
+		branch := WithNote(mono(FirstNonEmpty(ui.Deref(r.Branch), "(detached)")), map[bool]string{true: "expected " + r.Wanted}[r.Wanted != "" && ui.Deref(r.Branch) != r.Wanted])
 		changes := ui.Count(r.DirtyFiles, "file", "files")
 		if r.Conflicts > 0 {
 			changes += ", " + ui.Count(r.Conflicts, "conflict", "conflicts")
 		}
 		apart := "no upstream"
 		if r.Ahead != nil || r.Behind != nil {
-			apart = Number(r.Ahead) + " ahead, " + Number(r.Behind) + " behind"
+			apart = number(r.Ahead) + " ahead, " + number(r.Behind) + " behind"
 		}
-		rows = append(rows, ui.Row(Under(Said(r.Name), strings.TrimPrefix(r.Directory, w.Dir+"/")), branch, Mono(r.Commit), access(r.Mode == "RO"), Under(Standing(r.Status), r.Problem), Said(changes), Said(apart)))
+		rows = append(rows, ui.Row(WithNote(said(r.Name), strings.TrimPrefix(r.Directory, w.Dir+"/")), branch, mono(r.Commit), access(r.Mode == "RO"), WithNote(RepoStatusBadges(r.Status), r.Problem), said(changes), said(apart)))
 	}
-	return ui.Part("Repositories", ui.Facts(ui.Fact{Name: "Workspace", Value: ui.SectionCode(w.Dir)}, ui.Fact{Name: "Branch of the workspace", Value: ui.SectionCode(w.Branch)},
-		ui.Fact{Name: "It stands", Value: Under(Standing(w.Status), w.Problem)}, ui.Fact{Name: "Active ticket", Value: ui.SectionText(First(ui.Deref(w.Active), "none"))},
-		ui.Fact{Name: "Open tickets", Value: ui.To(At(a.Name, "tickets"), ui.Count(w.Tickets, "ticket", "tickets"))},
-		ui.Fact{Name: "Environment", Value: ui.To(At(a.Name, "environment"), First(st.Spin.State, "none"))}, ui.Fact{Name: "Note", Value: ui.SectionText(st.Hint)}),
-		ui.PageTable("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Stands", "Changes", "Against its upstream"}, rows, "There are none."))
+	return ui.Part("Repositories", ui.Facts(ui.Fact{Name: "Workspace", Value: ui.OptionalCode(w.Dir)}, ui.Fact{Name: "Branch of the workspace", Value: ui.OptionalCode(w.Branch)},
+		ui.Fact{Name: "It stands", Value: WithNote(RepoStatusBadges(w.Status), w.Problem)}, ui.Fact{Name: "Active ticket", Value: ui.OptionalText(FirstNonEmpty(ui.Deref(w.Active), "none"))},
+		ui.Fact{Name: "Open tickets", Value: ui.LinkTo(PagePath(a.Name, "tickets"), ui.Count(w.Tickets, "ticket", "tickets"))},
+		ui.Fact{Name: "Environment", Value: ui.LinkTo(PagePath(a.Name, "environment"), FirstNonEmpty(st.Spin.State, "none"))}, ui.Fact{Name: "Note", Value: ui.OptionalText(st.Hint)}),
+		ui.DataTable("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Stands", "Changes", "Against its upstream"}, rows, "There are none."))
 }
 
 func access(readonly bool) ui.Node {
-	return Said(map[bool]string{true: "read-only", false: "read and write"}[readonly])
+	return said(map[bool]string{true: "read-only", false: "read and write"}[readonly])
 }
 
 // together is what is done with all repositories at once.
-func together(a *About, d description, st state) {
+func together(a *EcosystemPage, d description, st state) {
 	var cards ui.Group
 	if st.Workspace == nil {
-		cards = append(cards, ui.Card("Install", ui.P(ui.PageText("Clones every repository into a workspace of its own, all or nothing.")),
-			a.Act("install", "Install", a.Name, ui.Check("install-push", "push", "Push the workspace's branch afterwards", false))))
+		cards = append(cards, ui.Card("Install", ui.P(ui.Text("Clones every repository into a workspace of its own, all or nothing.")),
+			a.ActionForm("install", "Install", a.Name, ui.CheckboxField("install-push", "push", "Push the workspace's branch afterwards", false))))
 	} else {
 		cards = append(cards,
-			ui.Card("Sync", ui.P(ui.PageText("Clones what is missing and brings the rest up to date, by fast-forward alone.")), a.Act("sync", "Sync", a.Name, Which("sync", "Sync", d.names(false)))),
-			ui.Card("Push", ui.P(ui.PageText("Pushes the branches to their remotes. What is not committed stays, unless it is committed first.")),
-				a.Act("push", "Push", a.Name, ui.Check("push-all", "commit_all", "Commit everything that is not committed first", false),
-					ui.Field("push-message", "message", "Message of those commits", ""), Which("push", "Push", d.names(true)))))
+			ui.Card("Sync", ui.P(ui.Text("Clones what is missing and brings the rest up to date, by fast-forward alone.")), a.ActionForm("sync", "Sync", a.Name, RepoCheckboxes("sync", "Sync", d.names(false)))),
+			ui.Card("Push", ui.P(ui.Text("Pushes the branches to their remotes. What is not committed stays, unless it is committed first.")),
+				a.ActionForm("push", "Push", a.Name, ui.CheckboxField("push-all", "commit_all", "Commit everything that is not committed first", false),
+					ui.Field("push-message", "message", "Message of those commits", ""), RepoCheckboxes("push", "Push", d.names(true)))))
 	}
 	cards = append(cards,
-		ui.Card("Journal", a.Act("journal", "Write", "into the journal of "+a.Name, ui.Field("journal-title", "title", "Title", ""), ui.Area("journal-body", "body", "Entry", ""))),
-		ui.Card("Selected ecosystem", ui.P(ui.PageText("Calls in this workspace that name no ecosystem are about the selected one, for all sessions.")),
-			ui.Deed(a.V, At(a.Name, "use"), "Select", a.Name)))
+		ui.Card("Journal", a.ActionForm("journal", "Write", "into the journal of "+a.Name, ui.Field("journal-title", "title", "Title", ""), ui.TextareaField("journal-body", "body", "Entry", ""))),
+		ui.Card("Selected ecosystem", ui.P(ui.Text("Calls in this workspace that name no ecosystem are about the selected one, for all sessions.")),
+			ui.ActionForm(a.V, PagePath(a.Name, "use"), "Select", a.Name)))
 	a.Add(ui.Part("What can be done", cards))
 }

@@ -34,7 +34,7 @@ type released struct {
 }
 
 // Releases shows which version there is, whether another one can be made, those there were, and makes the next one.
-func (s Stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -46,38 +46,38 @@ func (s Stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 			return
 		}
 		a.Add(ui.Part("Releases", ui.Problem(fault.From(err)))) // not installed, say: then there is nothing to release
-		a.Write("releases", LiveRuns)
+		a.Write("releases", liveRuns)
 		return
 	}
 	a.Add(now.show())
 	a.Add(checks(a))
 	a.Add(ui.Part("The next version", ui.Card("A new version", bump(a)), ui.Card("The next stage of this version", promote(a, now))))
 	a.Add(releaseLog(a))
-	a.Write("releases", LiveRuns, LiveCalls)
+	a.Write("releases", liveRuns, liveCalls)
 }
 
 func (n released) show() ui.Node {
 	var repos, commits, next []ui.Node
 	for _, r := range n.Repos {
-		repos = append(repos, ui.Row(Said(r.Name), Mono(r.Branch), Mono(r.Head), Said(First(r.Tag, "–")), Said(strconv.Itoa(r.Commits)),
-			Under(Said(map[bool]string{true: "uncommitted changes", false: "clean"}[r.Dirty]), r.Problem)))
+		repos = append(repos, ui.Row(said(r.Name), mono(r.Branch), mono(r.Head), said(FirstNonEmpty(r.Tag, "–")), said(strconv.Itoa(r.Commits)),
+			WithNote(said(map[bool]string{true: "uncommitted changes", false: "clean"}[r.Dirty]), r.Problem)))
 	}
 	for _, c := range n.Recent {
-		commits = append(commits, ui.Row(Said(c.Repo), Mono(c.Commit), Said(c.Subject)))
+		commits = append(commits, ui.Row(said(c.Repo), mono(c.Commit), said(c.Subject)))
 	}
 	for _, way := range n.Next {
-		next = append(next, ui.Row(Mono(way.Version), Said(way.How)))
+		next = append(next, ui.Row(mono(way.Version), said(way.How)))
 	}
-	return ui.Part("Version", ui.Facts(ui.Fact{Name: "Current version", Value: Said(n.Version)}, ui.Fact{Name: "Tag", Value: ui.SectionCode(ui.Deref(n.Tag))}, ui.Fact{Name: "Stage", Value: ui.SectionText(n.Stage)},
-		ui.Fact{Name: "Commits since", Value: Said(strconv.Itoa(n.Commits))}, ui.Fact{Name: "Uncommitted changes", Value: Yes(n.Dirty)},
-		ui.Fact{Name: "Versions differ between the repositories", Value: Yes(n.Drift)}),
-		ui.PageTable("Repositories", []string{"Repository", "Branch", "Head", "Its tag", "Commits since", "Is"}, repos, "There are none to release."),
-		ui.Fold("Recent commits", false, ui.PageTable("Recent commits", []string{"Repository", "Commit", "Subject"}, commits, "There are none since.")),
-		ui.Fold("Versions that may follow", false, ui.PageTable("Versions that may follow", []string{"Version", "By"}, next, "There is none.")))
+	return ui.Part("Version", ui.Facts(ui.Fact{Name: "Current version", Value: said(n.Version)}, ui.Fact{Name: "Tag", Value: ui.OptionalCode(ui.Deref(n.Tag))}, ui.Fact{Name: "Stage", Value: ui.OptionalText(n.Stage)},
+		ui.Fact{Name: "Commits since", Value: said(strconv.Itoa(n.Commits))}, ui.Fact{Name: "Uncommitted changes", Value: YesText(n.Dirty)},
+		ui.Fact{Name: "Versions differ between the repositories", Value: YesText(n.Drift)}),
+		ui.DataTable("Repositories", []string{"Repository", "Branch", "Head", "Its tag", "Commits since", "Is"}, repos, "There are none to release."),
+		ui.Disclosure("Recent commits", false, ui.DataTable("Recent commits", []string{"Repository", "Commit", "Subject"}, commits, "There are none since.")),
+		ui.Disclosure("Versions that may follow", false, ui.DataTable("Versions that may follow", []string{"Version", "By"}, next, "There is none.")))
 }
 
 // checks are what speaks for and against a release.
-func checks(a *About) ui.Node {
+func checks(a *EcosystemPage) ui.Node {
 	var found struct {
 		Status                   string
 		Passed, Warnings, Errors []string
@@ -88,39 +88,39 @@ func checks(a *About) ui.Node {
 	var rows []ui.Node
 	add := func(lines []string, tone, word string) {
 		for _, line := range lines {
-			rows = append(rows, ui.Row(ui.Badge(tone, word), Said(line)))
+			rows = append(rows, ui.Row(ui.Badge(tone, word), said(line)))
 		}
 	}
 	add(found.Errors, ui.Bad, "error")
 	add(found.Warnings, ui.Warn, "warning")
 	add(found.Passed, ui.Good, "passed")
-	return ui.Part("Can it be released?", ui.PageTable("Checks", []string{"Check", "What it found"}, rows, "There is nothing to check."))
+	return ui.Part("Can it be released?", ui.DataTable("Checks", []string{"Check", "What it found"}, rows, "There is nothing to check."))
 }
 
 // making are the fields that both ways of making a version have.
 func making(id string) ui.Node {
-	return ui.Group{ui.Field(id+"-message", "message", "Message, for the tag (may be empty)", ""), ui.Check(id+"-push", "push", "Push branches and tags afterwards", false),
-		ui.Check(id+"-strict", "strict", "Take warnings for errors", false), ui.Check(id+"-skip", "skip_validation", "Release in spite of what the checks find", false)}
+	return ui.Group{ui.Field(id+"-message", "message", "Message, for the tag (may be empty)", ""), ui.CheckboxField(id+"-push", "push", "Push branches and tags afterwards", false),
+		ui.CheckboxField(id+"-strict", "strict", "Take warnings for errors", false), ui.CheckboxField(id+"-skip", "skip_validation", "Release in spite of what the checks find", false)}
 }
 
-func bump(a *About) ui.Node {
-	return a.Act("bump", "Release", "a new version of "+a.Name,
-		ui.PageSelect("bump-type", "bump_type", "How far it goes", "patch", ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
+func bump(a *EcosystemPage) ui.Node {
+	return a.ActionForm("bump", "Release", "a new version of "+a.Name,
+		ui.SelectField("bump-type", "bump_type", "How far it goes", "patch", ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
 			ui.Choice{Value: "major", Text: "major: something is different"}),
-		ui.PageSelect("bump-pre", "pre_release", "As", "", ui.Choice{Text: "a stable version"}, ui.Choice{Value: "alpha", Text: "an alpha version"},
+		ui.SelectField("bump-pre", "pre_release", "As", "", ui.Choice{Text: "a stable version"}, ui.Choice{Value: "alpha", Text: "an alpha version"},
 			ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}), making("bump"))
 }
 
-func promote(a *About, n released) ui.Node {
+func promote(a *EcosystemPage, n released) ui.Node {
 	if !strings.Contains(n.Version, "-") {
 		return ui.Empty("The current version is a stable one: there is no next stage.")
 	}
-	return a.Act("promote", "Promote", "the version of "+a.Name,
-		ui.PageSelect("promote-target", "target", "To", "", ui.Choice{Text: "the stable version"}, ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}),
+	return a.ActionForm("promote", "Promote", "the version of "+a.Name,
+		ui.SelectField("promote-target", "target", "To", "", ui.Choice{Text: "the stable version"}, ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}),
 		making("promote"))
 }
 
-func releaseLog(a *About) ui.Node {
+func releaseLog(a *EcosystemPage) ui.Node {
 	var past struct {
 		Records []struct {
 			Tag     string     `json:"tag"`
@@ -136,7 +136,7 @@ func releaseLog(a *About) ui.Node {
 	}
 	var rows []ui.Node
 	for _, p := range past.Records {
-		rows = append(rows, ui.Row(Mono(p.Tag), When(p.Date), Said(p.Stage), Said(ui.Deref(p.Action)), Said(Number(p.Commits)), Said(ui.Deref(p.Origin))))
+		rows = append(rows, ui.Row(mono(p.Tag), when(p.Date), said(p.Stage), said(ui.Deref(p.Action)), said(number(p.Commits)), said(ui.Deref(p.Origin))))
 	}
-	return ui.Part("Releases so far", ui.PageTable("Releases", []string{"Version", "Released", "Stage", "By way of", "Commits", "By"}, rows, "Nothing is released yet."))
+	return ui.Part("Releases so far", ui.DataTable("Releases", []string{"Version", "Released", "Stage", "By way of", "Commits", "By"}, rows, "Nothing is released yet."))
 }

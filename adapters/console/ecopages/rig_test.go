@@ -80,7 +80,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	life, end := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	var ids atomic.Int64
-	desk := ui.New(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	desk := ui.NewCallRunner(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
 	desk.Patience = time.Minute // a busy machine is no other page
 	person := func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -89,7 +89,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	}
 	desk.Mount(mux, person)
 	ecopages.New(desk).Mount(mux, person)
-	mux.Handle("/assets/", ui.Handler())
+	mux.Handle("/assets/", ui.AssetHandler())
 	server := httptest.NewServer(mux)
 	r.url = server.URL
 	t.Cleanup(func() {

@@ -45,27 +45,27 @@ func runTable(runs []runItem, cancel func(runItem) ui.Node, empty string) ui.Nod
 	}
 	var rows []ui.Node
 	for _, r := range runs {
-		is := Under(Progress(r.Status), map[bool]string{true: "place " + Number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
-		cells := []ui.Node{ui.To(At(r.Ecosystem, "runs", r.ID), Brief(r.ID)), ui.To(At(r.Ecosystem), r.Ecosystem), Said(strings.ReplaceAll(r.Action, "_", " ")), is,
-			ui.When(r.Created), When(r.Started), When(r.Finished), Said(Number(r.ExitCode))}
+		is := WithNote(RunStatusBadge(r.Status), map[bool]string{true: "place " + number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
+		cells := []ui.Node{ui.LinkTo(PagePath(r.Ecosystem, "runs", r.ID), ShortID(r.ID)), ui.LinkTo(PagePath(r.Ecosystem), r.Ecosystem), said(strings.ReplaceAll(r.Action, "_", " ")), is,
+			ui.When(r.Created), when(r.Started), when(r.Finished), said(number(r.ExitCode))}
 		if cancel != nil {
 			cells = append(cells, cancel(r))
 		}
 		rows = append(rows, ui.Row(cells...))
 	}
-	return ui.PageTable("Runs", heads, rows, empty)
+	return ui.DataTable("Runs", heads, rows, empty)
 }
 
 // cancel ends a run that is open.
-func cancel(a *About, r runItem) ui.Node {
+func cancel(a *EcosystemPage, r runItem) ui.Node {
 	if !r.open() {
 		return nil
 	}
-	return ui.Deed(a.V, At(a.Name, "cancel"), "Cancel", "run "+Brief(r.ID), ui.Hidden("run_id", r.ID))
+	return ui.ActionForm(a.V, PagePath(a.Name, "cancel"), "Cancel", "run "+ShortID(r.ID), ui.Hidden("run_id", r.ID))
 }
 
 // runs shows the runs of an ecosystem.
-func (s *Section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -85,10 +85,10 @@ func (s *Section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	for _, word := range []string{"queued", "paused", "running", "success", "failed", "cancelled"} {
 		choices = append(choices, ui.Choice{Value: word, Text: word})
 	}
-	a.Add(ui.Search(At(a.Name, "runs"), ui.PageSelect("run-status", "status", "Those that are", q.Get("status"), choices...),
-		ui.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), ui.PageButton("Show")),
+	a.Add(ui.Search(PagePath(a.Name, "runs"), ui.SelectField("run-status", "status", "Those that are", q.Get("status"), choices...),
+		ui.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), ui.SubmitButton("Show")),
 		runTable(all.Runs, func(r runItem) ui.Node { return cancel(a, r) }, "There is no such run."))
-	a.Write("runs", LiveRuns, LiveCalls)
+	a.Write("runs", liveRuns, liveCalls)
 }
 
 // progressOf is how far a run is.
@@ -128,19 +128,19 @@ func (l log) text() string {
 }
 
 // run shows one run and what it says, as it says it.
-func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
 	}
 	id, q := r.PathValue("run"), r.URL.Query()
 	var now progressOf
-	if err := s.desk.Desk.Read(r.Context(), v, "amof_get_run_status", map[string]any{"run_id": id}, &now); err != nil {
+	if err := s.desk.Calls.Read(r.Context(), v, "amof_get_run_status", map[string]any{"run_id": id}, &now); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
 	if now.Ecosystem != a.Name {
-		http.Redirect(w, r, At(now.Ecosystem, "runs", now.ID), http.StatusSeeOther)
+		http.Redirect(w, r, PagePath(now.Ecosystem, "runs", now.ID), http.StatusSeeOther)
 		return
 	}
 	args := map[string]any{"run_id": now.ID, "tail": logLines}
@@ -156,18 +156,18 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		}
 	}
 	var heard log
-	if err := s.desk.Desk.Read(r.Context(), v, "amof_get_run_logs", args, &heard); err != nil {
+	if err := s.desk.Calls.Read(r.Context(), v, "amof_get_run_logs", args, &heard); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
-	a.Add(ui.Part("Run "+Brief(now.ID), ui.Facts(
-		ui.Fact{Name: "What", Value: Said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: Progress(now.Status)},
-		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.SectionText(Number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.Created)},
-		ui.Fact{Name: "Started", Value: When(now.Started)}, ui.Fact{Name: "Ended", Value: When(now.Finished)}, ui.Fact{Name: "Exit code", Value: ui.SectionText(Number(now.ExitCode))},
-		ui.Fact{Name: "Id", Value: Mono(now.ID)}), ended(now), cancel(a, now.runItem)))
-	a.Add(logPart(At(a.Name, "runs", now.ID), now, heard, q))
+	a.Add(ui.Part("Run "+ShortID(now.ID), ui.Facts(
+		ui.Fact{Name: "What", Value: said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: RunStatusBadge(now.Status)},
+		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.OptionalText(number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.Created)},
+		ui.Fact{Name: "Started", Value: when(now.Started)}, ui.Fact{Name: "Ended", Value: when(now.Finished)}, ui.Fact{Name: "Exit code", Value: ui.OptionalText(number(now.ExitCode))},
+		ui.Fact{Name: "Id", Value: mono(now.ID)}), ended(now), cancel(a, now.runItem)))
+	a.Add(logPart(PagePath(a.Name, "runs", now.ID), now, heard, q))
 	if len(now.Result) > 0 && string(now.Result) != "null" {
-		a.Add(ui.Part("What came of it", ui.PageValue(now.Result)))
+		a.Add(ui.Part("What came of it", ui.JSONValue(now.Result)))
 	}
 	a.Write("runs", liveOf(now)...)
 }
@@ -177,7 +177,7 @@ func lastOf(now progressOf) ui.Node {
 	if now.Terminal {
 		return nil
 	}
-	return ui.SectionText(ui.Deref(now.Last))
+	return ui.OptionalText(ui.Deref(now.Last))
 }
 
 // ended says why a run did not end well.
@@ -185,7 +185,7 @@ func ended(now progressOf) ui.Node {
 	if now.Error == "" {
 		return nil
 	}
-	return ui.Notice(ui.Bad, ui.P(Said(now.Error)), ui.P(ui.Class("quiet"), Said(First(now.Code, now.Status))))
+	return ui.Notice(ui.Bad, ui.P(said(now.Error)), ui.P(ui.Class("quiet"), said(FirstNonEmpty(now.Code, now.Status))))
 }
 
 // liveOf are the events after which the page of a run looks anew; none after its end.
@@ -193,7 +193,7 @@ func liveOf(now progressOf) []string {
 	if now.Terminal {
 		return nil
 	}
-	return []string{LiveRuns, "tick"}
+	return []string{liveRuns, "tick"}
 }
 
 // logPart is the log, and ways to other parts of it.
@@ -203,7 +203,7 @@ func logPart(path string, now progressOf, heard log, q url.Values) ui.Node {
 		if level := q.Get("level"); level != "" && set.Get("level") == "" {
 			set.Set("level", level)
 		}
-		ways = append(ways, ui.Li(ui.To(path+"?"+set.Encode(), words)))
+		ways = append(ways, ui.Li(ui.LinkTo(path+"?"+set.Encode(), words)))
 	}
 	if heard.Truncated {
 		way("Show more of the earlier lines", url.Values{"tail": {strconv.Itoa(mostLogLines)}})
@@ -214,11 +214,11 @@ func logPart(path string, now progressOf, heard log, q url.Values) ui.Node {
 		way("Only errors", url.Values{"level": {"error"}})
 	}
 	if len(q) > 0 {
-		ways = append(ways, ui.Li(ui.To(path, "From the beginning of this page")))
+		ways = append(ways, ui.Li(ui.LinkTo(path, "From the beginning of this page")))
 	}
-	body := ui.PagePre("log of run "+Brief(now.ID), heard.text())
+	body := ui.CodeBlock("log of run "+ShortID(now.ID), heard.text())
 	if len(heard.Events) == 0 {
 		body = ui.Empty("There is nothing in this part of the log.")
 	}
-	return ui.Part("Log", body, ui.P(ui.Class("quiet"), Said(ui.Count(int(heard.Total), "line", "lines")+" in all.")), ui.Ul(ways))
+	return ui.Part("Log", body, ui.P(ui.Class("quiet"), said(ui.Count(int(heard.Total), "line", "lines")+" in all.")), ui.Ul(ways))
 }

@@ -24,7 +24,7 @@ type ticket struct {
 	} `json:"repos"`
 }
 
-func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -38,8 +38,8 @@ func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 		return
 	}
 	if !d.Installed {
-		a.Add(ui.Notice(ui.Plain, ui.P(ui.PageText("It is not installed, so there are no tickets. "), ui.To(At(a.Name), "Install it first"))))
-		a.Write("tickets", LiveRuns)
+		a.Add(ui.Notice(ui.Plain, ui.P(ui.Text("It is not installed, so there are no tickets. "), ui.LinkTo(PagePath(a.Name), "Install it first"))))
+		a.Write("tickets", liveRuns)
 		return
 	}
 	if !a.Need("amof_ticket_list", nil, &all) {
@@ -49,23 +49,23 @@ func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	for i, t := range all.Tickets {
 		rows = append(rows, ticketRow(a, i, t))
 	}
-	a.Add(ui.Part("Tickets", ui.PageTable("Tickets", []string{"Ticket", "Started", "Repositories", "What can be done"}, rows, "There is no ticket. The form below starts one.")))
+	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "What can be done"}, rows, "There is no ticket. The form below starts one.")))
 	if ui.Deref(all.Active) != "" {
-		a.Add(ui.Part("Leave tickets", ui.P(ui.PageText("The repositories go back to the branches of the manifest; the tickets stay.")),
-			a.Act("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
+		a.Add(ui.Part("Leave tickets", ui.P(ui.Text("The repositories go back to the branches of the manifest; the tickets stay.")),
+			a.ActionForm("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
 	}
-	a.Add(ui.Part("Start a ticket", ui.P(ui.PageText("Makes its branch in a worktree of every repository that may be written to.")),
-		a.Act("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), Which("ticket", "Start in", d.names(true)))))
-	a.Write("tickets", LiveRuns, LiveCalls)
+	a.Add(ui.Part("Start a ticket", ui.P(ui.Text("Makes its branch in a worktree of every repository that may be written to.")),
+		a.ActionForm("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), RepoCheckboxes("ticket", "Start in", d.names(true)))))
+	a.Write("tickets", liveRuns, liveCalls)
 }
 
-func ticketRow(a *About, i int, t ticket) ui.Node {
-	name := ui.Group{Said(t.ID)}
+func ticketRow(a *EcosystemPage, i int, t ticket) ui.Node {
+	name := ui.Group{said(t.ID)}
 	if t.Active {
-		name = append(name, ui.PageText(" "), ui.Badge(ui.Good, "active"))
+		name = append(name, ui.Text(" "), ui.Badge(ui.Good, "active"))
 	}
 	if t.Phase != "" {
-		name = append(name, ui.PageText(" "), ui.Badge(ui.Plain, t.Phase))
+		name = append(name, ui.Text(" "), ui.Badge(ui.Plain, t.Phase))
 	}
 	var repos ui.Group
 	for _, r := range t.Repos {
@@ -73,16 +73,16 @@ func ticketRow(a *About, i int, t ticket) ui.Node {
 		if r.Status == "ok" {
 			tone = ui.Good
 		}
-		repos = append(repos, ui.Li(Said(r.Name+" "), Mono(r.Branch), ui.PageText(" "), Under(ui.Badge(tone, First(r.Status, r.Problem, "unknown")), r.Worktree)))
+		repos = append(repos, ui.Li(said(r.Name+" "), mono(r.Branch), ui.Text(" "), WithNote(ui.Badge(tone, FirstNonEmpty(r.Status, r.Problem, "unknown")), r.Worktree)))
 	}
 	var change ui.Node
 	if !t.Active {
-		change = ui.Deed(a.V, At(a.Name, "ticket-switch"), "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
+		change = ui.ActionForm(a.V, PagePath(a.Name, "ticket-switch"), "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
 	}
 	id := "end-" + strconv.Itoa(i)
-	end := ui.Fold("End "+t.ID, false, a.Act("ticket-end", "End", t.ID, ui.Hidden("ticket_id", t.ID),
-		ui.PageSelect(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
+	end := ui.Disclosure("End "+t.ID, false, a.ActionForm("ticket-end", "End", t.ID, ui.Hidden("ticket_id", t.ID),
+		ui.SelectField(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
 			ui.Choice{Value: "local", Text: "worktrees and branches here"}, ui.Choice{Value: "all", Text: "branches at the remotes, too"}),
-		ui.Check(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
+		ui.CheckboxField(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
 	return ui.Row(name, ui.When(t.Created), ui.Ul(repos), ui.Group{change, end})
 }

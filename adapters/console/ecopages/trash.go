@@ -27,7 +27,7 @@ type stowed struct {
 }
 
 // Trash shows what was taken away and can be brought back, and takes the workspace away.
-func (s Stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -49,38 +49,38 @@ func (s Stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	}
 	var entries, archives []ui.Node
 	for _, t := range all.Trash {
-		entries = append(entries, ui.Row(Mono(t.ID), Said(t.Why), ui.When(t.At), ui.When(t.Until), losses(t.Branches),
-			ui.Deed(a.V, At(a.Name, "restore"), "Restore", t.ID, ui.Hidden("trash_id", t.ID))))
+		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), losses(t.Branches),
+			ui.ActionForm(a.V, PagePath(a.Name, "restore"), "Restore", t.ID, ui.Hidden("trash_id", t.ID))))
 	}
 	for _, each := range all.Archives {
-		archives = append(archives, ui.Row(Mono(each.ID), Mono(each.File), List(each.Bundles)))
+		archives = append(archives, ui.Row(mono(each.ID), mono(each.File), list(each.Bundles)))
 	}
-	a.Add(ui.Part("Trash", ui.P(ui.PageText("A workspace that was archived or discarded can be brought back for seven days. "+a.Gate.Hint("ecosystem_restore"))),
-		ui.PageTable("Trash", []string{"Entry", "Why", "Taken away", "Can be restored until", "Branches", "What can be done"}, entries, "The trash is empty.")),
-		ui.Part("Archives", ui.PageTable("Archives", []string{"Archive", "Its file", "Bundles"}, archives, "Nothing was archived.")))
-	a.Write("trash", LiveRuns, LiveCalls)
+	a.Add(ui.Part("Trash", ui.P(ui.Text("A workspace that was archived or discarded can be brought back for seven days. "+a.Gate.Hint("ecosystem_restore"))),
+		ui.DataTable("Trash", []string{"Entry", "Why", "Taken away", "Can be restored until", "Branches", "What can be done"}, entries, "The trash is empty.")),
+		ui.Part("Archives", ui.DataTable("Archives", []string{"Archive", "Its file", "Bundles"}, archives, "Nothing was archived.")))
+	a.Write("trash", liveRuns, liveCalls)
 }
 
 // losses are branches, and how many of their commits are nowhere else.
 func losses(heads []head) ui.Node {
 	if len(heads) == 0 {
-		return ui.PageText("none")
+		return ui.Text("none")
 	}
 	return ui.Ul(ui.Map(heads, func(h head) ui.Node {
 		words := map[bool]string{true: ", " + ui.Count(h.Unpushed, "commit", "commits") + " pushed nowhere"}[h.Unpushed > 0]
-		return ui.Li(Said(h.Repo+" "), Mono(h.Branch), ui.PageText(" at "), Mono(Brief(h.Head)), Said(words))
+		return ui.Li(said(h.Repo+" "), mono(h.Branch), ui.Text(" at "), mono(ShortID(h.Head)), said(words))
 	}))
 }
 
-func archive(a *About) ui.Node {
-	return ui.Card("Archive", ui.P(ui.PageText("Pushes everything, puts it on record, and removes the workspace. Nothing is removed before every commit is known to be elsewhere.")),
-		a.Act("archive", "Archive", a.Name, ui.Field("archive-message", "message", "Why, for the record", ""), ui.Check("archive-workspace", "delete_workspace", "Delete the workspace's branch, too", false),
-			ui.Check("archive-features", "cleanup_features", "Delete the tickets' branches at the remotes, too, where they are merged", false),
-			ui.Check("archive-offline", "offline", "Push nothing; save everything in bundles on this machine", false)))
+func archive(a *EcosystemPage) ui.Node {
+	return ui.Card("Archive", ui.P(ui.Text("Pushes everything, puts it on record, and removes the workspace. Nothing is removed before every commit is known to be elsewhere.")),
+		a.ActionForm("archive", "Archive", a.Name, ui.Field("archive-message", "message", "Why, for the record", ""), ui.CheckboxField("archive-workspace", "delete_workspace", "Delete the workspace's branch, too", false),
+			ui.CheckboxField("archive-features", "cleanup_features", "Delete the tickets' branches at the remotes, too, where they are merged", false),
+			ui.CheckboxField("archive-offline", "offline", "Push nothing; save everything in bundles on this machine", false)))
 }
 
 // discard lists what would be lost before it is asked for.
-func discard(a *About) ui.Node {
-	return ui.Card("Discard", ui.P(ui.PageText("Removes the workspace, its tickets and their branches without pushing anything. What would be lost is listed before you confirm, by typing "),
-		Mono(a.Name), ui.PageText(". It stays in the trash for seven days.")), a.Act("discard", "Discard", a.Name))
+func discard(a *EcosystemPage) ui.Node {
+	return ui.Card("Discard", ui.P(ui.Text("Removes the workspace, its tickets and their branches without pushing anything. What would be lost is listed before you confirm, by typing "),
+		mono(a.Name), ui.Text(". It stays in the trash for seven days.")), a.ActionForm("discard", "Discard", a.Name))
 }

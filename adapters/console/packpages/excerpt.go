@@ -8,19 +8,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Kind is what a Chunk is.
-type Kind uint8
+// ChunkKind is what a Chunk is.
+type ChunkKind uint8
 
 // The kinds.
 const (
-	Bare    Kind = iota // a section with neither anchors nor diagrams
-	Anchor              // a ref
-	Drawing             // a diagram
+	BareSection  ChunkKind = iota // a section with neither anchors nor diagrams
+	AnchorChunk                   // a ref
+	DiagramChunk                  // a diagram
 )
 
 // Chunk is what the tool output counts when it shows a part of a pack: an anchor, a diagram, or a section that has neither.
 type Chunk struct {
-	Kind    Kind
+	Kind    ChunkKind
 	Section int // its index in the pack
 	Index   int // of the anchor or diagram in its section
 }
@@ -33,17 +33,17 @@ func Chunks(p Pack) []Chunk {
 	var out []Chunk
 	for i, sec := range p.Sections {
 		if len(sec.Refs)+len(sec.Diagrams) == 0 {
-			out = append(out, Chunk{Kind: Bare, Section: i})
+			out = append(out, Chunk{Kind: BareSection, Section: i})
 		}
 		first := len(out)
 		for j := range sec.Refs {
-			out = append(out, Chunk{Anchor, i, j})
+			out = append(out, Chunk{AnchorChunk, i, j})
 		}
 		sorting.Stable(out[first:], func(a, b Chunk) int {
 			return cmp.Compare(cmp.Or(sec.Refs[a.Index].Group, ungrouped), cmp.Or(sec.Refs[b.Index].Group, ungrouped))
 		})
 		for j := range sec.Diagrams {
-			out = append(out, Chunk{Drawing, i, j})
+			out = append(out, Chunk{DiagramChunk, i, j})
 		}
 	}
 	return out
@@ -54,14 +54,14 @@ type Excerpt struct {
 	Language string
 	Text     string
 	First    int // the number of its first line
-	Standing Standing
+	Standing AnchorStatus
 	Note     string // what happened to it
 	Missing  string // why there is no text
 }
 
-// Read finds the code of anchors in the document that the tool output makes of them: they stand next to each other in one section, and there is nothing else
+// ReadExcerpts finds the code of anchors in the document that the tool output makes of them: they stand next to each other in one section, and there is nothing else
 // in the document. Those that are not in it are left out.
-func Read(p Pack, run []Chunk, doc string) map[Chunk]Excerpt {
+func ReadExcerpts(p Pack, run []Chunk, doc string) map[Chunk]Excerpt {
 	out := map[Chunk]Excerpt{}
 	// The free text of the section stands before the anchors, and nothing after an anchor's heading can look like it: the last one of its words is the real
 	// one, whatever the text before says.
@@ -99,7 +99,7 @@ func readExcerpt(doc string) Excerpt {
 		case strings.HasPrefix(words, "> "):
 			e.Note = strings.TrimPrefix(words, "> ")
 			how, _, _ := strings.Cut(e.Note, " ref: ")
-			e.Standing = Standing(how)
+			e.Standing = AnchorStatus(how)
 		case strings.HasPrefix(words, "```"):
 			e.Language = strings.TrimLeft(words, "`")
 			fence = strings.TrimSuffix(words, e.Language)

@@ -23,7 +23,7 @@ const (
 )
 
 // ask answers with the form of a deed, filled with what there is.
-func (s *Section) ask(d deed) httpauth.Handler {
+func (s *section) ask(d deed) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		p := Pack{}
 		if d.action != create {
@@ -40,7 +40,7 @@ func (s *Section) ask(d deed) httpauth.Handler {
 }
 
 // do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
-func (s *Section) do(d deed) httpauth.Handler {
+func (s *section) do(d deed) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		if err := r.ParseForm(); err != nil {
 			s.Fail(w, v, tool.ErrArguments.Sayf("the form cannot be read").Because(err))
@@ -51,9 +51,9 @@ func (s *Section) do(d deed) httpauth.Handler {
 		if d.action == create || d.action == remove {
 			task.Back = root
 		}
-		job := s.Desk.Begin(r.Context(), v, task)
+		job := s.Calls.Begin(r.Context(), v, task)
 		now := job.Now()
-		if now.State != ui.Over || now.Outcome.Err == nil {
+		if now.State != ui.JobOver || now.Outcome.Err == nil {
 			http.Redirect(w, r, next(job, d), http.StatusSeeOther)
 			return
 		}
@@ -70,7 +70,7 @@ func next(job *ui.Job, d deed) string {
 	}
 	to := job.Next()
 	now := job.Now()
-	if d.action != create || now.State != ui.Over || json.Unmarshal(now.Outcome.Value, &made) != nil || made.Payload.ID == "" {
+	if d.action != create || now.State != ui.JobOver || json.Unmarshal(now.Outcome.Value, &made) != nil || made.Payload.ID == "" {
 		return to
 	}
 	return strings.Replace(to, root, at(made.Payload.ID), 1)
@@ -78,12 +78,12 @@ func next(job *ui.Job, d deed) string {
 
 // again answers with the form of a deed that was refused. Where somebody else was faster, it is made for the pack as it is now, so that whoever has seen
 // what changed may send it again.
-func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d deed, out tool.Outcome) {
+func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d deed, out tool.Outcome) {
 	values, p := r.PostForm, Pack{}
 	refused := fault.From(out.Err)
 	said := ui.Group{ui.Problem(refused)}
 	if details, err := tool.Encode(refused.Details); err == nil && refused.Details != nil {
-		said = append(said, ui.Fold("What it says about that", true, ui.PageValue(details)))
+		said = append(said, ui.Disclosure("What it says about that", true, ui.JSONValue(details)))
 	}
 	if d.action != create {
 		var err error
@@ -93,15 +93,15 @@ func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		}
 		if now := strconv.FormatUint(p.Revision, 10); now != values.Get(revisionField) {
 			values.Set(revisionField, now)
-			said = append(said, ui.Notice(ui.Warn, ui.P(ui.PageText("The pack is at revision "+now+" now. "), ui.To(at(p.ID), "See it as it is"),
-				ui.PageText("; sending this form again writes over that."))))
+			said = append(said, ui.Notice(ui.Warn, ui.P(ui.Text("The pack is at revision "+now+" now. "), ui.LinkTo(at(p.ID), "See it as it is"),
+				ui.Text("; sending this form again writes over that."))))
 		}
 	}
 	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)
 }
 
 // form is the page of a deed.
-func (s *Section) form(v httpauth.Visitor, d deed, p Pack, values url.Values, said ui.Node) ui.Page {
+func (s *section) form(v httpauth.Visitor, d deed, p Pack, values url.Values, said ui.Node) ui.Page {
 	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
 	if d.action != create {
@@ -113,16 +113,16 @@ func (s *Section) form(v httpauth.Visitor, d deed, p Pack, values url.Values, sa
 	for _, f := range d.fields {
 		fields = append(fields, f.node(p, values))
 	}
-	button := ui.PageButton(d.button)
+	button := ui.SubmitButton(d.button)
 	if d.danger {
 		button = ui.Danger(d.button)
 	}
 	var about ui.Node
 	if d.about != "" {
-		about = ui.P(ui.PageText(d.about))
+		about = ui.P(ui.Text(d.about))
 	}
 	return ui.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said,
-		Body: []ui.Node{about, ui.PageForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}}
+		Body: []ui.Node{about, ui.PostForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}}
 }
 
 // node is the field in a form.
@@ -136,9 +136,9 @@ func (f field) node(p Pack, values url.Values) ui.Node {
 			return f.stays(value)
 		}
 	case area:
-		return ui.Area(id, f.name, f.label, value)
+		return ui.TextareaField(id, f.name, f.label, value)
 	case tick:
-		return ui.Check(id, f.name, f.label, value == "true")
+		return ui.CheckboxField(id, f.name, f.label, value == "true")
 	case number:
 		return ui.Field(id, f.name, f.label, value, ui.Attr("inputmode", "numeric"))
 	case ofSection:
@@ -147,12 +147,12 @@ func (f field) node(p Pack, values url.Values) ui.Node {
 		}
 		choices := make([]ui.Choice, len(p.Sections))
 		for i, sec := range p.Sections {
-			choices[i] = ui.Choice{Value: sec.Key, Text: Line(sec.Title) + " (" + sec.Key + ")"}
+			choices[i] = ui.Choice{Value: sec.Key, Text: line(sec.Title) + " (" + sec.Key + ")"}
 		}
 		if !slices.ContainsFunc(choices, func(c ui.Choice) bool { return c.Value == value }) && value != "" || len(choices) == 0 {
 			return ui.Field(id, f.name, f.label, value)
 		}
-		return ui.PageSelect(id, f.name, f.label, value, choices...)
+		return ui.SelectField(id, f.name, f.label, value, choices...)
 	}
 	return ui.Field(id, f.name, f.label, value)
 }
@@ -165,7 +165,7 @@ func (f field) stays(value string) ui.Node {
 	var shown ui.Node
 	if f.label != "" {
 		name, _, _ := strings.Cut(f.label, " (")
-		shown = ui.Facts(ui.Fact{Name: name, Value: ui.SectionCode(value)})
+		shown = ui.Facts(ui.Fact{Name: name, Value: ui.OptionalCode(value)})
 	}
 	return ui.Group{shown, ui.Hidden(f.name, value)}
 }

@@ -6,27 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// Class is what a span is, as the style sheet calls it.
-type Class string
+// class is what a span is, as the style sheet calls it.
+type class string
 
 // The classes. Plain text has none.
 const (
-	Plain   Class = ""
-	Keyword Class = "hl-k"
-	String  Class = "hl-s"
-	Comment Class = "hl-c"
-	Number  Class = "hl-n"
+	Plain   class = ""
+	keyword class = "hl-k"
+	String  class = "hl-s"
+	comment class = "hl-c"
+	Number  class = "hl-n"
 )
 
-// Span is a run of text of one class.
-type Span struct {
-	Class Class
+// span is a run of text of one class.
+type span struct {
+	Class class
 	Text  string
 }
 
-// Split is text as spans, none of them empty. The language is an info string of Markdown ("go", "typescript", "yaml"), in any case; of one that is
+// HighlightSpans is text as spans, none of them empty. The language is an info string of Markdown ("go", "typescript", "yaml"), in any case; of one that is
 // not known everything is plain.
-func Split(language, text string) []Span { return scan(language, text).spans }
+func HighlightSpans(language, text string) []span { return scan(language, text).spans }
 
 func scan(language, text string) *scanner {
 	name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(language)), " ")
@@ -47,24 +47,24 @@ func scan(language, text string) *scanner {
 	return s
 }
 
-// Nodes is text as escaped spans of a page.
-func Nodes(language, text string) ui.Node { return nodes(Split(language, text)) }
+// HighlightNodes is text as escaped spans of a page.
+func HighlightNodes(language, text string) ui.Node { return nodes(HighlightSpans(language, text)) }
 
-// Numbered is text as escaped spans of a page, each line of it behind its number; the first is first.
-func Numbered(language, text string, first int) ui.Node {
+// HighlightNumbered is text as escaped spans of a page, each line of it behind its number; the first is first.
+func HighlightNumbered(language, text string, first int) ui.Node {
 	var out ui.Group
 	digits := len(itoa(first + strings.Count(text, "\n")))
-	for i, line := range byLine(Split(language, text)) {
+	for i, line := range byLine(HighlightSpans(language, text)) {
 		n := itoa(first + i)
-		out = append(out, ui.Span(ui.Class("quiet"), ui.Text(strings.Repeat(" ", digits-len(n))+n+"  ")), nodes(line), ui.Text("\n"))
+		out = append(out, ui.Span(ui.Class("quiet"), ui.TextNode(strings.Repeat(" ", digits-len(n))+n+"  ")), nodes(line), ui.TextNode("\n"))
 	}
 	return out
 }
 
-func nodes(spans []Span) ui.Node {
+func nodes(spans []span) ui.Node {
 	out := make(ui.Group, len(spans))
 	for i, s := range spans {
-		out[i] = ui.Text(s.Text)
+		out[i] = ui.TextNode(s.Text)
 		if s.Class != Plain {
 			out[i] = ui.Span(ui.Class(string(s.Class)), out[i])
 		}
@@ -73,15 +73,15 @@ func nodes(spans []Span) ui.Node {
 }
 
 // byLine is spans cut at line breaks, which are left out.
-func byLine(spans []Span) [][]Span {
-	out := [][]Span{nil}
+func byLine(spans []span) [][]span {
+	out := [][]span{nil}
 	for _, s := range spans {
 		for i, part := range strings.Split(s.Text, "\n") {
 			if i > 0 {
 				out = append(out, nil)
 			}
 			if part != "" {
-				out[len(out)-1] = append(out[len(out)-1], Span{s.Class, part})
+				out[len(out)-1] = append(out[len(out)-1], span{s.Class, part})
 			}
 		}
 	}
@@ -100,11 +100,11 @@ func itoa(n int) string {
 type scanner struct {
 	text            string
 	at, done, ahead int
-	spans           []Span
+	spans           []span
 }
 
 // emit makes what stands between done and to a span.
-func (s *scanner) emit(c Class, to int) {
+func (s *scanner) emit(c class, to int) {
 	if to <= s.done {
 		return
 	}
@@ -112,13 +112,13 @@ func (s *scanner) emit(c Class, to int) {
 		start := s.done - len(s.spans[n-1].Text)
 		s.spans[n-1].Text = s.text[start:to]
 	} else {
-		s.spans = append(s.spans, Span{c, s.text[s.done:to]})
+		s.spans = append(s.spans, span{c, s.text[s.done:to]})
 	}
 	s.done, s.at = to, to
 }
 
 // token makes what stands before at plain, and the next n bytes a span of class c.
-func (s *scanner) token(c Class, n int) {
+func (s *scanner) token(c class, n int) {
 	s.emit(Plain, s.at)
 	s.emit(c, s.at+n)
 }
@@ -166,12 +166,12 @@ func (s *scanner) code(l language) {
 				w = strings.ToLower(w)
 			}
 			if words[w] {
-				s.token(Keyword, n)
+				s.token(keyword, n)
 			} else {
 				s.at += n
 			}
 		case c == '@' && l.at || c == '#' && l.hash:
-			s.token(Keyword, 1+s.word(s.text[s.at+1:], false))
+			s.token(keyword, 1+s.word(s.text[s.at+1:], false))
 		default:
 			s.at++
 		}
@@ -183,13 +183,13 @@ func (s *scanner) comment(l language) bool {
 	for _, mark := range l.line {
 		// A # within a word begins nothing.
 		if strings.HasPrefix(s.rest(), mark) && (mark != "#" || s.at == 0 || strings.IndexByte(" \t\n;({[", s.text[s.at-1]) >= 0) {
-			s.token(Comment, s.line())
+			s.token(comment, s.line())
 			return true
 		}
 	}
 	for _, b := range l.blocks {
 		if rest, ok := strings.CutPrefix(s.rest(), b[0]); ok {
-			s.token(Comment, len(b[0])+s.until(rest, b[1]))
+			s.token(comment, len(b[0])+s.until(rest, b[1]))
 			return true
 		}
 	}
@@ -228,7 +228,7 @@ func (s *scanner) word(text string, number bool) int {
 	return s.looked(n)
 }
 
-// Block is such nodes as a block of code that scrolls and can be reached by keyboard; label says what it is.
-func Block(label string, code ui.Node) ui.Node {
+// block is such nodes as a block of code that scrolls and can be reached by keyboard; label says what it is.
+func block(label string, code ui.Node) ui.Node {
 	return ui.Pre(ui.TabIndex("0"), ui.Role("group"), ui.Aria("label", label), ui.Code(code))
 }

@@ -17,7 +17,7 @@ import (
 // marked is text with letters around what has a class.
 func marked(language, text string) string {
 	var b strings.Builder
-	for _, s := range packpages.Split(language, text) {
+	for _, s := range packpages.HighlightSpans(language, text) {
 		if s.Class == packpages.Plain {
 			b.WriteString(s.Text)
 		} else {
@@ -64,7 +64,7 @@ func TestLanguages(t *testing.T) {
 
 func TestNumberedLines(t *testing.T) {
 	t.Parallel()
-	out := rendered(t, packpages.Numbered("go", "/* a\nb */\n<c>", 9))
+	out := rendered(t, packpages.HighlightNumbered("go", "/* a\nb */\n<c>", 9))
 	assert.Equal(t, `<span class="quiet"> 9  </span><span class="hl-c">/* a</span>`+"\n"+
 		`<span class="quiet">10  </span><span class="hl-c">b */</span>`+"\n"+
 		`<span class="quiet">11  </span>&lt;c&gt;`+"\n", out)
@@ -99,7 +99,7 @@ func FuzzNothingIsLostAndNothingGetsOut(f *testing.F) {
 	shape := regexp.MustCompile(`^(?:[^<>"]|<span class="hl-[kscn]">|</span>)*$`)
 	f.Fuzz(func(t *testing.T, language, text string) {
 		var joined strings.Builder
-		for _, s := range packpages.Split(language, text) {
+		for _, s := range packpages.HighlightSpans(language, text) {
 			require.NotEmpty(t, s.Text)
 			joined.WriteString(s.Text)
 			if utf8.ValidString(text) {
@@ -107,10 +107,10 @@ func FuzzNothingIsLostAndNothingGetsOut(f *testing.F) {
 			}
 		}
 		require.Equal(t, text, joined.String())
-		out := rendered(t, packpages.Nodes(language, text))
+		out := rendered(t, packpages.HighlightNodes(language, text))
 		require.Regexp(t, shape, out)
 		require.Equal(t, strings.ReplaceAll(text, "\x00", "\uFFFD"), html.UnescapeString(tags.ReplaceAllString(out, "")))
-		numbered := rendered(t, packpages.Numbered(language, text, 1))
+		numbered := rendered(t, packpages.HighlightNumbered(language, text, 1))
 		require.Equal(t, strings.Count(text, "\n")+1, strings.Count(numbered, "\n"))
 	})
 }

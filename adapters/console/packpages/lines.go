@@ -3,7 +3,7 @@ package packpages
 import "strings"
 
 // lines is a format whose lines are each of one class.
-func (s *scanner) lines(class func(string) Class) {
+func (s *scanner) lines(class func(string) class) {
 	for s.at < len(s.text) {
 		n := s.line()
 		if n > 0 {
@@ -13,24 +13,24 @@ func (s *scanner) lines(class func(string) Class) {
 	}
 }
 
-func diffLine(l string) Class {
+func diffLine(l string) class {
 	switch {
 	case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "), strings.HasPrefix(l, "index "):
-		return Comment
+		return comment
 	case strings.HasPrefix(l, "@@"):
 		return Number
 	case strings.HasPrefix(l, "+"):
 		return String
 	case strings.HasPrefix(l, "-"):
-		return Keyword
+		return keyword
 	}
 	return Plain
 }
 
 // markdownLine tells lines of Markdown apart; it remembers whether they stand in a fence.
-func markdownLine() func(string) Class {
+func markdownLine() func(string) class {
 	fenced := false
-	return func(l string) Class {
+	return func(l string) class {
 		t := strings.TrimLeft(l, " ")
 		switch {
 		case strings.HasPrefix(t, "```"), strings.HasPrefix(t, "~~~"):
@@ -39,9 +39,9 @@ func markdownLine() func(string) Class {
 		case fenced:
 			return String
 		case strings.HasPrefix(t, "#"):
-			return Keyword
+			return keyword
 		case strings.HasPrefix(t, ">"), strings.HasPrefix(t, "<!--"):
-			return Comment
+			return comment
 		}
 		return Plain
 	}
@@ -53,9 +53,9 @@ func (s *scanner) markup() {
 		rest := s.rest()
 		switch {
 		case strings.HasPrefix(rest, "<!--"):
-			s.token(Comment, s.until(rest, "-->"))
+			s.token(comment, s.until(rest, "-->"))
 		case rest[0] == '<' && len(rest) > 1 && (letter(rest[1]) || rest[1] == '/' || rest[1] == '!' || rest[1] == '?'):
-			s.token(Keyword, 2+s.word(rest[2:], false))
+			s.token(keyword, 2+s.word(rest[2:], false))
 			s.tag()
 		case rest[0] == '&':
 			if n := 1 + s.word(rest[1:], false); n < len(rest) && rest[n] == ';' {
@@ -74,7 +74,7 @@ func (s *scanner) tag() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {
 		case '>':
-			s.token(Keyword, 1)
+			s.token(keyword, 1)
 			return
 		case '<': // it was never closed
 			return

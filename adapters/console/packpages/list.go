@@ -70,14 +70,14 @@ func (w wanted) at(offset int) string {
 	return root + "?" + q.Encode()
 }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	want := wantedOf(r)
 	var answer struct {
 		Payload listing `json:"payload"`
 	}
 	args := arguments{"action": "list", "limit": perPage, "offset": want.offset}
 	args.Set("query", want.query).Set("status", want.status).Set("freshness", want.freshness)
-	if err := s.Desk.Read(r.Context(), v, input, args, &answer); err != nil {
+	if err := s.Calls.Read(r.Context(), v, input, args, &answer); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
@@ -85,12 +85,12 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	s.Show(w, r, v, ui.Page{Title: "Packs", Live: []string{"ai-tool-result"}, Body: []ui.Node{
 		ui.Search(root,
 			ui.Field("query", "query", "Title, name or brief", want.query),
-			ui.PageSelect("status", "status", "Status", want.status, ui.Choice{Text: "any"}, ui.Choice{Value: "draft", Text: "draft"}, ui.Choice{Value: "finalized", Text: "finalized"}),
-			ui.PageSelect("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "plenty"},
+			ui.SelectField("status", "status", "Status", want.status, ui.Choice{Text: "any"}, ui.Choice{Value: "draft", Text: "draft"}, ui.Choice{Value: "finalized", Text: "finalized"}),
+			ui.SelectField("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "plenty"},
 				ui.Choice{Value: "expiring_soon", Text: "expires soon"}),
-			ui.PageButton("Filter")),
-		ui.P(ui.PageText(counted(found, want)+" "), ui.To(root+"/new", "Make a pack")),
-		ui.PageTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
+			ui.SubmitButton("Filter")),
+		ui.P(ui.Text(counted(found, want)+" "), ui.LinkTo(root+"/new", "Make a pack")),
+		ui.DataTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
 			"There is no such pack. Agents make packs with the tool input; you can make one yourself."),
 		pages(want, found),
 	}})
@@ -115,23 +115,23 @@ func counted(l listing, w wanted) string {
 }
 
 // rows are the packs of a list, with how their anchors stand as far as there is time to look.
-func (s *Section) rows(ctx context.Context, v httpauth.Visitor, packs []summary) []ui.Node {
+func (s *section) rows(ctx context.Context, v httpauth.Visitor, packs []summary) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()
 	rows := make([]ui.Node, len(packs))
 	for i, p := range packs {
-		anchors := ui.Text("not looked at")
+		anchors := ui.TextNode("not looked at")
 		if ctx.Err() == nil {
 			if now, err := s.compare(ctx, v, p.ID); err == nil {
 				anchors = now.Badges()
 			}
 		}
-		left := ui.Group{ui.PageText(p.Left)}
+		left := ui.Group{ui.Text(p.Left)}
 		if p.Freshness != "fresh" {
-			left = append(left, ui.PageText(" "), ui.Badge(ui.Warn, strings.ReplaceAll(p.Freshness, "_", " ")))
+			left = append(left, ui.Text(" "), ui.Badge(ui.Warn, strings.ReplaceAll(p.Freshness, "_", " ")))
 		}
-		rows[i] = ui.Row(ui.Group{ui.To(at(p.ID), Label(p.Title, p.Name)), ui.Br(), ui.PageCode(p.ID)}, status(p.Status), left, anchors,
-			ui.When(p.UpdatedAt), ui.PageText(strconv.FormatUint(p.Revision, 10)))
+		rows[i] = ui.Row(ui.Group{ui.LinkTo(at(p.ID), label(p.Title, p.Name)), ui.Br(), ui.InlineCode(p.ID)}, status(p.Status), left, anchors,
+			ui.When(p.UpdatedAt), ui.Text(strconv.FormatUint(p.Revision, 10)))
 	}
 	return rows
 }
@@ -147,10 +147,10 @@ func status(word string) ui.Node {
 func pages(w wanted, l listing) ui.Node {
 	var links ui.Group
 	if w.offset > 0 {
-		links = append(links, ui.To(w.at(max(0, w.offset-perPage)), "Earlier page"), ui.PageText(" "))
+		links = append(links, ui.LinkTo(w.at(max(0, w.offset-perPage)), "Earlier page"), ui.Text(" "))
 	}
 	if next := w.offset + len(l.Packs); next < l.Total && len(l.Packs) > 0 {
-		links = append(links, ui.To(w.at(next), "Next page"))
+		links = append(links, ui.LinkTo(w.at(next), "Next page"))
 	}
 	if len(links) == 0 {
 		return nil

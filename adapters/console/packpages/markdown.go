@@ -24,45 +24,45 @@ const (
 // deepest is how far elements may stand within each other before the rest of them is left out, with a note.
 const deepest = 48
 
-// Text is Markdown to show. Below is the rank of the heading that it stands under (2 for a Part): its own headings come below that, whatever they are,
+// MarkdownText is Markdown to show. Below is the rank of the heading that it stands under (2 for a Part): its own headings come below that, whatever they are,
 // and no rank is skipped. Label names its blocks for those who hear them.
-type Text struct {
+type MarkdownText struct {
 	Source string
 	Below  int
 	Label  string
 }
 
-// Shown is a text on a page, and how many diagrams are in it: a page with any says page.Page.Diagrams.
-type Shown struct {
+// RenderedMarkdown is a text on a page, and how many diagrams are in it: a page with any says page.Page.Diagrams.
+type RenderedMarkdown struct {
 	Body     ui.Node
 	Diagrams int
 }
 
-// Show lays the text out. One that the parser stumbles over is shown as it was written.
-func Show(t Text) (s Shown) {
+// RenderMarkdown lays the text out. One that the parser stumbles over is shown as it was written.
+func RenderMarkdown(t MarkdownText) (s RenderedMarkdown) {
 	source := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(t.Source)
 	if len(source) > MaxRendered {
-		return Shown{Body: MarkdownPlain(t.Label, source)}
+		return RenderedMarkdown{Body: PlainMarkdown(t.Label, source)}
 	}
 	defer func() {
 		if recover() != nil {
-			s = Shown{Body: MarkdownPlain(t.Label, source)}
+			s = RenderedMarkdown{Body: PlainMarkdown(t.Label, source)}
 		}
 	}()
 	w := &walker{source: []byte(source), rank: t.Below, below: t.Below, label: t.Label}
 	root := reader().Parse(text.NewReader(w.source))
 	body := w.children(root)
-	return Shown{Body: ui.Div(body), Diagrams: w.diagrams}
+	return RenderedMarkdown{Body: ui.Div(body), Diagrams: w.diagrams}
 }
 
-// MarkdownPlain is a text as it was written, of a very long one the beginning.
-func MarkdownPlain(label, source string) ui.Node {
+// PlainMarkdown is a text as it was written, of a very long one the beginning.
+func PlainMarkdown(label, source string) ui.Node {
 	note := "This text is shown as it was written, and not laid out (" + strconv.Itoa((len(source)+1023)>>10) + " KB)"
 	if len(source) > MaxShown {
 		note += "; only its beginning is shown"
 		source = source[:MaxShown]
 	}
-	return ui.Group{ui.Notice(ui.Warn, ui.P(ui.PageText(note+"."))), ui.PagePre(label, ui.Printable(source))}
+	return ui.Group{ui.Notice(ui.Warn, ui.P(ui.Text(note+"."))), ui.CodeBlock(label, ui.Printable(source))}
 }
 
 func reader() parser.Parser {
@@ -87,7 +87,7 @@ type walker struct {
 func (w *walker) children(n ast.Node) ui.Group {
 	if w.depth >= deepest {
 		if n.HasChildren() {
-			return ui.Group{ui.Text("… (what is nested deeper is left out)")}
+			return ui.Group{ui.TextNode("… (what is nested deeper is left out)")}
 		}
 		return nil
 	}
@@ -144,7 +144,7 @@ func (w *walker) run(n ast.Node) ui.Node {
 	case *ast.String:
 		return markdownWords(n.Value)
 	case *ast.CodeSpan:
-		return ui.PageCode(ui.Printable(strings.ReplaceAll(w.raw(n), "\n", " ")))
+		return ui.InlineCode(ui.Printable(strings.ReplaceAll(w.raw(n), "\n", " ")))
 	case *ast.Emphasis:
 		if n.Level > 1 {
 			return ui.Strong(w.children(n))
@@ -153,20 +153,20 @@ func (w *walker) run(n ast.Node) ui.Node {
 	case *ast.Link:
 		return link(n.Destination, w.children(n))
 	case *ast.Image:
-		return link(n.Destination, append(ui.Group{ui.Text("image: ")}, w.children(n)...))
+		return link(n.Destination, append(ui.Group{ui.TextNode("image: ")}, w.children(n)...))
 	case *ast.AutoLink:
 		url := n.URL(w.source)
 		if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(url), []byte("mailto:")) {
 			url = append([]byte("mailto:"), url...)
 		}
-		return link(url, ui.Text(ui.Printable(string(n.Label(w.source)))))
+		return link(url, ui.TextNode(ui.Printable(string(n.Label(w.source)))))
 	case *ast.RawHTML:
 		var b strings.Builder
 		for i := range n.Segments.Len() {
 			s := n.Segments.At(i)
 			b.Write(s.Value(w.source))
 		}
-		return ui.PageCode(ui.Printable(b.String()))
+		return ui.InlineCode(ui.Printable(b.String()))
 	}
 	if node := w.more(n); node != nil {
 		return node
@@ -197,15 +197,15 @@ func (w *walker) code(language, source string) ui.Node {
 	label := w.label + ": block " + strconv.Itoa(w.blocks)
 	if strings.EqualFold(language, "mermaid") {
 		w.diagrams++
-		return Diagram(label, source)
+		return diagram(label, source)
 	}
-	return Block(label, Nodes(language, ui.Printable(source)))
+	return block(label, HighlightNodes(language, ui.Printable(source)))
 }
 
-// Diagram is a Mermaid diagram, with its source, in which more may be said than is drawn.
-func Diagram(label, source string) ui.Node {
+// diagram is a Mermaid diagram, with its source, in which more may be said than is drawn.
+func diagram(label, source string) ui.Node {
 	return ui.Group{ui.Diagram(label, ui.Printable(source)),
-		ui.Fold("As it was written", false, Block(label+", as it was written", Nodes("", ui.Printable(source))))}
+		ui.Disclosure("As it was written", false, block(label+", as it was written", HighlightNodes("", ui.Printable(source))))}
 }
 
 // lines is what a block of code holds.
@@ -233,13 +233,13 @@ func (w *walker) text(n *ast.Text) ui.Node {
 	value := n.Segment.Value(w.source)
 	node := markdownWords(value)
 	if n.IsRaw() {
-		node = ui.Text(ui.Printable(string(value)))
+		node = ui.TextNode(ui.Printable(string(value)))
 	}
 	switch {
 	case n.HardLineBreak():
 		return ui.Group{node, ui.Br()}
 	case n.SoftLineBreak():
-		return ui.Group{node, ui.Text("\n")}
+		return ui.Group{node, ui.TextNode("\n")}
 	}
 	return node
 }
@@ -247,7 +247,7 @@ func (w *walker) text(n *ast.Text) ui.Node {
 // markdownWords is text with its escapes and entities resolved.
 func markdownWords(value []byte) ui.Node {
 	value = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(value)))
-	return ui.Text(ui.Printable(string(value)))
+	return ui.TextNode(ui.Printable(string(value)))
 }
 
 // link leads somewhere only when that is another place of the web, or somebody's mailbox; otherwise only its words are left.

@@ -14,7 +14,7 @@ import (
 
 func show(t testing.TB, source string) (page string, diagrams int) {
 	t.Helper()
-	s := packpages.Show(packpages.Text{Source: source, Below: 2, Label: "brief"})
+	s := packpages.RenderMarkdown(packpages.MarkdownText{Source: source, Below: 2, Label: "brief"})
 	b := string(ui.HTML(s.Body))
 	return strings.TrimSuffix(strings.TrimPrefix(b, "<div>"), "</div>"), s.Diagrams
 }

@@ -25,7 +25,7 @@ func (w *walker) more(n any) ui.Node {
 
 // box is the box of a task, which those who hear it are told in a word.
 func box(sign, word string) ui.Node {
-	return ui.Group{ui.Span(ui.Aria("hidden", "true"), ui.Text(sign)), ui.Span(ui.Class("visually-hidden"), ui.Text(word))}
+	return ui.Group{ui.Span(ui.Aria("hidden", "true"), ui.TextNode(sign)), ui.Span(ui.Class("visually-hidden"), ui.TextNode(word))}
 }
 
 func (w *walker) table(n *ast.Table) ui.Node {

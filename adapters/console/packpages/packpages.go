@@ -18,16 +18,16 @@ const (
 	output tool.Name = "output"
 )
 
-// Section is the pages of context packs.
-type Section struct{ ui.SectionSection }
+// section is the pages of context packs.
+type section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.Desk) *Section {
-	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
+func New(desk *ui.CallRunner) *section {
+	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	handlers := ui.Handlers{
 		"GET " + root:                    s.list,
 		"GET " + root + "/{id}":          s.show,
@@ -40,7 +40,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		handlers["GET "+root+"/{id}/"+d.path] = s.ask(d)
 		handlers["POST "+root+"/{id}/"+d.path] = s.do(d)
 	}
-	s.SectionSection.Mount(mux, person, handlers)
+	s.SectionBase.Mount(mux, person, handlers)
 }
 
 // arguments are the arguments of a tool.

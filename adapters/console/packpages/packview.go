@@ -58,20 +58,20 @@ type ViewDiagram struct {
 func (p Pack) Draft() bool { return p.Status == "draft" }
 
 // Label is what people call the pack.
-func (p Pack) Label() string { return Label(p.Title, p.Name) }
+func (p Pack) Label() string { return label(p.Title, p.Name) }
 
-// Label is what people call a pack of that title and name.
-func Label(title, name string) string {
+// label is what people call a pack of that title and name.
+func label(title, name string) string {
 	for _, s := range []string{title, name} {
 		if s != "" {
-			return Line(s)
+			return line(s)
 		}
 	}
 	return "Untitled"
 }
 
-// Line is a text of somebody else on one line.
-func Line(s string) string { return strings.Join(strings.Fields(ui.Printable(s)), " ") }
+// line is a text of somebody else on one line.
+func line(s string) string { return strings.Join(strings.Fields(ui.Printable(s)), " ") }
 
 // Section is the section of that key.
 func (p Pack) Section(key string) (ViewSection, bool) {

@@ -13,7 +13,7 @@ import (
 const perPiece = 20
 
 // raw answers with the pack as agents read it: Markdown as text, to look at or to keep.
-func (s *Section) raw(keep bool) httpauth.Handler {
+func (s *section) raw(keep bool) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		p, err := s.load(r.Context(), v, r.PathValue("id"))
 		id := p.ID
@@ -52,7 +52,7 @@ func fileName(id string) string {
 }
 
 // whole is the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
-func (s *Section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
+func (s *section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
 	doc, err := s.document(ctx, v, arguments{"action": "get", "id": id})
 	if !tooLong(err) {
 		return doc, err

@@ -8,25 +8,25 @@ import (
 )
 
 // load is the pack of that id, or name.
-func (s *Section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack, error) {
+func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack, error) {
 	var answer struct {
 		Payload Pack `json:"payload"`
 	}
-	err := s.Desk.Read(ctx, v, input, arguments{"action": "get", "id": id}, &answer)
+	err := s.Calls.Read(ctx, v, input, arguments{"action": "get", "id": id}, &answer)
 	return answer.Payload, err
 }
 
 // document is what the tool output says: Markdown.
-func (s *Section) document(ctx context.Context, v httpauth.Visitor, args arguments) (string, error) {
-	out := s.Desk.Outcome(ctx, v, output, args)
+func (s *section) document(ctx context.Context, v httpauth.Visitor, args arguments) (string, error) {
+	out := s.Calls.Outcome(ctx, v, output, args)
 	return out.Text, out.Err
 }
 
 // compare asks for the pack against now.
-func (s *Section) compare(ctx context.Context, v httpauth.Visitor, id string) (Against, error) {
+func (s *section) compare(ctx context.Context, v httpauth.Visitor, id string) (SourceDiff, error) {
 	doc, err := s.document(ctx, v, arguments{"action": "diff", "id": id})
 	if err != nil {
-		return Against{}, err
+		return SourceDiff{}, err
 	}
 	return ReadDiff(doc), nil
 }
@@ -37,7 +37,7 @@ const tooLarge fault.Code = "pack_output_too_large"
 func tooLong(err error) bool { return err != nil && fault.From(err).Code == tooLarge }
 
 // excerpts reads the code of anchors that stand next to each other in one section, from chunk number offset on. What cannot be read is said in its place.
-func (s *Section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
+func (s *section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
 	doc, err := s.document(ctx, v, arguments{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
 	if tooLong(err) && len(run) > 1 {
 		half := len(run) / 2
@@ -51,7 +51,7 @@ func (s *Section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run 
 	if err != nil {
 		missing = fault.From(err).Message
 	}
-	out := Read(p, run, doc)
+	out := ReadExcerpts(p, run, doc)
 	for _, c := range run {
 		if _, found := out[c]; !found {
 			out[c] = Excerpt{Missing: missing}

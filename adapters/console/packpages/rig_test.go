@@ -40,7 +40,7 @@ func open(t *testing.T, change ...func(*local.Config)) *room {
 	r.door, err = local.Open(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.door.Close()) })
-	r.Site = consolerig.New(t, r.door, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	r.Site = consolerig.New(t, r.door, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		packpages.New(desk).Mount(mux, person)
 	})
 	return r

@@ -25,7 +25,7 @@ const (
 type showing struct {
 	v        httpauth.Visitor
 	pack     Pack
-	now      Against
+	now      SourceDiff
 	unknown  error // why it is not known how the anchors stand
 	code     map[Chunk]Excerpt
 	left     int // bytes of code that still have room
@@ -33,7 +33,7 @@ type showing struct {
 	diagrams int
 }
 
-func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p, err := s.load(r.Context(), v, r.PathValue("id"))
 	if err != nil {
 		s.unshown(w, v, r.PathValue("id"), err)
@@ -49,7 +49,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	to := min(len(all), from+maxChunks)
 	for begin := from; begin < to; {
 		end := begin
-		for end < to && all[end].Kind == Anchor && all[end].Section == all[begin].Section {
+		for end < to && all[end].Kind == AnchorChunk && all[end].Section == all[begin].Section {
 			end++
 		}
 		if end > begin {
@@ -64,13 +64,13 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // unshown is the page of a pack that cannot be shown. One that is only too long can still be had as text.
-func (s *Section) unshown(w http.ResponseWriter, v httpauth.Visitor, id string, err error) {
+func (s *section) unshown(w http.ResponseWriter, v httpauth.Visitor, id string, err error) {
 	if !tooLong(err) {
 		s.Fail(w, v, err)
 		return
 	}
 	ui.Page{Title: "A very long pack", Section: root, Crumbs: []ui.PageLink{{Text: "Packs", Href: root}}, Body: []ui.Node{
-		ui.Problem(fault.From(err)), ui.P(ui.To(at(id, "raw"), "Its text"), ui.PageText(" · "), ui.To(at(id, "download"), "Download it")),
+		ui.Problem(fault.From(err)), ui.P(ui.LinkTo(at(id, "raw"), "Its text"), ui.Text(" · "), ui.LinkTo(at(id, "download"), "Download it")),
 	}}.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
@@ -84,16 +84,16 @@ func (d *showing) facts() ui.Node {
 	}
 	var masked ui.Node
 	if d.now.Masked > 0 {
-		masked = ui.PageText(strconv.Itoa(d.now.Masked))
+		masked = ui.Text(strconv.Itoa(d.now.Masked))
 	}
 	var brief ui.Node
 	if p.Brief != "" {
 		brief = ui.Section(ui.Aria("label", "Brief"), d.text("brief", p.Brief, 1))
 	}
 	return ui.Group{trouble, brief, ui.Facts(
-		ui.Fact{Name: "Id", Value: ui.PageCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.SectionText(p.Name)},
-		ui.Fact{Name: "Status", Value: status(p.Status)}, ui.Fact{Name: "Revision", Value: ui.PageText(strconv.FormatUint(p.Revision, 10))},
-		ui.Fact{Name: "Tags", Value: ui.SectionText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Anchors now", Value: anchors},
+		ui.Fact{Name: "Id", Value: ui.InlineCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.OptionalText(p.Name)},
+		ui.Fact{Name: "Status", Value: status(p.Status)}, ui.Fact{Name: "Revision", Value: ui.Text(strconv.FormatUint(p.Revision, 10))},
+		ui.Fact{Name: "Tags", Value: ui.OptionalText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Anchors now", Value: anchors},
 		ui.Fact{Name: "Secrets not shown", Value: masked}, ui.Fact{Name: "Changed", Value: ui.When(p.UpdatedAt)},
 		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}, ui.Fact{Name: "Made", Value: ui.When(p.CreatedAt)})}
 }
@@ -114,9 +114,9 @@ func (d *showing) steps() ui.Node {
 	var out ui.Group
 	for i, l := range links {
 		if i > 0 {
-			out = append(out, ui.PageText(" · "))
+			out = append(out, ui.Text(" · "))
 		}
-		out = append(out, ui.To(l.Href, l.Text))
+		out = append(out, ui.LinkTo(l.Href, l.Text))
 	}
 	return ui.Nav(ui.Aria("label", "What you can do with this pack"), ui.P(out))
 }
@@ -134,7 +134,7 @@ func (d *showing) contents(all []Chunk) ui.Node {
 		}
 		seen[c.Section] = true
 		sec := d.pack.Sections[c.Section]
-		items = append(items, ui.Li(ui.To(at(d.pack.ID)+"?from="+strconv.Itoa(i-i%maxChunks)+"#"+url.PathEscape("section-"+sec.Key), Line(sec.Title))))
+		items = append(items, ui.Li(ui.LinkTo(at(d.pack.ID)+"?from="+strconv.Itoa(i-i%maxChunks)+"#"+url.PathEscape("section-"+sec.Key), line(sec.Title))))
 	}
 	return ui.Nav(ui.Aria("label", "Sections of this pack"), ui.Ol(items))
 }
@@ -144,12 +144,12 @@ func (d *showing) pages(all []Chunk, from, to int) ui.Node {
 	if from == 0 && to == len(all) {
 		return nil
 	}
-	links := ui.Group{ui.PageText("This page shows parts " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to) + " of " + strconv.Itoa(len(all)) + ". ")}
+	links := ui.Group{ui.Text("This page shows parts " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to) + " of " + strconv.Itoa(len(all)) + ". ")}
 	if from > 0 {
-		links = append(links, ui.To(d.from(max(0, from-maxChunks)), "Earlier parts"), ui.PageText(" "))
+		links = append(links, ui.LinkTo(d.from(max(0, from-maxChunks)), "Earlier parts"), ui.Text(" "))
 	}
 	if to < len(all) {
-		links = append(links, ui.To(d.from(to), "Next parts"))
+		links = append(links, ui.LinkTo(d.from(to), "Next parts"))
 	}
 	return ui.Nav(ui.Aria("label", "Parts of this pack"), ui.P(links))
 }
@@ -159,9 +159,9 @@ func (d *showing) from(chunk int) string { return at(d.pack.ID) + "?from=" + str
 // text is Markdown of the pack, laid out as long as there is room.
 func (d *showing) text(label, source string, below int) ui.Node {
 	if d.markdown -= len(source); d.markdown < 0 {
-		return MarkdownPlain(label, source)
+		return PlainMarkdown(label, source)
 	}
-	shown := Show(Text{Source: source, Below: below, Label: label})
+	shown := RenderMarkdown(MarkdownText{Source: source, Below: below, Label: label})
 	d.diagrams += shown.Diagrams
 	return shown.Body
 }
@@ -178,13 +178,13 @@ func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 		parts := ui.Group{d.sectionHead(sec, i == 0 || all[i-1].Section != number)}
 		for ; i < to && all[i].Section == number; i++ {
 			switch all[i].Kind {
-			case Anchor:
+			case AnchorChunk:
 				parts = append(parts, d.anchor(sec, sec.Refs[all[i].Index], all[i], i))
-			case Drawing:
+			case DiagramChunk:
 				parts = append(parts, d.drawing(sec, sec.Diagrams[all[i].Index]))
 			}
 		}
-		out = append(out, ui.Section(ui.ID("section-"+sec.Key), ui.H2(ui.PageText(Line(sec.Title)+" "), ui.Span(ui.Class("quiet"), ui.PageText(sec.Key))), parts))
+		out = append(out, ui.Section(ui.ID("section-"+sec.Key), ui.H2(ui.Text(line(sec.Title)+" "), ui.Span(ui.Class("quiet"), ui.Text(sec.Key))), parts))
 	}
 	return out
 }
@@ -195,13 +195,13 @@ func (d *showing) sectionHead(sec ViewSection, begins bool) ui.Node {
 	if begins && sec.Description != "" {
 		text = d.text(sec.Key, sec.Description, 2)
 	} else if !begins {
-		text = ui.P(ui.Class("quiet"), ui.PageText("This section begins on an earlier page."))
+		text = ui.P(ui.Class("quiet"), ui.Text("This section begins on an earlier page."))
 	}
 	if !d.pack.Draft() {
 		return text
 	}
 	about := url.Values{"section_key": {sec.Key}}
-	return ui.Group{text, d.links(about, " of section "+Line(sec.Title), "section", "Edit", "anchor", "Add an anchor", "diagram", "Add a diagram", "remove-section", "Remove")}
+	return ui.Group{text, d.links(about, " of section "+line(sec.Title), "section", "Edit", "anchor", "Add an anchor", "diagram", "Add a diagram", "remove-section", "Remove")}
 }
 
 // links leads to steps about a part of the pack: pairs of a path and a word for it. of says of which part, for those who hear only the link.
@@ -209,9 +209,9 @@ func (d *showing) links(about url.Values, of string, pairs ...string) ui.Node {
 	var out ui.Group
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if i > 0 {
-			out = append(out, ui.PageText(" · "))
+			out = append(out, ui.Text(" · "))
 		}
-		out = append(out, ui.A(ui.Href(at(d.pack.ID, pairs[i])+"?"+about.Encode()), ui.Aria("label", pairs[i+1]+of), ui.PageText(pairs[i+1])))
+		out = append(out, ui.A(ui.Href(at(d.pack.ID, pairs[i])+"?"+about.Encode()), ui.Aria("label", pairs[i+1]+of), ui.Text(pairs[i+1])))
 	}
 	return ui.P(out)
 }
@@ -221,11 +221,11 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 	e := d.code[c]
 	now := d.now.Of(sec.Key, r.Key)
 	if d.unknown != nil {
-		now = Drifted{Standing: e.Standing, Note: e.Note}
+		now = ChangedAnchor{Standing: e.Standing, Note: e.Note}
 	}
 	name := r.Key
 	if r.Title != "" {
-		name = Line(r.Title)
+		name = line(r.Title)
 	}
 	var steps ui.Node
 	if d.pack.Draft() {
@@ -241,10 +241,10 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 		how = now.Standing.Badge()
 	}
 	return ui.Card(name,
-		ui.Facts(ui.Fact{Name: "Lines", Value: ui.PageCode(ui.Printable(r.Path) + ":" + strconv.Itoa(r.Lines.Start) + "-" + strconv.Itoa(r.Lines.End))},
-			ui.Fact{Name: "Now", Value: how}, ui.Fact{Name: "Why", Value: ui.SectionText(r.Why)}, ui.Fact{Name: "Key", Value: ui.PageCode(r.Key)},
-			ui.Fact{Name: "Group", Value: ui.SectionText(r.Group)}, ui.Fact{Name: "Source root", Value: ui.SectionCode(r.Root)},
-			ui.Fact{Name: "Commit", Value: ui.SectionCode(r.Commit)}),
+		ui.Facts(ui.Fact{Name: "Lines", Value: ui.InlineCode(ui.Printable(r.Path) + ":" + strconv.Itoa(r.Lines.Start) + "-" + strconv.Itoa(r.Lines.End))},
+			ui.Fact{Name: "Now", Value: how}, ui.Fact{Name: "Why", Value: ui.OptionalText(r.Why)}, ui.Fact{Name: "Key", Value: ui.InlineCode(r.Key)},
+			ui.Fact{Name: "Group", Value: ui.OptionalText(r.Group)}, ui.Fact{Name: "Source root", Value: ui.OptionalCode(r.Root)},
+			ui.Fact{Name: "Commit", Value: ui.OptionalCode(r.Commit)}),
 		now.Node(name), d.excerpt(name, e, number), steps)
 }
 
@@ -252,35 +252,35 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 func (d *showing) excerpt(name string, e Excerpt, number int) ui.Node {
 	switch {
 	case e.Missing != "":
-		return ui.P(ui.Class("quiet"), ui.PageText("There is no code to show: "+ui.Printable(e.Missing)))
+		return ui.P(ui.Class("quiet"), ui.Text("There is no code to show: "+ui.Printable(e.Missing)))
 	case len(e.Text) > d.left && d.left < maxCode:
-		return ui.Notice(ui.Warn, ui.P(ui.PageText("This page is full, so that this code is left out. "), ui.To(d.from(number), "Begin a page with it")))
+		return ui.Notice(ui.Warn, ui.P(ui.Text("This page is full, so that this code is left out. "), ui.LinkTo(d.from(number), "Begin a page with it")))
 	}
 	d.left -= len(e.Text)
 	text, cut := e.Text, ui.Node(nil)
 	if len(text) > maxCode {
 		text = text[:maxCode]
-		cut = ui.Notice(ui.Warn, ui.P(ui.PageText("Only the beginning of this code is shown: "+strconv.Itoa(len(e.Text)>>10)+" KB are too much for a page.")))
+		cut = ui.Notice(ui.Warn, ui.P(ui.Text("Only the beginning of this code is shown: "+strconv.Itoa(len(e.Text)>>10)+" KB are too much for a page.")))
 	}
-	return ui.Group{cut, Block(name+": code", Numbered(e.Language, ui.Printable(strings.TrimSuffix(text, "\n")), e.First))}
+	return ui.Group{cut, block(name+": code", HighlightNumbered(e.Language, ui.Printable(strings.TrimSuffix(text, "\n")), e.First))}
 }
 
 // drawing is a diagram.
 func (d *showing) drawing(sec ViewSection, g ViewDiagram) ui.Node {
-	name := Line(g.Title)
+	name := line(g.Title)
 	var steps ui.Node
 	if d.pack.Draft() {
 		steps = d.links(url.Values{"section_key": {sec.Key}, "diagram_key": {g.Key}}, " of diagram "+name, "diagram", "Edit", "remove-diagram", "Remove")
 	}
 	var why, body ui.Node
 	if g.Why != "" {
-		why = ui.P(ui.PageText(ui.Printable(g.Why)))
+		why = ui.P(ui.Text(ui.Printable(g.Why)))
 	}
 	if len(g.Mermaid) <= maxDiagram {
 		d.diagrams++
-		body = Diagram(name, g.Mermaid)
+		body = diagram(name, g.Mermaid)
 	} else {
-		body = MarkdownPlain(name, g.Mermaid)
+		body = PlainMarkdown(name, g.Mermaid)
 	}
 	return ui.Card(name, why, body, steps)
 }

@@ -15,28 +15,28 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-func (s *ActionSection) find(r *http.Request, v httpauth.Visitor) (a action, err error) {
-	err = s.Desk.Read(r.Context(), v, "get_action", ui.Args{"actionId": r.PathValue("id")}, &a)
+func (s *actionSection) find(r *http.Request, v httpauth.Visitor) (a action, err error) {
+	err = s.Calls.Read(r.Context(), v, "get_action", ui.Args{"actionId": r.PathValue("id")}, &a)
 	return a, err
 }
 
-func (s *ActionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
 		return
 	}
-	facts := []ui.Fact{{Name: "Type", Value: ui.PageText(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: ui.SectionText(a.Description)},
+	facts := []ui.Fact{{Name: "Type", Value: ui.Text(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: ui.OptionalText(a.Description)},
 		{Name: "Project", Value: project(a.Project)}, {Name: "Changed", Value: ui.When(a.Updated)}}
-	s.Show(w, r, v, ui.Page{Title: ui.Printable(a.Name), Crumbs: crumbs(ui.PageLink{Text: "Actions and webhooks", Href: Root}), Live: []string{"ai-tool-result"},
+	s.Show(w, r, v, ui.Page{Title: ui.Printable(a.Name), Crumbs: crumbs(ui.PageLink{Text: "Actions and webhooks", Href: ActionsPath}), Live: []string{"ai-tool-result"},
 		Body: []ui.Node{ui.Facts(append(facts, a.facts()...)...), a.payload(), s.running(v, a), s.past(r.Context(), v, a.ID), s.deciding(r.Context(), v, a)}})
 }
 
 func project(id string) ui.Node {
 	if id == "" {
-		return ui.PageText("none")
+		return ui.Text("none")
 	}
-	return ui.To(ProjectPath(id), "its project")
+	return ui.LinkTo(projectPath(id), "its project")
 }
 
 // facts is what its type keeps of the action. Values that are secret came masked.
@@ -44,45 +44,45 @@ func (a action) facts() []ui.Fact {
 	c := a.Config
 	switch a.Type {
 	case present.TypeScript:
-		return []ui.Fact{{Name: "Program", Value: ui.SectionCode(a.Does())}, {Name: "Directory", Value: ui.SectionCode(c.Cwd)},
-			{Name: "Variables", Value: ui.SectionText(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "At most", Value: ui.SectionText(ui.Took(c.Timeout))}}
+		return []ui.Fact{{Name: "Program", Value: ui.OptionalCode(a.Does())}, {Name: "Directory", Value: ui.OptionalCode(c.Cwd)},
+			{Name: "Variables", Value: ui.OptionalText(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "At most", Value: ui.OptionalText(ui.Took(c.Timeout))}}
 	case present.TypeWebhook:
-		facts := []ui.Fact{{Name: "Request", Value: ui.SectionCode(a.Does())}}
+		facts := []ui.Fact{{Name: "Request", Value: ui.OptionalCode(a.Does())}}
 		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
-			facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.SectionCode(c.Headers[name])})
+			facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.OptionalCode(c.Headers[name])})
 		}
-		return append(facts, ui.Fact{Name: "Tried again", Value: ui.PageText(ui.Count(c.Retries, "time", "times"))})
+		return append(facts, ui.Fact{Name: "Tried again", Value: ui.Text(ui.Count(c.Retries, "time", "times"))})
 	}
-	return []ui.Fact{{Name: "Workflow", Value: ui.To(WorkflowPath(c.Workflow), c.Workflow)}}
+	return []ui.Fact{{Name: "Workflow", Value: ui.LinkTo(workflowPath(c.Workflow), c.Workflow)}}
 }
 
 func (a action) payload() ui.Node {
 	if a.Config.Payload == "" {
 		return nil
 	}
-	return ui.Part("Payload", ui.PagePre("template of the payload", ui.Printable(a.Config.Payload)))
+	return ui.Part("Payload", ui.CodeBlock("template of the payload", ui.Printable(a.Config.Payload)))
 }
 
 // running is the form that carries the action out.
-func (s *ActionSection) running(v httpauth.Visitor, a action) ui.Node {
+func (s *actionSection) running(v httpauth.Visitor, a action) ui.Node {
 	if !a.Enabled {
 		return ui.Part("Run", ui.Empty("It is switched off."))
 	}
-	to, fields := Path(a.ID)+"/run", ui.Group{ui.Hidden("type", a.Type), ui.Hidden("name", a.Name)}
+	to, fields := ActionPath(a.ID)+"/run", ui.Group{ui.Hidden("type", a.Type), ui.Hidden("name", a.Name)}
 	switch a.Type {
 	case present.TypeScript:
-		return ui.Part("Run", ui.PageForm(v, to, fields, ui.Area("args", "args", "Further arguments, one a line", ""), ui.PageButton("Run the program")))
+		return ui.Part("Run", ui.PostForm(v, to, fields, ui.TextareaField("args", "args", "Further arguments, one a line", ""), ui.SubmitButton("Run the program")))
 	case present.TypeWebhook:
 		for _, name := range a.variables() {
 			fields = append(fields, ui.Field("var-"+name, "var."+name, "Value of {{"+name+"}}", ""))
 		}
 		var instead ui.Node
 		if a.carries() {
-			instead = ui.Area("payload", "payload", "Payload in place of the stored one, a JSON object (may be empty)", "")
+			instead = ui.TextareaField("payload", "payload", "Payload in place of the stored one, a JSON object (may be empty)", "")
 		}
-		return ui.Part("Send", ui.PageForm(v, to, fields, instead, ui.PageButton("Send the request")))
+		return ui.Part("Send", ui.PostForm(v, to, fields, instead, ui.SubmitButton("Send the request")))
 	}
-	return ui.Part("Run", ui.PageForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.PageButton("Run the workflow")))
+	return ui.Part("Run", ui.PostForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.SubmitButton("Run the workflow")))
 }
 
 // carries reports a request that has a payload.
@@ -123,9 +123,9 @@ func named(s string) bool {
 
 var errPayload = fault.New(fault.Invalid, "action_payload_invalid", "the payload is no JSON object; go back and correct it, or leave it empty to send the stored one")
 
-func (s *ActionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, name := r.PathValue("id"), ui.Printable(r.PostFormValue("name"))
-	task := ui.Task{Title: "Run action " + name, Tool: "run_script", Args: ui.Args{"actionId": id}, Back: Path(id), Watch: Watch(s.Desk, v), Show: Action}
+	task := ui.Task{Title: "Run action " + name, Tool: "run_script", Args: ui.Args{"actionId": id}, Back: ActionPath(id), Watch: WatchOutput(s.Calls, v), Show: ActionResult}
 	switch r.PostFormValue("type") {
 	case present.TypeScript:
 		if lines := ui.Lines(r.PostFormValue("args")); len(lines) > 0 {
@@ -141,7 +141,7 @@ func (s *ActionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.V
 	case present.TypeWorkflow:
 		task.Tool, task.Args, task.Watch, task.Show = "run_workflow", ui.Args{"workflow_id": r.PostFormValue("workflow")}, nil, nil
 	}
-	s.Desk.Do(w, r, v, task)
+	s.Calls.Do(w, r, v, task)
 }
 
 // sending is the arguments of trigger_webhook from its form.
@@ -166,53 +166,53 @@ func sending(id string, r *http.Request) (ui.Args, error) {
 }
 
 // past is the action's history.
-func (s *ActionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
+func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
 	var answer struct {
-		Executions []Execution `json:"executions"`
+		Executions []execution `json:"executions"`
 	}
-	if err := s.Desk.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer); err != nil {
-		return ui.Part("History", ui.Tell(err))
+	if err := s.Calls.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer); err != nil {
+		return ui.Part("History", ui.ErrorNotice(err))
 	}
-	return ui.Part("History", Table("what came of this action", answer.Executions, "It was never carried out."))
+	return ui.Part("History", ExecutionTable("what came of this action", answer.Executions, "It was never carried out."))
 }
 
 // deciding is which rule holds for the action, and what a person may do about it.
-func (s *ActionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
+func (s *actionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
 	var now struct {
 		Level string `json:"permissionLevel"`
 		From  string `json:"resolvedFrom"`
 	}
-	if err := s.Desk.Read(ctx, v, "get_action_permissions", ui.Args{"actionId": a.ID}, &now); err != nil {
-		return ui.Part("Rule", ui.Tell(err))
+	if err := s.Calls.Read(ctx, v, "get_action_permissions", ui.Args{"actionId": a.ID}, &now); err != nil {
+		return ui.Part("Rule", ui.ErrorNotice(err))
 	}
 	from := map[string]string{"action": "its own rule", "type": "the rule for all of its type", "global": "the rule for all actions"}[now.From]
 	if from == "" {
 		from = "there is no rule"
 	}
-	held := ui.P(ui.PageText(fmt.Sprintf("It holds: %s (%s).", level(now.Level), from)))
-	if !s.Desk.Serves(v, "action_rule_set") {
+	held := ui.P(ui.Text(fmt.Sprintf("It holds: %s (%s).", level(now.Level), from)))
+	if !s.Calls.Serves(v, "action_rule_set") {
 		return ui.Part("Rule", held)
 	}
-	to, turn, word := Path(a.ID), "Switch off", "false"
+	to, turn, word := ActionPath(a.ID), "Switch off", "false"
 	if !a.Enabled {
 		turn, word = "Switch on", "true"
 	}
 	called, name := ui.Printable(a.Name), ui.Hidden("name", a.Name)
-	return ui.Part("Rule", held, ui.PageForm(v, to+"/rule", ui.PageSelect("level", "level", "Rule of this action", "require_confirm", levels()...), ui.PageButton("Set rule")),
-		ui.Div(ui.Class("buttons"), ui.Deed(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word)),
-			ui.PageForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
+	return ui.Part("Rule", held, ui.PostForm(v, to+"/rule", ui.SelectField("level", "level", "Rule of this action", "require_confirm", levels()...), ui.SubmitButton("Set rule")),
+		ui.Div(ui.Class("buttons"), ui.ActionForm(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word)),
+			ui.PostForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
 }
 
-func (s *ActionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, on := r.PathValue("id"), r.PostFormValue("enabled") == "true"
 	title := "Switch off "
 	if on {
 		title = "Switch on "
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: Path(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: ActionPath(id)})
 }
 
-func (s *ActionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Desk.Do(w, r, v, ui.Task{Title: "Remove action " + ui.Printable(r.PostFormValue("name")), Tool: "action_remove",
-		Args: ui.Args{"actionId": r.PathValue("id")}, Back: Root})
+func (s *actionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove action " + ui.Printable(r.PostFormValue("name")), Tool: "action_remove",
+		Args: ui.Args{"actionId": r.PathValue("id")}, Back: ActionsPath})
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// Root is the path of the list of actions.
-const Root = "/projects/actions"
+// ActionsPath is the path of the list of actions.
+const ActionsPath = "/projects/actions"
 
-// ActionSection is the pages of actions.
-type ActionSection struct{ ui.SectionSection }
+// actionSection is the pages of actions.
+type actionSection struct{ ui.SectionBase }
 
-// NewAction is the pages, as part of the section of projects.
-func NewAction(of ui.SectionSection) *ActionSection { return &ActionSection{of} }
+// NewActionSection is the pages, as part of the section of projects.
+func NewActionSection(of ui.SectionBase) *actionSection { return &actionSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *ActionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
-		"GET " + Root:                   s.list,
-		"POST " + Root + "/rule":        s.setRule,
-		"GET " + Root + "/{id}":         s.show,
-		"POST " + Root + "/{id}/run":    s.run,
-		"POST " + Root + "/{id}/switch": s.turn,
-		"POST " + Root + "/{id}/rule":   s.setRule,
-		"POST " + Root + "/{id}/remove": s.remove,
-		"GET " + Executions:             s.history,
-		"GET " + Executions + "/{id}":   s.execution,
+func (s *actionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionBase.Mount(mux, person, ui.Handlers{
+		"GET " + ActionsPath:                   s.list,
+		"POST " + ActionsPath + "/rule":        s.setRule,
+		"GET " + ActionsPath + "/{id}":         s.show,
+		"POST " + ActionsPath + "/{id}/run":    s.run,
+		"POST " + ActionsPath + "/{id}/switch": s.turn,
+		"POST " + ActionsPath + "/{id}/rule":   s.setRule,
+		"POST " + ActionsPath + "/{id}/remove": s.remove,
+		"GET " + ExecutionsPath:                s.history,
+		"GET " + ExecutionsPath + "/{id}":      s.execution,
 	})
 }
 
-// Path is the page of an action.
-func Path(id string) string { return Root + "/" + url.PathEscape(id) }
+// ActionPath is the page of an action.
+func ActionPath(id string) string { return ActionsPath + "/" + url.PathEscape(id) }
 
 // action is a stored action.
 type action struct{ present.Action }
@@ -49,44 +49,44 @@ func (a action) state() ui.Node {
 	return ui.Badge(ui.Plain, "off")
 }
 
-func (s *ActionSection) listed(ctx context.Context, v httpauth.Visitor, args ui.Args) ([]action, error) {
+func (s *actionSection) listed(ctx context.Context, v httpauth.Visitor, args ui.Args) ([]action, error) {
 	var answer struct {
 		Actions []action `json:"actions"`
 	}
-	err := s.Desk.Read(ctx, v, "list_actions", args, &answer)
+	err := s.Calls.Read(ctx, v, "list_actions", args, &answer)
 	return answer.Actions, err
 }
 
 func table(all []action) ui.Node {
 	var rows []ui.Node
 	for _, a := range all {
-		rows = append(rows, ui.Row(ui.To(Path(a.ID), ui.Printable(a.Name)), ui.PageText(a.Type), ui.SectionCode(a.Does()), a.state(), ui.SectionText(a.Description)))
+		rows = append(rows, ui.Row(ui.LinkTo(ActionPath(a.ID), ui.Printable(a.Name)), ui.Text(a.Type), ui.OptionalCode(a.Does()), a.state(), ui.OptionalText(a.Description)))
 	}
-	return ui.PageTable("actions", []string{"Name", "Type", "What it does", "State", "Description"}, rows,
+	return ui.DataTable("actions", []string{"Name", "Type", "What it does", "State", "Description"}, rows,
 		"No action is stored. On the command line, countersign action save stores a program, a webhook or a workflow.")
 }
 
-// Of is the part of a project's page about its actions, and those of no project.
-func Of(of ui.SectionSection, r *http.Request, v httpauth.Visitor, project string) ui.Node {
-	all, err := NewAction(of).listed(r.Context(), v, ui.Args{"projectId": project})
+// ActionsPart is the part of a project's page about its actions, and those of no project.
+func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project})
 	if err != nil {
-		return ui.Part("Actions and webhooks", ui.Tell(err))
+		return ui.Part("Actions and webhooks", ui.ErrorNotice(err))
 	}
 	return ui.Part("Actions and webhooks", table(all))
 }
 
 func crumbs(of ...ui.PageLink) []ui.PageLink {
-	return append([]ui.PageLink{{Text: "Projects", Href: Projects}}, of...)
+	return append([]ui.PageLink{{Text: "Projects", Href: ProjectsPath}}, of...)
 }
 
-func (s *ActionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	all, err := s.listed(r.Context(), v, ui.Args{}.Set("actionType", r.URL.Query().Get("type")))
 	if err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	s.Show(w, r, v, ui.Page{Title: "Actions and webhooks", Crumbs: crumbs(), Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.Search(Root, ui.PageSelect("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.PageButton("Show")), table(all), s.rules(r.Context(), v)}})
+		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Show")), table(all), s.rules(r.Context(), v)}})
 }
 
 // kinds is the types of actions to choose from, after the word for none.
@@ -118,38 +118,38 @@ func level(word string) string {
 }
 
 // rules is what was decided, and the form that decides for all of a type.
-func (s *ActionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *actionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var answer struct {
 		Rules []rule `json:"permissions"`
 	}
-	if err := s.Desk.Read(ctx, v, "get_action_permissions", nil, &answer); err != nil {
-		return ui.Part("Rules", ui.Tell(err))
+	if err := s.Calls.Read(ctx, v, "get_action_permissions", nil, &answer); err != nil {
+		return ui.Part("Rules", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for _, one := range answer.Rules {
-		of := ui.PageText("all actions")
+		of := ui.Text("all actions")
 		switch {
 		case one.Action != "":
-			of = ui.To(Path(one.Action), one.Action)
+			of = ui.LinkTo(ActionPath(one.Action), one.Action)
 		case one.Type != "":
-			of = ui.PageText("every " + one.Type)
+			of = ui.Text("every " + one.Type)
 		}
-		rows = append(rows, ui.Row(of, ui.PageText(level(one.Level)), ui.When(one.At)))
+		rows = append(rows, ui.Row(of, ui.Text(level(one.Level)), ui.When(one.At)))
 	}
-	table := ui.PageTable("rules", []string{"For", "Rule", "Since"}, rows, "There is no rule: every action asks.")
-	if !s.Desk.Serves(v, "action_rule_set") {
+	table := ui.DataTable("rules", []string{"For", "Rule", "Since"}, rows, "There is no rule: every action asks.")
+	if !s.Calls.Serves(v, "action_rule_set") {
 		return ui.Part("Rules", table)
 	}
-	return ui.Part("Rules", table, ui.PageForm(v, Root+"/rule", ui.PageSelect("rule-type", "type", "For all", "", kinds("actions")...),
-		ui.PageSelect("rule-level", "level", "Rule", "require_confirm", levels()...), ui.PageButton("Set rule")))
+	return ui.Part("Rules", table, ui.PostForm(v, ActionsPath+"/rule", ui.SelectField("rule-type", "type", "For all", "", kinds("actions")...),
+		ui.SelectField("rule-level", "level", "Rule", "require_confirm", levels()...), ui.SubmitButton("Set rule")))
 }
 
-func (s *ActionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	args, back := ui.Args{}.Set("actionType", r.PostFormValue("type")).Set("permissionLevel", r.PostFormValue("level")), Root
+func (s *actionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	args, back := ui.Args{}.Set("actionType", r.PostFormValue("type")).Set("permissionLevel", r.PostFormValue("level")), ActionsPath
 	if id := r.PathValue("id"); id != "" {
-		args["actionId"], back = id, Path(id)
+		args["actionId"], back = id, ActionPath(id)
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: "Set the rule", Tool: "action_rule_set", Args: args, Back: back})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Set the rule", Tool: "action_rule_set", Args: args, Back: back})
 }
 
 // decode reads a JSON document.

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// Execution is one row of the history. A list leaves out steps and output.
-type Execution struct {
+// execution is one row of the history. A list leaves out steps and output.
+type execution struct {
 	ID          string          `json:"id"`
 	Kind        string          `json:"actionType"`
 	ActionID    string          `json:"actionId"`
@@ -23,16 +23,16 @@ type Execution struct {
 	Reason      string          `json:"reason"`
 	Result      json.RawMessage `json:"result"`
 	Error       string          `json:"errorMessage"`
-	Steps       []Step          `json:"steps"`
-	Output      []Line          `json:"output"`
+	Steps       []step          `json:"steps"`
+	Output      []OutputLine    `json:"output"`
 	Dropped     int64           `json:"outputDropped"`
 	StartedAt   time.Time       `json:"startedAt"`
 	EndedAt     time.Time       `json:"completedAt"`
 	Duration    int64           `json:"durationMs"`
 }
 
-// Step is how far one step of a workflow is.
-type Step struct {
+// step is how far one step of a workflow is.
+type step struct {
 	Name     string `json:"nodeName"`
 	Depth    int    `json:"depth"`
 	Status   string `json:"status"`
@@ -42,18 +42,18 @@ type Step struct {
 	Duration int64  `json:"durationMs"`
 }
 
-// Line is a line of kept output.
-type Line struct {
+// OutputLine is a line of kept output.
+type OutputLine struct {
 	Node    string `json:"nodeName"`
 	Stream  string `json:"stream"`
 	Content string `json:"content"`
 }
 
 // Going reports an execution that is not over.
-func (e Execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
+func (e execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
 
 // At is the process of the step that runs; empty when none does.
-func (e Execution) At() string {
+func (e execution) At() string {
 	for _, s := range e.Steps {
 		if s.Status == "running" && s.Process != "" {
 			return s.Process
@@ -63,26 +63,26 @@ func (e Execution) At() string {
 }
 
 // By is who had it run.
-func (e Execution) By() string {
+func (e execution) By() string {
 	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.Client+")"), " ()")
 }
 
-// Table is a list of executions, each with a page of its own.
-func Table(caption string, all []Execution, empty string) ui.Node {
+// ExecutionTable is a list of executions, each with a page of its own.
+func ExecutionTable(caption string, all []execution, empty string) ui.Node {
 	var rows []ui.Node
 	for _, e := range all {
 		why := e.Error
 		if why == "" {
 			why = strings.ReplaceAll(e.Reason, "_", " ")
 		}
-		rows = append(rows, ui.Row(ui.A(ui.Href(ExecutionPath(e.ID)), ui.When(e.StartedAt)), ui.SectionText(e.Kind), ui.SectionText(e.Name), Status(e.Status),
-			ui.PageText(ui.Took(e.Duration)), ui.SectionText(e.By()), ui.SectionText(why)))
+		rows = append(rows, ui.Row(ui.A(ui.Href(executionPath(e.ID)), ui.When(e.StartedAt)), ui.OptionalText(e.Kind), ui.OptionalText(e.Name), StatusBadge(e.Status),
+			ui.Text(ui.Took(e.Duration)), ui.OptionalText(e.By()), ui.OptionalText(why)))
 	}
-	return ui.PageTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
+	return ui.DataTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
 }
 
 // StepTable is the steps of a run, in order; nil for what has none.
-func (e Execution) StepTable() ui.Node {
+func (e execution) StepTable() ui.Node {
 	if len(e.Steps) == 0 {
 		return nil
 	}
@@ -96,13 +96,13 @@ func (e Execution) StepTable() ui.Node {
 		if ended == "" && s.ExitCode != nil {
 			ended = fmt.Sprintf("exit code %d", *s.ExitCode)
 		}
-		rows = append(rows, ui.Row(ui.PageText(fmt.Sprint(i+1)), ui.SectionText(name), Status(s.Status), ui.PageText(ui.Took(s.Duration)), ui.SectionText(ended)))
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(i+1)), ui.OptionalText(name), StatusBadge(s.Status), ui.Text(ui.Took(s.Duration)), ui.OptionalText(ended)))
 	}
-	return ui.PageTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
+	return ui.DataTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
 }
 
 // Kept is the output that was kept of a run; nil for none.
-func (e Execution) Kept() ui.Node {
+func (e execution) Kept() ui.Node {
 	if len(e.Output) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (e Execution) Kept() ui.Node {
 	}
 	var dropped ui.Node
 	if e.Dropped > 0 {
-		dropped = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("%d lines before these are not kept.", e.Dropped)))
+		dropped = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d lines before these are not kept.", e.Dropped)))
 	}
 	return ui.Part("Output", dropped, ui.Printed("output", b.String()))
 }

@@ -19,29 +19,29 @@ import (
 
 // The paths of the section's pages that others lead to.
 const (
-	Projects   = "/projects"
-	Workflows  = Projects + "/workflows"
-	Processes  = Projects + "/processes"
-	Executions = Projects + "/executions"
+	ProjectsPath   = "/projects"
+	WorkflowsPath  = ProjectsPath + "/workflows"
+	ProcessesPath  = ProjectsPath + "/processes"
+	ExecutionsPath = ProjectsPath + "/executions"
 )
 
-// ProjectPath is the page of a project.
-func ProjectPath(id string) string { return Projects + "/" + url.PathEscape(id) }
+// projectPath is the page of a project.
+func projectPath(id string) string { return ProjectsPath + "/" + url.PathEscape(id) }
 
-// WorkflowPath is the page of a workflow.
-func WorkflowPath(id string) string { return Workflows + "/" + url.PathEscape(id) }
+// workflowPath is the page of a workflow.
+func workflowPath(id string) string { return WorkflowsPath + "/" + url.PathEscape(id) }
 
-// ProcessPath is the page of a process.
-func ProcessPath(id string) string { return Processes + "/" + url.PathEscape(id) }
+// processPath is the page of a process.
+func processPath(id string) string { return ProcessesPath + "/" + url.PathEscape(id) }
 
-// ExecutionPath is the page of an execution.
-func ExecutionPath(id string) string { return Executions + "/" + url.PathEscape(id) }
+// executionPath is the page of an execution.
+func executionPath(id string) string { return ExecutionsPath + "/" + url.PathEscape(id) }
 
 // lastLines that a page which looks anew every second shows of what runs.
 const lastLines = 25
 
-// Printed is a part of what a process printed.
-type Printed struct {
+// ProcessOutput is a part of what a process printed.
+type ProcessOutput struct {
 	ID        string    `json:"processId"`
 	Status    string    `json:"status"`
 	PID       int       `json:"pid"`
@@ -54,39 +54,39 @@ type Printed struct {
 }
 
 // Running reports a process that has not ended.
-func (p Printed) Running() bool {
+func (p ProcessOutput) Running() bool {
 	return p.Status == "running" || p.Status == "starting" || p.Status == "stopping"
 }
 
 // Text is the lines as one text.
-func (p Printed) Text() string { return strings.Join(p.Lines, "\n") }
+func (p ProcessOutput) Text() string { return strings.Join(p.Lines, "\n") }
 
 // Left is how many lines before those are not shown.
-func (p Printed) Left() int64 { return p.Total - int64(len(p.Lines)) }
+func (p ProcessOutput) Left() int64 { return p.Total - int64(len(p.Lines)) }
 
-// Read is the last lines that a process printed.
-func Read(ctx context.Context, desk *ui.Desk, v httpauth.Visitor, id string, lines int) (Printed, error) {
-	var p Printed
+// ReadOutput is the last lines that a process printed.
+func ReadOutput(ctx context.Context, desk *ui.CallRunner, v httpauth.Visitor, id string, lines int) (ProcessOutput, error) {
+	var p ProcessOutput
 	err := desk.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
 
-// Latest is the end of what a process prints now, and the way to all of it; nil when it is not to be read.
-func Latest(ctx context.Context, desk *ui.Desk, v httpauth.Visitor, id string) ui.Node {
+// LatestOutput is the end of what a process prints now, and the way to all of it; nil when it is not to be read.
+func LatestOutput(ctx context.Context, desk *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
 	if id == "" {
 		return nil
 	}
-	p, err := Read(ctx, desk, v, id, lastLines)
+	p, err := ReadOutput(ctx, desk, v, id, lastLines)
 	if err != nil {
 		return nil
 	}
-	return ui.Part("What it prints", ui.P(ui.To(ProcessPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
+	return ui.Part("What it prints", ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
 }
 
-// Watch is work.Task.Watch for a task that runs one program: its latest output.
-func Watch(desk *ui.Desk, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
+// WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
+func WatchOutput(desk *ui.CallRunner, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, said []tool.Progress) ui.Node {
-		return Latest(ctx, desk, v, processIn(said))
+		return LatestOutput(ctx, desk, v, processIn(said))
 	}
 }
 
@@ -120,9 +120,9 @@ func (e ended) show() ui.Node {
 	}
 	var cut ui.Node
 	if e.Cut {
-		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("It printed %d KB in all; the middle is left out.", (e.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("It printed %d KB in all; the middle is left out.", (e.Total+1023)>>10)))
 	}
-	return ui.Group{ui.Facts(ui.Fact{Name: "End", Value: ui.PageText(ending)}, ui.Fact{Name: "Time", Value: ui.SectionText(ui.Took(e.Duration))}), cut,
+	return ui.Group{ui.Facts(ui.Fact{Name: "End", Value: ui.Text(ending)}, ui.Fact{Name: "Time", Value: ui.OptionalText(ui.Took(e.Duration))}), cut,
 		stream("Standard output", ui.Deref(e.Stdout)), stream("Standard error", e.Stderr)}
 }
 
@@ -133,8 +133,8 @@ func stream(title, text string) ui.Node {
 	return ui.Part(title, ui.Printed(strings.ToLower(title), text))
 }
 
-// Script is work.Task.Show for run_npm_script and run_script: how it ended and what it printed, or where it runs on.
-func Script(o tool.Outcome) ui.Node {
+// ScriptResult is work.Task.Show for run_npm_script and run_script: how it ended and what it printed, or where it runs on.
+func ScriptResult(o tool.Outcome) ui.Node {
 	doc := documentOf(o)
 	var begun struct {
 		Background bool     `json:"background"`
@@ -143,7 +143,7 @@ func Script(o tool.Outcome) ui.Node {
 		Message    string   `json:"message"`
 	}
 	if json.Unmarshal(doc, &begun) == nil && begun.Background && begun.ID != "" {
-		return ui.Group{wrong(o), ui.Notice(ui.Plain, ui.P(ui.PageText(begun.Message)), ui.P(ui.To(ProcessPath(begun.ID), "See what it prints"))),
+		return ui.Group{wrong(o), ui.Notice(ui.Plain, ui.P(ui.Text(begun.Message)), ui.P(ui.LinkTo(processPath(begun.ID), "See what it prints"))),
 			initial(begun.Initial)}
 	}
 	var e ended
@@ -176,18 +176,18 @@ func wrong(o tool.Outcome) ui.Node {
 	if o.Err == nil {
 		return nil
 	}
-	return ui.Tell(o.Err)
+	return ui.ErrorNotice(o.Err)
 }
 
 func right(o tool.Outcome) ui.Node {
 	if o.Err != nil {
 		return nil
 	}
-	return ui.Notice(ui.Good, ui.P(ui.PageText("Done.")))
+	return ui.Notice(ui.Good, ui.P(ui.Text("Done.")))
 }
 
-// Action is work.Task.Show for what carries out a stored action: the program's output, or the answer of the address, and where it is in the history.
-func Action(o tool.Outcome) ui.Node {
+// ActionResult is work.Task.Show for what carries out a stored action: the program's output, or the answer of the address, and where it is in the history.
+func ActionResult(o tool.Outcome) ui.Node {
 	var done struct {
 		Execution string          `json:"executionId"`
 		Result    json.RawMessage `json:"result"`
@@ -195,11 +195,11 @@ func Action(o tool.Outcome) ui.Node {
 	if json.Unmarshal(documentOf(o), &done) != nil || done.Execution == "" {
 		return nil
 	}
-	return ui.Group{wrong(o), right(o), ui.P(ui.To(ExecutionPath(done.Execution), "Its place in the history")), Result(done.Result)}
+	return ui.Group{wrong(o), right(o), ui.P(ui.LinkTo(executionPath(done.Execution), "Its place in the history")), StoredResult(done.Result)}
 }
 
-// Result is what an action came to, as it is stored: a program's streams, or an answer.
-func Result(doc json.RawMessage) ui.Node {
+// StoredResult is what an action came to, as it is stored: a program's streams, or an answer.
+func StoredResult(doc json.RawMessage) ui.Node {
 	var p struct {
 		Exit     int     `json:"exitCode"`
 		Signal   string  `json:"signal"`
@@ -230,24 +230,24 @@ func answered(doc json.RawMessage) ui.Node {
 		Again    int               `json:"retryAttempts"`
 	}
 	if json.Unmarshal(doc, &a) != nil || a.Status == 0 {
-		return ui.Part("What came of it", ui.PageValue(doc))
+		return ui.Part("What came of it", ui.JSONValue(doc))
 	}
-	facts := []ui.Fact{{Name: "Status", Value: ui.PageText(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))}, {Name: "Time", Value: ui.SectionText(ui.Took(a.Duration))}}
+	facts := []ui.Fact{{Name: "Status", Value: ui.Text(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))}, {Name: "Time", Value: ui.OptionalText(ui.Took(a.Duration))}}
 	if a.Again > 0 {
-		facts = append(facts, ui.Fact{Name: "Tried again", Value: ui.PageText(ui.Count(a.Again, "time", "times"))})
+		facts = append(facts, ui.Fact{Name: "Tried again", Value: ui.Text(ui.Count(a.Again, "time", "times"))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
-		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.SectionCode(a.Headers[name])})
+		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(a.Headers[name])})
 	}
 	var cut ui.Node
 	if a.Cut {
-		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("The answer went on: %d KB of it were read.", (a.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("The answer went on: %d KB of it were read.", (a.Total+1023)>>10)))
 	}
 	return ui.Part("What it answered", ui.Facts(facts...), cut, ui.Printed("answer", a.Body))
 }
 
-// Status is the badge of how something stands that runs or ran.
-func Status(word string) ui.Node {
+// StatusBadge is the badge of how something stands that runs or ran.
+func StatusBadge(word string) ui.Node {
 	tone := ui.Plain
 	switch word {
 	case "completed", "exited":

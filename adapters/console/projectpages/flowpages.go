@@ -12,44 +12,44 @@ import (
 
 // The paths of the pages.
 const (
-	WorkflowRoot = Workflows
-	Templates    = Projects + "/templates"
+	WorkflowListPath = WorkflowsPath
+	TemplatesPath    = ProjectsPath + "/templates"
 )
 
-// WorkflowSection is the pages of workflows.
-type WorkflowSection struct{ ui.SectionSection }
+// workflowSection is the pages of workflows.
+type workflowSection struct{ ui.SectionBase }
 
-// NewWorkflow is the pages, as part of the section of projects.
-func NewWorkflow(of ui.SectionSection) *WorkflowSection { return &WorkflowSection{of} }
+// NewWorkflowSection is the pages, as part of the section of projects.
+func NewWorkflowSection(of ui.SectionBase) *workflowSection { return &workflowSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *WorkflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
-		"GET " + WorkflowRoot:                        s.list,
-		"POST " + WorkflowRoot:                       s.create,
-		"GET " + WorkflowRoot + "/{id}":              s.show,
-		"POST " + WorkflowRoot + "/{id}/run":         s.run,
-		"POST " + WorkflowRoot + "/{id}/steps":       s.addStep,
-		"POST " + WorkflowRoot + "/{id}/triggers":    s.addTrigger,
-		"POST " + WorkflowRoot + "/{id}/remove-step": s.removeStep,
-		"POST " + WorkflowRoot + "/{id}/change":      s.change,
-		"POST " + WorkflowRoot + "/{id}/webhook":     s.setWebhook,
-		"POST " + WorkflowRoot + "/{id}/incoming":    s.setIncoming,
-		"POST " + WorkflowRoot + "/{id}/remove":      s.remove,
-		"GET " + Templates:                           s.templates,
-		"POST " + Templates:                          s.createTemplate,
-		"POST " + Templates + "/{id}/remove":         s.removeTemplate,
+func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionBase.Mount(mux, person, ui.Handlers{
+		"GET " + WorkflowListPath:                        s.list,
+		"POST " + WorkflowListPath:                       s.create,
+		"GET " + WorkflowListPath + "/{id}":              s.show,
+		"POST " + WorkflowListPath + "/{id}/run":         s.run,
+		"POST " + WorkflowListPath + "/{id}/steps":       s.addStep,
+		"POST " + WorkflowListPath + "/{id}/triggers":    s.addTrigger,
+		"POST " + WorkflowListPath + "/{id}/remove-step": s.removeStep,
+		"POST " + WorkflowListPath + "/{id}/change":      s.change,
+		"POST " + WorkflowListPath + "/{id}/webhook":     s.setWebhook,
+		"POST " + WorkflowListPath + "/{id}/incoming":    s.setIncoming,
+		"POST " + WorkflowListPath + "/{id}/remove":      s.remove,
+		"GET " + TemplatesPath:                           s.templates,
+		"POST " + TemplatesPath:                          s.createTemplate,
+		"POST " + TemplatesPath + "/{id}/remove":         s.removeTemplate,
 	})
 }
 
-// Path is the page of a workflow.
-func WorkflowPath_(id string) string { return WorkflowPath(id) }
+// WorkflowPagePath is the page of a workflow.
+func WorkflowPagePath(id string) string { return workflowPath(id) }
 
 // workflowCrumbs is the way to a page below the list of workflows.
 func workflowCrumbs(of string) []ui.PageLink {
-	all := []ui.PageLink{{Text: "Projects", Href: Projects}}
+	all := []ui.PageLink{{Text: "Projects", Href: ProjectsPath}}
 	if of != "" {
-		all = append(all, ui.PageLink{Text: "Workflows", Href: WorkflowRoot})
+		all = append(all, ui.PageLink{Text: "Workflows", Href: WorkflowListPath})
 	}
 	return all
 }
@@ -64,11 +64,11 @@ type workflowItem struct {
 	Ran         *time.Time `json:"lastExecutedAt"`
 }
 
-func (s *WorkflowSection) listed(ctx context.Context, v httpauth.Visitor, project string) (all []workflowItem, err error) {
+func (s *workflowSection) listed(ctx context.Context, v httpauth.Visitor, project string) (all []workflowItem, err error) {
 	var answer struct {
 		Workflows []workflowItem `json:"workflows"`
 	}
-	err = s.Desk.Read(ctx, v, "list_workflows", ui.Args{}.Set("project_id", project), &answer)
+	err = s.Calls.Read(ctx, v, "list_workflows", ui.Args{}.Set("project_id", project), &answer)
 	return answer.Workflows, err
 }
 
@@ -82,18 +82,18 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 				of = name
 			}
 		}
-		rows = append(rows, ui.Row(ui.To(WorkflowPath_(w.ID), ui.Printable(w.Name)), ui.SectionText(of), ui.PageText(ui.Count(w.Steps, "step", "steps")),
-			ui.When(ui.Deref(w.Ran)), ui.SectionText(ui.Deref(w.Description))))
+		rows = append(rows, ui.Row(ui.LinkTo(WorkflowPagePath(w.ID), ui.Printable(w.Name)), ui.OptionalText(of), ui.Text(ui.Count(w.Steps, "step", "steps")),
+			ui.When(ui.Deref(w.Ran)), ui.OptionalText(ui.Deref(w.Description))))
 	}
-	return ui.PageTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
+	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
 }
 
-// WorkflowOf is the part of a project's page about its workflows.
-func WorkflowOf(of ui.SectionSection, r *http.Request, v httpauth.Visitor, project string) ui.Node {
-	s := NewWorkflow(of)
+// WorkflowsPart is the part of a project's page about its workflows.
+func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+	s := NewWorkflowSection(of)
 	all, err := s.listed(r.Context(), v, project)
 	if err != nil {
-		return ui.Part("Workflows", ui.Tell(err))
+		return ui.Part("Workflows", ui.ErrorNotice(err))
 	}
 	return ui.Part("Workflows", workflowTable(all, map[string]string{project: "this project"}), s.creating(v, ui.Hidden("project", project)))
 }
@@ -105,11 +105,11 @@ type workflowProject struct {
 	Path string `json:"path"`
 }
 
-func (s *WorkflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []workflowProject, names map[string]string) {
+func (s *workflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []workflowProject, names map[string]string) {
 	var answer struct {
 		Projects []workflowProject `json:"projects"`
 	}
-	if s.Desk.Read(ctx, v, "list_projects", nil, &answer) != nil { // then there are none to choose from
+	if s.Calls.Read(ctx, v, "list_projects", nil, &answer) != nil { // then there are none to choose from
 		return nil, nil
 	}
 	names = map[string]string{}
@@ -119,7 +119,7 @@ func (s *WorkflowSection) projects(ctx context.Context, v httpauth.Visitor) (all
 	return answer.Projects, names
 }
 
-func (s *WorkflowSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	all, err := s.listed(r.Context(), v, "")
 	if err != nil {
 		s.Fail(w, v, err)
@@ -131,19 +131,19 @@ func (s *WorkflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		choices = append(choices, ui.Choice{Value: p.ID, Text: ui.Printable(p.Name)})
 	}
 	s.Show(w, r, v, ui.Page{Title: "Workflows", Crumbs: workflowCrumbs(""), Live: []string{"ai-tool-result"}, Body: []ui.Node{workflowTable(all, names),
-		s.creating(v, ui.PageSelect("project", "project", "Project", "", choices...))}})
+		s.creating(v, ui.SelectField("project", "project", "Project", "", choices...))}})
 }
 
 // creating is the form that makes a workflow. of says of which project.
-func (s *WorkflowSection) creating(v httpauth.Visitor, of ui.Node) ui.Node {
-	return ui.Fold("Create a workflow", false, ui.PageForm(v, WorkflowRoot, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
-		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.PageButton("Create workflow")))
+func (s *workflowSection) creating(v httpauth.Visitor, of ui.Node) ui.Node {
+	return ui.Disclosure("Create a workflow", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
+		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.SubmitButton("Create workflow")))
 }
 
-func (s *WorkflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name := r.PostFormValue("name")
 	args := ui.Args{"name": name}.Set("description", r.PostFormValue("description")).Set("project_id", r.PostFormValue("project"))
-	s.Desk.Do(w, r, v, ui.Task{Title: "Create workflow " + ui.Printable(name), Tool: "create_workflow", Args: args, Back: WorkflowRoot, Show: created})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Create workflow " + ui.Printable(name), Tool: "create_workflow", Args: args, Back: WorkflowListPath, Show: created})
 }
 
 // created leads to the workflow that was made, which has no steps yet.
@@ -158,7 +158,7 @@ func created(o tool.Outcome) ui.Node {
 	}
 	var warned ui.Node
 	if made.Warning != "" {
-		warned = ui.Notice(ui.Warn, ui.P(ui.SectionText(made.Warning)))
+		warned = ui.Notice(ui.Warn, ui.P(ui.OptionalText(made.Warning)))
 	}
-	return ui.Group{ui.Notice(ui.Good, ui.P(ui.PageText("The workflow is there, and has no steps yet. "), ui.To(WorkflowPath_(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
+	return ui.Group{ui.Notice(ui.Good, ui.P(ui.Text("The workflow is there, and has no steps yet. "), ui.LinkTo(WorkflowPagePath(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
 }

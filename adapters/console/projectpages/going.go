@@ -14,47 +14,47 @@ import (
 
 // history is a workflow's runs, the last started first, or why they are not known.
 type history struct {
-	runs []Execution
+	runs []execution
 	err  error
 }
 
-func (s *WorkflowSection) history(ctx context.Context, v httpauth.Visitor, id string) history {
+func (s *workflowSection) history(ctx context.Context, v httpauth.Visitor, id string) history {
 	var answer struct {
-		Executions []Execution `json:"executions"`
+		Executions []execution `json:"executions"`
 	}
-	err := s.Desk.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer)
+	err := s.Calls.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer)
 	return history{answer.Executions, err}
 }
 
 // going is the run that goes on now.
-func (h history) going() (Execution, bool) {
+func (h history) going() (execution, bool) {
 	for _, e := range h.runs {
 		if e.Going() {
 			return e, true
 		}
 	}
-	return Execution{}, false
+	return execution{}, false
 }
 
 func (h history) table() ui.Node {
 	if h.err != nil {
-		return ui.Part("History", ui.Tell(h.err))
+		return ui.Part("History", ui.ErrorNotice(h.err))
 	}
-	return ui.Part("History", Table("runs of this workflow", h.runs, "It has never run."))
+	return ui.Part("History", ExecutionTable("runs of this workflow", h.runs, "It has never run."))
 }
 
 // going is how far a run is: its steps, and what the one that runs prints.
-func (s *WorkflowSection) going(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
-	var e Execution
-	if err := s.Desk.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
+func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
+	var e execution
+	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
 		return nil
 	}
-	return ui.Part("Running now", ui.P(ui.PageText("This page follows it. "), ui.To(ExecutionPath(id), "All of it"), ui.PageText(" "), ui.To(WorkflowPath_(e.WorkflowID), "Look again")),
-		e.StepTable(), Latest(ctx, s.Desk, v, e.At()))
+	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(WorkflowPagePath(e.WorkflowID), "Look again")),
+		e.StepTable(), LatestOutput(ctx, s.Calls, v, e.At()))
 }
 
 // watch is work.Task.Watch for a run of the workflow of that id.
-func (s *WorkflowSection) watch(v httpauth.Visitor, id string) func(context.Context, []tool.Progress) ui.Node {
+func (s *workflowSection) watch(v httpauth.Visitor, id string) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, _ []tool.Progress) ui.Node {
 		if now, ok := s.history(ctx, v, id).going(); ok {
 			return s.going(ctx, v, now.ID)
@@ -68,7 +68,7 @@ func ran(o tool.Outcome) ui.Node {
 	doc, tone := o.Value, ui.Good
 	var wrong ui.Node
 	if o.Err != nil {
-		tone, wrong = ui.Bad, ui.Tell(o.Err)
+		tone, wrong = ui.Bad, ui.ErrorNotice(o.Err)
 		var err error
 		if doc, err = tool.Encode(fault.From(o.Err).Details); err != nil {
 			return nil
@@ -84,7 +84,7 @@ func ran(o tool.Outcome) ui.Node {
 	if json.Unmarshal(doc, &out) != nil || out.ID == "" {
 		return nil
 	}
-	return ui.Group{wrong, ui.Notice(tone, ui.P(ui.PageText(fmt.Sprintf("The run is %s: %d of %d steps were begun. ", out.Status, out.Done, out.Total)),
-		ui.To(ExecutionPath(out.ID), "Its steps and its output"))),
+	return ui.Group{wrong, ui.Notice(tone, ui.P(ui.Text(fmt.Sprintf("The run is %s: %d of %d steps were begun. ", out.Status, out.Done, out.Total)),
+		ui.LinkTo(executionPath(out.ID), "Its steps and its output"))),
 		ui.Part("The last lines", ui.Printed("the last lines of output", strings.Join(out.Summary, "\n")))}
 }

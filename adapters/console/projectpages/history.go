@@ -14,62 +14,62 @@ func states() []ui.Choice {
 		{Value: "timed_out", Text: "timed out"}, {Value: "pending_confirm", Text: "waits to be confirmed"}, {Value: "denied", Text: "denied"}}
 }
 
-func (s *ActionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	q := r.URL.Query()
 	var answer struct {
-		Executions []Execution `json:"executions"`
+		Executions []execution `json:"executions"`
 		Total      int         `json:"total"`
 		More       bool        `json:"hasMore"`
 	}
 	args := ui.Args{}.Set("actionType", q.Get("type")).Set("status", q.Get("state")).Number("limit", q.Get("limit"))
-	if err := s.Desk.Read(r.Context(), v, "list_action_executions", args, &answer); err != nil {
+	if err := s.Calls.Read(r.Context(), v, "list_action_executions", args, &answer); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	limits := []ui.Choice{{Value: "", Text: "the last 20"}, {Value: "50", Text: "the last 50"}, {Value: "200", Text: "the last 200"}}
 	var more ui.Node
 	if answer.More {
-		more = ui.P(ui.Class("quiet"), ui.PageText(ui.Count(answer.Total, "execution", "executions")+" in all; not all are shown."))
+		more = ui.P(ui.Class("quiet"), ui.Text(ui.Count(answer.Total, "execution", "executions")+" in all; not all are shown."))
 	}
 	s.Show(w, r, v, ui.Page{Title: "History", Crumbs: crumbs(), Live: []string{"ai-tool-state", "ai-tool-result"}, Body: []ui.Node{
-		ui.Search(Executions, ui.PageSelect("type", "type", "What", q.Get("type"), kinds("everything")...), ui.PageSelect("state", "state", "State", q.Get("state"), states()...),
-			ui.PageSelect("limit", "limit", "How many", q.Get("limit"), limits...), ui.PageButton("Show")),
-		Table("what was run, the last first", answer.Executions, "Nothing of that kind was run."), more}})
+		ui.Search(ExecutionsPath, ui.SelectField("type", "type", "What", q.Get("type"), kinds("everything")...), ui.SelectField("state", "state", "State", q.Get("state"), states()...),
+			ui.SelectField("limit", "limit", "How many", q.Get("limit"), limits...), ui.SubmitButton("Show")),
+		ExecutionTable("what was run, the last first", answer.Executions, "Nothing of that kind was run."), more}})
 }
 
-func (s *ActionSection) execution(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	var doc json.RawMessage
-	if err := s.Desk.Read(r.Context(), v, "get_execution_status", ui.Args{"executionId": id}, &doc); err != nil {
+	if err := s.Calls.Read(r.Context(), v, "get_execution_status", ui.Args{"executionId": id}, &doc); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
-	p := ui.Page{Title: "Execution", Crumbs: crumbs(ui.PageLink{Text: "History", Href: Executions})}
-	var e Execution
+	p := ui.Page{Title: "Execution", Crumbs: crumbs(ui.PageLink{Text: "History", Href: ExecutionsPath})}
+	var e execution
 	if decode(doc, &e) != nil || e.Kind == "" { // a call, or a process
-		p.Title, p.Live, p.Body = "Call "+ui.Printable(id), []string{"ai-tool-state", "ai-tool-result"}, []ui.Node{ui.PageValue(doc)}
+		p.Title, p.Live, p.Body = "Call "+ui.Printable(id), []string{"ai-tool-state", "ai-tool-result"}, []ui.Node{ui.JSONValue(doc)}
 		s.Show(w, r, v, p)
 		return
 	}
 	p.Title = ui.Printable(e.Kind + " " + e.Name)
-	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: Status(e.Status)}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
-		ui.Fact{Name: "Took", Value: ui.SectionText(ui.Took(e.Duration))}, ui.Fact{Name: "Asked for by", Value: ui.SectionText(e.By())},
-		ui.Fact{Name: "Why it ended so", Value: ui.SectionText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), e.StepTable()}
+	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(e.Status)}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
+		ui.Fact{Name: "Took", Value: ui.OptionalText(ui.Took(e.Duration))}, ui.Fact{Name: "Asked for by", Value: ui.OptionalText(e.By())},
+		ui.Fact{Name: "Why it ended so", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), e.StepTable()}
 	if e.Going() {
 		p.Live = []string{"tick"}
-		p.Body = append(p.Body, Latest(r.Context(), s.Desk, v, e.At()))
+		p.Body = append(p.Body, LatestOutput(r.Context(), s.Calls, v, e.At()))
 	}
-	p.Body = append(p.Body, Result(e.Result), e.Kept())
+	p.Body = append(p.Body, StoredResult(e.Result), e.Kept())
 	s.Show(w, r, v, p)
 }
 
 // subject is the way to what was carried out.
-func subject(e Execution) ui.Node {
+func subject(e execution) ui.Node {
 	switch {
 	case e.WorkflowID != "":
-		return ui.To(WorkflowPath(e.WorkflowID), "its workflow")
+		return ui.LinkTo(workflowPath(e.WorkflowID), "its workflow")
 	case e.ActionID != "":
-		return ui.To(Path(e.ActionID), "its action")
+		return ui.LinkTo(ActionPath(e.ActionID), "its action")
 	}
 	return nil
 }
@@ -78,5 +78,5 @@ func given(parameters json.RawMessage) ui.Node {
 	if len(parameters) == 0 {
 		return nil
 	}
-	return ui.Fold("What it was given", false, ui.PageValue(parameters))
+	return ui.Disclosure("What it was given", false, ui.JSONValue(parameters))
 }

@@ -31,42 +31,42 @@ type incoming struct {
 }
 
 // hooks is both, and the forms that set them.
-func (s *WorkflowSection) hooks(v httpauth.Visitor, f flow) ui.Node {
-	if !s.Desk.Serves(v, "workflow_webhook_set") {
+func (s *workflowSection) hooks(v httpauth.Visitor, f flow) ui.Node {
+	if !s.Calls.Serves(v, "workflow_webhook_set") {
 		return ui.Part("Webhooks", told(f.Webhook), opened(f))
 	}
-	to := WorkflowPath_(f.ID)
+	to := WorkflowPagePath(f.ID)
 	var quiet, closing ui.Node
 	if f.Webhook != nil {
-		quiet = ui.Deed(v, to+"/webhook", "Tell nobody any more", "of the end of its runs", ui.Hidden("off", "true"))
+		quiet = ui.ActionForm(v, to+"/webhook", "Tell nobody any more", "of the end of its runs", ui.Hidden("off", "true"))
 	}
 	if f.Incoming != nil {
-		closing = ui.Deed(v, to+"/incoming", "Close", "to requests from outside", ui.Hidden("off", "true"))
+		closing = ui.ActionForm(v, to+"/incoming", "Close", "to requests from outside", ui.Hidden("off", "true"))
 	}
 	return ui.Part("Webhooks", told(f.Webhook), quiet,
-		ui.Fold("Tell an address when a run ends", false, ui.PageForm(v, to+"/webhook", ui.Field("hook-url", "url", "Address (https://…)", "", ui.Required()),
-			ui.PageSelect("hook-trigger", "trigger", "When", "always", ui.Choice{Value: "always", Text: "always"}, ui.Choice{Value: "onSuccess", Text: "when it succeeds"},
+		ui.Disclosure("Tell an address when a run ends", false, ui.PostForm(v, to+"/webhook", ui.Field("hook-url", "url", "Address (https://…)", "", ui.Required()),
+			ui.SelectField("hook-trigger", "trigger", "When", "always", ui.Choice{Value: "always", Text: "always"}, ui.Choice{Value: "onSuccess", Text: "when it succeeds"},
 				ui.Choice{Value: "onFailure", Text: "when it fails"}),
-			ui.Area("hook-headers", "headers", "Headers, NAME: VALUE, one a line; they are kept secret (may be empty)", ""),
-			ui.Area("hook-payload", "payload", "Payload with {{names}} (empty: a JSON object that tells it all)", ""), ui.PageButton("Set the address"))),
+			ui.TextareaField("hook-headers", "headers", "Headers, NAME: VALUE, one a line; they are kept secret (may be empty)", ""),
+			ui.TextareaField("hook-payload", "payload", "Payload with {{names}} (empty: a JSON object that tells it all)", ""), ui.SubmitButton("Set the address"))),
 		opened(f), closing,
-		ui.Fold("Let requests from outside start it", false, ui.PageForm(v, to+"/incoming",
-			ui.P(ui.PageText("A token is made, and shown once. Whoever changes the workflow closes it until it is opened again. "), ui.PageCode("countersign webhooks serve"), ui.PageText(" answers the requests.")),
-			ui.Check("in-signed", "signed", "Take signed requests alone; a secret is made for it", true), ui.PageButton("Open it"))))
+		ui.Disclosure("Let requests from outside start it", false, ui.PostForm(v, to+"/incoming",
+			ui.P(ui.Text("A token is made, and shown once. Whoever changes the workflow closes it until it is opened again. "), ui.InlineCode("countersign webhooks serve"), ui.Text(" answers the requests.")),
+			ui.CheckboxField("in-signed", "signed", "Take signed requests alone; a secret is made for it", true), ui.SubmitButton("Open it"))))
 }
 
 // told says where the end of runs is told.
 func told(h *outgoing) ui.Node {
 	if h == nil || !h.Enabled {
-		return ui.P(ui.PageText("The end of its runs is told to nobody."))
+		return ui.P(ui.Text("The end of its runs is told to nobody."))
 	}
 	when := map[string]string{"onSuccess": "when it succeeds", "onFailure": "when it fails"}[h.Trigger]
 	if when == "" {
 		when = "always"
 	}
-	facts := []ui.Fact{{Name: "Tells the end of runs to", Value: ui.SectionCode(h.URL)}, {Name: "When", Value: ui.PageText(when)}}
+	facts := []ui.Fact{{Name: "Tells the end of runs to", Value: ui.OptionalCode(h.URL)}, {Name: "When", Value: ui.Text(when)}}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
-		facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.SectionCode(h.Headers[name])})
+		facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.OptionalCode(h.Headers[name])})
 	}
 	return ui.Group{ui.Facts(facts...), payload(h.Payload)}
 }
@@ -75,25 +75,25 @@ func payload(template string) ui.Node {
 	if template == "" {
 		return nil
 	}
-	return ui.PagePre("payload", ui.Printable(template))
+	return ui.CodeBlock("payload", ui.Printable(template))
 }
 
 // opened says whether requests from outside start the workflow.
 func opened(f flow) ui.Node {
 	switch {
 	case f.Incoming == nil || !f.Incoming.Enabled:
-		return ui.P(ui.PageText("Requests from outside do not start it."))
+		return ui.P(ui.Text("Requests from outside do not start it."))
 	case f.Incoming.Allowed != f.Revision:
-		return ui.Notice(ui.Warn, ui.P(ui.PageText("It was opened to requests from outside, and changed since: they do not start it until it is opened again.")))
+		return ui.Notice(ui.Warn, ui.P(ui.Text("It was opened to requests from outside, and changed since: they do not start it until it is opened again.")))
 	case f.Incoming.Signed:
-		return ui.P(ui.PageText("Signed requests from outside start it."))
+		return ui.P(ui.Text("Signed requests from outside start it."))
 	}
-	return ui.P(ui.PageText("Requests from outside that bring its token start it."))
+	return ui.P(ui.Text("Requests from outside that bring its token start it."))
 }
 
 var errAddress = fault.New(fault.Invalid, "workflow_address_missing", "the address that is told is missing; go back and give one that begins with https://")
 
-func (s *WorkflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}
 	title := "Tell nobody of the end of its runs"
@@ -112,31 +112,31 @@ func (s *WorkflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v h
 			args["headers"] = headers
 		}
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: WorkflowPath_(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: WorkflowPagePath(id)})
 }
 
 // endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
 const endpoint = "http://127.0.0.1:9876/webhook/"
 
-func (s *WorkflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	if r.PostFormValue("off") == "true" {
-		s.Desk.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: WorkflowPath_(id)})
+		s.Calls.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: WorkflowPagePath(id)})
 		return
 	}
-	facts := []ui.Fact{{Name: "Address", Value: ui.PageCode(endpoint + id)}}
+	facts := []ui.Fact{{Name: "Address", Value: ui.InlineCode(endpoint + id)}}
 	args := ui.Args{"workflow_id": id, "enabled": true, "token": secret()}
-	facts = append(facts, ui.Fact{Name: "Token", Value: ui.PageCode(args["token"].(string))})
+	facts = append(facts, ui.Fact{Name: "Token", Value: ui.InlineCode(args["token"].(string))})
 	if r.PostFormValue("signed") == "true" {
 		args["require_signature"], args["secret"] = true, secret()
-		facts = append(facts, ui.Fact{Name: "Secret that signs", Value: ui.PageCode(args["secret"].(string))})
+		facts = append(facts, ui.Fact{Name: "Secret that signs", Value: ui.InlineCode(args["secret"].(string))})
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: "Open the workflow to requests from outside", Tool: "workflow_incoming_set", Args: args, Back: WorkflowPath_(id),
+	s.Calls.Do(w, r, v, ui.Task{Title: "Open the workflow to requests from outside", Tool: "workflow_incoming_set", Args: args, Back: WorkflowPagePath(id),
 		Show: func(o tool.Outcome) ui.Node {
 			if o.Err != nil {
 				return nil
 			}
-			return ui.Group{ui.Notice(ui.Warn, ui.P(ui.PageText("Keep these now: they are not shown anywhere else, and not again once this page is forgotten."))), ui.Facts(facts...)}
+			return ui.Group{ui.Notice(ui.Warn, ui.P(ui.Text("Keep these now: they are not shown anywhere else, and not again once this page is forgotten."))), ui.Facts(facts...)}
 		}})
 }
 

@@ -17,18 +17,18 @@ const (
 	most  = 2000
 )
 
-// ProcessSection is the pages of background processes.
-type ProcessSection struct{ ui.SectionSection }
+// processSection is the pages of background processes.
+type processSection struct{ ui.SectionBase }
 
-// NewProcess is the pages, as part of the section of projects.
-func NewProcess(of ui.SectionSection) *ProcessSection { return &ProcessSection{of} }
+// NewProcessSection is the pages, as part of the section of projects.
+func NewProcessSection(of ui.SectionBase) *processSection { return &processSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *ProcessSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
-		"GET " + Processes:                 s.list,
-		"GET " + Processes + "/{id}":       s.show,
-		"POST " + Processes + "/{id}/stop": s.stop,
+func (s *processSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionBase.Mount(mux, person, ui.Handlers{
+		"GET " + ProcessesPath:                 s.list,
+		"GET " + ProcessesPath + "/{id}":       s.show,
+		"POST " + ProcessesPath + "/{id}/stop": s.stop,
 	})
 }
 
@@ -48,7 +48,7 @@ type process struct {
 	Reason    string     `json:"reason"`
 }
 
-func (p process) running() bool { return Printed{Status: p.Status}.Running() }
+func (p process) running() bool { return ProcessOutput{Status: p.Status}.Running() }
 
 // end is how it ended, in a few words.
 func (p process) end() string {
@@ -61,15 +61,15 @@ func (p process) end() string {
 	return ""
 }
 
-func (s *ProcessSection) all(ctx context.Context, v httpauth.Visitor) ([]process, error) {
+func (s *processSection) all(ctx context.Context, v httpauth.Visitor) ([]process, error) {
 	var answer struct {
 		Processes []process `json:"processes"`
 	}
-	err := s.Desk.Read(ctx, v, "list_background_processes", nil, &answer)
+	err := s.Calls.Read(ctx, v, "list_background_processes", nil, &answer)
 	return answer.Processes, err
 }
 
-func (s *ProcessSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	all, err := s.all(r.Context(), v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -77,90 +77,90 @@ func (s *ProcessSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 	}
 	var rows []ui.Node
 	for _, p := range all {
-		rows = append(rows, ui.Row(ui.To(ProcessPath(p.ID), ui.Printable(p.Script)), ui.SectionCode(p.Project), Status(p.Status), ui.When(p.StartedAt),
-			ui.SectionText(p.end()), ui.SectionText(p.Client), s.stopping(v, p)))
+		rows = append(rows, ui.Row(ui.LinkTo(processPath(p.ID), ui.Printable(p.Script)), ui.OptionalCode(p.Project), StatusBadge(p.Status), ui.When(p.StartedAt),
+			ui.OptionalText(p.end()), ui.OptionalText(p.Client), s.stopping(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Background processes", Crumbs: processCrumbs(), Live: []string{"background-process-status", "ai-tool-result"}, Body: []ui.Node{
-		ui.P(ui.PageText("What runs in the background for any client on this machine, and what ended lately.")),
-		ui.PageTable("background processes", []string{"Script", "Project", "State", "Started", "End", "Started by", "Stop"}, rows,
+		ui.P(ui.Text("What runs in the background for any client on this machine, and what ended lately.")),
+		ui.DataTable("background processes", []string{"Script", "Project", "State", "Started", "End", "Started by", "Stop"}, rows,
 			"Nothing runs in the background. Scripts of a project can be run there: its page has a button for each.")}})
 }
 
-func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: Projects}} }
+func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
 
 // stopping is the buttons that end a process which runs.
-func (s *ProcessSection) stopping(v httpauth.Visitor, p process) ui.Node {
+func (s *processSection) stopping(v httpauth.Visitor, p process) ui.Node {
 	if !p.running() {
 		return nil
 	}
-	to, called := ProcessPath(p.ID)+"/stop", ui.Printable(p.Script)+" (pid "+fmt.Sprint(p.PID)+")"
-	return ui.Group{ui.Deed(v, to, "Stop", called, ui.Hidden("script", p.Script)),
-		ui.PageForm(v, to, ui.Hidden("script", p.Script), ui.Hidden("force", "true"), ui.Danger("Kill", ui.Aria("label", "Kill "+called)))}
+	to, called := processPath(p.ID)+"/stop", ui.Printable(p.Script)+" (pid "+fmt.Sprint(p.PID)+")"
+	return ui.Group{ui.ActionForm(v, to, "Stop", called, ui.Hidden("script", p.Script)),
+		ui.PostForm(v, to, ui.Hidden("script", p.Script), ui.Hidden("force", "true"), ui.Danger("Kill", ui.Aria("label", "Kill "+called)))}
 }
 
-func (s *ProcessSection) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, title := r.PathValue("id"), "Stop "+ui.Printable(r.PostFormValue("script"))
 	if r.PostFormValue("force") == "true" {
 		title = "Kill " + ui.Printable(r.PostFormValue("script"))
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: title, Tool: "stop_background_process", Args: ui.Args{"processId": id}.Flag("force", r.PostFormValue("force")), Back: ProcessPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "stop_background_process", Args: ui.Args{"processId": id}.Flag("force", r.PostFormValue("force")), Back: processPath(id)})
 }
 
-func (s *ProcessSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, lines := r.PathValue("id"), shown
 	if r.URL.Query().Get("all") != "" {
 		lines = most
 	}
-	out, err := Read(r.Context(), s.Desk, v, id, lines)
+	out, err := ReadOutput(r.Context(), s.Calls, v, id, lines)
 	if err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	p := s.about(r.Context(), v, id, out)
-	body := []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: Status(out.Status)}, ui.Fact{Name: "End", Value: ui.SectionText(p.end())},
-		ui.Fact{Name: "Project", Value: ui.SectionCode(p.Project)}, ui.Fact{Name: "Command", Value: ui.SectionCode(p.Command)},
-		ui.Fact{Name: "Started", Value: ui.When(out.StartedAt)}, ui.Fact{Name: "Started by", Value: ui.SectionText(p.Client)},
-		ui.Fact{Name: "Process", Value: ui.PageText(fmt.Sprintf("pid %d", out.PID))}), ui.Div(ui.Class("buttons"), s.stopping(v, p))}
+	body := []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(out.Status)}, ui.Fact{Name: "End", Value: ui.OptionalText(p.end())},
+		ui.Fact{Name: "Project", Value: ui.OptionalCode(p.Project)}, ui.Fact{Name: "Command", Value: ui.OptionalCode(p.Command)},
+		ui.Fact{Name: "Started", Value: ui.When(out.StartedAt)}, ui.Fact{Name: "Started by", Value: ui.OptionalText(p.Client)},
+		ui.Fact{Name: "Process", Value: ui.Text(fmt.Sprintf("pid %d", out.PID))}), ui.Div(ui.Class("buttons"), s.stopping(v, p))}
 	if left := out.Left(); left > 0 {
-		more := ui.PageText(".")
+		more := ui.Text(".")
 		if lines < most {
-			more = ui.Group{ui.PageText("; "), ui.To(ProcessPath(id)+"?all=yes", fmt.Sprintf("show up to %d lines", most))}
+			more = ui.Group{ui.Text("; "), ui.LinkTo(processPath(id)+"?all=yes", fmt.Sprintf("show up to %d lines", most))}
 		}
-		body = append(body, ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("%d lines before these are not shown", left)), more))
+		body = append(body, ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d lines before these are not shown", left)), more))
 	}
 	title := ui.Printable(out.Script)
 	if title == "" {
 		title = "Process"
 	}
-	s.Show(w, r, v, ui.Page{Title: title, Crumbs: append(processCrumbs(), ui.PageLink{Text: "Background processes", Href: Processes}),
+	s.Show(w, r, v, ui.Page{Title: title, Crumbs: append(processCrumbs(), ui.PageLink{Text: "Background processes", Href: ProcessesPath}),
 		Live: []string{"background-process-status"}, Body: append(body, ui.Part("Output", output(out)))})
 }
 
 // output is what the process has printed, and where it runs what it prints from now on.
-func output(out Printed) ui.Node {
+func output(out ProcessOutput) ui.Node {
 	if !out.Running() {
 		if len(out.Lines) == 0 {
 			return ui.Empty("It printed nothing.")
 		}
 		return ui.Printed("output", out.Text())
 	}
-	text, left := ui.End(out.Text(), ui.MaxPrinted)
+	text, left := ui.Tail(out.Text(), ui.MaxPrinted)
 	if text = ui.Output(text); text != "" {
 		text += "\n"
 	}
-	return ui.Group{ui.LeftOut(left), ui.Stream("output", Events(out.ID, out.Next), processTold, "lines", text)}
+	return ui.Group{ui.LeftOut(left), ui.Stream("output", OutputEventsURL(out.ID, out.Next), processTold, "lines", text)}
 }
 
 // processTold is the kind of the events that tell what a process prints.
 const processTold = "background-process-output"
 
-// Events is where the output of a process is told that comes after a line.
-func Events(id string, after int64) string {
+// OutputEventsURL is where the output of a process is told that comes after a line.
+func OutputEventsURL(id string, after int64) string {
 	return "/api/v1/events?" + url.Values{"events": {processTold}, "process": {id}, "since": {fmt.Sprint(after)}}.Encode()
 }
 
 // about is what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
-func (s *ProcessSection) about(ctx context.Context, v httpauth.Visitor, id string, out Printed) process {
+func (s *processSection) about(ctx context.Context, v httpauth.Visitor, id string, out ProcessOutput) process {
 	all, err := s.all(ctx, v)
 	if err == nil {
 		for _, p := range all {

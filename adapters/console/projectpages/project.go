@@ -41,13 +41,13 @@ type about struct {
 func (s *Section) find(r *http.Request, v httpauth.Visitor) (known, error) {
 	var p known
 	id := r.PathValue("id")
-	if s.Desk.Serves(v, toolShow) {
-		return p, s.Desk.Read(r.Context(), v, toolShow, ui.Args{"project": id}, &p)
+	if s.Calls.Serves(v, toolShow) {
+		return p, s.Calls.Read(r.Context(), v, toolShow, ui.Args{"project": id}, &p)
 	}
 	var all struct {
 		Projects []item `json:"projects"`
 	}
-	err := s.Desk.Read(r.Context(), v, "list_projects", nil, &all)
+	err := s.Calls.Read(r.Context(), v, "list_projects", nil, &all)
 	for _, p := range all.Projects {
 		if p.ID == id {
 			return known{ID: p.ID, Name: p.Name, Path: p.Path, Description: ui.Deref(p.Description)}, nil
@@ -58,7 +58,7 @@ func (s *Section) find(r *http.Request, v httpauth.Visitor) (known, error) {
 
 // read calls a tool about this page's project that only reads.
 func (a *about) read(name tool.Name, args ui.Args, into any) error {
-	return a.Desk.Read(a.r.Context(), a.v, name, args, into)
+	return a.Calls.Read(a.r.Context(), a.v, name, args, into)
 }
 
 func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -74,7 +74,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	}
 	p.Body = []ui.Node{a.facts(), a.scripts(), a.standing(), a.worktrees()}
 	if a.dir == of.Path {
-		p.Body = append(p.Body, WorkflowOf(s.SectionSection, r, v, of.ID), Of(s.SectionSection, r, v, of.ID), a.settings())
+		p.Body = append(p.Body, WorkflowsPart(s.SectionBase, r, v, of.ID), ActionsPart(s.SectionBase, r, v, of.ID), a.settings())
 	}
 	s.Show(w, r, v, p)
 }
@@ -93,21 +93,21 @@ func (a *about) facts() ui.Node {
 		Warnings []string `json:"warnings"`
 	}
 	if err := a.read("get_project", ui.Args{"path": a.of.Path}, &d); err != nil {
-		return ui.Tell(err)
+		return ui.ErrorNotice(err)
 	}
 	var warned ui.Group
 	for _, w := range d.Warnings {
-		warned = append(warned, ui.Notice(ui.Warn, ui.P(ui.SectionText(w))))
+		warned = append(warned, ui.Notice(ui.Warn, ui.P(ui.OptionalText(w))))
 	}
 	manager := strings.TrimSpace(ui.Deref(d.Manager) + " " + ui.Deref(d.Version))
 	mono := ui.Deref(d.Tool)
 	if d.Monorepo {
 		mono = cmp.Or(mono, "yes")
 	}
-	return ui.Group{warned, ui.Facts(ui.Fact{Name: "Directory", Value: ui.SectionCode(a.of.Path)}, ui.Fact{Name: "Description", Value: ui.SectionText(a.of.Description)},
-		ui.Fact{Name: "Type", Value: ui.SectionText(ui.Deref(d.Type))}, ui.Fact{Name: "Package manager", Value: ui.SectionText(manager)},
-		ui.Fact{Name: "Node", Value: ui.SectionText(ui.Deref(d.Node))}, ui.Fact{Name: "Monorepo", Value: ui.SectionText(mono)},
-		ui.Fact{Name: "Branch", Value: ui.SectionText(ui.Deref(d.Branch))}, ui.Fact{Name: "Remote", Value: ui.SectionCode(ui.Deref(d.Remote))})}
+	return ui.Group{warned, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(a.of.Path)}, ui.Fact{Name: "Description", Value: ui.OptionalText(a.of.Description)},
+		ui.Fact{Name: "Type", Value: ui.OptionalText(ui.Deref(d.Type))}, ui.Fact{Name: "Package manager", Value: ui.OptionalText(manager)},
+		ui.Fact{Name: "Node", Value: ui.OptionalText(ui.Deref(d.Node))}, ui.Fact{Name: "Monorepo", Value: ui.OptionalText(mono)},
+		ui.Fact{Name: "Branch", Value: ui.OptionalText(ui.Deref(d.Branch))}, ui.Fact{Name: "Remote", Value: ui.OptionalCode(ui.Deref(d.Remote))})}
 }
 
 // scripts are those of the package.json, each with a button that runs it.
@@ -119,13 +119,13 @@ func (a *about) scripts() ui.Node {
 		} `json:"scripts"`
 	}
 	if err := a.read("list_project_scripts", ui.Args{"project_path": a.dir}, &all); err != nil {
-		return ui.Part("Scripts", ui.Tell(err))
+		return ui.Part("Scripts", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for i, script := range all.Scripts {
-		rows = append(rows, ui.Row(ui.SectionText(script.Name), ui.SectionCode(script.Command), a.runs(fmt.Sprint("script-", i), script.Name)))
+		rows = append(rows, ui.Row(ui.OptionalText(script.Name), ui.OptionalCode(script.Command), a.runs(fmt.Sprint("script-", i), script.Name)))
 	}
-	return ui.Part("Scripts", ui.PageTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "There is no package.json here, or it has no scripts."))
+	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "There is no package.json here, or it has no scripts."))
 }
 
 // runs is what runs a script: at once, in the background, or with more said about it. ids of its fields begin with id.
@@ -133,15 +133,15 @@ func (a *about) runs(id, script string) ui.Node {
 	to, called := at(a.of.ID)+"/run", ui.Printable(script)
 	fields := ui.Group{ui.Hidden("script", script), ui.Hidden("worktree", a.dir)}
 	return ui.Group{
-		ui.Deed(a.v, to, "Run", called, fields),
-		ui.Deed(a.v, to, "Run in the background", called, fields, ui.Hidden("background", "true")),
-		ui.Fold("With arguments …", false, ui.PageForm(a.v, to, fields,
-			ui.Area(id+"-args", "args", "Arguments, one a line", ""),
-			ui.Check(id+"-background", "background", "In the background, where it outlives this server", false),
+		ui.ActionForm(a.v, to, "Run", called, fields),
+		ui.ActionForm(a.v, to, "Run in the background", called, fields, ui.Hidden("background", "true")),
+		ui.Disclosure("With arguments …", false, ui.PostForm(a.v, to, fields,
+			ui.TextareaField(id+"-args", "args", "Arguments, one a line", ""),
+			ui.CheckboxField(id+"-background", "background", "In the background, where it outlives this server", false),
 			ui.Field(id+"-pattern", "pattern", "In the background: wait for a line that matches (a regular expression; may be empty)", ""),
-			ui.Numeric(id+"-patience", "patience", "… for so many seconds (empty: 30)", ""),
-			ui.Numeric(id+"-timeout", "timeout", "End it after so many seconds (empty: 300, in the background never)", ""),
-			ui.PageButton("Run", ui.Aria("label", "Run "+called+" with these arguments")))),
+			ui.NumberField(id+"-patience", "patience", "… for so many seconds (empty: 30)", ""),
+			ui.NumberField(id+"-timeout", "timeout", "End it after so many seconds (empty: 300, in the background never)", ""),
+			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with these arguments")))),
 	}
 }
 
@@ -158,8 +158,8 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	if lines := ui.Lines(r.PostFormValue("args")); len(lines) > 0 {
 		args["args"] = lines
 	}
-	s.Desk.Do(w, r, v, ui.Task{Title: "Run script " + ui.Printable(script) + " of " + ui.Printable(of.Name), Tool: "run_npm_script", Args: args, Back: in(of, dir),
-		Watch: Watch(s.Desk, v), Show: Script})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Run script " + ui.Printable(script) + " of " + ui.Printable(of.Name), Tool: "run_npm_script", Args: args, Back: in(of, dir),
+		Watch: WatchOutput(s.Calls, v), Show: ScriptResult})
 }
 
 // in is the page of a project's work tree.

@@ -14,7 +14,7 @@ import (
 )
 
 // root is the path of the section.
-const root = Projects
+const root = ProjectsPath
 
 // How long the list waits for git to say how the projects stand, how many it asks about, and how many at once.
 const (
@@ -24,16 +24,16 @@ const (
 )
 
 // Section is the pages of projects.
-type Section struct{ ui.SectionSection }
+type Section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.Desk) *Section {
-	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Projects", Toolset: "projects", Probe: "list_projects"}}
+func New(desk *ui.CallRunner) *Section {
+	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Projects", Toolset: "projects", Probe: "list_projects"}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
+	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                       s.list,
 		"POST " + root + "/register":        s.register,
 		"GET " + root + "/{id}":             s.show,
@@ -41,13 +41,13 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"POST " + root + "/{id}/settings":   s.change,
 		"POST " + root + "/{id}/unregister": s.unregister,
 	})
-	NewWorkflow(s.SectionSection).Mount(mux, person)
-	NewProcess(s.SectionSection).Mount(mux, person)
-	NewAction(s.SectionSection).Mount(mux, person)
+	NewWorkflowSection(s.SectionBase).Mount(mux, person)
+	NewProcessSection(s.SectionBase).Mount(mux, person)
+	NewActionSection(s.SectionBase).Mount(mux, person)
 }
 
 // at is the page of a project.
-func at(id string) string { return ProjectPath(id) }
+func at(id string) string { return projectPath(id) }
 
 // item is a project in a list.
 type item struct {
@@ -66,39 +66,39 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	var all struct {
 		Projects []item `json:"projects"`
 	}
-	if err := s.Desk.Read(r.Context(), v, "list_projects", ui.Args{}.Set("query", query), &all); err != nil {
+	if err := s.Calls.Read(r.Context(), v, "list_projects", ui.Args{}.Set("query", query), &all); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	states := s.states(r.Context(), v, all.Projects)
 	var rows []ui.Node
 	for i, p := range all.Projects {
-		rows = append(rows, ui.Row(ui.To(at(p.ID), ui.Printable(p.Name)), words(p.Type), words(p.Manager), words(p.Branch), states[i],
-			ui.PageText(ui.Count(p.Workflows, "workflow", "workflows")), ui.SectionCode(p.Path)))
+		rows = append(rows, ui.Row(ui.LinkTo(at(p.ID), ui.Printable(p.Name)), words(p.Type), words(p.Manager), words(p.Branch), states[i],
+			ui.Text(ui.Count(p.Workflows, "workflow", "workflows")), ui.OptionalCode(p.Path)))
 	}
 	empty := "No project is registered. Register a directory below, and agents can look at it and ask to run its scripts."
 	if query != "" {
 		empty = "No registered project has that in its name, path or description."
 	}
 	s.Show(w, r, v, ui.Page{Title: "Projects", Body: []ui.Node{ways(),
-		ui.Search(root, ui.Field("q", "q", "Find projects", query), ui.PageButton("Find")),
-		ui.PageTable("registered projects", []string{"Name", "Type", "Package manager", "Branch", "State", "Workflows", "Directory"}, rows, empty),
+		ui.Search(root, ui.Field("q", "q", "Find projects", query), ui.SubmitButton("Find")),
+		ui.DataTable("registered projects", []string{"Name", "Type", "Package manager", "Branch", "State", "Workflows", "Directory"}, rows, empty),
 		s.registering(v)}})
 }
 
 // ways are the other pages of the section.
 func ways() ui.Node {
-	links := []ui.PageLink{{Text: "Background processes", Href: Processes}, {Text: "Workflows", Href: WorkflowRoot}, {Text: "Step templates", Href: Templates},
-		{Text: "Actions and webhooks", Href: Root}, {Text: "History", Href: Executions}}
-	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "More about projects"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.To(l.Href, l.Text)) })))
+	links := []ui.PageLink{{Text: "Background processes", Href: ProcessesPath}, {Text: "Workflows", Href: WorkflowListPath}, {Text: "Step templates", Href: TemplatesPath},
+		{Text: "Actions and webhooks", Href: ActionsPath}, {Text: "History", Href: ExecutionsPath}}
+	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "More about projects"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.LinkTo(l.Href, l.Text)) })))
 }
 
 // words is what is known of something, or that nothing is.
 func words(p *string) ui.Node {
 	if p == nil || *p == "" {
-		return ui.PageText("–")
+		return ui.Text("–")
 	}
-	return ui.SectionText(*p)
+	return ui.OptionalText(*p)
 }
 
 // states is how the work tree of each project stands, as far as git says it soon.
@@ -109,7 +109,7 @@ func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []item) []
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i := range all {
-		out[i] = ui.PageText("not looked at")
+		out[i] = ui.Text("not looked at")
 		if i < looked {
 			g.Go(func() error {
 				out[i] = s.state(ctx, v, all[i].Path)
@@ -125,7 +125,7 @@ func (s *Section) state(ctx context.Context, v httpauth.Visitor, path string) ui
 	var answer struct {
 		Status present.Changes `json:"status"`
 	}
-	if err := s.Desk.Read(ctx, v, "get_git_status", ui.Args{"project_path": path}, &answer); err != nil {
+	if err := s.Calls.Read(ctx, v, "get_git_status", ui.Args{"project_path": path}, &answer); err != nil {
 		return unknown(err)
 	}
 	return badge(answer.Status)
@@ -138,9 +138,9 @@ const codeNoRepository fault.Code = "not_a_git_repo"
 func unknown(err error) ui.Node {
 	switch f := fault.From(err); {
 	case f.Code == codeNoRepository:
-		return ui.PageText("no git repository")
+		return ui.Text("no git repository")
 	case f.Kind == fault.Timeout, f.Kind == fault.Canceled:
-		return ui.PageText("not looked at")
+		return ui.Text("not looked at")
 	case f.Kind == fault.Denied, f.Kind == fault.NotFound:
 		return ui.Badge(ui.Bad, "directory not there")
 	}
@@ -157,17 +157,17 @@ const (
 
 // registering is the form that makes a directory a project.
 func (s *Section) registering(v httpauth.Visitor) ui.Node {
-	if !s.Desk.Serves(v, toolAdd) {
+	if !s.Calls.Serves(v, toolAdd) {
 		return ui.Part("Register a directory", ui.Empty("This is done on the command line here: countersign project add DIRECTORY. The console does it when the server is started with --toolsets all."))
 	}
-	return ui.Part("Register a directory", ui.PageForm(v, root+"/register",
+	return ui.Part("Register a directory", ui.PostForm(v, root+"/register",
 		ui.Field("path", "path", "Directory (an absolute path on this machine)", "", ui.Required()),
 		ui.Field("name", "name", "Name (empty: the directory's)", ""), ui.Field("description", "description", "Description (may be empty)", ""),
-		ui.PageButton("Register")))
+		ui.SubmitButton("Register")))
 }
 
 func (s *Section) register(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	path := r.PostFormValue("path")
 	args := ui.Args{"path": path}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description"))
-	s.Desk.Do(w, r, v, ui.Task{Title: "Register " + path, Tool: toolAdd, Args: args, Back: root})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Register " + path, Tool: toolAdd, Args: args, Back: root})
 }

@@ -32,7 +32,7 @@ type bench struct {
 	door *projectrig.Door
 }
 
-func mounts(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func mounts(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	projectpages.New(desk).Mount(mux, person)
 }
 

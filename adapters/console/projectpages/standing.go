@@ -33,10 +33,10 @@ func files(c present.Changes) ui.Node {
 	for _, l := range c.Lists() {
 		var more ui.Node
 		if left := l.More(); left > 0 {
-			more = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("and %d more", left)))
+			more = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("and %d more", left)))
 		}
-		out = append(out, ui.Fold(fmt.Sprintf("%s%s: %s", strings.ToUpper(l.What[:1]), l.What[1:], ui.Count(l.Count, "file", "files")), len(l.Names) <= 20,
-			ui.Ul(ui.Map(l.Names, func(name string) ui.Node { return ui.Li(ui.SectionCode(name)) })), more))
+		out = append(out, ui.Disclosure(fmt.Sprintf("%s%s: %s", strings.ToUpper(l.What[:1]), l.What[1:], ui.Count(l.Count, "file", "files")), len(l.Names) <= 20,
+			ui.Ul(ui.Map(l.Names, func(name string) ui.Node { return ui.Li(ui.OptionalCode(name)) })), more))
 	}
 	return out
 }
@@ -44,24 +44,24 @@ func files(c present.Changes) ui.Node {
 // standing is what git says of the work tree: its branch, its changes, and the diff of what is staged.
 func (a *about) standing() ui.Node {
 	const title = "Git"
-	var st present.Standing
+	var st present.GitStatus
 	err := a.read("get_worktree_status", ui.Args{"worktree_path": a.dir}, &st)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
 		return ui.Part(title, ui.Empty("This directory is no git repository."))
 	case err != nil:
-		return ui.Part(title, ui.Tell(err))
+		return ui.Part(title, ui.ErrorNotice(err))
 	}
-	branch := ui.SectionText(st.Branch)
+	branch := ui.OptionalText(st.Branch)
 	if st.Detached {
-		branch = ui.PageText("none: the head is detached")
+		branch = ui.Text("none: the head is detached")
 	}
-	upstream := ui.PageText("none")
+	upstream := ui.Text("none")
 	if st.Upstream != "" {
-		upstream = ui.Group{ui.SectionCode(st.Upstream), ui.PageText(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
+		upstream = ui.Group{ui.OptionalCode(st.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
 	return ui.Part(title, ui.Facts(ui.Fact{Name: "State", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
-		ui.Fact{Name: "Commit", Value: ui.SectionCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
+		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
 }
 
 // staged is the diff of what is staged, with how much each file changes.
@@ -84,7 +84,7 @@ func (a *about) staged(files int) ui.Node {
 		Total     int64 `json:"totalBytes"`
 	}
 	if err := a.read("get_git_diff", ui.Args{"worktree_path": a.dir}, &d); err != nil {
-		return ui.Tell(err)
+		return ui.ErrorNotice(err)
 	}
 	var rows []ui.Node
 	for _, f := range d.Files {
@@ -95,14 +95,14 @@ func (a *about) staged(files int) ui.Node {
 		if f.Binary {
 			lines = "binary"
 		}
-		rows = append(rows, ui.Row(ui.SectionCode(name), ui.PageText(lines)))
+		rows = append(rows, ui.Row(ui.OptionalCode(name), ui.Text(lines)))
 	}
 	var cut ui.Node
 	if d.Truncated {
-		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("The diff has %d KB; a part of it is left out.", (d.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("The diff has %d KB; a part of it is left out.", (d.Total+1023)>>10)))
 	}
-	return ui.Group{ui.H3(ui.PageText(fmt.Sprintf("Staged: +%d −%d lines", d.Plus, d.Minus))),
-		ui.PageTable("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
+	return ui.Group{ui.H3(ui.Text(fmt.Sprintf("Staged: +%d −%d lines", d.Plus, d.Minus))),
+		ui.DataTable("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
 }
 
 // worktrees are the repository's work trees, each with a page of its own.
@@ -114,45 +114,45 @@ func (a *about) worktrees() ui.Node {
 	case err != nil && fault.From(err).Code == codeNoRepository:
 		return nil
 	case err != nil:
-		return ui.Part(title, ui.Tell(err))
+		return ui.Part(title, ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for _, t := range all.Worktrees {
-		path := ui.To(in(a.of, t.Path), ui.Printable(t.Path))
+		path := ui.LinkTo(in(a.of, t.Path), ui.Printable(t.Path))
 		if t.Bare || t.Prunable || t.Path == a.dir {
-			path = ui.SectionCode(t.Path)
+			path = ui.OptionalCode(t.Path)
 		}
-		rows = append(rows, ui.Row(path, ui.SectionText(t.Branch), ui.SectionCode(t.Commit()), ui.PageText(strings.Join(t.Marks(), ", "))))
+		rows = append(rows, ui.Row(path, ui.OptionalText(t.Branch), ui.OptionalCode(t.Commit()), ui.Text(strings.Join(t.Marks(), ", "))))
 	}
-	return ui.Part(title, ui.PageTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
+	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
 }
 
 // settings is what a person may change of the project: what it is called, and what its processes and webhooks may.
 func (a *about) settings() ui.Node {
-	if !a.Desk.Serves(a.v, toolChange) {
+	if !a.Calls.Serves(a.v, toolChange) {
 		return nil
 	}
 	set, to := a.of.Settings, at(a.of.ID)
-	return ui.Group{ui.Part("Settings", ui.PageForm(a.v, to+"/settings",
+	return ui.Group{ui.Part("Settings", ui.PostForm(a.v, to+"/settings",
 		ui.Field("name", "name", "Name", a.of.Name), ui.Field("description", "description", "Description", a.of.Description),
-		ui.Area("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
-		ui.Check("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
-		ui.Area("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
-		ui.PageButton("Save"))),
-		ui.Part("Unregister", ui.PageForm(a.v, to+"/unregister", ui.Danger("Unregister", ui.Aria("label", "Unregister "+ui.Printable(a.of.Name))),
-			ui.P(ui.Class("quiet"), ui.PageText("The project and its actions are forgotten; the directory and its workflows stay."))))}
+		ui.TextareaField("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
+		ui.CheckboxField("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
+		ui.TextareaField("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
+		ui.SubmitButton("Save"))),
+		ui.Part("Unregister", ui.PostForm(a.v, to+"/unregister", ui.Danger("Unregister", ui.Aria("label", "Unregister "+ui.Printable(a.of.Name))),
+			ui.P(ui.Class("quiet"), ui.Text("The project and its actions are forgotten; the directory and its workflows stay."))))}
 }
 
 func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	args := ui.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
 		"env_pass": list(r.PostFormValue("env")), "webhook_allow_loopback": r.PostFormValue("loopback") == "true", "webhook_allow_hosts": list(r.PostFormValue("hosts"))}
-	s.Desk.Do(w, r, v, ui.Task{Title: "Change project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Change project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
 }
 
 // list is the lines of a field; none is an empty list, which says that nothing is wanted.
 func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
 func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Desk.Do(w, r, v, ui.Task{Title: "Unregister the project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Unregister the project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
 }

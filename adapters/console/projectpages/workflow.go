@@ -31,17 +31,17 @@ type flow struct {
 // does is what a step does: its command, or the workflow that it starts.
 func does(s present.Step) ui.Node {
 	if starts := s.Starts(); starts != "" {
-		return ui.Group{ui.PageText("starts "), ui.To(WorkflowPath_(s.Config.Target), s.Config.Target), ui.PageText(" (" + starts + ")")}
+		return ui.Group{ui.Text("starts "), ui.LinkTo(WorkflowPagePath(s.Config.Target), s.Config.Target), ui.Text(" (" + starts + ")")}
 	}
-	return ui.SectionCode(s.Config.Command)
+	return ui.OptionalCode(s.Config.Command)
 }
 
-func (s *WorkflowSection) find(r *http.Request, v httpauth.Visitor) (f flow, err error) {
-	err = s.Desk.Read(r.Context(), v, "get_workflow", ui.Args{"workflow_id": r.PathValue("id")}, &f)
+func (s *workflowSection) find(r *http.Request, v httpauth.Visitor) (f flow, err error) {
+	err = s.Calls.Read(r.Context(), v, "get_workflow", ui.Args{"workflow_id": r.PathValue("id")}, &f)
 	return f, err
 }
 
-func (s *WorkflowSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	f, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -49,7 +49,7 @@ func (s *WorkflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 	}
 	past := s.history(r.Context(), v, f.ID)
 	p := ui.Page{Title: ui.Printable(f.Name), Crumbs: workflowCrumbs(f.ID), Live: []string{"ai-tool-state", "ai-tool-result"}}
-	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "Description", Value: ui.SectionText(f.Description)}, ui.Fact{Name: "Project", Value: of(f.Project)},
+	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "Description", Value: ui.OptionalText(f.Description)}, ui.Fact{Name: "Project", Value: of(f.Project)},
 		ui.Fact{Name: "Changed", Value: ui.When(f.Updated)})}
 	if now, ok := past.going(); ok {
 		p.Live = []string{"tick"}
@@ -63,31 +63,31 @@ func (s *WorkflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 
 func of(project string) ui.Node {
 	if project == "" {
-		return ui.PageText("none: it is global")
+		return ui.Text("none: it is global")
 	}
-	return ui.To(ProjectPath(project), "its project")
+	return ui.LinkTo(projectPath(project), "its project")
 }
 
 // steps is what the workflow does, in order.
-func (s *WorkflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
-	removes := s.Desk.Serves(v, "workflow_step_remove")
+func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
+	removes := s.Calls.Serves(v, "workflow_step_remove")
 	var rows []ui.Node
 	for i, n := range f.Nodes {
 		var remove ui.Node
 		if removes {
-			remove = ui.Deed(v, WorkflowPath_(f.ID)+"/remove-step", "Remove", "step "+ui.Printable(n.Name), ui.Hidden("node", n.ID))
+			remove = ui.ActionForm(v, WorkflowPagePath(f.ID)+"/remove-step", "Remove", "step "+ui.Printable(n.Name), ui.Hidden("node", n.ID))
 		}
 		limit := "5 min"
 		if n.Config.Timeout > 0 {
 			limit = ui.Took(n.Config.Timeout)
 		}
-		rows = append(rows, ui.Row(ui.PageText(strconv.Itoa(i+1)), ui.SectionText(n.Name), does(n), ui.SectionCode(n.Config.Cwd), ui.PageText(limit), remove))
+		rows = append(rows, ui.Row(ui.Text(strconv.Itoa(i+1)), ui.OptionalText(n.Name), does(n), ui.OptionalCode(n.Config.Cwd), ui.Text(limit), remove))
 	}
-	return ui.Part("Steps", ui.PageTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "Change"}, rows, "It has no steps yet."))
+	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "Change"}, rows, "It has no steps yet."))
 }
 
 // running is the form that runs the workflow.
-func (s *WorkflowSection) running(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
 	if len(f.Nodes) == 0 {
 		return nil
 	}
@@ -102,30 +102,30 @@ func (s *WorkflowSection) running(r *http.Request, v httpauth.Visitor, f flow) u
 			choices = append(choices, ui.Choice{Value: p.Path, Text: ui.Printable(p.Name)})
 		}
 	}
-	return ui.Part("Run", ui.PageForm(v, WorkflowPath_(f.ID)+"/run", ui.Hidden("name", f.Name),
-		ui.PageSelect("project_path", "project_path", "Steps that name no directory run in", "", choices...), ui.PageButton("Run workflow")))
+	return ui.Part("Run", ui.PostForm(v, WorkflowPagePath(f.ID)+"/run", ui.Hidden("name", f.Name),
+		ui.SelectField("project_path", "project_path", "Steps that name no directory run in", "", choices...), ui.SubmitButton("Run workflow")))
 }
 
-func (s *WorkflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
-	s.Desk.Do(w, r, v, ui.Task{Title: "Run workflow " + ui.Printable(r.PostFormValue("name")), Tool: "run_workflow",
-		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: WorkflowPath_(id), Watch: s.watch(v, id), Show: ran})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Run workflow " + ui.Printable(r.PostFormValue("name")), Tool: "run_workflow",
+		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: WorkflowPagePath(id), Watch: s.watch(v, id), Show: ran})
 }
 
 // adding is the forms that add steps. A template may begin them.
-func (s *WorkflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
 	chosen, choices := s.chosen(r, v)
 	places := []ui.Choice{{Value: "", Text: "at the end"}}
 	for i, n := range f.Nodes {
 		places = append(places, ui.Choice{Value: strconv.Itoa(i), Text: fmt.Sprintf("before step %d, %s", i+1, ui.Printable(n.Name))})
 	}
 	body := ui.Group{
-		ui.Search(WorkflowPath_(f.ID), ui.PageSelect("template", "template", "Begin with a template", chosen.ID, choices...), ui.PageButton("Fill in")),
-		ui.PageForm(v, WorkflowPath_(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
+		ui.Search(WorkflowPagePath(f.ID), ui.SelectField("template", "template", "Begin with a template", chosen.ID, choices...), ui.SubmitButton("Fill in")),
+		ui.PostForm(v, WorkflowPagePath(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
 			ui.Field("step-command", "command", "Command ({pm} stands for the project's package manager)", chosen.Command, ui.Required()),
-			ui.Field("step-cwd", "cwd", "Directory inside the project (empty: the project's)", ""), ui.PageSelect("step-order", "order", "Place", "", places...),
-			ui.Numeric("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""), ui.PageButton("Add step"))}
-	if s.Desk.Serves(v, "workflow_trigger_add") {
+			ui.Field("step-cwd", "cwd", "Directory inside the project (empty: the project's)", ""), ui.SelectField("step-order", "order", "Place", "", places...),
+			ui.NumberField("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""), ui.SubmitButton("Add step"))}
+	if s.Calls.Serves(v, "workflow_trigger_add") {
 		if all, err := s.listed(r.Context(), v, ""); err == nil {
 			body = append(body, s.triggering(v, f, all, places))
 		}
@@ -134,7 +134,7 @@ func (s *WorkflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui
 }
 
 // triggering is the form that makes another workflow a step of this one.
-func (s *WorkflowSection) triggering(v httpauth.Visitor, f flow, all []workflowItem, places []ui.Choice) ui.Node {
+func (s *workflowSection) triggering(v httpauth.Visitor, f flow, all []workflowItem, places []ui.Choice) ui.Node {
 	var others []ui.Choice
 	for _, w := range all {
 		if w.ID != f.ID {
@@ -144,54 +144,54 @@ func (s *WorkflowSection) triggering(v httpauth.Visitor, f flow, all []workflowI
 	if len(others) == 0 {
 		return nil
 	}
-	return ui.Fold("Add another workflow as a step", false, ui.PageForm(v, WorkflowPath_(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Name of the step", "", ui.Required()),
-		ui.PageSelect("trigger-target", "target", "Workflow", "", others...), ui.PageSelect("trigger-order", "order", "Place", "", places...),
-		ui.Check("trigger-nowait", "nowait", "Nobody waits for it: it runs after the other steps", false),
-		ui.Check("trigger-continue", "continue", "Go on when it fails", false), ui.PageButton("Add workflow as a step")))
+	return ui.Disclosure("Add another workflow as a step", false, ui.PostForm(v, WorkflowPagePath(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Name of the step", "", ui.Required()),
+		ui.SelectField("trigger-target", "target", "Workflow", "", others...), ui.SelectField("trigger-order", "order", "Place", "", places...),
+		ui.CheckboxField("trigger-nowait", "nowait", "Nobody waits for it: it runs after the other steps", false),
+		ui.CheckboxField("trigger-continue", "continue", "Go on when it fails", false), ui.SubmitButton("Add workflow as a step")))
 }
 
-func (s *WorkflowSection) addStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "command": r.PostFormValue("command")}.Set("cwd", r.PostFormValue("cwd")).
 		Number("order", r.PostFormValue("order")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout")))
-	s.Desk.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: WorkflowPath_(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: WorkflowPagePath(id)})
 }
 
-func (s *WorkflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "target_workflow_id": r.PostFormValue("target")}.Number("order", r.PostFormValue("order")).
 		Flag("no_wait", r.PostFormValue("nowait")).Flag("continue_on_failure", r.PostFormValue("continue"))
-	s.Desk.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: WorkflowPath_(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: WorkflowPagePath(id)})
 }
 
-func (s *WorkflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
-	s.Desk.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: WorkflowPath_(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: WorkflowPagePath(id)})
 }
 
 // changing is the form that renames the workflow, and the button that forgets it.
-func (s *WorkflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
-	if !s.Desk.Serves(v, "workflow_change") {
+func (s *workflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
+	if !s.Calls.Serves(v, "workflow_change") {
 		return nil
 	}
 	kept := ""
 	if f.History > 0 {
 		kept = strconv.Itoa(f.History)
 	}
-	return ui.Group{ui.Part("Change", ui.PageForm(v, WorkflowPath_(f.ID)+"/change", ui.Field("name", "name", "Name of the workflow", f.Name),
-		ui.Field("description", "description", "Description", f.Description), ui.Numeric("history", "history", "How many runs are kept (empty: 50)", kept),
-		ui.PageButton("Save"))),
-		ui.Part("Remove", ui.PageForm(v, WorkflowPath_(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Remove workflow", ui.Aria("label", "Remove workflow "+ui.Printable(f.Name))),
-			ui.P(ui.Class("quiet"), ui.PageText("Its history stays."))))}
+	return ui.Group{ui.Part("Change", ui.PostForm(v, WorkflowPagePath(f.ID)+"/change", ui.Field("name", "name", "Name of the workflow", f.Name),
+		ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "How many runs are kept (empty: 50)", kept),
+		ui.SubmitButton("Save"))),
+		ui.Part("Remove", ui.PostForm(v, WorkflowPagePath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Remove workflow", ui.Aria("label", "Remove workflow "+ui.Printable(f.Name))),
+			ui.P(ui.Class("quiet"), ui.Text("Its history stays."))))}
 }
 
-func (s *WorkflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description")).Number("max_history", r.PostFormValue("history"))
-	s.Desk.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: WorkflowPath_(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: WorkflowPagePath(id)})
 }
 
-func (s *WorkflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Desk.Do(w, r, v, ui.Task{Title: "Remove workflow " + ui.Printable(r.PostFormValue("name")), Tool: "workflow_remove",
-		Args: ui.Args{"workflow_id": r.PathValue("id")}, Back: WorkflowRoot})
+func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove workflow " + ui.Printable(r.PostFormValue("name")), Tool: "workflow_remove",
+		Args: ui.Args{"workflow_id": r.PathValue("id")}, Back: WorkflowListPath})
 }

@@ -32,11 +32,11 @@ type box struct {
 	Cleanup   string            `json:"cleanup"`
 }
 
-func (s *Section) boxes(r *http.Request, v httpauth.Visitor, url string) ([]box, error) {
+func (s *section) boxes(r *http.Request, v httpauth.Visitor, url string) ([]box, error) {
 	var all struct {
 		Sandboxes []box `json:"sandboxes"`
 	}
-	err := s.Desk.Read(r.Context(), v, "opencode_sandbox_list", ui.Args{"git_url": url}, &all)
+	err := s.Calls.Read(r.Context(), v, "opencode_sandbox_list", ui.Args{"git_url": url}, &all)
 	return all.Sandboxes, err
 }
 
@@ -64,10 +64,10 @@ func (b box) state() ui.Node {
 	}
 	out = append(out, ui.Badge(tone, strings.Join(words, ", ")))
 	if b.Locked {
-		out = append(out, ui.PageText(" "), ui.Badge(ui.Plain, "locked"))
+		out = append(out, ui.Text(" "), ui.Badge(ui.Plain, "locked"))
 	}
 	if b.Gone {
-		out = append(out, ui.PageText(" "), ui.Badge(ui.Bad, "directory gone"))
+		out = append(out, ui.Text(" "), ui.Badge(ui.Bad, "directory gone"))
 	}
 	return out
 }
@@ -78,46 +78,46 @@ func (b box) recorded() bool { return b.CreatedAt != nil || len(b.Leases) > 0 }
 func table(v httpauth.Visitor, of item, all []box) ui.Node {
 	var rows []ui.Node
 	for i, b := range all {
-		rows = append(rows, ui.Row(ui.SectionText(b.Name), ui.SectionText(b.Branch), b.state(), ui.SectionCode(b.Head[:min(len(b.Head), 12)]), b.more(), b.deeds(v, of, fmt.Sprint("box-", i))))
+		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalText(b.Branch), b.state(), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), b.more(), b.deeds(v, of, fmt.Sprint("box-", i))))
 	}
-	return ui.Part("Worktrees", ui.PageTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
+	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
 }
 
 // more is where the sandbox is, and what it has leased for itself.
 func (b box) more() ui.Node {
-	facts := []ui.Fact{{Name: "Directory", Value: ui.SectionCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
+	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
 	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
-		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.SectionCode(b.Leases[name])})
+		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(b.Leases[name])})
 	}
-	return ui.Fold("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
+	return ui.Disclosure("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
 }
 
 // deeds is what can be done with the sandbox. ids of fields begin with id.
 func (b box) deeds(v httpauth.Visitor, of item, id string) ui.Node {
 	if !b.recorded() {
-		return ui.PageText("It was not made here.")
+		return ui.Text("It was not made here.")
 	}
 	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
-	return ui.Group{ui.Deed(v, at(of.Name, "/reset"), "Reset", called, box), ui.Deed(v, at(of.Name, "/delete"), "Delete", called, box),
-		ui.Fold("Although something is lost …", false,
-			ui.PageForm(v, at(of.Name, "/reset"), box, ui.Check(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
+	return ui.Group{ui.ActionForm(v, at(of.Name, "/reset"), "Reset", called, box), ui.ActionForm(v, at(of.Name, "/delete"), "Delete", called, box),
+		ui.Disclosure("Although something is lost …", false,
+			ui.PostForm(v, at(of.Name, "/reset"), box, ui.CheckboxField(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
 				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
-			ui.PageForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
-				ui.P(ui.PageText("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
+			ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
+				ui.P(ui.Text("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
 				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called))))}
 }
 
 func creating(v httpauth.Visitor, of item) ui.Node {
-	return ui.Part("Make a worktree", ui.PageForm(v, at(of.Name, "/create"),
+	return ui.Part("Make a worktree", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
 		ui.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
-		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""), ui.PageButton("Make worktree")))
+		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""), ui.SubmitButton("Make worktree")))
 }
 
-func (s *Section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		name := r.PostFormValue("box")
-		s.Desk.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: "opencode_sandbox_create", Back: at(of.Name, ""), Show: made,
+		s.Calls.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: "opencode_sandbox_create", Back: at(of.Name, ""), Show: made,
 			Args: ui.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command"))})
 	})
 }
@@ -136,7 +136,7 @@ func (c ran) show() ui.Node {
 	if c.TimedOut {
 		end = "it took too long and was ended"
 	}
-	return ui.Group{ui.Facts(ui.Fact{Name: "Command", Value: ui.SectionCode(c.Command)}, ui.Fact{Name: "End", Value: ui.PageText(end)}), ui.Printed("output of "+ui.Printable(c.Command), c.Output)}
+	return ui.Group{ui.Facts(ui.Fact{Name: "Command", Value: ui.OptionalCode(c.Command)}, ui.Fact{Name: "End", Value: ui.Text(end)}), ui.Printed("output of "+ui.Printable(c.Command), c.Output)}
 }
 
 // made is work.Task.Show for a sandbox that was made, or restored.
@@ -163,9 +163,9 @@ func made(o tool.Outcome) ui.Node {
 	if b.Status != "success" {
 		tone = ui.Warn
 	}
-	body := ui.Group{ui.Notice(tone, ui.P(ui.SectionText(b.Message)), ui.P(ui.To(at(b.Project, ""), "See "+ui.Printable(b.Project)))),
-		ui.Facts(ui.Fact{Name: "Name", Value: ui.SectionText(b.Tree.Name)}, ui.Fact{Name: "Branch", Value: ui.SectionText(b.Tree.Branch)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(b.Tree.Directory)},
-			ui.Fact{Name: "Copied", Value: ui.SectionText(strings.Join(b.Copied, ", "))}, ui.Fact{Name: "Note", Value: ui.SectionText(b.Note)}, ui.Fact{Name: "Warning", Value: ui.SectionText(b.Warning)})}
+	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(b.Message)), ui.P(ui.LinkTo(at(b.Project, ""), "See "+ui.Printable(b.Project)))),
+		ui.Facts(ui.Fact{Name: "Name", Value: ui.OptionalText(b.Tree.Name)}, ui.Fact{Name: "Branch", Value: ui.OptionalText(b.Tree.Branch)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(b.Tree.Directory)},
+			ui.Fact{Name: "Copied", Value: ui.OptionalText(strings.Join(b.Copied, ", "))}, ui.Fact{Name: "Note", Value: ui.OptionalText(b.Note)}, ui.Fact{Name: "Warning", Value: ui.OptionalText(b.Warning)})}
 	for _, c := range b.Setup {
 		body = append(body, ui.Part("Set-up", c.show()))
 	}
@@ -175,17 +175,17 @@ func made(o tool.Outcome) ui.Node {
 	return body
 }
 
-func (s *Section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		name := r.PostFormValue("box")
-		s.Desk.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: "opencode_sandbox_reset", Back: at(of.Name, ""),
+		s.Calls.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: "opencode_sandbox_reset", Back: at(of.Name, ""),
 			Args: ui.Args{"git_url": of.URL, "name": name}.Flag("clean_ignored", r.PostFormValue("ignored"))})
 	})
 }
 
-func (s *Section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, deletion(of, r.PostFormValue("box"), r.PostFormValue("force")))
+		s.Calls.Do(w, r, v, deletion(of, r.PostFormValue("box"), r.PostFormValue("force")))
 	})
 }
 
@@ -195,8 +195,8 @@ func deletion(of item, name, force string) ui.Task {
 }
 
 // kept is the work that was kept of sandboxes that were deleted or reset.
-func (s *Section) kept(r *http.Request, v httpauth.Visitor, of item) ui.Node {
-	if !s.Desk.Serves(v, "sandbox_backups") {
+func (s *section) kept(r *http.Request, v httpauth.Visitor, of item) ui.Node {
+	if !s.Calls.Serves(v, "sandbox_backups") {
 		return nil
 	}
 	var all struct {
@@ -208,8 +208,8 @@ func (s *Section) kept(r *http.Request, v httpauth.Visitor, of item) ui.Node {
 			At     time.Time `json:"at"`
 		} `json:"backups"`
 	}
-	if err := s.Desk.Read(r.Context(), v, "sandbox_backups", ui.Args{"git_url": of.URL}, &all); err != nil {
-		return ui.Part("Kept work", ui.Tell(err))
+	if err := s.Calls.Read(r.Context(), v, "sandbox_backups", ui.Args{"git_url": of.URL}, &all); err != nil {
+		return ui.Part("Kept work", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for i, b := range all.Backups {
@@ -217,15 +217,15 @@ func (s *Section) kept(r *http.Request, v httpauth.Visitor, of item) ui.Node {
 		if b.Stash {
 			what = "changes that were not committed"
 		}
-		rows = append(rows, ui.Row(ui.SectionText(b.Box), ui.PageText(what), ui.When(b.At), ui.SectionCode(b.Commit[:min(len(b.Commit), 12)]), ui.SectionCode(b.Ref),
-			ui.PageForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Box), ui.PageButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
+		rows = append(rows, ui.Row(ui.OptionalText(b.Box), ui.Text(what), ui.When(b.At), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalCode(b.Ref),
+			ui.PostForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Box), ui.SubmitButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
 	}
-	return ui.Part("Kept work", ui.PageTable("work that was kept", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
+	return ui.Part("Kept work", ui.DataTable("work that was kept", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
 }
 
-func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, ui.Task{Title: "Restore kept work", Tool: "sandbox_restore", Back: at(of.Name, ""), Show: made,
+		s.Calls.Do(w, r, v, ui.Task{Title: "Restore kept work", Tool: "sandbox_restore", Back: at(of.Name, ""), Show: made,
 			Args: ui.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})
 	})
 }

@@ -32,8 +32,8 @@ type view struct {
 	Log        string     `json:"log"`
 }
 
-func (s *Section) status(r *http.Request, v httpauth.Visitor, url string) (p view, err error) {
-	if err = s.Desk.Read(r.Context(), v, "opencode_project_status", ui.Args{"git_url": url}, &p); err == nil && p.Status == "not_found" {
+func (s *section) status(r *http.Request, v httpauth.Visitor, url string) (p view, err error) {
+	if err = s.Calls.Read(r.Context(), v, "opencode_project_status", ui.Args{"git_url": url}, &p); err == nil && p.Status == "not_found" {
 		err = errUnknown
 	}
 	return p, err
@@ -43,7 +43,7 @@ func crumbs(of ...ui.PageLink) []ui.PageLink {
 	return append([]ui.PageLink{{Text: "Sandboxes", Href: root}}, of...)
 }
 
-func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -55,9 +55,9 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		return
 	}
 	boxes, err := s.boxes(r, v, of.URL)
-	body := []ui.Node{p.facts(of), ui.Div(ui.Class("buttons"), servers(v, of), ui.Deed(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
+	body := []ui.Node{p.facts(of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
-		body = append(body, ui.Part("Worktrees", ui.Tell(err)))
+		body = append(body, ui.Part("Worktrees", ui.ErrorNotice(err)))
 	} else {
 		body = append(body, table(v, of, boxes), creating(v, of), cleanup(v, of, boxes))
 	}
@@ -67,7 +67,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 
 // facts is how the project and its server stand.
 func (p view) facts(of item) ui.Node {
-	health := ui.PageText("it does not run")
+	health := ui.Text("it does not run")
 	if p.Server.Running {
 		health = ui.Badge(ui.Bad, "does not answer")
 		if p.Healthy {
@@ -78,16 +78,16 @@ func (p view) facts(of item) ui.Node {
 	if p.Exposed {
 		open = exposed()
 	}
-	return ui.Group{open, ui.Facts(ui.Fact{Name: "Git URL", Value: ui.SectionCode(of.URL)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(p.Base)},
+	return ui.Group{open, ui.Facts(ui.Fact{Name: "Git URL", Value: ui.OptionalCode(of.URL)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(p.Base)},
 		ui.Fact{Name: "Server", Value: ui.Badge(map[bool]string{true: ui.Good, false: ui.Plain}[p.Server.Running], p.Server.Status)}, ui.Fact{Name: "Health", Value: health},
-		ui.Fact{Name: "Address", Value: ui.SectionCode(ui.Deref(p.Server.URL))}, ui.Fact{Name: "Port", Value: number(p.Server.Port)},
-		ui.Fact{Name: "Process", Value: number(p.Server.PID)}, ui.Fact{Name: "Version", Value: ui.SectionText(p.Server.Version)},
-		ui.Fact{Name: "Last error", Value: ui.SectionText(p.Server.Error)}, ui.Fact{Name: "Last seen well", Value: moment(p.LastHealth)},
+		ui.Fact{Name: "Address", Value: ui.OptionalCode(ui.Deref(p.Server.URL))}, ui.Fact{Name: "Port", Value: number(p.Server.Port)},
+		ui.Fact{Name: "Process", Value: number(p.Server.PID)}, ui.Fact{Name: "Version", Value: ui.OptionalText(p.Server.Version)},
+		ui.Fact{Name: "Last error", Value: ui.OptionalText(p.Server.Error)}, ui.Fact{Name: "Last seen well", Value: moment(p.LastHealth)},
 		ui.Fact{Name: "Recorded since", Value: ui.When(p.CreatedAt)})}
 }
 
 // about answers for a project that is not there, or goes on with it.
-func (s *Section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of item)) {
+func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of item)) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -96,7 +96,7 @@ func (s *Section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	next(of)
 }
 
-func (s *Section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		task := ui.Task{Title: "Start the server of " + ui.Printable(of.Name), Tool: "opencode_project_start", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
 		switch r.PostFormValue("do") {
@@ -105,29 +105,29 @@ func (s *Section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 		case "restart":
 			task.Title, task.Tool = "Restart the server of "+ui.Printable(of.Name), "opencode_project_restart"
 		}
-		s.Desk.Do(w, r, v, task)
+		s.Calls.Do(w, r, v, task)
 	})
 }
 
 // destroying is the buttons that take the whole project away from this machine.
 func destroying(v httpauth.Visitor, of item) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
-	return ui.Part("Destroy", ui.P(ui.PageText("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
-		ui.PageForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
-		ui.Fold("Work that is nowhere else may be lost …", false, ui.PageForm(v, to, ui.Hidden("force", "true"),
-			ui.P(ui.PageText("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
+	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
+		ui.PostForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
+		ui.Disclosure("Work that is nowhere else may be lost …", false, ui.PostForm(v, to, ui.Hidden("force", "true"),
+			ui.P(ui.Text("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
 }
 
-func (s *Section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: "opencode_project_destroy",
+		s.Calls.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: "opencode_project_destroy",
 			Args: ui.Args{"git_url": of.URL}.Flag("force", r.PostFormValue("force")), Back: root})
 	})
 }
 
-func (s *Section) key(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) key(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: "opencode_get_deploy_key", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
+		s.Calls.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: "opencode_get_deploy_key", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
 	})
 }
 
@@ -142,6 +142,6 @@ func keyed(o tool.Outcome) ui.Node {
 	if o.Err != nil || decode(o.Value, &k) != nil || k.Public == "" {
 		return nil
 	}
-	return ui.Group{ui.PagePre("public key", ui.Printable(k.Public)), ui.P(ui.SectionText(k.Says)),
-		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.SectionCode(ui.Deref(k.Register))}, ui.Fact{Name: "File", Value: ui.SectionCode(k.Path)})}
+	return ui.Group{ui.CodeBlock("public key", ui.Printable(k.Public)), ui.P(ui.OptionalText(k.Says)),
+		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.OptionalCode(ui.Deref(k.Register))}, ui.Fact{Name: "File", Value: ui.OptionalCode(k.Path)})}
 }

@@ -19,12 +19,12 @@ import (
 // root is the path of the section. Below it, "-" can be no project's name.
 const root = "/sandboxes"
 
-// Section is the pages of sandboxes.
-type Section struct{ ui.SectionSection }
+// section is the pages of sandboxes.
+type section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.Desk) *Section {
-	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: toolList}}
+func New(desk *ui.CallRunner) *section {
+	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: toolList}}
 }
 
 // The tools that these pages call more than once.
@@ -34,8 +34,8 @@ const (
 )
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	s.SectionSection.Mount(mux, person, ui.Handlers{
+func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                      s.list,
 		"POST " + root + "/-/start":        s.begin,
 		"GET " + root + "/-/upkeep":        s.upkeep,
@@ -86,9 +86,9 @@ type listing struct {
 var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
 // find is the project of the address.
-func (s *Section) find(r *http.Request, v httpauth.Visitor) (item, error) {
+func (s *section) find(r *http.Request, v httpauth.Visitor) (item, error) {
 	var all listing
-	if err := s.Desk.Read(r.Context(), v, toolList, nil, &all); err != nil {
+	if err := s.Calls.Read(r.Context(), v, toolList, nil, &all); err != nil {
 		return item{}, err
 	}
 	for _, p := range all.Projects {
@@ -112,30 +112,30 @@ func number(p *int) ui.Node {
 	if p == nil {
 		return nil
 	}
-	return ui.PageText(fmt.Sprint(*p))
+	return ui.Text(fmt.Sprint(*p))
 }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var all listing
-	if err := s.Desk.Read(r.Context(), v, toolList, nil, &all); err != nil {
+	if err := s.Calls.Read(r.Context(), v, toolList, nil, &all); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	var rows []ui.Node
 	for _, p := range all.Projects {
-		rows = append(rows, ui.Row(ui.To(at(p.Name, ""), ui.Printable(p.Name)), ui.SectionCode(p.URL), running(p.Running), number(p.Port),
-			ui.PageText(ui.Count(p.Trees, "worktree", "worktrees")), servers(v, p)))
+		rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), number(p.Port),
+			ui.Text(ui.Count(p.Trees, "worktree", "worktrees")), servers(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.P(ui.To(root+"/-/upkeep", "Duplicates, orphans and models")),
-		ui.PageTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
+		ui.P(ui.LinkTo(root+"/-/upkeep", "Duplicates, orphans and models")),
+		ui.DataTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
 		fronted(v, all.Gateway), starting(v)}})
 }
 
 // servers is the buttons that start and stop a project's server.
 func servers(v httpauth.Visitor, p item) ui.Node {
 	do := func(word, label string) ui.Node {
-		return ui.Deed(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
+		return ui.ActionForm(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
 	}
 	if p.Running {
 		return ui.Group{do("restart", "Restart"), do("stop", "Stop")}
@@ -149,34 +149,34 @@ func fronted(v httpauth.Visitor, g *front) ui.Node {
 		return nil
 	}
 	do := func(word, label string) ui.Node {
-		return ui.Deed(v, root+"/-/gateway", label, "the gateway", ui.Hidden("do", word))
+		return ui.ActionForm(v, root+"/-/gateway", label, "the gateway", ui.Hidden("do", word))
 	}
 	buttons := ui.Group{do("restart", "Restart")}
 	if g.Running {
 		buttons = append(buttons, do("stop", "Stop"))
 	}
 	return ui.Part("Gateway", ui.Facts(ui.Fact{Name: "State", Value: running(g.Running)}, ui.Fact{Name: "Port", Value: number(g.Port)}, ui.Fact{Name: "Process", Value: number(g.PID)},
-		ui.Fact{Name: "Active projects", Value: ui.PageText(fmt.Sprint(g.Active))}), ui.Div(ui.Class("buttons"), buttons))
+		ui.Fact{Name: "Active projects", Value: ui.Text(fmt.Sprint(g.Active))}), ui.Div(ui.Class("buttons"), buttons))
 }
 
 // starting is the form that starts a project.
 func starting(v httpauth.Visitor) ui.Node {
-	return ui.Part("Start a project", ui.PageForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
-		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.PageButton("Start project")))
+	return ui.Part("Start a project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
+		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.SubmitButton("Start project")))
 }
 
-func (s *Section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	url := r.PostFormValue("git_url")
-	s.Desk.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: "opencode_project_start",
+	s.Calls.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: "opencode_project_start",
 		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
 }
 
-func (s *Section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	task := ui.Task{Title: "Restart the gateway", Tool: "opencode_mcp_restart", Back: root}
 	if r.PostFormValue("do") == "stop" {
 		task.Title, task.Tool = "Stop the gateway", "opencode_stop_mcp_tool"
 	}
-	s.Desk.Do(w, r, v, task)
+	s.Calls.Do(w, r, v, task)
 }
 
 // started is work.Task.Show for a project's start: it runs, or this is what is still missing.
@@ -200,23 +200,23 @@ func started(o tool.Outcome) ui.Node {
 	if p.Status != "success" {
 		tone = ui.Warn
 	}
-	body := ui.Group{ui.Notice(tone, ui.P(ui.SectionText(p.Message)), ui.P(ui.To(at(p.Project, ""), "See "+ui.Printable(p.Project)))),
-		ui.Facts(ui.Fact{Name: "Server", Value: ui.SectionCode(p.URL)}, ui.Fact{Name: "Gateway", Value: ui.SectionText(p.Gateway)},
-			ui.Fact{Name: "Register the key at", Value: ui.SectionCode(p.Register)}, ui.Fact{Name: "The host said", Value: ui.SectionText(p.Detail)})}
+	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(p.Message)), ui.P(ui.LinkTo(at(p.Project, ""), "See "+ui.Printable(p.Project)))),
+		ui.Facts(ui.Fact{Name: "Server", Value: ui.OptionalCode(p.URL)}, ui.Fact{Name: "Gateway", Value: ui.OptionalText(p.Gateway)},
+			ui.Fact{Name: "Register the key at", Value: ui.OptionalCode(p.Register)}, ui.Fact{Name: "The host said", Value: ui.OptionalText(p.Detail)})}
 	if p.Public != "" {
-		body = append(body, ui.PagePre("public key", ui.Printable(p.Public)))
+		body = append(body, ui.CodeBlock("public key", ui.Printable(p.Public)))
 	}
 	if p.Exposed {
 		body = append(body, exposed())
 	}
 	for _, text := range p.Warnings {
-		body = append(body, ui.Notice(ui.Warn, ui.P(ui.SectionText(text))))
+		body = append(body, ui.Notice(ui.Warn, ui.P(ui.OptionalText(text))))
 	}
 	return body
 }
 
 func exposed() ui.Node {
-	return ui.Notice(ui.Warn, ui.P(ui.PageText("The server listens on more than this machine: others can reach it.")))
+	return ui.Notice(ui.Warn, ui.P(ui.Text("The server listens on more than this machine: others can reach it.")))
 }
 
 // moment is a moment that may not have been.

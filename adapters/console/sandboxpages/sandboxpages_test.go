@@ -25,7 +25,7 @@ import (
 // TestMain lets the test binary be the agent server, the gateway, and what supervises them.
 func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
 
-func mounts(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func mounts(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	sandboxpages.New(desk).Mount(mux, person)
 }
 

@@ -29,21 +29,21 @@ func cleanup(v httpauth.Visitor, of item, all []box) ui.Node {
 			going++
 			verdict = ui.Badge(ui.Warn, "can go")
 		}
-		rows = append(rows, ui.Row(ui.SectionText(b.Name), verdict, ui.SectionText(b.Cleanup)))
+		rows = append(rows, ui.Row(ui.OptionalText(b.Name), verdict, ui.OptionalText(b.Cleanup)))
 	}
 	var press ui.Node
 	if going > 0 {
 		label := "Delete the " + ui.Count(going, "worktree", "worktrees") + " that can go"
-		press = ui.PageForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
-			ui.P(ui.Class("quiet"), ui.PageText("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
+		press = ui.PostForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
+			ui.P(ui.Class("quiet"), ui.Text("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
 	}
-	return ui.Part("Clean-up", ui.PageTable("what a clean-up takes and what it leaves", []string{"Worktree", "Verdict", "Why"}, rows, ""), press)
+	return ui.Part("Clean-up", ui.DataTable("what a clean-up takes and what it leaves", []string{"Worktree", "Verdict", "Why"}, rows, ""), press)
 }
 
 // atOnce is how many sandboxes one press deletes.
 const atOnce = 20
 
-func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		all, err := s.boxes(r, v, of.URL)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		jobs := url.Values{}
 		for _, b := range all {
 			if b.Removable && len(jobs["job"]) < atOnce && r.Context().Err() == nil {
-				jobs.Add("job", s.Desk.Begin(r.Context(), v, deletion(of, b.Name, "")).ID)
+				jobs.Add("job", s.Calls.Begin(r.Context(), v, deletion(of, b.Name, "")).ID)
 			}
 		}
 		http.Redirect(w, r, at(of.Name, "/cleaned?"+jobs.Encode()), http.StatusSeeOther)
@@ -61,29 +61,29 @@ func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 }
 
 // cleaned is what came of a clean-up, sandbox by sandbox.
-func (s *Section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		p := ui.Page{Title: "Clean-up of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
 		var rows []ui.Node
 		for _, id := range r.URL.Query()["job"] {
-			j, ok := s.Desk.Find(id)
+			j, ok := s.Calls.Find(id)
 			if !ok {
 				continue
 			}
 			var state ui.Node
 			switch now := j.Now(); {
-			case now.State == ui.Running:
-				p.Live, state = []string{"tick"}, ui.PageText("is being done")
-			case now.State == ui.Asking:
-				state = ui.To("/work/"+id, "waits to be confirmed")
+			case now.State == ui.JobRunning:
+				p.Live, state = []string{"tick"}, ui.Text("is being done")
+			case now.State == ui.JobAsking:
+				state = ui.LinkTo("/work/"+id, "waits to be confirmed")
 			case now.Outcome.Err != nil:
-				state = ui.Group{ui.Badge(ui.Bad, "stays"), ui.PageText(" "), ui.SectionText(fault.From(now.Outcome.Err).Message)}
+				state = ui.Group{ui.Badge(ui.Bad, "stays"), ui.Text(" "), ui.OptionalText(fault.From(now.Outcome.Err).Message)}
 			default:
 				state = ui.Badge(ui.Good, "done")
 			}
-			rows = append(rows, ui.Row(ui.To("/work/"+id, j.Task.Title), state))
+			rows = append(rows, ui.Row(ui.LinkTo("/work/"+id, j.Task.Title), state))
 		}
-		p.Body = []ui.Node{ui.PageTable("deletions", []string{"What", "State"}, rows, "Nothing could go."), ui.P(ui.To(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
+		p.Body = []ui.Node{ui.DataTable("deletions", []string{"What", "State"}, rows, "Nothing could go."), ui.P(ui.LinkTo(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
 		s.Show(w, r, v, p)
 	})
 }
@@ -125,14 +125,14 @@ func (p view) tail(of item) ui.Node {
 	text, before, err := end(p.Log, fewBytes)
 	switch {
 	case err != nil:
-		return ui.Part("Server log", ui.Tell(err))
+		return ui.Part("Server log", ui.ErrorNotice(err))
 	case text == "":
 		return ui.Part("Server log", ui.Empty("The server has printed nothing."))
 	}
-	return ui.Part("Server log", ui.P(ui.To(at(of.Name, "/log"), "More of it")), ui.LeftOut(int(before)), ui.PagePre("the end of the server's log", ui.Output(text)))
+	return ui.Part("Server log", ui.P(ui.LinkTo(at(of.Name, "/log"), "More of it")), ui.LeftOut(int(before)), ui.CodeBlock("the end of the server's log", ui.Output(text)))
 }
 
-func (s *Section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		p, err := s.status(r, v, of.URL)
 		if err != nil {
@@ -146,25 +146,25 @@ func (s *Section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		}
 		body := ui.Empty("The server has printed nothing.")
 		if text != "" {
-			body = ui.PagePre("the server's log", ui.Output(text))
+			body = ui.CodeBlock("the server's log", ui.Output(text))
 		}
 		var live []string
 		if p.Server.Running {
 			live = []string{"tick"}
 		}
 		s.Show(w, r, v, ui.Page{Title: "Server log of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: live,
-			Body: []ui.Node{ui.Facts(ui.Fact{Name: "File", Value: ui.SectionCode(p.Log)}), ui.LeftOut(int(before)), body}})
+			Body: []ui.Node{ui.Facts(ui.Fact{Name: "File", Value: ui.OptionalCode(p.Log)}), ui.LeftOut(int(before)), body}})
 	})
 }
 
-func (s *Section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.Show(w, r, v, ui.Page{Title: "Upkeep", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
-		ui.Part("Orphans", ui.P(ui.PageText("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
-			ui.Deed(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
+		ui.Part("Orphans", ui.P(ui.Text("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
+			ui.ActionForm(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
 }
 
 // duplicates is repositories that are there more than once, and servers that nobody manages.
-func (s *Section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var found struct {
 		Duplicates []struct {
 			Instances []instance `json:"instances"`
@@ -176,23 +176,23 @@ func (s *Section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
 		} `json:"foreign_servers"`
 		Message string `json:"message"`
 	}
-	if err := s.Desk.Read(ctx, v, "opencode_detect_duplicates", nil, &found); err != nil {
-		return ui.Part("Duplicates", ui.Tell(err))
+	if err := s.Calls.Read(ctx, v, "opencode_detect_duplicates", nil, &found); err != nil {
+		return ui.Part("Duplicates", ui.ErrorNotice(err))
 	}
-	body := ui.Group{ui.P(ui.SectionText(found.Message))}
+	body := ui.Group{ui.P(ui.OptionalText(found.Message))}
 	for i, d := range found.Duplicates {
 		var rows []ui.Node
 		for _, p := range d.Instances {
-			rows = append(rows, ui.Row(ui.To(at(p.Name, ""), ui.Printable(p.Name)), ui.SectionCode(p.URL), running(p.Running), ui.SectionCode(p.Base)))
+			rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), ui.OptionalCode(p.Base)))
 		}
-		body = append(body, ui.PageTable(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), ui.P(ui.SectionText(d.Says)))
+		body = append(body, ui.DataTable(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), ui.P(ui.OptionalText(d.Says)))
 	}
 	var rows []ui.Node
 	for _, f := range found.Foreign {
-		rows = append(rows, ui.Row(ui.PageText(fmt.Sprint(f.PID)), ui.SectionCode(f.Dir)))
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(f.PID)), ui.OptionalCode(f.Dir)))
 	}
 	if len(rows) > 0 {
-		body = append(body, ui.P(ui.PageText("These agent servers were not started here, and are left alone:")), ui.PageTable("agent servers of others", []string{"Process", "Directory"}, rows, ""))
+		body = append(body, ui.P(ui.Text("These agent servers were not started here, and are left alone:")), ui.DataTable("agent servers of others", []string{"Process", "Directory"}, rows, ""))
 	}
 	return ui.Part("Duplicates", body)
 }
@@ -205,8 +205,8 @@ type instance struct {
 	Running bool   `json:"opencode_running"`
 }
 
-func (s *Section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Desk.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: "opencode_cleanup_orphaned", Back: root + "/-/upkeep", Show: orphaned})
+func (s *section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Calls.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: "opencode_cleanup_orphaned", Back: root + "/-/upkeep", Show: orphaned})
 }
 
 // orphaned is work.Task.Show for orphans that were cleaned up.
@@ -225,44 +225,44 @@ func orphaned(o tool.Outcome) ui.Node {
 	}
 	var rows []ui.Node
 	for _, one := range found.Orphans {
-		rows = append(rows, ui.Row(ui.SectionText(one.Project), ui.PageText(fmt.Sprint(one.PID)), ui.SectionText(one.Why)))
+		rows = append(rows, ui.Row(ui.OptionalText(one.Project), ui.Text(fmt.Sprint(one.PID)), ui.OptionalText(one.Why)))
 	}
 	tone := ui.Good
 	if found.Status != "success" {
 		tone = ui.Warn
 	}
-	return ui.Group{ui.Notice(tone, ui.P(ui.SectionText(found.Message))), ui.PageTable("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
+	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(found.Message))), ui.DataTable("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
 }
 
 // models is the default model of the agent servers, and the choice.
-func (s *Section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var m struct {
 		Current   *string  `json:"current_model"`
 		Available []string `json:"available_models"`
 		Path      string   `json:"config_path"`
 		Warning   string   `json:"warning"`
 	}
-	if err := s.Desk.Read(ctx, v, "opencode_llm_config", nil, &m); err != nil {
-		return ui.Part("Model", ui.Tell(err))
+	if err := s.Calls.Read(ctx, v, "opencode_llm_config", nil, &m); err != nil {
+		return ui.Part("Model", ui.ErrorNotice(err))
 	}
 	current := ui.Deref(m.Current)
-	shown := ui.SectionCode(current)
+	shown := ui.OptionalCode(current)
 	if shown == nil {
-		shown = ui.PageText("none is set")
+		shown = ui.Text("none is set")
 	}
 	var warned ui.Node
 	if m.Warning != "" {
-		warned = ui.Notice(ui.Warn, ui.P(ui.SectionText(m.Warning)))
+		warned = ui.Notice(ui.Warn, ui.P(ui.OptionalText(m.Warning)))
 	}
 	var options ui.Group
 	for _, name := range m.Available {
 		options = append(options, ui.Option(ui.Value(name)))
 	}
-	return ui.Part("Model", ui.Facts(ui.Fact{Name: "Default model", Value: shown}, ui.Fact{Name: "Configured in", Value: ui.SectionCode(m.Path)}), warned,
-		ui.PageForm(v, root+"/-/model", ui.Field("model", "model", "Model of servers that start from now on (provider/model)", current, ui.Required(), ui.List("models")),
-			ui.DataList(ui.ID("models"), options), ui.PageButton("Set model")))
+	return ui.Part("Model", ui.Facts(ui.Fact{Name: "Default model", Value: shown}, ui.Fact{Name: "Configured in", Value: ui.OptionalCode(m.Path)}), warned,
+		ui.PostForm(v, root+"/-/model", ui.Field("model", "model", "Model of servers that start from now on (provider/model)", current, ui.Required(), ui.List("models")),
+			ui.DataList(ui.ID("models"), options), ui.SubmitButton("Set model")))
 }
 
-func (s *Section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Desk.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: "opencode_llm_set_model", Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
+func (s *section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Calls.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: "opencode_llm_set_model", Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
 }

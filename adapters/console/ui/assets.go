@@ -19,8 +19,8 @@ var assetFiles embed.FS
 // types are the media types of what is served, by the end of the name. They do not depend on the machine.
 var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// Handler serves /assets/NAME. What it serves changes with the binary alone, so that browsers ask again only whether it has.
-func Handler() http.Handler {
+// AssetHandler serves /assets/NAME. What it serves changes with the binary alone, so that browsers ask again only whether it has.
+func AssetHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := path.Base(r.URL.Path)
 		media, known := types[path.Ext(name)]

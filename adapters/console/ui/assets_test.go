@@ -24,7 +24,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	ui.Handler().ServeHTTP(w, r)
+	ui.AssetHandler().ServeHTTP(w, r)
 	return w
 }
 

@@ -17,7 +17,7 @@ const planDeepest = 6
 // block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
 func block(fields []present.Field, depth int) Node {
 	if depth > planDeepest {
-		return PageCode(Printable(string(encode(fields))))
+		return InlineCode(Printable(string(encode(fields))))
 	}
 	var marks, losses, commands, facts, wide Group
 	for _, f := range fields {
@@ -42,13 +42,13 @@ func block(fields []present.Field, depth int) Node {
 	}
 	out := Group{marks, losses, commands}
 	if len(facts)+len(wide) > 0 {
-		out = append(out, Dl(facts, wide))
+		out = append(out, dl(facts, wide))
 	}
 	return out
 }
 
 func row(name string, value Node, across bool) Node {
-	return Div(If(across, Class("across")), Dt(Text(name)), Dd(value))
+	return Div(If(across, Class("across")), dt(TextNode(name)), dd(value))
 }
 
 // shown is a member for people, and whether it wants the whole width.
@@ -57,21 +57,21 @@ func shown(f present.Field, depth int) (n Node, across bool) {
 	case string:
 		return word(f.Name, v)
 	case json.Number:
-		return Text(quantity(f.Name, v)), false
+		return TextNode(quantity(f.Name, v)), false
 	case bool:
-		return Text("yes"), false
+		return TextNode("yes"), false
 	case []any:
 		return listPlan(f.Name, v, depth)
 	case []present.Field:
 		if name, path := present.Text(v, "name"), present.Text(v, "path"); name != "" && path != "" && len(v) <= 3 {
-			return Group{Text(Printable(name) + " "), PageCode(Printable(path))}, false
+			return Group{TextNode(Printable(name) + " "), InlineCode(Printable(path))}, false
 		}
 		if present.Text(v, "method") != "" && present.Text(v, "url") != "" {
 			return request(v, depth), true
 		}
 		return block(v, depth+1), true
 	}
-	return Text("–"), false
+	return TextNode("–"), false
 }
 
 // word is a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
@@ -82,7 +82,7 @@ func word(name, s string) (n Node, across bool) {
 	case diffs(s):
 		return Diff(label(name), Printable(s)), true
 	case strings.Contains(strings.TrimRight(s, "\n"), "\n") || name == "payload":
-		return PagePre(label(name), Printable(pretty(s))), true
+		return CodeBlock(label(name), Printable(pretty(s))), true
 	case hexadecimal(s):
 		return short(s), false
 	}
@@ -90,9 +90,9 @@ func word(name, s string) (n Node, across bool) {
 		return When(at), false
 	}
 	if strings.HasPrefix(s, "/") || strings.Contains(s, "://") {
-		return PageCode(Printable(s)), false
+		return InlineCode(Printable(s)), false
 	}
-	return Text(Printable(s)), false
+	return TextNode(Printable(s)), false
 }
 
 // pretty is a JSON document over several lines, and any other text as it is.
@@ -108,7 +108,7 @@ func pretty(s string) string {
 
 // short is the beginning of a sum; all of it is its title.
 func short(s string) Node {
-	return Code(TitleAttr(s), Text(s[:min(12, len(s))]))
+	return Code(titleAttr(s), TextNode(s[:min(12, len(s))]))
 }
 
 // listPlan is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
@@ -118,7 +118,7 @@ func listPlan(name string, items []any, depth int) (n Node, across bool) {
 			return numbered(plain), true
 		}
 		if total := len(strings.Join(plain, ", ")); total < 80 && !slices.ContainsFunc(plain, func(s string) bool { return strings.ContainsAny(s, ", \n") }) {
-			return Text(Printable(strings.Join(plain, ", "))), false
+			return TextNode(Printable(strings.Join(plain, ", "))), false
 		}
 		return lines(plain), true
 	}
@@ -148,11 +148,11 @@ func lists(v any) bool {
 
 // lines are texts one below the other.
 func lines(all []string) Node {
-	return Ul(Map(all, func(s string) Node { return Li(Text(Printable(s))) }))
+	return Ul(Map(all, func(s string) Node { return Li(TextNode(Printable(s))) }))
 }
 
 func numbered(all []string) Node {
-	return Ol(Map(all, func(s string) Node { return Li(Text(Printable(s))) }))
+	return Ol(Map(all, func(s string) Node { return Li(TextNode(Printable(s))) }))
 }
 
 // plain is any value as names and values, with nothing left out.
@@ -160,7 +160,7 @@ func plain(v any, depth int) Node {
 	switch v := v.(type) {
 	case []present.Field:
 		if depth > planDeepest {
-			return PageCode(Printable(string(encode(v))))
+			return InlineCode(Printable(string(encode(v))))
 		}
 		facts := make([]Fact, 0, len(v))
 		for _, f := range v {
@@ -169,21 +169,21 @@ func plain(v any, depth int) Node {
 		return Facts(facts...)
 	case []any:
 		if depth > planDeepest {
-			return PageCode(Printable(string(encode(v))))
+			return InlineCode(Printable(string(encode(v))))
 		}
 		if len(v) == 0 {
-			return Text("none")
+			return TextNode("none")
 		}
 		return Ul(Map(v, func(item any) Node { return Li(plain(item, depth+1)) }))
 	case string:
 		n, _ := word("", v)
 		return n
 	case json.Number:
-		return Text(v.String())
+		return TextNode(v.String())
 	case bool:
-		return Text(map[bool]string{true: "yes", false: "no"}[v])
+		return TextNode(map[bool]string{true: "yes", false: "no"}[v])
 	}
-	return Text("–")
+	return TextNode("–")
 }
 
 // encode is a value as JSON again.

@@ -34,7 +34,7 @@ func newStage(t *testing.T, live, main string) *stage {
 	t.Helper()
 	s := &stage{live: live, main: main, streams: map[chan string]string{}}
 	mux := http.NewServeMux()
-	mux.Handle("/assets/", ui.Handler())
+	mux.Handle("/assets/", ui.AssetHandler())
 	mux.HandleFunc("GET /page", s.page)
 	mux.HandleFunc("GET /approvals/count", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()

@@ -9,21 +9,21 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// PageText is text, escaped.
-func PageText(s string) Node { return Text(s) }
+// Text is text, escaped.
+func Text(s string) Node { return TextNode(s) }
 
 // Part is a section of a page with a heading.
 func Part(title string, body ...Node) Node {
-	return Section(H2(Text(title)), Group(body))
+	return Section(H2(TextNode(title)), Group(body))
 }
 
 // Card is a framed part of a page with a heading of the third rank.
 func Card(title string, body ...Node) Node {
-	return Article(Class("card"), H3(Text(title)), Group(body))
+	return Article(Class("card"), H3(TextNode(title)), Group(body))
 }
 
 // Empty says that there is nothing to show, and what to do about it.
-func Empty(text string) Node { return P(Class("empty"), Text(text)) }
+func Empty(text string) Node { return P(Class("empty"), TextNode(text)) }
 
 // The tones of a Badge and a Notice.
 const (
@@ -35,7 +35,7 @@ const (
 
 // Badge is a short word with a tone. The word alone says everything; the tone only helps the eye.
 func Badge(tone, word string) Node {
-	return Span(Class("badge "+tone), Text(Printable(word)))
+	return Span(Class("badge "+tone), TextNode(Printable(word)))
 }
 
 // Risk is the badge of a risk ("low", "medium", "high"); nothing for none.
@@ -61,16 +61,16 @@ func Notice(tone string, body ...Node) Node {
 
 // Problem is an error for people: what was wrong, and its code.
 func Problem(f *fault.Error) Node {
-	return Notice(Bad, P(Text(f.Message)), P(Class("quiet"), Text("code "+string(f.Code))))
+	return Notice(Bad, P(TextNode(f.Message)), P(Class("quiet"), TextNode("code "+string(f.Code))))
 }
 
-// PageTable is a table with headings. A table without rows says empty instead.
-func PageTable(caption string, heads []string, rows []Node, empty string) Node {
+// DataTable is a table with headings. A table without rows says empty instead.
+func DataTable(caption string, heads []string, rows []Node, empty string) Node {
 	if len(rows) == 0 {
 		return Empty(empty)
 	}
 	return Div(Class("wide"), TabIndex("0"), Role("group"), named(caption), Table(
-		Caption(Class("visually-hidden"), Text(Printable(caption))),
+		Caption(Class("visually-hidden"), TextNode(Printable(caption))),
 		THead(Tr(Map(heads, head))),
 		TBody(Group(rows))))
 }
@@ -80,7 +80,7 @@ func head(text string) Node {
 	if text == "" {
 		return Td()
 	}
-	return Th(Scope("col"), Text(text))
+	return Th(Scope("col"), TextNode(text))
 }
 
 // Row is a row of a Table.
@@ -99,48 +99,48 @@ func Facts(facts ...Fact) Node {
 	var out Group
 	for _, f := range facts {
 		if f.Value != nil {
-			out = append(out, Div(Dt(Text(f.Name)), Dd(f.Value)))
+			out = append(out, Div(dt(TextNode(f.Name)), dd(f.Value)))
 		}
 	}
-	return Dl(out)
+	return dl(out)
 }
 
-// PageCode is text as it is in files and on command lines.
-func PageCode(s string) Node { return Code(Text(s)) }
+// InlineCode is text as it is in files and on command lines.
+func InlineCode(s string) Node { return Code(TextNode(s)) }
 
 // named is the label of an element, for those who hear it.
 func named(label string) Node { return Aria("label", Printable(label)) }
 
-// PageName is the name of a tool or the like, which stays on one line.
-func PageName(s string) Node {
-	return Code(Class("name"), Text(Printable(s)))
+// ToolName is the name of a tool or the like, which stays on one line.
+func ToolName(s string) Node {
+	return Code(Class("name"), TextNode(Printable(s)))
 }
 
-// PagePre is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
-func PagePre(label, s string) Node {
-	return Pre(TabIndex("0"), Role("group"), named(label), Code(Text(s)))
+// CodeBlock is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
+func CodeBlock(label, s string) Node {
+	return Pre(TabIndex("0"), Role("group"), named(label), Code(TextNode(s)))
 }
 
-// To is a link to a path of this server.
-func To(href, text string) Node { return A(Href(href), Text(text)) }
+// LinkTo is a link to a path of this server.
+func LinkTo(href, text string) Node { return A(Href(href), TextNode(text)) }
 
 // When is a moment, in UTC for everybody; "never" for the zero time.
 func When(t time.Time) Node {
 	if t.IsZero() {
-		return Text("never")
+		return TextNode("never")
 	}
 	stamp := t.UTC().Format(time.RFC3339)
-	return Time(DateTime(stamp), TitleAttr(stamp), Text(t.UTC().Format("2006-01-02 15:04:05 UTC")))
+	return Time(dateTime(stamp), titleAttr(stamp), TextNode(t.UTC().Format("2006-01-02 15:04:05 UTC")))
 }
 
-// PageForm posts to a path of this server, carrying what shows that this browser's page sent it.
-func PageForm(v httpauth.Visitor, action string, fields ...Node) Node {
-	return Form(Method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
+// PostForm posts to a path of this server, carrying what shows that this browser's page sent it.
+func PostForm(v httpauth.Visitor, action string, fields ...Node) Node {
+	return form(method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
 }
 
 // Search is a form that asks for the same page with other parameters.
 func Search(action string, fields ...Node) Node {
-	return Form(Method("get"), Action(action), Class("filter"), Role("search"), Group(fields))
+	return form(method("get"), Action(action), Class("filter"), Role("search"), Group(fields))
 }
 
 // Hidden is a field of a form that nobody sees.
@@ -150,51 +150,51 @@ func Hidden(name, value string) Node {
 
 // Field is a labelled line of text in a form. id is unique on the page.
 func Field(id, name, label, value string, more ...Node) Node {
-	return Div(Class("field"), Label(For(id), Text(label)),
-		Input(Type("text"), ID(id), Name(name), Value(value), AutoComplete("off"), Attr("spellcheck", "false"), Group(more)))
+	return Div(Class("field"), Label(For(id), TextNode(label)),
+		Input(Type("text"), ID(id), Name(name), Value(value), autoComplete("off"), Attr("spellcheck", "false"), Group(more)))
 }
 
-// Area is a labelled text of several lines in a form.
-func Area(id, name, label, value string) Node {
-	return Div(Class("field"), Label(For(id), Text(label)),
-		Textarea(ID(id), Name(name), Rows("6"), Attr("spellcheck", "false"), Text(value)))
+// TextareaField is a labelled text of several lines in a form.
+func TextareaField(id, name, label, value string) Node {
+	return Div(Class("field"), Label(For(id), TextNode(label)),
+		textarea(ID(id), Name(name), rows("6"), Attr("spellcheck", "false"), TextNode(value)))
 }
 
-// Check is a labelled box to tick, worth "true" when it is ticked.
-func Check(id, name, label string, ticked bool) Node {
-	return Div(Class("check"), Input(Type("checkbox"), ID(id), Name(name), Value("true"), If(ticked, Checked())),
-		Label(For(id), Text(label)))
+// CheckboxField is a labelled box to tick, worth "true" when it is ticked.
+func CheckboxField(id, name, label string, ticked bool) Node {
+	return Div(Class("check"), Input(Type("checkbox"), ID(id), Name(name), Value("true"), If(ticked, checked())),
+		Label(For(id), TextNode(label)))
 }
 
 // Choice is one of a Select: its value, and the words for it.
 type Choice struct{ Value, Text string }
 
-// PageSelect is a labelled choice in a form.
-func PageSelect(id, name, label, chosen string, choices ...Choice) Node {
-	return Div(Class("field"), Label(For(id), Text(label)), Select(ID(id), Name(name),
+// SelectField is a labelled choice in a form.
+func SelectField(id, name, label, chosen string, choices ...Choice) Node {
+	return Div(Class("field"), Label(For(id), TextNode(label)), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {
-			return Option(Value(c.Value), If(c.Value == chosen, Selected()), Text(c.Text))
+			return Option(Value(c.Value), If(c.Value == chosen, selected()), TextNode(c.Text))
 		})))
 }
 
-// PageButton sends its form.
-func PageButton(label string, more ...Node) Node {
-	return Button(Type("submit"), Group(more), Text(label))
+// SubmitButton sends its form.
+func SubmitButton(label string, more ...Node) Node {
+	return Button(Type("submit"), Group(more), TextNode(label))
 }
 
 // Danger is a button for what cannot simply be taken back.
 func Danger(label string, more ...Node) Node {
-	return PageButton(label, Class("danger"), Group(more))
+	return SubmitButton(label, Class("danger"), Group(more))
 }
 
-// Deed is a form of one button that does one thing; context says of what, for those who hear only the button.
-func Deed(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
-	return PageForm(v, action, Group(fields), PageButton(label, If(context != "", named(label+" "+context))))
+// ActionForm is a form of one button that does one thing; context says of what, for those who hear only the button.
+func ActionForm(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
+	return PostForm(v, action, Group(fields), SubmitButton(label, If(context != "", named(label+" "+context))))
 }
 
-// Fold hides a body behind a line that opens it.
-func Fold(line string, open bool, body ...Node) Node {
-	return Details(If(open, Attr("open")), Summary(Text(line)), Group(body))
+// Disclosure hides a body behind a line that opens it.
+func Disclosure(line string, open bool, body ...Node) Node {
+	return details(If(open, Attr("open")), summary(TextNode(line)), Group(body))
 }
 
 // Diff is a unified diff, line by line, with signs that are there without colour too. Lines within a hunk are what their sign says, whatever else
@@ -222,7 +222,7 @@ func Diff(label, text string) Node {
 		case strings.HasPrefix(line, "-"):
 			class = "removed"
 		}
-		lines = append(lines, Span(If(class != "", Class(class)), Text(strings.TrimRight(line, "\r\n"))))
+		lines = append(lines, Span(If(class != "", Class(class)), TextNode(strings.TrimRight(line, "\r\n"))))
 	}
 	return Pre(Class("diff"), TabIndex("0"), Role("group"), named(label), Code(lines))
 }
@@ -251,19 +251,19 @@ func length(part string) int {
 
 // Diagram is a Mermaid diagram; its source is what is seen until, and unless, it is drawn. The page says Diagrams.
 func Diagram(label, source string) Node {
-	return Figure(Class("diagram"), Pre(Class("mermaid"), TabIndex("0"), Role("group"), named(label), Text(source)))
+	return figure(Class("diagram"), Pre(Class("mermaid"), TabIndex("0"), Role("group"), named(label), TextNode(source)))
 }
 
 // Stream is a block of text to which the console's script adds what events bring: from url, of that kind, the named field of their data.
 func Stream(label, url, kind, field, sofar string) Node {
 	return Pre(Class("log"), TabIndex("0"), Role("log"), named(label), Data("stream", url), Data("event", kind),
-		Data("field", field), Code(Text(sofar)))
+		Data("field", field), Code(TextNode(sofar)))
 }
 
-// Pick is a Select whose label is only heard: where a table's heading says what it is about.
-func Pick(id, name, label, chosen string, choices ...Choice) Node {
-	return Group{Label(For(id), Class("visually-hidden"), Text(Printable(label))), Select(ID(id), Name(name),
+// InlineSelect is a Select whose label is only heard: where a table's heading says what it is about.
+func InlineSelect(id, name, label, chosen string, choices ...Choice) Node {
+	return Group{Label(For(id), Class("visually-hidden"), TextNode(Printable(label))), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {
-			return Option(Value(c.Value), If(c.Value == chosen, Selected()), Text(c.Text))
+			return Option(Value(c.Value), If(c.Value == chosen, selected()), TextNode(c.Text))
 		}))}
 }

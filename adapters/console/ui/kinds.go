@@ -37,12 +37,12 @@ func findings(v any) Node {
 		return nil
 	}
 	return notice(Warn, Ul(Map(all, func(f []present.Field) Node {
-		line := Group{Text(Printable(present.Text(f, "message")))}
+		line := Group{TextNode(Printable(present.Text(f, "message")))}
 		if fragment := present.Text(f, "fragment"); fragment != "" {
-			line = append(line, Text(": "), PageCode(Printable(fragment)))
+			line = append(line, TextNode(": "), InlineCode(Printable(fragment)))
 		}
 		if strings.EqualFold(present.Text(f, "verdict"), "high") || strings.EqualFold(present.Text(f, "severity"), "high") {
-			line = append(Group{Risk("high"), Text(" ")}, line...)
+			line = append(Group{Risk("high"), TextNode(" ")}, line...)
 		}
 		return Li(line)
 	})))
@@ -55,7 +55,7 @@ func loss(f present.Field, depth int) Node {
 	for _, item := range items {
 		switch item := item.(type) {
 		case string:
-			body = append(body, Li(PageCode(Printable(item))))
+			body = append(body, Li(InlineCode(Printable(item))))
 		case []present.Field:
 			where := present.Text(item, "directory")
 			rest := without(item, "directory")
@@ -71,16 +71,16 @@ func loss(f present.Field, depth int) Node {
 					inner = append(inner, row(label(f.Name), n, across))
 				}
 			}
-			body = append(body, Li(PageCode(Printable(where)), Dl(inner)))
+			body = append(body, Li(InlineCode(Printable(where)), dl(inner)))
 		default:
 			body = append(body, Li(plain(item, depth)))
 		}
 	}
-	return notice(Bad, P(Strong(Text(strings.ToUpper(label(f.Name)[:1])+label(f.Name)[1:]))), Ul(Class("lost"), body))
+	return notice(Bad, P(Strong(TextNode(strings.ToUpper(label(f.Name)[:1])+label(f.Name)[1:]))), Ul(Class("lost"), body))
 }
 
 func codes(all []string) Node {
-	return Ul(Map(all, func(s string) Node { return Li(PageCode(Printable(s))) }))
+	return Ul(Map(all, func(s string) Node { return Li(InlineCode(Printable(s))) }))
 }
 
 // namedPlan reports a script that is only the name of one.
@@ -110,7 +110,7 @@ func run(f present.Field) Node {
 			lines = strings.Join(all, "\n")
 		}
 	}
-	return Figure(Class("command"), FigCaption(Text(label(f.Name))), PagePre(label(f.Name), Printable(lines)))
+	return figure(Class("command"), figCaption(TextNode(label(f.Name))), CodeBlock(label(f.Name), Printable(lines)))
 }
 
 // said reports an argument vector that the command in the same object says already: it is the same, or a shell that is given it.
@@ -141,11 +141,11 @@ func changes(name string, all [][]present.Field) Node {
 		case "drifted_delete":
 			own = Badge(Bad, "deletes edits")
 		}
-		rows = append(rows, Row(Badge(tone, op), Text(Printable(present.Text(c, "target"))), Group{PageCode(Printable(present.Text(c, "path"))),
-			If(present.Text(c, "unified") != "", Fold("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
-			Group{Text(Printable(present.Text(c, "reason")) + " "), own}))
+		rows = append(rows, Row(Badge(tone, op), TextNode(Printable(present.Text(c, "target"))), Group{InlineCode(Printable(present.Text(c, "path"))),
+			If(present.Text(c, "unified") != "", Disclosure("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
+			Group{TextNode(Printable(present.Text(c, "reason")) + " "), own}))
 	}
-	return PageTable(name, []string{"What", "Target", "File", "Why"}, rows, "")
+	return DataTable(name, []string{"What", "Target", "File", "Why"}, rows, "")
 }
 
 // files are files with the lines that would change in each.
@@ -161,11 +161,11 @@ func files(all [][]present.Field) Node {
 		case d != "":
 			body = Diff("lines of "+path, Printable(d))
 		case op == "delete":
-			body = P(Text("It is deleted."))
+			body = P(TextNode("It is deleted."))
 		default:
-			body = P(Class("quiet"), Text("Its lines are not shown."))
+			body = P(Class("quiet"), TextNode("Its lines are not shown."))
 		}
-		out = append(out, Fold(strings.TrimSpace(present.Text(f, "op")+" "+Printable(path)), true, body))
+		out = append(out, Disclosure(strings.TrimSpace(present.Text(f, "op")+" "+Printable(path)), true, body))
 	}
 	return out
 }
@@ -175,9 +175,9 @@ func steps(all [][]present.Field, depth int) Node {
 	var out Group
 	for i, s := range all {
 		name := Printable(firstText(s, "name", "directory", "repo"))
-		head := Group{Strong(Text(fmt.Sprintf("%d. %s", i+1, name)))}
+		head := Group{Strong(TextNode(fmt.Sprintf("%d. %s", i+1, name)))}
 		if other := present.Text(s, "starts_workflow"); other != "" {
-			head = append(head, Text(" starts workflow "+Printable(other)))
+			head = append(head, TextNode(" starts workflow "+Printable(other)))
 		}
 		rest := without(s, "name", "starts_workflow", "workflow")
 		out = append(out, Li(If(level(s) > 0, Class(fmt.Sprintf("deep-%d", level(s)))), P(head), block(rest, depth+1)))
@@ -211,12 +211,12 @@ func request(fields []present.Field, depth int) Node {
 	all, _ := objects(items)
 	for _, h := range all {
 		n, _ := word("value", present.Text(h, "value"))
-		headers = append(headers, Row(PageCode(Printable(present.Text(h, "name"))), n))
+		headers = append(headers, Row(InlineCode(Printable(present.Text(h, "name"))), n))
 	}
 	line := present.Text(fields, "method") + " " + present.Text(fields, "url")
-	out := Group{PagePre("request", Printable(line))}
+	out := Group{CodeBlock("request", Printable(line))}
 	if len(headers) > 0 {
-		out = append(out, PageTable("headers", []string{"Header", "Value"}, headers, ""))
+		out = append(out, DataTable("headers", []string{"Header", "Value"}, headers, ""))
 	}
 	return append(out, block(without(fields, "method", "url", "headers", "host"), depth+1))
 }
@@ -249,7 +249,7 @@ func table(name string, all [][]present.Field, depth int) Node {
 		}
 		rows = append(rows, Row(cells...))
 	}
-	return PageTable(name, heads, rows, "nothing")
+	return DataTable(name, heads, rows, "nothing")
 }
 
 // cell is a value in a table.
@@ -264,7 +264,7 @@ func cell(f present.Field, depth int) Node {
 	case f.Name == "findings":
 		return findings(f.Value)
 	case runs(f.Name) && command(f.Value) != "":
-		return PageCode(Printable(command(f.Value)))
+		return InlineCode(Printable(command(f.Value)))
 	}
 	n, _ := shown(f, depth+1)
 	return n

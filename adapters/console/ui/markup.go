@@ -124,10 +124,10 @@ func escape(b *bytes.Buffer, s string) {
 	}
 }
 
-// El is an element of that name, which is a constant of the program. Attributes among its nodes are its own, wherever they stand.
+// el is an element of that name, which is a constant of the program. Attributes among its nodes are its own, wherever they stand.
 //
 //go:noinline
-func El(name string, of ...Node) Node { return &element{name, of} }
+func el(name string, of ...Node) Node { return &element{name, of} }
 
 // Attr is an attribute of that name, which is a constant of the program, with a value or without one.
 //
@@ -139,13 +139,13 @@ func Attr(name string, value ...string) Node {
 	return attribute{name: name, value: value[0]}
 }
 
-// Text is text.
+// TextNode is text.
 //
 //go:noinline
-func Text(s string) Node { return text(s) }
+func TextNode(s string) Node { return text(s) }
 
 // Textf is text, put together as by fmt.Sprintf.
-func Textf(format string, args ...any) Node { return Text(fmt.Sprintf(format, args...)) }
+func Textf(format string, args ...any) Node { return TextNode(fmt.Sprintf(format, args...)) }
 
 // If is the node where the condition holds, and nothing otherwise. The node is made in any case.
 func If(condition bool, n Node) Node {

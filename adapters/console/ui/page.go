@@ -50,35 +50,35 @@ func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
 func (p Page) document(v httpauth.Visitor) Node {
 	return Doctype(Html(Lang("en"),
 		Head(
-			Meta(Charset("utf-8")),
-			Meta(Name("viewport"), Content("width=device-width, initial-scale=1")),
-			Meta(Name("color-scheme"), Content("light dark")),
-			TitleEl(Text(p.Title+" · Countersign")),
-			Link(Rel("icon"), Href("/assets/icon.svg"), Type("image/svg+xml")),
-			Link(Rel("stylesheet"), Href("/assets/style.css")),
-			Script(Src("/assets/console.js"), Defer()),
-			Script(Src("/assets/passkeys.js"), Defer()),
-			Script(Src("/assets/notify.js"), Defer()),
-			If(p.Diagrams, Script(Src("/assets/mermaid.js"), Defer())),
-			If(p.Diagrams, Script(Src("/assets/diagrams.js"), Defer())),
+			meta(charset("utf-8")),
+			meta(Name("viewport"), Content("width=device-width, initial-scale=1")),
+			meta(Name("color-scheme"), Content("light dark")),
+			titleEl(TextNode(p.Title+" · Countersign")),
+			link(Rel("icon"), Href("/assets/icon.svg"), Type("image/svg+xml")),
+			link(Rel("stylesheet"), Href("/assets/style.css")),
+			script(src("/assets/console.js"), Defer()),
+			script(src("/assets/passkeys.js"), Defer()),
+			script(src("/assets/notify.js"), Defer()),
+			If(p.Diagrams, script(src("/assets/mermaid.js"), Defer())),
+			If(p.Diagrams, script(src("/assets/diagrams.js"), Defer())),
 		),
-		Body(If(len(p.Live) > 0, Data("live", strings.Join(p.Live, " "))),
-			A(Class("skip"), Href("#main"), Text("Skip to the content")),
+		body(If(len(p.Live) > 0, Data("live", strings.Join(p.Live, " "))),
+			A(Class("skip"), Href("#main"), TextNode("Skip to the content")),
 			p.header(v),
-			Main(ID("main"), TabIndex("-1"), p.crumbs(), H1(Text(p.Title)), p.Notice, Group(p.Body)),
+			main(ID("main"), TabIndex("-1"), p.crumbs(), h1(TextNode(p.Title)), p.Notice, Group(p.Body)),
 			Div(ID("said"), Class("visually-hidden"), Role("status"), Aria("live", "polite")),
 		),
 	))
 }
 
 func (p Page) header(v httpauth.Visitor) Node {
-	return Header(Class("top"),
-		A(Class("brand"), Href("/"), Text("Countersign")),
+	return header(Class("top"),
+		A(Class("brand"), Href("/"), TextNode("Countersign")),
 		Nav(Aria("label", "Sections"), Ul(Map(Sections(), func(s PageLink) Node {
-			return Li(A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), Text(s.Text),
+			return Li(A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), TextNode(s.Text),
 				If(s.Href == "/approvals", Span(Class("count"), Data("count", "approvals")))))
 		}))),
-		PageForm(v, "/logout", PageButton("Log out")), unasked(v),
+		PostForm(v, "/logout", SubmitButton("Log out")), unasked(v),
 	)
 }
 
@@ -87,8 +87,8 @@ func unasked(v httpauth.Visitor) Node {
 	if !v.Unasked {
 		return nil
 	}
-	return P(ID("unasked"), Class("unasked"), Strong(Text("No person is asked.")),
-		Text(" Approval is set to caller: whoever calls a tool approves its own plan. "), To("/settings", "See who set that"))
+	return P(ID("unasked"), Class("unasked"), Strong(TextNode("No person is asked.")),
+		TextNode(" Approval is set to caller: whoever calls a tool approves its own plan. "), LinkTo("/settings", "See who set that"))
 }
 
 // Telling has the pages behind person say so while no person is asked. Where that cannot be found out they say nothing: the settings' page says why.
@@ -107,7 +107,7 @@ func (p Page) crumbs() Node {
 		return nil
 	}
 	return Nav(Class("crumbs"), Aria("label", "Where you are"), Ol(Map(p.Crumbs, func(l PageLink) Node {
-		return Li(A(Href(l.Href), Text(l.Text)))
+		return Li(A(Href(l.Href), TextNode(l.Text)))
 	})))
 }
 

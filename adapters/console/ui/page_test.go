@@ -30,8 +30,8 @@ func write(p ui.Page, status int, v httpauth.Visitor) *httptest.ResponseRecorder
 const evil = `"><script>alert('x')</script>&`
 
 func TestTheFrame(t *testing.T) {
-	w := write(ui.Page{Title: evil, Section: "/packs", Crumbs: []ui.PageLink{{Text: evil, Href: "/packs"}}, Notice: ui.Notice(ui.Good, ui.PageText(evil)), Live: []string{"tick", "audit"},
-		Body: []ui.Node{ui.PageText(evil)}}, http.StatusTeapot, httpauth.Visitor{Form: evil})
+	w := write(ui.Page{Title: evil, Section: "/packs", Crumbs: []ui.PageLink{{Text: evil, Href: "/packs"}}, Notice: ui.Notice(ui.Good, ui.Text(evil)), Live: []string{"tick", "audit"},
+		Body: []ui.Node{ui.Text(evil)}}, http.StatusTeapot, httpauth.Visitor{Form: evil})
 	body := w.Body.String()
 	assert.Equal(t, http.StatusTeapot, w.Code)
 	assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
@@ -73,13 +73,13 @@ func TestFailSaysWhatWasWrong(t *testing.T) {
 func TestElementsEscape(t *testing.T) {
 	v := httpauth.Visitor{Form: evil}
 	all := ui.Group{
-		ui.Part(evil, ui.PageText(evil)), ui.Card(evil), ui.Empty(evil), ui.Badge(ui.Good, evil), ui.Risk(evil), ui.Notice(ui.Bad, ui.PageText(evil)),
-		ui.Problem(fault.New(fault.Invalid, "x", evil)), ui.PageTable(evil, []string{evil}, []ui.Node{ui.Row(ui.PageText(evil))}, evil), ui.PageTable(evil, nil, nil, evil),
-		ui.Facts(ui.Fact{Name: evil, Value: ui.PageText(evil)}, ui.Fact{Name: "left out"}), ui.PageCode(evil), ui.PagePre(evil, evil), ui.To("/"+evil, evil),
-		ui.PageForm(v, evil), ui.Search(evil), ui.Hidden(evil, evil), ui.Field(evil, evil, evil, evil), ui.Area(evil, evil, evil, evil), ui.Check(evil, evil, evil, true),
-		ui.PageSelect(evil, evil, evil, evil, ui.Choice{Value: evil, Text: evil}), ui.Pick(evil, evil, evil, evil, ui.Choice{Value: evil, Text: evil}), ui.PageButton(evil),
-		ui.Danger(evil), ui.Deed(v, evil, evil, evil), ui.Fold(evil, true, ui.PageText(evil)), ui.Diff(evil, evil), ui.Diagram(evil, evil), ui.Stream(evil, evil, evil, evil, evil),
-		ui.PageValue(json.RawMessage(`{"` + `<script>alert(1)</script>` + `":"<script>alert(2)</script>","n":{"a":[1,true,null,"<b>"]}}`)), ui.Printed(evil, evil),
+		ui.Part(evil, ui.Text(evil)), ui.Card(evil), ui.Empty(evil), ui.Badge(ui.Good, evil), ui.Risk(evil), ui.Notice(ui.Bad, ui.Text(evil)),
+		ui.Problem(fault.New(fault.Invalid, "x", evil)), ui.DataTable(evil, []string{evil}, []ui.Node{ui.Row(ui.Text(evil))}, evil), ui.DataTable(evil, nil, nil, evil),
+		ui.Facts(ui.Fact{Name: evil, Value: ui.Text(evil)}, ui.Fact{Name: "left out"}), ui.InlineCode(evil), ui.CodeBlock(evil, evil), ui.LinkTo("/"+evil, evil),
+		ui.PostForm(v, evil), ui.Search(evil), ui.Hidden(evil, evil), ui.Field(evil, evil, evil, evil), ui.TextareaField(evil, evil, evil, evil), ui.CheckboxField(evil, evil, evil, true),
+		ui.SelectField(evil, evil, evil, evil, ui.Choice{Value: evil, Text: evil}), ui.InlineSelect(evil, evil, evil, evil, ui.Choice{Value: evil, Text: evil}), ui.SubmitButton(evil),
+		ui.Danger(evil), ui.ActionForm(v, evil, evil, evil), ui.Disclosure(evil, true, ui.Text(evil)), ui.Diff(evil, evil), ui.Diagram(evil, evil), ui.Stream(evil, evil, evil, evil, evil),
+		ui.JSONValue(json.RawMessage(`{"` + `<script>alert(1)</script>` + `":"<script>alert(2)</script>","n":{"a":[1,true,null,"<b>"]}}`)), ui.Printed(evil, evil),
 	}
 	html := render(t, all)
 	assert.NotContains(t, html, "<script>")
@@ -91,7 +91,7 @@ func TestElementsEscape(t *testing.T) {
 }
 
 func TestBadgesAndLabelsHideNothing(t *testing.T) {
-	html := render(t, ui.Group{ui.Badge(ui.Good, "a\u202eb\x1b"), ui.PagePre("a\u202eb", "x"), ui.Diff("a\x1bb", "x"), ui.PageTable("a\u202eb", []string{"h"}, []ui.Node{ui.Row()}, "")})
+	html := render(t, ui.Group{ui.Badge(ui.Good, "a\u202eb\x1b"), ui.CodeBlock("a\u202eb", "x"), ui.Diff("a\x1bb", "x"), ui.DataTable("a\u202eb", []string{"h"}, []ui.Node{ui.Row()}, "")})
 	assert.NotContains(t, html, "\u202e")
 	assert.NotContains(t, html, "\x1b")
 }
@@ -157,12 +157,12 @@ func TestValues(t *testing.T) {
 		`[[[[[[[1]]]]]]]`:             `<ul><li><ul><li><ul><li><ul><li><ul><li><ul><li><code>[1]</code></li></ul></li></ul></li></ul></li></ul></li></ul></li></ul>`,
 		`"--- a\n+++ b\n@@ -1 +1 @@"`: `<pre class="diff" tabindex="0" role="group" aria-label="diff"><code><span class="file">--- a</span><span class="file">+++ b</span><span class="hunk">@@ -1 +1 @@</span></code></pre>`,
 	} {
-		assert.Equal(t, want, render(t, ui.PageValue(json.RawMessage(doc))), doc)
+		assert.Equal(t, want, render(t, ui.JSONValue(json.RawMessage(doc))), doc)
 	}
 }
 
 func TestDeedsSayOfWhat(t *testing.T) {
-	html := render(t, ui.Deed(httpauth.Visitor{Form: "f"}, "/x", "Stop", "server 1", ui.Hidden("a", "b")))
+	html := render(t, ui.ActionForm(httpauth.Visitor{Form: "f"}, "/x", "Stop", "server 1", ui.Hidden("a", "b")))
 	assert.Equal(t, `<form method="post" action="/x"><input type="hidden" name="form_token" value="f"><input type="hidden" name="a" value="b"><button type="submit" aria-label="Stop server 1">Stop</button></form>`, html)
 }
 
@@ -170,7 +170,7 @@ func FuzzValue(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"<x>"}]}`)
 	f.Add(`"--- a"`)
 	f.Fuzz(func(t *testing.T, doc string) {
-		if html := render(t, ui.PageValue(json.RawMessage(doc))); strings.Contains(html, "<script") {
+		if html := render(t, ui.JSONValue(json.RawMessage(doc))); strings.Contains(html, "<script") {
 			t.Fatal(html)
 		}
 	})

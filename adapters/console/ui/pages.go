@@ -17,8 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Withdrawer may be implemented by a Door: the question of work that was cancelled is withdrawn.
-type Withdrawer interface {
+// withdrawer may be implemented by a Door: the question of work that was cancelled is withdrawn.
+type withdrawer interface {
 	Withdraw(ctx context.Context, id string) error
 }
 
@@ -27,14 +27,14 @@ const doneParam = "done"
 
 // Do begins a task that a page's form asked for and answers with where to go: back, when it is done, and to its own page, when it asks, takes
 // longer or has failed.
-func (d *Desk) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t Task) {
+func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t Task) {
 	j := d.Begin(r.Context(), v, t)
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
 // next is the path of the page that shows what has become of the job.
 func (j *Job) next() string {
-	if now := j.Now(); now.State != Over || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
+	if now := j.Now(); now.State != JobOver || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
 	}
 	sep := "?"
@@ -45,31 +45,31 @@ func (j *Job) next() string {
 }
 
 // Notice tells, on the page that a task went back to, what came of it; nil when none did.
-func (d *Desk) Notice(r *http.Request) Node {
+func (d *CallRunner) Notice(r *http.Request) Node {
 	j, ok := d.Find(r.URL.Query().Get(doneParam))
 	if !ok {
 		return nil
 	}
 	now := j.Now()
-	if now.State != Over || now.Outcome.Err != nil {
+	if now.State != JobOver || now.Outcome.Err != nil {
 		return nil
 	}
 	said := cmp.Or(j.Task.Done, j.Task.Title+": done.")
 	if now.Outcome.DryRun {
 		said = j.Task.Title + ": nothing was changed: this is what would be done."
 	}
-	return Notice(Good, P(Text(said+" "), To("/work/"+j.ID, "See what came of it")), late(now))
+	return Notice(Good, P(TextNode(said+" "), LinkTo("/work/"+j.ID, "See what came of it")), late(now))
 }
 
 // Mount adds the pages of work to a mux, through what lets people in.
-func (d *Desk) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+func (d *CallRunner) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /work/{id}", person(d.show))
 	mux.Handle("POST /work/{id}/answer", person(d.answer))
 	mux.Handle("POST /work/{id}/answer/"+Revealing, person(d.reveal))
 	mux.Handle("POST /work/{id}/cancel", person(d.stop))
 }
 
-func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this work is not remembered any more; the activity page has its record"))
@@ -78,15 +78,15 @@ func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) 
 	now := j.Now()
 	p := Page{Title: j.Task.Title, Crumbs: j.crumbs()}
 	switch now.State {
-	case Asking:
+	case JobAsking:
 		p.Live = Decided()
 		p.Body = j.question(v, now)
-	case Over:
+	case JobOver:
 		p.Body = append([]Node{late(now)}, append(j.told(now.Outcome), back(j))...)
 	default:
 		p.Live = []string{"tick"}
-		p.Body = []Node{Notice(Plain, P(Text("It runs. This page follows it; it goes on when you leave."))),
-			progress(now.Progress), Deed(v, "/work/"+j.ID+"/cancel", "Cancel", j.Task.Title)}
+		p.Body = []Node{Notice(Plain, P(TextNode("It runs. This page follows it; it goes on when you leave."))),
+			progress(now.Progress), ActionForm(v, "/work/"+j.ID+"/cancel", "Cancel", j.Task.Title)}
 		if j.Task.Watch != nil {
 			p.Body = append(p.Body, j.Task.Watch(r.Context(), now.Progress))
 		}
@@ -107,25 +107,25 @@ func (j *Job) crumbs() []PageLink {
 }
 
 // late says that somebody else had decided before; nil when nobody had.
-func late(now View) Node {
+func late(now JobSnapshot) Node {
 	if now.Late == nil {
 		return nil
 	}
-	return Notice(Warn, P(PageText("Your answer came second and changed nothing: "+fault.From(now.Late).Message+".")))
+	return Notice(Warn, P(Text("Your answer came second and changed nothing: "+fault.From(now.Late).Message+".")))
 }
 
 func back(j *Job) Node {
-	return P(To(cmp.Or(j.Task.Back, "/"), "Back"))
+	return P(LinkTo(cmp.Or(j.Task.Back, "/"), "Back"))
 }
 
-func (j *Job) question(v httpauth.Visitor, now View) []Node {
+func (j *Job) question(v httpauth.Visitor, now JobSnapshot) []Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
-		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs, Veil: i.Veil}
+		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs, Redacted: i.Redacted}
 	return j.questionOf(v, view, now)
 }
 
-func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now View) []Node {
+func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now JobSnapshot) []Node {
 	var wrong Node
 	if now.Wrong != nil {
 		wrong = Problem(fault.From(now.Wrong))
@@ -135,22 +135,22 @@ func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now View) []Node
 
 // The fields of a decision's form.
 const (
-	FieldDecision = "decision" // approve, always, until or deny
-	FieldTyped    = "typed_value"
-	FieldReason   = "reason"
-	FieldPlan     = "plan_hash"
-	FieldRevealed = "revealed"
+	fieldDecision = "decision" // approve, always, until or deny
+	fieldTyped    = "typed_value"
+	fieldReason   = "reason"
+	fieldPlan     = "plan_hash"
+	fieldRevealed = "revealed"
 )
 
 // Decide is how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
 // carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
 func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
 	if c.MustReveal && !c.Revealed {
-		return Div(Class("decide"), Reveal(v, action, c), Deny(v, action, c))
+		return Div(Class("decide"), reveal(v, action, c), Deny(v, action, c))
 	}
 	var typed, lasting Node
 	if c.Strength >= policy.Typed {
-		typed = Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", Required())
+		typed = Field("typed-"+c.ID, fieldTyped, "Type \""+c.Target+"\" to approve", "", Required())
 	}
 	var keyed Node
 	if able := handles(v); len(able) > 0 && (confirm.Proof{Surface: confirm.SurfacePasskey}).Meets(c.Needs) {
@@ -160,18 +160,18 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 		if keyed == nil {
 			return Div(Class("decide"), missing(v, c), Deny(v, action, c))
 		}
-		return Div(Class("decide"), Reveal(v, action, c), keyed, Deny(v, action, c))
+		return Div(Class("decide"), reveal(v, action, c), keyed, Deny(v, action, c))
 	}
 	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place
-		typed = Field("typed-plain-"+c.ID, FieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", Required())
+		typed = Field("typed-plain-"+c.ID, fieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", Required())
 	}
 	if always && c.Lasting() {
 		label := Always(c)
-		lasting = PageButton(label, Name(FieldDecision), Value("always"), Data("patience", patient), about(label, c))
+		lasting = SubmitButton(label, Name(fieldDecision), Value("always"), Data("patience", patient), about(label, c))
 	}
-	return Div(Class("decide"), Reveal(v, action, c), keyed,
-		PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(FieldRevealed, "yes")), typed, Div(Class("buttons"),
-			PageButton("Approve", Name(FieldDecision), Value("approve"), Class("go"), Data("patience", patient), about("Approve", c)), lasting)),
+	return Div(Class("decide"), reveal(v, action, c), keyed,
+		PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")), typed, Div(Class("buttons"),
+			SubmitButton("Approve", Name(fieldDecision), Value("approve"), Class("go"), Data("patience", patient), about("Approve", c)), lasting)),
 		Deny(v, action, c))
 }
 
@@ -192,9 +192,9 @@ func Always(c confirm.View) string {
 
 // Deny is the form in which a person denies a confirmation, and may say why.
 func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
-	return PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()),
-		Field("reason-"+c.ID, FieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
-		Div(Class("buttons"), Danger("Deny", Name(FieldDecision), Value("deny"), about("Deny", c))))
+	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
+		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
+		Div(Class("buttons"), Danger("Deny", Name(fieldDecision), Value("deny"), about("Deny", c))))
 }
 
 // patient is how long a button that lets something happen takes no press after it came into sight, in milliseconds.
@@ -208,8 +208,8 @@ func about(label string, c confirm.View) Node {
 // Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
-	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Revealed: r.PostFormValue(FieldRevealed) == "yes"}
-	switch r.PostFormValue(FieldDecision) {
+	a := confirm.Answer{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}
+	switch r.PostFormValue(fieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true
 	case "until":
@@ -228,7 +228,7 @@ func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 	if a.Proof, err = proof(v, r.PostFormValue(FieldSigned)); err != nil {
 		return a, err
 	}
-	if a.Shown, err = canon.Parse(r.PostFormValue(FieldPlan)); err != nil || a.Shown.IsZero() {
+	if a.Shown, err = canon.Parse(r.PostFormValue(fieldPlan)); err != nil || a.Shown.IsZero() {
 		return a, ErrDecision
 	}
 	return a, nil
@@ -237,7 +237,7 @@ func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 // ErrDecision reports a form that decides nothing.
 var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
 
-func (d *Desk) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		d.show(w, r, v)
@@ -252,7 +252,7 @@ func (d *Desk) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
-func (d *Desk) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	if j, ok := d.seen(v, r.PathValue("id")); ok {
 		j.Cancel(r.Context())
 	}
@@ -274,7 +274,7 @@ func progress(said []tool.Progress) Node {
 			lines.WriteString(p.Message + "\n")
 		}
 	}
-	return Group{bar, PagePre("reports", lines.String())}
+	return Group{bar, CodeBlock("reports", lines.String())}
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -297,24 +297,24 @@ func outcome(o tool.Outcome) []Node {
 		f := fault.From(o.Err)
 		body = append(body, Problem(f))
 		if details, err := tool.Encode(f.Details); err == nil && f.Details != nil {
-			body = append(body, Part("What it says about that", PageValue(details)))
+			body = append(body, Part("What it says about that", JSONValue(details)))
 		}
 		if o.Explained {
 			body = append(body, Part("What it would do", Plan(o.Value)))
 		}
 		return body
 	case o.DryRun:
-		body = append(body, Notice(Warn, P(Text("Nothing was changed: the mode is plan. This is what would be done."))), Plan(o.Value))
+		body = append(body, Notice(Warn, P(TextNode("Nothing was changed: the mode is plan. This is what would be done."))), Plan(o.Value))
 	default:
-		body = append(body, Notice(Good, P(Text("Done."))))
+		body = append(body, Notice(Good, P(TextNode("Done."))))
 		if doc := present.For(o.Spec.Contract)(o); o.Text != "" || len(o.Value) == 0 {
-			body = append(body, PagePre("result", doc.Text))
+			body = append(body, CodeBlock("result", doc.Text))
 		} else {
-			body = append(body, PageValue(o.Value))
+			body = append(body, JSONValue(o.Value))
 		}
 	}
 	for _, w := range o.Warnings {
-		body = append(body, Notice(Warn, P(Text(w))))
+		body = append(body, Notice(Warn, P(TextNode(w))))
 	}
 	return body
 }

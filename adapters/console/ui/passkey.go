@@ -52,8 +52,8 @@ func handles(v httpauth.Visitor) []string {
 	return v.Passkeys()
 }
 
-// Signing is what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
-func Signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
+// signing is what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
+func signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "sign", challenge, handles)
 }
 
@@ -76,9 +76,9 @@ func SignedField() Node {
 // withPasskey is the form that approves with a passkey.
 func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []string, typed Node) Node {
 	const label = "Approve with passkey"
-	return PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(FieldRevealed, "yes")), typed,
-		Div(Class("buttons"), PageButton(label, Name(FieldDecision), Value("approve"), Class("go"), Data("patience", patient), about(label, c),
-			Signing(v, enrolled.Challenge(c.PlanHash, c.ID), handles))), SignedField())
+	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")), typed,
+		Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("approve"), Class("go"), Data("patience", patient), about(label, c),
+			signing(v, enrolled.Challenge(c.PlanHash, c.ID), handles))), SignedField())
 }
 
 // missing says what is missing for an approval here, and where it can be given.
@@ -87,13 +87,13 @@ func missing(v httpauth.Visitor, c confirm.View) Node {
 	var way Node
 	switch _, named := passkey.RPID(v.Origin); {
 	case c.Needs < policy.ProvingTouch:
-		way = Group{PageText(needs + ", so that a browser alone does not do it. Run this in one: "), PageCode("countersign approve " + c.ID), PageText(".")}
+		way = Group{Text(needs + ", so that a browser alone does not do it. Run this in one: "), InlineCode("countersign approve " + c.ID), Text(".")}
 	case !named:
-		way = Group{PageText(needs + ". Passkeys work under a name, and this page is open at an address"), elsewhere(v, "/approvals/"+url.PathEscape(c.ID)), PageText(".")}
+		way = Group{Text(needs + ". Passkeys work under a name, and this page is open at an address"), elsewhere(v, "/approvals/"+url.PathEscape(c.ID)), Text(".")}
 	default:
-		way = Group{PageText(needs + ", and no passkey is enrolled for " + v.Origin + ". "), To(KeysPath, "Enrol one"), PageText(", then come back.")}
+		way = Group{Text(needs + ", and no passkey is enrolled for " + v.Origin + ". "), LinkTo(KeysPath, "Enrol one"), Text(", then come back.")}
 	}
-	return Notice(Warn, P(ID("missing-"+c.ID), way, PageText(" This browser can deny it.")))
+	return Notice(Warn, P(ID("missing-"+c.ID), way, Text(" This browser can deny it.")))
 }
 
 // elsewhere leads to the same page under the name that passkeys need, where there is one.
@@ -102,7 +102,7 @@ func elsewhere(v httpauth.Visitor, path string) Node {
 	if !ok {
 		return nil
 	}
-	return Group{PageText(": "), To(base+path, "open it at "+base), PageText(", where the browser logs in anew")}
+	return Group{Text(": "), LinkTo(base+path, "open it at "+base), Text(", where the browser logs in anew")}
 }
 
 // Named is the origin under which a server on the loopback interface is reached by name, for those who came by its address.

@@ -12,8 +12,8 @@ import (
 // Question is everything a person needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
 func Question(v confirm.View, client string) Node {
 	return Group{
-		P(Class("prompt"), Text(Printable(v.Prompt)), Text(" "), Risk(v.Risk)),
-		Asked(v, client), Plan(v.Plan), Arguments(v.Arguments),
+		P(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
+		Asked(v, client), Plan(v.Plan), arguments(v.Arguments),
 	}
 }
 
@@ -21,31 +21,31 @@ func Question(v confirm.View, client string) Node {
 func Asked(v confirm.View, client string) Node {
 	var asks, typed Node
 	if client != "" {
-		asks = Text(Printable(client))
+		asks = TextNode(Printable(client))
 	}
 	if v.Strength >= policy.Typed {
-		typed = Group{Text("only by typing "), PageCode(Printable(v.Target))}
+		typed = Group{TextNode("only by typing "), InlineCode(Printable(v.Target))}
 	}
 	var needs, gone Node
 	if v.Needs > policy.ProvingNone {
-		needs = Text(v.Needs.Words())
+		needs = TextNode(v.Needs.Words())
 	}
 	if v.Gone {
-		gone = Text("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
+		gone = TextNode("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
 	}
-	return Facts(Fact{Name: "Tool", Value: PageCode(Printable(v.Tool))}, Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
+	return Facts(Fact{Name: "Tool", Value: InlineCode(Printable(v.Tool))}, Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
 		Fact{Name: "Approval needs", Value: needs},
-		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), Text(" "),
+		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), TextNode(" "),
 			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}},
 		Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})
 }
 
-// Arguments are a call's arguments, folded; nothing for none.
-func Arguments(args json.RawMessage) Node {
+// arguments are a call's arguments, folded; nothing for none.
+func arguments(args json.RawMessage) Node {
 	if len(args) == 0 || string(args) == "{}" || string(args) == "null" {
 		return nil
 	}
-	return Fold("Arguments as they were sent", false, PageValue(args))
+	return Disclosure("Arguments as they were sent", false, JSONValue(args))
 }
 
 // Plan is a plan for people: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
@@ -55,7 +55,7 @@ func Plan(plan json.RawMessage) Node {
 	if body == nil {
 		return nil
 	}
-	return Group{body, Fold("The whole plan as data", false, PagePre("the whole plan", Printable(pretty(string(plan)))))}
+	return Group{body, Disclosure("The whole plan as data", false, CodeBlock("the whole plan", Printable(pretty(string(plan)))))}
 }
 
 // Brief is Plan without the data.
@@ -66,7 +66,7 @@ func Brief(plan json.RawMessage) Node {
 	v, err := present.Parse(plan)
 	fields, ok := v.([]present.Field)
 	if err != nil || !ok {
-		return PageValue(plan)
+		return JSONValue(plan)
 	}
 	body, around := opened(fields)
 	return Div(Class("plan"), explained(around), block(gathered(body, around), 0))
@@ -109,7 +109,7 @@ func explained(around []present.Field) Node {
 	var out Group
 	why, _ := present.Member(around, "explanation").([]present.Field)
 	if what := present.Text(why, "what"); what != "" {
-		out = append(out, P(Text(Printable(what))))
+		out = append(out, P(TextNode(Printable(what))))
 	}
 	risk, _ := present.Member(around, "risk").([]present.Field)
 	if gone, _ := present.Member(risk, "irreversible").(bool); gone {
@@ -123,7 +123,7 @@ func explained(around []present.Field) Node {
 		out = append(out, notice(tone, lines(reasons)))
 	}
 	if instead := texts(present.Member(why, "alternatives")); len(instead) > 0 {
-		out = append(out, Fold("What could be done instead", false, lines(instead)))
+		out = append(out, Disclosure("What could be done instead", false, lines(instead)))
 	}
 	return out
 }

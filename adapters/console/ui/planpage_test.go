@@ -133,7 +133,7 @@ func TestHostileTextIsText(t *testing.T) {
 		"changes": []any{map[string]any{"op": evil, "path": evil, "unified": evil, "target": evil, "reason": evil}}, "steps": []any{map[string]any{"name": evil, "command": evil}},
 		"findings": []any{map[string]any{"message": evil, "fragment": evil}}, "request": map[string]any{"method": evil, "url": evil, "headers": []any{map[string]any{"name": evil, "value": evil}}}}})
 	require.NoError(t, err)
-	v := confirm.View{ID: "cf_1", Tool: evil, Prompt: evil, Target: evil, Strength: policy.Typed, Risk: evil, Plan: doc, Arguments: doc, PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Now()}
+	v := confirm.View{ID: "cf_1", Tool: evil, Prompt: evil, Target: evil, Strength: policy.Typed, Risk: evil, Plan: doc, Arguments: doc, PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Now()}
 	got := planRender(t, ui.Question(v, evil))
 	assert.NotContains(t, got, "<script")
 	assert.NotContains(t, got, "<img")

@@ -73,8 +73,8 @@ func ending(s string, from, to byte) int {
 
 // Printed is a block with what a program printed: the last MaxPrinted bytes of it, and how much is missing before them.
 func Printed(label, s string) Node {
-	text, left := End(s, MaxPrinted)
-	return Group{LeftOut(left), PagePre(label, Output(text))}
+	text, left := Tail(s, MaxPrinted)
+	return Group{LeftOut(left), CodeBlock(label, Output(text))}
 }
 
 // LeftOut says how many bytes before what is shown are not; nothing for none.
@@ -82,11 +82,11 @@ func LeftOut(bytes int) Node {
 	if bytes <= 0 {
 		return nil
 	}
-	return P(Class("quiet"), Text(fmt.Sprintf("Only the end is shown: %d KB before it are left out.", (bytes+1023)>>10)))
+	return P(Class("quiet"), TextNode(fmt.Sprintf("Only the end is shown: %d KB before it are left out.", (bytes+1023)>>10)))
 }
 
-// End is the last most bytes of a text, from the beginning of a line where there is one, and how many bytes are missing before them.
-func End(s string, most int) (end string, missing int) {
+// Tail is the last most bytes of a text, from the beginning of a line where there is one, and how many bytes are missing before them.
+func Tail(s string, most int) (end string, missing int) {
 	if len(s) <= most {
 		return s, 0
 	}

@@ -48,9 +48,9 @@ func TestPrintedIsBounded(t *testing.T) {
 	assert.Less(t, len(html), ui.MaxPrinted+1000)
 	assert.Contains(t, html, "the &lt;b&gt;end&lt;/b&gt;")
 	assert.Contains(t, html, "KB before it are left out")
-	end, missing := ui.End("one\ntwo\nthree", 7)
+	end, missing := ui.Tail("one\ntwo\nthree", 7)
 	assert.Equal(t, "three", end, "from the beginning of a line")
 	assert.Equal(t, 8, missing)
-	end, _ = ui.End(strings.Repeat("x", 100), 7)
+	end, _ = ui.Tail(strings.Repeat("x", 100), 7)
 	assert.Equal(t, "xxxxxxx", end)
 }

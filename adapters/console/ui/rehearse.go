@@ -10,17 +10,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Room is how many bytes of an answer a page takes that a person decides by: a plan of thousands of files is whole.
-const Room = 4 << 20
+// room is how many bytes of an answer a page takes that a person decides by: a plan of thousands of files is whole.
+const room = 4 << 20
 
 // Rehearse calls a tool so that it only shows what it would do, and waits for that: the call's mode is plan, whatever the session's is. Where the
 // outcome says DryRun, its Value is the plan.
-func (d *Desk) Rehearse(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) Rehearse(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.Plan)
 }
 
 // ReadWide is Read with Room for the answer.
-func (d *Desk) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+func (d *CallRunner) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
 	out := d.OutcomeWide(ctx, v, name, args)
 	if out.Err != nil {
 		return out.Err
@@ -32,18 +32,18 @@ func (d *Desk) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name,
 }
 
 // OutcomeWide is Outcome with Room for the answer.
-func (d *Desk) OutcomeWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) OutcomeWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.ModeUnset)
 }
 
-func (d *Desk) wide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any, mode policy.Mode) tool.Outcome {
+func (d *CallRunner) wide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any, mode policy.Mode) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{Err: fault.From(err)}
 	}
 	c := v.Call(name, doc)
 	c.View = true
-	c.MaxOutput, c.Mode = Room, mode
+	c.MaxOutput, c.Mode = room, mode
 	return d.door.Call(ctx, c)
 }
 

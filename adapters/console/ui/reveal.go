@@ -14,13 +14,13 @@ import (
 // Revealing is the last part of the path at which a question's page is asked to mask nothing, behind the path that takes its answer.
 const Revealing = "reveal"
 
-// Revealer may be implemented by a Door: a question with nothing masked, for the person in front of the page.
-type Revealer interface {
+// revealer may be implemented by a Door: a question with nothing masked, for the person in front of the page.
+type revealer interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 }
 
-// Reveal is the form in which a person asks to see what is masked in a question; nil where nothing is.
-func Reveal(v httpauth.Visitor, action string, c confirm.View) Node {
+// reveal is the form in which a person asks to see what is masked in a question; nil where nothing is.
+func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil
 	}
@@ -31,14 +31,14 @@ func Reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	if c.MustReveal {
 		said += " What is masked may run, so it has to be revealed before this can be approved."
 	}
-	return PageForm(v, action+"/"+Revealing, P(Text(said)), Div(Class("buttons"), PageButton("Reveal what is masked", about("Reveal what is masked", c))))
+	return PostForm(v, action+"/"+Revealing, P(TextNode(said)), Div(Class("buttons"), SubmitButton("Reveal what is masked", about("Reveal what is masked", c))))
 }
 
 // reveal shows the question of a job with nothing masked.
-func (d *Desk) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	j, ok := d.seen(v, r.PathValue("id"))
-	door, can := d.door.(Revealer)
-	if !ok || !can || j.Now().State != Asking {
+	door, can := d.door.(revealer)
+	if !ok || !can || j.Now().State != JobAsking {
 		d.show(w, r, v)
 		return
 	}

@@ -10,38 +10,38 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// State is the status of a run, in words that say of one that was not done whether its question has expired.
-func State(r tool.Record) Node {
-	if r.Status == tool.Denied && r.Reason == tool.Expired {
+// CallStatus is the status of a run, in words that say of one that was not done whether its question has expired.
+func CallStatus(r tool.Record) Node {
+	if r.Status == tool.StatusDenied && r.Reason == tool.ReasonExpired {
 		return Badge(Bad, "expired")
 	}
-	return CallBadge(r.Status)
+	return StatusBadge(r.Status)
 }
 
-// CallBadge is the status of a run.
-func CallBadge(s tool.Status) Node {
+// StatusBadge is the status of a run.
+func StatusBadge(s tool.Status) Node {
 	switch s {
-	case tool.PendingConfirmation:
+	case tool.StatusPendingConfirmation:
 		return Badge(Warn, "waits for a person")
-	case tool.Executing:
+	case tool.StatusExecuting:
 		return Badge(Plain, "runs")
-	case tool.Completed:
+	case tool.StatusCompleted:
 		return Badge(Good, "done")
-	case tool.Failed:
+	case tool.StatusFailed:
 		return Badge(Bad, "failed")
-	case tool.Denied:
+	case tool.StatusDenied:
 		return Badge(Bad, "not done")
 	}
 	return Badge(Plain, "unknown")
 }
 
-// Why is why a run was not done, or failed; empty for one that went well or has not ended.
-func Why(r tool.Record) string {
+// FailureReason is why a run was not done, or failed; empty for one that went well or has not ended.
+func FailureReason(r tool.Record) string {
 	words, known := map[tool.Reason]string{
-		tool.Policy: "policy refused it", tool.UserDenied: "a person denied it", tool.Expired: "it expired: nobody answered in time",
-		tool.Cancelled: "whoever asked withdrew it", tool.ContextChanged: "what it would do had changed since it was asked", tool.Mistyped: "the name was mistyped three times",
-		tool.Rejected: "it was refused before it began", tool.Errored: "it ran and failed", tool.NonZeroExit: "the command it ran said so",
-		tool.TimedOut: "it took longer than it may", tool.Stopped: "it was stopped while it ran", tool.Interrupted: "the process that carried it out is gone; how far it came is not known",
+		tool.ReasonPolicy: "policy refused it", tool.ReasonUserDenied: "a person denied it", tool.ReasonExpired: "it expired: nobody answered in time",
+		tool.ReasonCancelled: "whoever asked withdrew it", tool.ReasonContextChanged: "what it would do had changed since it was asked", tool.ReasonMistyped: "the name was mistyped three times",
+		tool.ReasonRejected: "it was refused before it began", tool.ReasonErrored: "it ran and failed", tool.ReasonNonZeroExit: "the command it ran said so",
+		tool.ReasonTimedOut: "it took longer than it may", tool.ReasonStopped: "it was stopped while it ran", tool.ReasonInterrupted: "the process that carried it out is gone; how far it came is not known",
 	}[r.Reason]
 	switch {
 	case r.Reason == "":
@@ -54,8 +54,8 @@ func Why(r tool.Record) string {
 	return words
 }
 
-// By is who decided, or which rule did, as the record or the audit has it; empty for nobody.
-func By(word string) string {
+// DecidedBy is who decided, or which rule did, as the record or the audit has it; empty for nobody.
+func DecidedBy(word string) string {
 	browser, here := strings.CutPrefix(word, "console")
 	switch {
 	case word == "":
@@ -80,11 +80,11 @@ func By(word string) string {
 	return "rule " + Printable(word)
 }
 
-// Answered is who gave an answer that is on record, on which surface, and what proves it; empty for nobody. Older records name who alone.
-func Answered(e audit.Event) string {
+// AnsweredBy is who gave an answer that is on record, on which surface, and what proves it; empty for nobody. Older records name who alone.
+func AnsweredBy(e audit.Event) string {
 	var p confirm.Proof
 	if json.Unmarshal(e.Proof, &p) != nil || p.Surface == "" {
-		return By(e.ApprovedBy)
+		return DecidedBy(e.ApprovedBy)
 	}
 	said := func(words string, known ...string) string {
 		var there []string

@@ -13,19 +13,19 @@ import (
 func TestEveryStatusHasWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range append(tool.Statuses(), tool.StatusNone) {
-		b := string(ui.HTML(ui.CallBadge(s)))
+		b := string(ui.HTML(ui.StatusBadge(s)))
 		assert.False(t, seen[b], b)
 		seen[b] = true
 	}
 }
 
 func TestWhyAndBy(t *testing.T) {
-	assert.Empty(t, ui.Why(tool.Record{Status: tool.Completed}))
-	assert.Equal(t, "a person denied it: not on Sundays", ui.Why(tool.Record{Reason: tool.UserDenied, Said: "not on Sundays"}))
-	assert.Equal(t, "another reason", ui.Why(tool.Record{Reason: "another reason"}))
+	assert.Empty(t, ui.FailureReason(tool.Record{Status: tool.StatusCompleted}))
+	assert.Equal(t, "a person denied it: not on Sundays", ui.FailureReason(tool.Record{Reason: tool.ReasonUserDenied, Said: "not on Sundays"}))
+	assert.Equal(t, "another reason", ui.FailureReason(tool.Record{Reason: "another reason"}))
 	for word, want := range map[string]string{"": "", "console": "a person in the console", "console key_1": "a person in the console (browser key_1)", "terminal": "a person in a terminal",
 		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which whoever asked repeated", "tool_allowed": "rule tool_allowed"} {
-		assert.Equal(t, want, ui.By(word))
+		assert.Equal(t, want, ui.DecidedBy(word))
 	}
 }
 
@@ -41,8 +41,8 @@ func TestWhoAnsweredIsSaidWithTheProof(t *testing.T) {
 		`{"surface":"program","user":"embedding host"}`:                       "the program that this runs in (embedding host)",
 		`{"surface":"pigeon"}`:                                                "on pigeon (terminal)",
 	} {
-		assert.Equal(t, want, ui.Answered(audit.Event{ApprovedBy: "terminal", Proof: []byte(proof)}))
+		assert.Equal(t, want, ui.AnsweredBy(audit.Event{ApprovedBy: "terminal", Proof: []byte(proof)}))
 	}
-	assert.NotEqual(t, string(ui.HTML(ui.State(tool.Record{Status: tool.Denied, Reason: tool.UserDenied}))),
-		string(ui.HTML(ui.State(tool.Record{Status: tool.Denied, Reason: tool.Expired}))), "what has expired was denied by nobody")
+	assert.NotEqual(t, string(ui.HTML(ui.CallStatus(tool.Record{Status: tool.StatusDenied, Reason: tool.ReasonUserDenied}))),
+		string(ui.HTML(ui.CallStatus(tool.Record{Status: tool.StatusDenied, Reason: tool.ReasonExpired}))), "what has expired was denied by nobody")
 }

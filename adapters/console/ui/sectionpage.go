@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// SectionSection is a section of the console over the tools of one toolset.
-type SectionSection struct {
-	Desk    *Desk
+// SectionBase is a section of the console over the tools of one toolset.
+type SectionBase struct {
+	Calls   *CallRunner
 	Path    string    // of its first page ("/projects")
 	Title   string    // of it
 	Toolset string    // whose tools it calls
@@ -25,38 +25,38 @@ type SectionSection struct {
 type Handlers map[string]httpauth.Handler
 
 // Mount adds handlers to a mux, through what lets people in. Where the toolset is not served, each answers with how to have it served instead.
-func (s SectionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler, handlers Handlers) {
+func (s SectionBase) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler, handlers Handlers) {
 	for pattern, h := range handlers {
 		mux.Handle(pattern, person(s.served(h)))
 	}
 }
 
-func (s SectionSection) served(h httpauth.Handler) httpauth.Handler {
+func (s SectionBase) served(h httpauth.Handler) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-		if s.Desk.Serves(v, s.Probe) {
+		if s.Calls.Serves(v, s.Probe) {
 			h(w, r, v)
 			return
 		}
 		Page{Title: s.Title, Section: s.Path, Body: []Node{Notice(Plain,
-			P(PageText(s.Title+" are not served here.")),
-			P(PageText("Start the server with "), PageCode("--toolsets "+s.Toolset), PageText(" (or "), PageCode("--toolsets all"), PageText(") to see them.")))}}.
+			P(Text(s.Title+" are not served here.")),
+			P(Text("Start the server with "), InlineCode("--toolsets "+s.Toolset), Text(" (or "), InlineCode("--toolsets all"), Text(") to see them.")))}}.
 			Write(w, http.StatusNotFound, v)
 	}
 }
 
 // Show answers with a page of the section, and with what came of the last thing that was done from it.
-func (s SectionSection) Show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p Page) {
-	p.Section, p.Notice = s.Path, Group{p.Notice, s.Desk.Notice(r)}
+func (s SectionBase) Show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p Page) {
+	p.Section, p.Notice = s.Path, Group{p.Notice, s.Calls.Notice(r)}
 	p.Write(w, http.StatusOK, v)
 }
 
 // Fail answers with what went wrong.
-func (s SectionSection) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s SectionBase) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
 	Fail(w, v, s.Path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// Tell is what went wrong with one part of a page, which leaves the others as they are.
-func Tell(err error) Node { return Problem(fault.From(err)) }
+// ErrorNotice is what went wrong with one part of a page, which leaves the others as they are.
+func ErrorNotice(err error) Node { return Problem(fault.From(err)) }
 
 // Lines are the lines of a field of several, without those that are empty.
 func Lines(text string) []string {
@@ -109,25 +109,25 @@ func (a Args) Flag(name, text string) Args {
 	return a
 }
 
-// Numeric is a labelled field for a number.
-func Numeric(id, name, label, value string) Node {
+// NumberField is a labelled field for a number.
+func NumberField(id, name, label, value string) Node {
 	return Field(id, name, label, value, Attr("inputmode", "numeric"))
 }
 
-// SectionText is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
-func SectionText(s string) Node {
+// OptionalText is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
+func OptionalText(s string) Node {
 	if s == "" {
 		return nil
 	}
-	return PageText(Printable(s))
+	return Text(Printable(s))
 }
 
-// SectionCode is the same as it stands in files and on command lines.
-func SectionCode(s string) Node {
+// OptionalCode is the same as it stands in files and on command lines.
+func OptionalCode(s string) Node {
 	if s == "" {
 		return nil
 	}
-	return PageCode(Printable(s))
+	return InlineCode(Printable(s))
 }
 
 // Deref is a value that may be missing.

@@ -11,9 +11,9 @@ import (
 
 // The fields of a form that allows something until a time.
 const (
-	FieldFor     = "for"
-	FieldAnyArgs = "any_arguments"
-	FieldAnyHost = "any_host"
+	fieldFor     = "for"
+	fieldAnyArgs = "any_arguments"
+	fieldAnyHost = "any_host"
 )
 
 // lengths are for how long something can be allowed here.
@@ -28,27 +28,27 @@ func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node 
 		return nil
 	}
 	bound, unbound := c.Bound(confirm.Until{})
-	ticks := Group{Check("any-host-"+c.ID, FieldAnyHost, "Whichever agent host of the same user asks", false)}
+	ticks := Group{CheckboxField("any-host-"+c.ID, fieldAnyHost, "Whichever agent host of the same user asks", false)}
 	if !c.Reach.Loose.IsZero() {
-		ticks = append(ticks, Check("any-args-"+c.ID, FieldAnyArgs, "With any arguments: neither these nor what they name is bound then", false))
+		ticks = append(ticks, CheckboxField("any-args-"+c.ID, fieldAnyArgs, "With any arguments: neither these nor what they name is bound then", false))
 	}
 	const label = "Approve, and allow the same until then"
-	body := PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(FieldRevealed, "yes")),
-		P(Text("Allowed without asking: "+Printable(bound)+".")), P(Text("Not bound: "+Printable(unbound)+".")),
-		PageSelect("for-"+c.ID, FieldFor, "For how long", "8h", lengths()...), ticks,
-		Div(Class("buttons"), PageButton(label, Name(FieldDecision), Value("until"), Data("patience", patient), about(label, c))))
+	body := PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")),
+		P(TextNode("Allowed without asking: "+Printable(bound)+".")), P(TextNode("Not bound: "+Printable(unbound)+".")),
+		SelectField("for-"+c.ID, fieldFor, "For how long", "8h", lengths()...), ticks,
+		Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("until"), Data("patience", patient), about(label, c))))
 	line := "Allow this until …"
 	if told != "" {
 		line = told + " Allow it until …"
 	}
-	return Fold(line, told != "", body)
+	return Disclosure(line, told != "", body)
 }
 
 // until is what a person chose in the form of Until. It fails where that is no length of time.
 func until(r *http.Request) (*confirm.Until, error) {
-	d, err := time.ParseDuration(r.PostFormValue(FieldFor))
+	d, err := time.ParseDuration(r.PostFormValue(fieldFor))
 	if err != nil {
 		return nil, ErrDecision
 	}
-	return &confirm.Until{For: d, AnyArgs: r.PostFormValue(FieldAnyArgs) == "true", AnyEntry: r.PostFormValue(FieldAnyHost) == "true"}, nil
+	return &confirm.Until{For: d, AnyArgs: r.PostFormValue(fieldAnyArgs) == "true", AnyEntry: r.PostFormValue(fieldAnyHost) == "true"}, nil
 }

@@ -9,13 +9,13 @@ import (
 // deepest is how far Value goes down before it shows JSON as it is.
 const deepest = 6
 
-// PageValue is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
-func PageValue(doc json.RawMessage) Node {
+// JSONValue is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+func JSONValue(doc json.RawMessage) Node {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	n, err := value(d, 0)
 	if err != nil {
-		return PagePre("value", Printable(string(doc)))
+		return CodeBlock("value", Printable(string(doc)))
 	}
 	return n
 }
@@ -25,7 +25,7 @@ func value(d *json.Decoder, depth int) (Node, error) {
 	if depth >= deepest {
 		var raw json.RawMessage
 		err := d.Decode(&raw)
-		return PageCode(Printable(string(raw))), err
+		return InlineCode(Printable(string(raw))), err
 	}
 	t, err := d.Token()
 	if err != nil {
@@ -38,13 +38,13 @@ func value(d *json.Decoder, depth int) (Node, error) {
 		}
 		return object(d, depth)
 	case string:
-		return pageText(t), nil
+		return textValue(t), nil
 	case json.Number:
-		return Text(t.String()), nil
+		return TextNode(t.String()), nil
 	case bool:
-		return Text(map[bool]string{true: "yes", false: "no"}[t]), nil
+		return TextNode(map[bool]string{true: "yes", false: "no"}[t]), nil
 	}
-	return Text("–"), nil
+	return TextNode("–"), nil
 }
 
 func list(d *json.Decoder, depth int) (Node, error) {
@@ -58,7 +58,7 @@ func list(d *json.Decoder, depth int) (Node, error) {
 	}
 	_, err := d.Token()
 	if len(items) == 0 {
-		return Text("none"), err
+		return TextNode("none"), err
 	}
 	return Ul(items), err
 }
@@ -79,20 +79,20 @@ func object(d *json.Decoder, depth int) (Node, error) {
 	}
 	_, err := d.Token()
 	if len(facts) == 0 {
-		return Text("nothing"), err
+		return TextNode("nothing"), err
 	}
 	return Facts(facts...), err
 }
 
-// pageText is a text as its lines want to be shown.
-func pageText(s string) Node {
+// textValue is a text as its lines want to be shown.
+func textValue(s string) Node {
 	switch {
 	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):
 		return Diff("diff", s)
 	case strings.Contains(strings.TrimRight(s, "\n"), "\n"):
-		return PagePre("text", s)
+		return CodeBlock("text", s)
 	case s == "":
-		return Text("–")
+		return TextNode("–")
 	}
-	return Text(s)
+	return TextNode(s)
 }

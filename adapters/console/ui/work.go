@@ -20,8 +20,8 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// Waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
-type Waiter interface {
+// waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
+type waiter interface {
 	Waiting(ctx context.Context, confirmation string) (bool, error)
 	// Decided tells, until stop is called, when that may have changed.
 	Decided(confirmation string) (told <-chan struct{}, stop func())
@@ -36,8 +36,8 @@ const (
 	pace     = 2 * time.Second
 )
 
-// Desk calls tools. It is safe for concurrent use; New makes it.
-type Desk struct {
+// CallRunner calls tools. It is safe for concurrent use; New makes it.
+type CallRunner struct {
 	// Patience is how long a page waits for work that may be over at once; New makes it short enough for a page.
 	Patience time.Duration
 
@@ -48,13 +48,13 @@ type Desk struct {
 	jobs []*Job // oldest first
 }
 
-// New is a desk before a door. When life ends, what runs is cancelled. ids makes identifiers that nobody can guess.
-func New(life context.Context, door Door, ids func() string) *Desk {
-	return &Desk{Patience: patience, door: door, life: life, ids: ids}
+// NewCallRunner is a desk before a door. When life ends, what runs is cancelled. ids makes identifiers that nobody can guess.
+func NewCallRunner(life context.Context, door Door, ids func() string) *CallRunner {
+	return &CallRunner{Patience: patience, door: door, life: life, ids: ids}
 }
 
 // Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
-func (d *Desk) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{Err: fault.From(err)}
@@ -68,7 +68,7 @@ func (d *Desk) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, 
 }
 
 // Read calls a tool that only reads and decodes its value into into, which may be nil. Its errors are *fault.Error.
-func (d *Desk) Read(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+func (d *CallRunner) Read(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
 	out := d.Outcome(ctx, v, name, args)
 	if out.Err != nil {
 		return out.Err
@@ -83,13 +83,13 @@ func (d *Desk) Read(ctx context.Context, v httpauth.Visitor, name tool.Name, arg
 }
 
 // Serves reports whether the tool is served to the visitor.
-func (d *Desk) Serves(v httpauth.Visitor, name tool.Name) bool {
+func (d *CallRunner) Serves(v httpauth.Visitor, name tool.Name) bool {
 	spec, ok := d.door.Spec(name)
 	return ok && tool.Covered(v.Within, spec)
 }
 
 // Decides reports whether the visitor may approve calls of that tool, whoever makes them: nobody has done by others what is closed to himself.
-func (d *Desk) Decides(v httpauth.Visitor, name tool.Name) bool {
+func (d *CallRunner) Decides(v httpauth.Visitor, name tool.Name) bool {
 	spec, served := d.door.Spec(name)
 	if !served { // by another process perhaps: as little is known of it as may be
 		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
@@ -112,14 +112,14 @@ type Task struct {
 	Show func(o tool.Outcome) Node
 }
 
-// JobState is how far a job is.
-type JobState uint8
+// jobState is how far a job is.
+type jobState uint8
 
 // The states. Over is final.
 const (
-	Running JobState = iota
-	Asking           // a person has to confirm it
-	Over
+	JobRunning jobState = iota
+	JobAsking           // a person has to confirm it
+	JobOver
 )
 
 // Job is a task that was begun.
@@ -128,23 +128,23 @@ type Job struct {
 	Task  Task
 	Begun time.Time
 
-	desk    *Desk
+	desk    *CallRunner
 	visitor httpauth.Visitor
 	cancel  context.CancelFunc
 	answers chan confirm.Answer
 	over    chan struct{} // closed when it is over
 	changed chan struct{} // closed when it asks or is over; another one whenever it runs on
 	mu      sync.Mutex
-	state   JobState
+	state   jobState
 	out     tool.Outcome
 	said    []tool.Progress // the last of them
 	wrong   error           // why an answer was not taken
 	late    error           // somebody else had answered before
 }
 
-// View is a job at one moment.
-type View struct {
-	State    JobState
+// JobSnapshot is a job at one moment.
+type JobSnapshot struct {
+	State    jobState
 	Outcome  tool.Outcome // of the last round; what it asks, while it is Asking
 	Progress []tool.Progress
 	Wrong    error // why the last answer was not taken, while it is Asking
@@ -152,14 +152,14 @@ type View struct {
 }
 
 // Now is the job as it is now.
-func (j *Job) Now() View {
+func (j *Job) Now() JobSnapshot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return View{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong, j.late}
+	return JobSnapshot{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong, j.late}
 }
 
 // Begin starts a task and waits a moment for it to ask or to be over.
-func (d *Desk) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
+func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
 	life, cancel := context.WithCancel(d.life)
 	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), desk: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
 		over: make(chan struct{}), changed: make(chan struct{})}
@@ -172,10 +172,10 @@ func (d *Desk) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
 }
 
 // forgotten is the jobs without those that are over and too old or too many. It runs under mu.
-func (d *Desk) forgotten() []*Job {
+func (d *CallRunner) forgotten() []*Job {
 	left := d.jobs[:0:0]
 	for i, j := range d.jobs {
-		if j.Now().State == Over && (time.Since(j.Begun) > keptFor || i < len(d.jobs)-kept) {
+		if j.Now().State == JobOver && (time.Since(j.Begun) > keptFor || i < len(d.jobs)-kept) {
 			continue
 		}
 		left = append(left, j)
@@ -184,7 +184,7 @@ func (d *Desk) forgotten() []*Job {
 }
 
 // Find is the job of that id.
-func (d *Desk) Find(id string) (*Job, bool) {
+func (d *CallRunner) Find(id string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
@@ -196,7 +196,7 @@ func (d *Desk) Find(id string) (*Job, bool) {
 }
 
 // seen is the job of that id, for a visitor who may see it: of the same person, and within what he is served.
-func (d *Desk) seen(v httpauth.Visitor, id string) (*Job, bool) {
+func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	j, ok := d.Find(id)
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
 		return nil, false
@@ -206,11 +206,11 @@ func (d *Desk) seen(v httpauth.Visitor, id string) (*Job, bool) {
 }
 
 // Asking is the job that the confirmation of that id belongs to: it is answered where the job is.
-func (d *Desk) Asking(confirmation string) (*Job, bool) {
+func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
-		if now := j.Now(); now.State == Asking && now.Outcome.Issued.ID == confirmation {
+		if now := j.Now(); now.State == JobAsking && now.Outcome.Issued.ID == confirmation {
 			return j, true
 		}
 	}
@@ -226,7 +226,7 @@ func (j *Job) settle(ctx context.Context) {
 }
 
 // pause waits for a channel to be closed, but not longer than a page waits.
-func (d *Desk) pause(ctx context.Context, closed <-chan struct{}) {
+func (d *CallRunner) pause(ctx context.Context, closed <-chan struct{}) {
 	timer := time.NewTimer(d.Patience)
 	defer timer.Stop()
 	select {
@@ -241,12 +241,12 @@ func (d *Desk) pause(ctx context.Context, closed <-chan struct{}) {
 func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 	j.mu.Lock()
 	switch asked := j.out.Issued; {
-	case j.state != Asking || asked == nil:
+	case j.state != JobAsking || asked == nil:
 	case a.Shown != asked.PlanHash:
 		j.wrong = confirm.ErrMismatch.Sayf("the plan is not the one that the page showed any more; look at it again")
 	default:
 		j.answers <- a // there is room: nothing was sent since it asks
-		j.state, j.changed = Running, make(chan struct{})
+		j.state, j.changed = JobRunning, make(chan struct{})
 	}
 	j.mu.Unlock()
 	j.settle(ctx)
@@ -266,7 +266,7 @@ func (j *Job) run(ctx context.Context) {
 		args = json.RawMessage("{}")
 	}
 	if err != nil {
-		j.set(Over, tool.Outcome{Err: fault.From(err)}, nil)
+		j.set(JobOver, tool.Outcome{Err: fault.From(err)}, nil)
 		return
 	}
 	call := j.visitor.Call(j.Task.Tool, args)
@@ -280,13 +280,13 @@ func (j *Job) run(ctx context.Context) {
 			continue
 		}
 		if prior := j.Now().Outcome; !asks && call.Answer != nil && retryable(out.Err) && prior.Issued != nil {
-			j.set(Asking, prior, out.Err) // the same question again, with what was wrong
+			j.set(JobAsking, prior, out.Err) // the same question again, with what was wrong
 			out = prior
 		} else if !asks {
-			j.set(Over, out, nil)
+			j.set(JobOver, out, nil)
 			return
 		} else {
-			j.set(Asking, out, nil)
+			j.set(JobAsking, out, nil)
 		}
 		answer, ok := j.await(ctx, out.Issued)
 		if !ok {
@@ -296,7 +296,7 @@ func (j *Job) run(ctx context.Context) {
 		if answer == nil { // somebody has answered elsewhere: the call finds what
 			call.Token, call.Asked = out.Issued.Token, out.Issued.Digest
 		}
-		j.set(Running, out, nil)
+		j.set(JobRunning, out, nil)
 	}
 }
 
@@ -325,7 +325,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 	defer timer.Stop()
 	defer ticks.Stop()
 	var told <-chan struct{}
-	waiter, waits := j.desk.door.(Waiter)
+	waiter, waits := j.desk.door.(waiter)
 	if waits {
 		var deaf func()
 		told, deaf = waiter.Decided(asked.ID)
@@ -337,13 +337,13 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 			a.ID, a.Always = asked.ID, false // what is done by hand is asked about every time
 			return &a, true
 		case <-timer.C:
-			j.set(Over, tool.Outcome{Err: confirm.ErrExpired}, nil)
+			j.set(JobOver, tool.Outcome{Err: confirm.ErrExpired}, nil)
 			return nil, false
 		case <-ctx.Done():
-			if d, ok := j.desk.door.(Withdrawer); ok {
+			if d, ok := j.desk.door.(withdrawer); ok {
 				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
 			}
-			j.set(Over, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
+			j.set(JobOver, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 			return nil, false
 		case <-told:
 		case <-ticks.C:
@@ -361,37 +361,37 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 func (j *Job) leave() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.state != Asking {
+	if j.state != JobAsking {
 		return false
 	}
-	j.state, j.changed = Running, make(chan struct{})
+	j.state, j.changed = JobRunning, make(chan struct{})
 	return true
 }
 
-// JobBy is who answers confirmations here, as the audit has it.
-const JobBy = "console"
+// ByConsole is who answers confirmations here, as the audit has it.
+const ByConsole = "console"
 
-// Who is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
-func Who(v httpauth.Visitor) string {
+// AnswererOf is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
+func AnswererOf(v httpauth.Visitor) string {
 	if v.Credential == "" {
-		return JobBy
+		return ByConsole
 	}
-	return JobBy + " " + v.Credential
+	return ByConsole + " " + v.Credential
 }
 
 // set is how the job goes on. What waits for it to ask, or to be over, is told.
-func (j *Job) set(s JobState, out tool.Outcome, wrong error) {
+func (j *Job) set(s jobState, out tool.Outcome, wrong error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	was := j.state
 	j.state, j.out, j.wrong = s, out, wrong
 	switch {
-	case s == Running && was != Running:
+	case s == JobRunning && was != JobRunning:
 		j.changed = make(chan struct{})
-	case s != Running && was == Running:
+	case s != JobRunning && was == JobRunning:
 		close(j.changed)
 	}
-	if s == Over && was != Over {
+	if s == JobOver && was != JobOver {
 		close(j.over)
 	}
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type site struct {
 	*consoletest.Web
 	house *consoletest.House
-	desk  *ui.Desk
+	desk  *ui.CallRunner
 }
 
 func open(t *testing.T, changes ...consoletest.Change) site {
@@ -42,7 +42,7 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 	life, end := context.WithCancel(context.Background())
 	h := consoletest.Open(t, t.TempDir(), changes...)
 	var n atomic.Int64
-	d := ui.New(life, h.App, func() string { return fmt.Sprint("job-", n.Add(1)) })
+	d := ui.NewCallRunner(life, h.App, func() string { return fmt.Sprint("job-", n.Add(1)) })
 	d.Patience = time.Minute // a busy machine is no other page
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		d.Mount(mux, consoletest.Person())
@@ -59,7 +59,7 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 					if o.Err != nil {
 						return nil
 					}
-					return ui.PageText("shown: " + string(o.Value))
+					return ui.Text("shown: " + string(o.Value))
 				}
 			}
 			d.Do(w, r, v, task)
@@ -70,10 +70,10 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 }
 
 // drained waits until nothing runs at the desk.
-func drained(t *testing.T, d *ui.Desk) {
+func drained(t *testing.T, d *ui.CallRunner) {
 	require.Eventually(t, func() bool {
 		for i := range 300 {
-			if j, ok := d.Find(fmt.Sprint("job-", i)); ok && j.Now().State != ui.Over {
+			if j, ok := d.Find(fmt.Sprint("job-", i)); ok && j.Now().State != ui.JobOver {
 				return false
 			}
 		}
@@ -218,10 +218,10 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 		group.Go(func() { j.Answer(t.Context(), shown) })
 	}
 	group.Wait()
-	require.Eventually(t, func() bool { return j.Now().State == ui.Asking }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == ui.JobAsking }, time.Minute, time.Millisecond)
 	assert.Contains(t, s.Get(asks.Path).Words(), "tries are left", "it was not burnt by one press")
 	shown.Typed = "old"
-	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 	require.NoError(t, j.Now().Outcome.Err)
 }
 
@@ -235,7 +235,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ := s.desk.Find("job-1")
 			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.NoError(t, j.Now().Outcome.Err)
 			require.NoError(t, j.Now().Late, "nobody answered here")
 			assert.Equal(t, "x", s.house.Notes.Read("approved"))
@@ -244,7 +244,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ = s.desk.Find("job-2")
 			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
 			assert.Empty(t, s.house.Notes.Read("denied"))
 		})
@@ -272,7 +272,7 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	runs = s.Post("/do/copy_note", "name", "long")
 	require.NoError(t, s.house.Notes.Write("gate", "open"))
 	j, _ := s.desk.Find("job-2")
-	require.Eventually(t, func() bool { return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 	assert.Contains(t, s.Get(runs.Path).Words(), "Done. copied long")
 }
 
@@ -291,11 +291,11 @@ func TestItEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	h := consoletest.Open(t, t.TempDir())
-	d := ui.New(life, h.App, func() string { return "job-1" })
+	d := ui.NewCallRunner(life, h.App, func() string { return "job-1" })
 	j := d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "copy_note", Args: map[string]string{"name": "long"}})
-	assert.Equal(t, ui.Running, j.Now().State)
+	assert.Equal(t, ui.JobRunning, j.Now().State)
 	end()
-	require.Eventually(t, func() bool { return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 	assert.Error(t, j.Now().Outcome.Err)
 }
 
@@ -317,7 +317,7 @@ func TestOthersDoNotSeeIt(t *testing.T) {
 	t.Cleanup(end)
 	h := consoletest.Open(t, t.TempDir())
 	require.NoError(t, h.Notes.Write("a", "secret text"))
-	d := ui.New(life, h.App, func() string { return "job-1" })
+	d := ui.NewCallRunner(life, h.App, func() string { return "job-1" })
 	d.Patience = time.Minute
 	d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "read_note", Args: map[string]string{"name": "a"}})
 	for name, other := range map[string]func(*httpauth.Visitor){
@@ -348,8 +348,8 @@ func TestWhoMayDecide(t *testing.T) {
 		assert.False(t, s.desk.Decides(v, "burn_note"), name)
 		assert.False(t, s.desk.Decides(v, "of_another_process"), name)
 	}
-	assert.Equal(t, "console key_one", ui.Who(v))
-	assert.Equal(t, "console", ui.Who(httpauth.Visitor{}))
+	assert.Equal(t, "console key_one", ui.AnswererOf(v))
+	assert.Equal(t, "console", ui.AnswererOf(httpauth.Visitor{}))
 }
 
 func TestTheFormOfADecision(t *testing.T) {
@@ -358,7 +358,7 @@ func TestTheFormOfADecision(t *testing.T) {
 		b := string(ui.HTML(ui.Decide(httpauth.Visitor{Form: "f", Person: true, Credential: "key_1"}, "/x", c, always)))
 		return b
 	}
-	simple := confirm.View{ID: "cf_1", Strength: policy.Simple, Prompt: `write "a"`, PlanHash: canon.Bytes("t", nil)}
+	simple := confirm.View{ID: "cf_1", Strength: policy.Simple, Prompt: `write "a"`, PlanHash: canon.SumBytes("t", nil)}
 	assert.Contains(t, render(simple, true), "Always allow")
 	assert.NotContains(t, render(simple, false), "Always allow")
 	assert.NotContains(t, render(simple, false), "typed_value")
@@ -407,7 +407,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 			t.Parallel()
 			h := consoletest.Open(t, t.TempDir())
 			door := &slow{House: h}
-			d := ui.New(t.Context(), door, func() string { return "job-1" })
+			d := ui.NewCallRunner(t.Context(), door, func() string { return "job-1" })
 			d.Patience = time.Minute
 			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
 			asked := j.Now().Outcome.Issued
@@ -417,7 +417,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 				require.NoError(t, err)
 			}
 			j.Answer(t.Context(), confirm.Answer{Approve: !approve, Shown: asked.PlanHash, By: "console key_one", Proof: consoletest.Visitor("key_one").Proof()})
-			require.Eventually(t, func() bool { return j.Now().State == ui.Over }, time.Minute, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Late, confirm.ErrAnswered)
 			if approve {
 				require.NoError(t, j.Now().Outcome.Err)

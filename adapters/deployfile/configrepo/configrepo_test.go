@@ -52,10 +52,10 @@ func (r repo) link(target, name string) {
 }
 
 func configs() *configrepo.Configs {
-	return configrepo.NewConfigs(map[string][]deployment.Scope{"codex": {deployment.User}})
+	return configrepo.NewConfigs(map[string][]deployment.Scope{"codex": {deployment.ScopeUser}})
 }
 
-func files() *configrepo.Files { return configrepo.NewFiles(observe.Open("")) }
+func files() *configrepo.Files { return configrepo.NewFiles(observe.OpenIndex("")) }
 
 func details(t *testing.T, err error) deployment.Details {
 	d, ok := fault.From(err).Details.(deployment.Details)
@@ -116,16 +116,16 @@ func TestEditIsAWrite(t *testing.T) {
 	r.file("real.yaml", manifestText)
 	require.NoError(t, os.Chmod(r.path("real.yaml"), 0o640))
 	r.link("real.yaml", "agentpack.yaml")
-	add := &deployment.Module{ID: "prompt:x", Type: deployment.Prompt, Enabled: true, Source: deployment.Source{Local: "p"}}
+	add := &deployment.Module{ID: "prompt:x", Type: deployment.ModulePrompt, Enabled: true, Source: deployment.Source{Local: "p"}}
 	w, err := configs().Edit(ctx, r.at.Repo, deployport.ManifestEdit{Add: add})
 	require.NoError(t, err)
 	want := "version: 1\nprofiles:\n  default: {}\nmodules: # none\n  - id: prompt:x\n    type: prompt\n    source:\n      local_path:\n        path: p\nunknown: 1\n"
 	assert.Equal(t, want, string(w.Data.Data))
 	assert.Equal(t, deployment.Write{
-		Op: deployment.Update, Path: r.path("real.yaml"), Root: r.at.Repo,
+		Op: deployment.OpUpdate, Path: r.path("real.yaml"), Root: r.at.Repo,
 		Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte(manifestText)), Size: int64(len(manifestText)), Mode: 0o640},
 		After:  deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte(want)), Size: int64(len(want)), Mode: 0o640},
-		Data:   deployment.Bytes([]byte(want)),
+		Data:   deployment.ContentOf([]byte(want)),
 	}, w)
 	is, err := os.ReadFile(r.path("agentpack.yaml"))
 	require.NoError(t, err)

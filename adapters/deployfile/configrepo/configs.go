@@ -29,7 +29,7 @@ func (c *Configs) Load(ctx context.Context, repo string) (deployport.Config, err
 	if err != nil {
 		return deployport.Config{}, err
 	}
-	m, warnings, err := Decode(data, filepath.Join(repo, deployment.ManifestFile), c.targets)
+	m, warnings, err := DecodeManifest(data, filepath.Join(repo, deployment.ManifestFile), c.targets)
 	if err != nil {
 		return deployport.Config{}, err
 	}
@@ -48,7 +48,7 @@ func (c *Configs) Edit(ctx context.Context, repo string, edits ...deployport.Man
 		return deployment.Write{}, err
 	}
 	path := filepath.Join(repo, deployment.ManifestFile)
-	out, err := Edit(data, path, c.targets, edits...)
+	out, err := EditManifest(data, path, c.targets, edits...)
 	if err != nil {
 		return deployment.Write{}, err
 	}
@@ -58,9 +58,9 @@ func (c *Configs) Edit(ctx context.Context, repo string, edits ...deployport.Man
 		}
 	}
 	mode := info.Mode().Perm()
-	content := deployment.Bytes(out)
+	content := deployment.ContentOf(out)
 	return deployment.Write{
-		Op: deployment.Update, Path: path, Root: repo,
+		Op: deployment.OpUpdate, Path: path, Root: repo,
 		Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(data), Size: int64(len(data)), Mode: mode},
 		After:  deployment.Seen{Kind: deployment.Regular, Sum: content.Sum, Size: content.Size, Mode: mode},
 		Data:   content,
@@ -77,12 +77,12 @@ func (c *Configs) Frontmatter(doc []byte) (fields map[string]any, found bool, er
 
 func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 	path := filepath.Join(repo, deployment.ManifestFile)
-	data, info, err := docfile.At(repo).Read(deployment.ManifestFile, MaxBytes)
+	data, info, err := docfile.NewDir(repo).Read(deployment.ManifestFile, MaxManifestBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		const hint = "make one with countersign agents init, or name another config repository with --repo"
 		return nil, nil, deployment.ErrConfigMissing.Sayf("there is no %s; %s", path, hint).
-			With(deployment.Reason("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
+			With(deployment.ReasonDetails("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
 	case err != nil:
 		return nil, nil, unreadable(path, err)
 	}
@@ -91,12 +91,12 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 
 func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	path := filepath.Join(repo, deployment.LockFile)
-	data, _, err := docfile.At(repo).Read(deployment.LockFile, MaxBytes)
+	data, _, err := docfile.NewDir(repo).Read(deployment.LockFile, MaxManifestBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything
 			return nil, deployment.Sum{}, deployment.ErrLock.Sayf("%s is a link that leads nowhere; remove it, or put the lockfile there", path).
-				With(deployment.Fields("error", "dangling link").AddPath("path", path))
+				With(deployment.FieldDetails("error", "dangling link").AddPath("path", path))
 		}
 		return nil, deployment.Sum{}, nil
 	case err != nil:

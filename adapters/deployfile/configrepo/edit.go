@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Edit is agentpack.yaml with changes made, in order, and every byte they are not about left alone. The text is read before and after:
+// EditManifest is agentpack.yaml with changes made, in order, and every byte they are not about left alone. The text is read before and after:
 // it fails as Decode does, with ErrConfig for a module that is to be removed and is not there, and with ErrConfig when the document is
 // laid out in a way in which the changes would not come to mean exactly what was asked.
-func Edit(data []byte, path string, targets Targets, edits ...deployport.ManifestEdit) ([]byte, error) {
-	m, _, err := Decode(data, path, targets)
+func EditManifest(data []byte, path string, targets Targets, edits ...deployport.ManifestEdit) ([]byte, error) {
+	m, _, err := DecodeManifest(data, path, targets)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func Edit(data []byte, path string, targets Targets, edits ...deployport.Manifes
 		}
 	}
 	out := bytes.Join([][]byte{lead, doc}, nil)
-	is, _, err := Decode(out, path, targets)
+	is, _, err := DecodeManifest(out, path, targets)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func laidOut(err error, path string) error {
 	if f.Code != yamlcodec.ErrLayout.Code && f.Code != yamlcodec.ErrInvalid.Code && f.Code != yamlcodec.ErrEncode.Code {
 		return err
 	}
-	return deployment.ErrConfig.Sayf("%s cannot be changed: %s", path, f.Message).With(deployment.Fields("error", f.Message).AddPath("path", path))
+	return deployment.ErrConfig.Sayf("%s cannot be changed: %s", path, f.Message).With(deployment.FieldDetails("error", f.Message).AddPath("path", path))
 }
 
 // settled is a manifest without what may differ between two that say the same.
@@ -75,7 +75,7 @@ func apply(doc []byte, m *deployment.Manifest, e deployport.ManifestEdit) (_ []b
 	if e.Add != nil {
 		if _, err := m.Module(e.Add.ID); err == nil {
 			return nil, deployment.ErrConfig.Sayf("there is a module %q already; choose another id, or remove it first", e.Add.ID).
-				With(deployment.Fields("module_id", e.Add.ID))
+				With(deployment.FieldDetails("module_id", e.Add.ID))
 		}
 		if doc, err = yamlcodec.Append(doc, []string{"modules"}, pairsOf(*e.Add, e.Metadata)); err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 
 // read is a module as it is read again: paths in their shortest form, defaults filled in.
 func read(m deployment.Module) deployment.Module {
-	if clean, problem := LocalPath(m.Source.Local); problem == "" {
+	if clean, problem := localPath(m.Source.Local); problem == "" {
 		m.Source.Local = clean
 	}
 	if m.Source.Git == nil {
@@ -158,7 +158,7 @@ func read(m deployment.Module) deployment.Module {
 	if g.Ref == "" {
 		g.Ref = deployment.DefaultRef
 	}
-	if clean, problem := LocalPath(g.Subdir); problem == "" {
+	if clean, problem := localPath(g.Subdir); problem == "" {
 		if g.Subdir = clean; clean == "." {
 			g.Subdir = ""
 		}

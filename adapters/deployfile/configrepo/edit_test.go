@@ -14,7 +14,7 @@ import (
 )
 
 func added() deployment.Module {
-	return deployment.Module{ID: "skill:new", Type: deployment.Skill, Enabled: true, Tags: []string{"base"}, Source: deployment.Source{Local: "modules/new"}}
+	return deployment.Module{ID: "skill:new", Type: deployment.ModuleSkill, Enabled: true, Tags: []string{"base"}, Source: deployment.Source{Local: "modules/new"}}
 }
 
 const one = "{id: a, type: prompt, source: {local_path: {path: p}}}"
@@ -51,9 +51,9 @@ func TestAddThenRemoveLeavesEveryByte(t *testing.T) {
 		for ending, in := range map[string]string{"": text, ", crlf": strings.ReplaceAll(text, "\n", "\r\n")} {
 			t.Run(name+ending, func(t *testing.T) {
 				m := added()
-				out, err := configrepo.Edit([]byte(in), path, targets(), deployport.ManifestEdit{Add: &m, Metadata: map[string]any{"note": "two\nlines"}})
+				out, err := configrepo.EditManifest([]byte(in), path, targets(), deployport.ManifestEdit{Add: &m, Metadata: map[string]any{"note": "two\nlines"}})
 				require.NoError(t, err)
-				decoded, _, err := configrepo.Decode(out, path, targets())
+				decoded, _, err := configrepo.DecodeManifest(out, path, targets())
 				require.NoError(t, err)
 				last := decoded.Modules[len(decoded.Modules)-1]
 				last.Line = 0
@@ -61,10 +61,10 @@ func TestAddThenRemoveLeavesEveryByte(t *testing.T) {
 				if ending != "" {
 					assert.Equal(t, strings.Count(string(out), "\n"), strings.Count(string(out), "\r\n"), "one kind of line end")
 				}
-				back, err := configrepo.Edit(out, path, targets(), deployport.ManifestEdit{Remove: m.ID})
+				back, err := configrepo.EditManifest(out, path, targets(), deployport.ManifestEdit{Remove: m.ID})
 				require.NoError(t, err)
 				assert.Equal(t, in, string(back))
-				both, err := configrepo.Edit([]byte(in), path, targets(), deployport.ManifestEdit{Add: &m}, deployport.ManifestEdit{Remove: m.ID})
+				both, err := configrepo.EditManifest([]byte(in), path, targets(), deployport.ManifestEdit{Add: &m}, deployport.ManifestEdit{Remove: m.ID})
 				require.NoError(t, err)
 				assert.Equal(t, in, string(both))
 			})
@@ -74,11 +74,11 @@ func TestAddThenRemoveLeavesEveryByte(t *testing.T) {
 
 func TestEditWritesTidyBlocks(t *testing.T) {
 	m := added()
-	git := deployment.Module{ID: "prompt:g", Type: deployment.Prompt, Targets: []string{"codex", "cursor"},
+	git := deployment.Module{ID: "prompt:g", Type: deployment.ModulePrompt, Targets: []string{"codex", "cursor"},
 		Source: deployment.Source{Git: &deployment.GitSource{URL: "https://h/r.git", Ref: "v1", Subdir: "p/./q"}}}
-	plain := deployment.Module{ID: "123", Type: deployment.Command, Enabled: true, Tags: []string{"yes", "1.5", "a: b"},
+	plain := deployment.Module{ID: "123", Type: deployment.ModuleCommand, Enabled: true, Tags: []string{"yes", "1.5", "a: b"},
 		Source: deployment.Source{Git: &deployment.GitSource{URL: "git@h:r", Shallow: true}}}
-	out, err := configrepo.Edit([]byte("# mine\nversion: 1\n\nprofiles:\n  default: {} # all\n"), path, targets(),
+	out, err := configrepo.EditManifest([]byte("# mine\nversion: 1\n\nprofiles:\n  default: {} # all\n"), path, targets(),
 		deployport.ManifestEdit{Add: &m, Profile: "default", Tags: []string{"base", "base", "more"}},
 		deployport.ManifestEdit{Add: &git, Metadata: map[string]any{"owner": "me", "n": []any{1, "2"}}},
 		deployport.ManifestEdit{Add: &plain, Profile: "work", Tags: []string{"yes"}},
@@ -90,10 +90,10 @@ func TestEditWritesTidyBlocks(t *testing.T) {
 
 func TestRemoveTakesTheCommentWithIt(t *testing.T) {
 	in := head + "modules:\n  # all of them\n\n  # about a\n  - " + one + "\n\n  # about b\n  # at length\n  - {id: b, type: prompt, source: {git: {url: /r}}} # b\n\ntargets: {}\n"
-	out, err := configrepo.Edit([]byte(in), path, targets(), deployport.ManifestEdit{Remove: "b"})
+	out, err := configrepo.EditManifest([]byte(in), path, targets(), deployport.ManifestEdit{Remove: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, head+"modules:\n  # all of them\n\n  # about a\n  - "+one+"\n\ntargets: {}\n", string(out))
-	out, err = configrepo.Edit(out, path, targets(), deployport.ManifestEdit{Remove: "a"})
+	out, err = configrepo.EditManifest(out, path, targets(), deployport.ManifestEdit{Remove: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, head+"modules: []\n  # all of them\n\n\ntargets: {}\n", string(out))
 }
@@ -118,7 +118,7 @@ func TestEditRefuses(t *testing.T) {
 		"broken before":  {"version: [", deployport.ManifestEdit{Add: &m}, deployment.Details{"path": path}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := configrepo.Edit([]byte(c.in), path, targets(), c.edit)
+			_, err := configrepo.EditManifest([]byte(c.in), path, targets(), c.edit)
 			require.ErrorIs(t, err, deployment.ErrConfig)
 			for key, want := range c.has {
 				assert.Equal(t, want, fault.From(err).Details.(deployment.Details)[key], key)
@@ -137,21 +137,21 @@ func FuzzManifest(f *testing.F) {
 	f.Add("{version: 1, profiles: {default: , }, modules: [ ] }")
 	f.Add("version: 1\nprofiles: {default}\nmodules:\n  - id: a\n    type: >-\n      prompt\n    source: {local_path:\n  {path: 'p\n\n    q'}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		before, _, err := configrepo.Decode([]byte(text), path, targets())
+		before, _, err := configrepo.DecodeManifest([]byte(text), path, targets())
 		if err != nil {
 			require.NotEqual(t, fault.Internal, fault.From(err).Kind)
 			return
 		}
 		m := added()
-		out, err := configrepo.Edit([]byte(text), path, targets(), deployport.ManifestEdit{Add: &m, Profile: "fuzz", Tags: []string{"t"}})
+		out, err := configrepo.EditManifest([]byte(text), path, targets(), deployport.ManifestEdit{Add: &m, Profile: "fuzz", Tags: []string{"t"}})
 		if err != nil {
 			require.ErrorIs(t, err, deployment.ErrConfig)
 			return
 		}
-		after, _, err := configrepo.Decode(out, path, targets())
+		after, _, err := configrepo.DecodeManifest(out, path, targets())
 		require.NoError(t, err)
 		require.Len(t, after.Modules, len(before.Modules)+1)
-		out, err = configrepo.Edit([]byte(text), path, targets(), deployport.ManifestEdit{Add: &m}, deployport.ManifestEdit{Remove: m.ID})
+		out, err = configrepo.EditManifest([]byte(text), path, targets(), deployport.ManifestEdit{Add: &m}, deployport.ManifestEdit{Remove: m.ID})
 		if err == nil && len(before.Modules) > 0 {
 			require.Equal(t, text, string(out))
 		}

@@ -37,13 +37,13 @@ func NewEvents() *Events { return &Events{} }
 func (*Events) Append(ctx context.Context, home string, line json.RawMessage) (file string, err error) {
 	var one bytes.Buffer
 	if err := json.Compact(&one, line); err != nil {
-		return "", deployment.ErrConfig.Sayf("an event must be one JSON value: %v", err).With(deployment.Fields("error", err.Error()))
+		return "", deployment.ErrConfig.Sayf("an event must be one JSON value: %v", err).With(deployment.FieldDetails("error", err.Error()))
 	}
 	if one.Len() > MaxEvent {
-		return "", deployment.ErrConfig.Sayf("an event has %d bytes; at most %d are possible", one.Len(), MaxEvent).With(deployment.Fields("bytes", one.Len()))
+		return "", deployment.ErrConfig.Sayf("an event has %d bytes; at most %d are possible", one.Len(), MaxEvent).With(deployment.FieldDetails("bytes", one.Len()))
 	}
 	one.WriteByte('\n')
-	dir := docfile.At(filepath.Join(home, filepath.FromSlash(eventsDir)))
+	dir := docfile.NewDir(filepath.Join(home, filepath.FromSlash(eventsDir)))
 	lock, err := dir.Lock(ctx, eventsLock)
 	if err != nil {
 		return "", unwritable(dir.File(eventsLock), err)

@@ -42,16 +42,16 @@ func NewFiles(index *observe.Index) *Files { return &Files{index, MaxFiles} }
 
 // Local implements deployport.Sources: the tree of a directory or file below the config repository.
 func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
-	clean, problem := LocalPath(source)
+	clean, problem := localPath(source)
 	if problem != "" {
-		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.Fields("source", source).AddPath("path", filepath.Join(at.Repo, source)))
+		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.FieldDetails("source", source).AddPath("path", filepath.Join(at.Repo, source)))
 	}
 	full := filepath.Join(at.Repo, filepath.FromSlash(clean))
 	resolved, info, err := within(at.Repo, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path in %s", full, deployment.ManifestFile).
-			With(deployment.Fields("source", source).AddPath("path", full))
+			With(deployment.FieldDetails("source", source).AddPath("path", full))
 	case err != nil:
 		return nil, err
 	case strings.Contains(filepath.ToSlash(resolved)+"/", "/.git/"): // by a link: the path itself has none
@@ -145,12 +145,12 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := observe.Of(dir)
+	children, err := observe.ReadDir(dir)
 	if err != nil {
 		return unreadable(dir, err)
 	}
 	skip := len(dir) + 1
-	sorting.By(children, func(a, b observe.Entry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
+	sorting.By(children, func(a, b observe.DirEntry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
 	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
 	for _, c := range children {
 		name := c.Path[skip:]
@@ -177,7 +177,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 		}
 		if len(w.named) >= w.files.limit {
 			return deployment.ErrPath.Sayf("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
-				With(deployment.Fields("max_files", w.files.limit).AddPath("path", w.root))
+				With(deployment.FieldDetails("max_files", w.files.limit).AddPath("path", w.root))
 		}
 		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.Path[sub:]), Content: deployment.Content{Origin: full}})
 	}
@@ -240,7 +240,7 @@ func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
 	for from := 0; from < len(w.named); from += chunk {
 		part := w.named[from:min(from+chunk, len(w.named))]
 		look := func() error {
-			eye := w.files.index.Eye()
+			eye := w.files.index.NewStatter()
 			defer eye.Close()
 			for i := range part {
 				if err := fill(ctx, eye, &part[i]); err != nil {
@@ -264,7 +264,7 @@ func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
 }
 
 // fill finds out mode, size and sum of the file at its content's origin.
-func fill(ctx context.Context, eye *observe.Eye, file *deployment.File) error {
+func fill(ctx context.Context, eye *observe.Statter, file *deployment.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

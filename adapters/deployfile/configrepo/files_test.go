@@ -41,15 +41,15 @@ func TestLocalTree(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{".github/ok", "a-b", "a/b", "bin/alias", "bin/run.sh"}, paths(tree))
 	run, _ := tree.Find("bin/run.sh")
-	assert.Equal(t, deployment.File{Path: "bin/run.sh", Mode: deployment.Executable, Content: deployment.Content{Sum: deployment.SumOf([]byte("#!/bin/sh\n")), Size: 10, Origin: script}}, run)
+	assert.Equal(t, deployment.File{Path: "bin/run.sh", Mode: deployment.ExecutableMode, Content: deployment.Content{Sum: deployment.SumOf([]byte("#!/bin/sh\n")), Size: 10, Origin: script}}, run)
 	alias, _ := tree.Find("bin/alias")
 	assert.Equal(t, deployment.Content{Sum: deployment.SumOf([]byte("2")), Size: 1, Origin: r.path("modules/x/a/b")}, alias.Content)
-	assert.Equal(t, deployment.Plain, alias.Mode)
+	assert.Equal(t, deployment.PlainMode, alias.Mode)
 
 	r.file("modules/prompt.md", "p")
 	tree, err = files().Local(ctx, r.at, "modules/prompt.md")
 	require.NoError(t, err)
-	assert.Equal(t, deployment.Tree{{Path: "prompt.md", Mode: deployment.Plain, Content: deployment.Content{Sum: deployment.SumOf([]byte("p")), Size: 1, Origin: r.path("modules/prompt.md")}}}, tree)
+	assert.Equal(t, deployment.Tree{{Path: "prompt.md", Mode: deployment.PlainMode, Content: deployment.Content{Sum: deployment.SumOf([]byte("p")), Size: 1, Origin: r.path("modules/prompt.md")}}}, tree)
 
 	r.link("x", "modules/inside")
 	tree, err = files().Local(ctx, r.at, "modules/inside")
@@ -143,7 +143,7 @@ func TestContentIsChecked(t *testing.T) {
 	require.NoError(t, os.Mkdir(file, 0o755))
 	_, err = files().Content(ctx, tree[0].Content)
 	require.ErrorIs(t, err, deployment.ErrStale)
-	got, err = files().Content(ctx, deployment.Bytes([]byte("kept")))
+	got, err = files().Content(ctx, deployment.ContentOf([]byte("kept")))
 	require.NoError(t, err)
 	assert.Equal(t, "kept", string(got))
 }
@@ -165,7 +165,7 @@ func many(tb testing.TB, dir string, n int) {
 func TestBigTreesAreTheSameInParallel(t *testing.T) {
 	r := newRepo(t)
 	many(t, r.path("big"), 1500)
-	index := observe.Open("")
+	index := observe.OpenIndex("")
 	tree, err := configrepo.NewFiles(index).Local(context.Background(), r.at, "big")
 	require.NoError(t, err)
 	require.Len(t, tree, 1500)
@@ -201,7 +201,7 @@ func BenchmarkLocal(b *testing.B) {
 	many(b, filepath.Join(dir, "big"), 5000)
 	at := deployment.Place{Repo: dir}
 	b.Run("warm", func(b *testing.B) {
-		index := observe.OpenAt("", func() time.Time { return time.Now().Add(time.Hour) })
+		index := observe.OpenIndexWithClock("", func() time.Time { return time.Now().Add(time.Hour) })
 		f := configrepo.NewFiles(index)
 		for b.Loop() {
 			if _, err := f.Local(context.Background(), at, "big"); err != nil {

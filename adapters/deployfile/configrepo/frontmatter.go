@@ -42,7 +42,7 @@ func Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
 		return fields, true, nil
 	case root.Kind() != yamlcodec.Mapping:
 		bad := badMatter("the front matter is %s where a mapping is expected", root.Say())
-		return nil, true, bad.With(deployment.Fields("error", bad.Message).Add("expected", "mapping"))
+		return nil, true, bad.With(deployment.FieldDetails("error", bad.Message).Add("expected", "mapping"))
 	}
 	if err := root.Load(&fields, yamlcodec.Options{}); err != nil {
 		return nil, true, badMatter("the front matter is not valid: %s", fault.From(err).Message)
@@ -67,5 +67,5 @@ func matter(rest []byte) (text []byte, closed bool) {
 
 func badMatter(format string, args ...any) *fault.Error {
 	bad := deployment.ErrConfig.Sayf(format, args...)
-	return bad.With(deployment.Fields("error", bad.Message))
+	return bad.With(deployment.FieldDetails("error", bad.Message))
 }

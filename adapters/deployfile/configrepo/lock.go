@@ -27,7 +27,7 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 	case head.Version.String() != fmt.Sprint(deployment.LockVersion):
 		const hint = "use a program that knows it, or make the lockfile anew with lock"
 		return nil, deployment.ErrLockVersion.Sayf("%s has version %s, and only %d is supported; %s", path, *head.Version, deployment.LockVersion, hint).
-			With(deployment.Fields("version", *head.Version).Add("supported", []int{deployment.LockVersion}).Add("hint", hint).AddPath("path", path))
+			With(deployment.FieldDetails("version", *head.Version).Add("supported", []int{deployment.LockVersion}).Add("hint", hint).AddPath("path", path))
 	}
 	var l deployment.Lock
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -42,7 +42,7 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 
 func badLock(path, problem string) error {
 	return deployment.ErrLock.Sayf("%s is not valid: %s; make it anew with lock, or take it from version control", path, problem).
-		With(deployment.Fields("error", problem).AddPath("path", path))
+		With(deployment.FieldDetails("error", problem).AddPath("path", path))
 }
 
 // jsonProblem is a JSON error with the line it is on, where the library says where.
@@ -100,7 +100,7 @@ func sourceProblem(m deployment.LockedModule) string {
 	case (local == nil) == (git == nil):
 		return "needs exactly one resolved_source"
 	case local != nil:
-		_, problem := LocalPath(local.Path)
+		_, problem := localPath(local.Path)
 		return saying("has a local_path that cannot be used: ", problem)
 	}
 	if _, err := domaingit.ParseCommit(git.Commit); err != nil || len(git.Commit) != 40 {
@@ -112,7 +112,7 @@ func sourceProblem(m deployment.LockedModule) string {
 	if git.Subdir == "" {
 		return ""
 	}
-	_, problem := LocalPath(git.Subdir)
+	_, problem := localPath(git.Subdir)
 	return saying("has a subdir that cannot be used: ", problem)
 }
 
@@ -125,7 +125,7 @@ func saying(what, problem string) string {
 
 func entriesProblem(entries []deployment.Entry) string {
 	for i, e := range entries {
-		switch _, problem := LocalPath(e.Path); {
+		switch _, problem := localPath(e.Path); {
 		case problem != "":
 			return fmt.Sprintf("has a path in file_manifest[%d] that cannot be used: %s", i, problem)
 		case e.Sum.IsZero():

@@ -16,14 +16,14 @@ import (
 const lockPath = "/r/agentpack.lock.json"
 
 func lock() deployment.Lock {
-	tree := deployment.Tree{{Path: "AGENTS.md", Content: deployment.Bytes([]byte("# Base instructions\n"))}}
+	tree := deployment.Tree{{Path: "AGENTS.md", Content: deployment.ContentOf([]byte("# Base instructions\n"))}}
 	commit := strings.Repeat("0123456789", 4)
 	return deployment.Lock{
 		Version: 1, GeneratedAt: time.Date(2026, 3, 1, 11, 0, 0, 500_000_000, time.FixedZone("", 3600)),
 		Modules: []deployment.LockedModule{
-			{ID: "skill:x", Type: deployment.Skill, Version: commit, Sum: tree.Sum(), Manifest: tree.Entries(),
+			{ID: "skill:x", Type: deployment.ModuleSkill, Version: commit, Sum: tree.Sum(), Manifest: tree.Entries(),
 				Source: deployment.ResolvedSource{Git: &deployment.ResolvedGit{URL: "https://h/r?a=<b>&c", Commit: commit}}},
-			{ID: "instructions:base", Type: deployment.Instructions, Version: deployment.LocalVersion, Sum: deployment.Tree{}.Sum(),
+			{ID: "instructions:base", Type: deployment.ModuleInstructions, Version: deployment.LocalVersion, Sum: deployment.Tree{}.Sum(),
 				Source: deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "modules/base"}}},
 		},
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// MaxBytes is how large either document may be.
-const MaxBytes = 16 << 20
+// MaxManifestBytes is how large either document may be.
+const MaxManifestBytes = 16 << 20
 
 // Targets are the targets there are, each with the scopes it can be deployed to.
 type Targets map[string][]deployment.Scope
 
 func (t Targets) names() []string { return slices.Sorted(maps.Keys(t)) }
 
-// reader collects what is wrong and what is odd while a document is read.
-type reader struct {
+// manifestReader collects what is wrong and what is odd while a document is read.
+type manifestReader struct {
 	path     string
 	targets  Targets
 	problems []yamlcodec.Problem
@@ -27,11 +27,11 @@ type reader struct {
 	warnings []string
 }
 
-// Decode reads and validates agentpack.yaml (agentpack contract §2.1). Keys nobody knows are warnings. It fails with ErrConfigVersion,
+// DecodeManifest reads and validates agentpack.yaml (agentpack contract §2.1). Keys nobody knows are warnings. It fails with ErrConfigVersion,
 // ErrTarget, or ErrConfig, which lists every problem at its line and column.
-func Decode(data []byte, path string, targets Targets) (deployment.Manifest, []string, error) {
-	r := &reader{path: path, targets: targets}
-	root, err := yamlcodec.Parse(unmarked(data), yamlcodec.Options{MaxBytes: MaxBytes})
+func DecodeManifest(data []byte, path string, targets Targets) (deployment.Manifest, []string, error) {
+	r := &manifestReader{path: path, targets: targets}
+	root, err := yamlcodec.Parse(unmarked(data), yamlcodec.Options{MaxBytes: MaxManifestBytes})
 	if err != nil {
 		return deployment.Manifest{}, nil, r.fail(err)
 	}
@@ -62,12 +62,12 @@ func unmarked(data []byte) []byte {
 const mark = "\ufeff"
 
 // wrong notes a problem.
-func (r *reader) wrong(n yamlcodec.Node, format string, args ...any) {
+func (r *manifestReader) wrong(n yamlcodec.Node, format string, args ...any) {
 	r.problems = append(r.problems, n.Problem(format, args...))
 }
 
 // refuse notes a problem that has details of its own. Only the first one is reported, once the document's shape is right.
-func (r *reader) refuse(n yamlcodec.Node, err *fault.Error) {
+func (r *manifestReader) refuse(n yamlcodec.Node, err *fault.Error) {
 	if r.refused != nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (r *reader) refuse(n yamlcodec.Node, err *fault.Error) {
 }
 
 // err is what is wrong with the document; nil when nothing is.
-func (r *reader) err() error {
+func (r *manifestReader) err() error {
 	switch {
 	case len(r.problems) > 0:
 		texts := make([]string, 0, maxProblems)
@@ -97,14 +97,14 @@ func (r *reader) err() error {
 const maxProblems = 20
 
 // fail is a parser's error in the words of the capability.
-func (r *reader) fail(err error) error {
+func (r *manifestReader) fail(err error) error {
 	f := fault.From(err)
 	problems, _ := f.Details.(yamlcodec.Problems)
 	return r.invalid(f.Message, problems.Problems)
 }
 
-func (r *reader) invalid(text string, problems []yamlcodec.Problem) error {
-	details := deployment.Fields("error", text).AddPath("path", r.path)
+func (r *manifestReader) invalid(text string, problems []yamlcodec.Problem) error {
+	details := deployment.FieldDetails("error", text).AddPath("path", r.path)
 	if len(problems) > 0 {
 		details.Add("line", problems[0].Line).Add("column", problems[0].Column).Add("problems", problems[:min(len(problems), maxProblems)])
 	}
@@ -112,7 +112,7 @@ func (r *reader) invalid(text string, problems []yamlcodec.Problem) error {
 }
 
 // fields is a mapping by key; keys that are not known are warned about. What is no mapping has none.
-func (r *reader) fields(n yamlcodec.Node, what string, known ...string) map[string]yamlcodec.Node {
+func (r *manifestReader) fields(n yamlcodec.Node, what string, known ...string) map[string]yamlcodec.Node {
 	out := map[string]yamlcodec.Node{}
 	if n.Given() && n.Kind() != yamlcodec.Mapping {
 		r.wrong(n, "%s where a mapping is expected for %s", n.Say(), what)
@@ -133,7 +133,7 @@ func (r *reader) fields(n yamlcodec.Node, what string, known ...string) map[stri
 }
 
 // text is a scalar that is text, or "" when it is absent.
-func (r *reader) text(n yamlcodec.Node, what string) string {
+func (r *manifestReader) text(n yamlcodec.Node, what string) string {
 	switch n.Kind() {
 	case yamlcodec.Text:
 		return n.Text()
@@ -147,7 +147,7 @@ func (r *reader) text(n yamlcodec.Node, what string) string {
 }
 
 // required is text that must be there and not blank; parent is where it is missed.
-func (r *reader) required(parent, n yamlcodec.Node, what string) (value string, ok bool) {
+func (r *manifestReader) required(parent, n yamlcodec.Node, what string) (value string, ok bool) {
 	before := len(r.problems)
 	value = r.text(n, what)
 	switch {
@@ -163,7 +163,7 @@ func (r *reader) required(parent, n yamlcodec.Node, what string) (value string, 
 	return value, true
 }
 
-func (r *reader) flag(n yamlcodec.Node, what string, otherwise bool) bool {
+func (r *manifestReader) flag(n yamlcodec.Node, what string, otherwise bool) bool {
 	switch {
 	case !n.Given():
 		return otherwise
@@ -174,7 +174,7 @@ func (r *reader) flag(n yamlcodec.Node, what string, otherwise bool) bool {
 	return strings.EqualFold(n.Text(), "true")
 }
 
-func (r *reader) texts(n yamlcodec.Node, what string) []string {
+func (r *manifestReader) texts(n yamlcodec.Node, what string) []string {
 	if n.Given() && n.Kind() != yamlcodec.List {
 		r.wrong(n, "%s where a list is expected for %s", n.Say(), what)
 	}

@@ -15,15 +15,15 @@ const path = "/r/agentpack.yaml"
 
 func targets() configrepo.Targets {
 	return configrepo.Targets{
-		"codex":  {deployment.User, deployment.Project, deployment.Both},
-		"cursor": {deployment.Project, deployment.Both},
+		"codex":  {deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth},
+		"cursor": {deployment.ScopeProject, deployment.ScopeBoth},
 	}
 }
 
 const head = "version: 1\nprofiles:\n  default: {}\n"
 
 func TestDecode(t *testing.T) {
-	m, warnings, err := configrepo.Decode([]byte("\ufeff"+head+`  work: {include_tags: [base], include_modules: ["skill:x"], exclude_modules: [gone]}
+	m, warnings, err := configrepo.DecodeManifest([]byte("\ufeff"+head+`  work: {include_tags: [base], include_modules: ["skill:x"], exclude_modules: [gone]}
 targets:
   codex:
     mode: files
@@ -47,16 +47,16 @@ modules:
 	assert.Empty(t, warnings)
 	assert.Equal(t, deployment.Profile{IncludeTags: []string{"base"}, IncludeModules: []string{"skill:x"}, ExcludeModules: []string{"gone"}}, m.Profiles["work"])
 	assert.Contains(t, m.Profiles, deployment.DefaultProfile)
-	assert.Equal(t, deployment.TargetConfig{Scope: deployment.Both, Options: deployment.Options{"codex_home": "~/c", "write_agents_repo_root": "yes", "n": 3}}, m.Targets["codex"])
+	assert.Equal(t, deployment.TargetConfig{Scope: deployment.ScopeBoth, Options: deployment.Options{"codex_home": "~/c", "write_agents_repo_root": "yes", "n": 3}}, m.Targets["codex"])
 	assert.Equal(t, []deployment.Module{
-		{ID: "instructions:base", Type: deployment.Instructions, Enabled: true, Tags: []string{"base", "2"}, Source: deployment.Source{Local: "modules/base"}, Line: 11},
-		{ID: "skill:x", Type: deployment.Skill, Targets: []string{"codex"}, Source: deployment.Source{Git: &deployment.GitSource{URL: "git@h:o/r.git", Ref: "v1", Subdir: "a/b"}}, Line: 15},
-		{ID: "mcp:s", Type: deployment.MCP, Enabled: true, Source: deployment.Source{Git: &deployment.GitSource{URL: "https://h/r", Ref: "main", Shallow: true}}, Line: 22},
+		{ID: "instructions:base", Type: deployment.ModuleInstructions, Enabled: true, Tags: []string{"base", "2"}, Source: deployment.Source{Local: "modules/base"}, Line: 11},
+		{ID: "skill:x", Type: deployment.ModuleSkill, Targets: []string{"codex"}, Source: deployment.Source{Git: &deployment.GitSource{URL: "git@h:o/r.git", Ref: "v1", Subdir: "a/b"}}, Line: 15},
+		{ID: "mcp:s", Type: deployment.ModuleMCP, Enabled: true, Source: deployment.Source{Git: &deployment.GitSource{URL: "https://h/r", Ref: "main", Shallow: true}}, Line: 22},
 	}, m.Modules)
 }
 
 func TestUnknownKeysAreWarnings(t *testing.T) {
-	_, warnings, err := configrepo.Decode([]byte(`version: 1
+	_, warnings, err := configrepo.DecodeManifest([]byte(`version: 1
 profils: {}
 profiles:
   default: {include_tag: [a]}
@@ -135,7 +135,7 @@ func TestShapeProblemsAreAllReportedAtTheirPlaces(t *testing.T) {
 		"second is shorter": {head + "targets:\n  codex: {scope: [a], mode: b}\n", 5, 29, "line 5, column 18"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := configrepo.Decode([]byte(c.in), path, targets())
+			_, _, err := configrepo.DecodeManifest([]byte(c.in), path, targets())
 			require.ErrorIs(t, err, deployment.ErrConfig)
 			details, ok := fault.From(err).Details.(deployment.Details)
 			require.True(t, ok)
@@ -187,7 +187,7 @@ func TestRefusalsHaveDetailsOfTheirOwn(t *testing.T) {
 		"ref":            {git("url: /r, ref: --x"), deployment.ErrConfig, deployment.Details{"field": "ref", "value": "--x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := configrepo.Decode([]byte(c.in), path, targets())
+			_, _, err := configrepo.DecodeManifest([]byte(c.in), path, targets())
 			require.ErrorIs(t, err, c.want)
 			details, ok := fault.From(err).Details.(deployment.Details)
 			require.True(t, ok)

@@ -19,17 +19,17 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// maxBytes is how large a policy or its lock may be.
-const maxBytes = 16 << 20
+// maxPolicyBytes is how large a policy or its lock may be.
+const maxPolicyBytes = 16 << 20
 
-// Reader implements deployport.Orgs and deployport.Lister.
-type Reader struct{}
+// PolicyReader implements deployport.Orgs and deployport.Lister.
+type PolicyReader struct{}
 
-// New is the reader.
-func New() *Reader { return &Reader{} }
+// NewPolicyReader is the reader.
+func NewPolicyReader() *PolicyReader { return &PolicyReader{} }
 
-// document is agentpack.org.yaml as it is written.
-type document struct {
+// policyDocument is agentpack.org.yaml as it is written.
+type policyDocument struct {
 	Version *int `yaml:"version"`
 	Pack    *struct {
 		Source string `yaml:"source"`
@@ -45,26 +45,26 @@ type document struct {
 }
 
 // Org implements deployport.Orgs. A key that is not known is an error: a policy that is misspelt would be none.
-func (*Reader) Org(ctx context.Context, repo string) (governance.Org, bool, error) {
+func (*PolicyReader) Org(ctx context.Context, repo string) (governance.OrgConfig, bool, error) {
 	path := filepath.Join(repo, deployment.OrgFile)
 	data, found, err := readPolicy(ctx, repo, deployment.OrgFile)
 	if err != nil || !found {
-		return governance.Org{}, false, err
+		return governance.OrgConfig{}, false, err
 	}
 	var head struct {
 		Version *int `yaml:"version"`
 	}
 	if err := yamlcodec.Decode(data, &head, yamlcodec.Options{}); err != nil {
-		return governance.Org{}, false, invalid(path, fault.From(err).Message)
+		return governance.OrgConfig{}, false, invalid(path, fault.From(err).Message)
 	}
 	if err := version(path, head.Version); err != nil {
-		return governance.Org{}, false, err
+		return governance.OrgConfig{}, false, err
 	}
-	var doc document
+	var doc policyDocument
 	if err := yamlcodec.Decode(data, &doc, yamlcodec.Options{KnownFields: true}); err != nil {
-		return governance.Org{}, false, invalid(path, fault.From(err).Message)
+		return governance.OrgConfig{}, false, invalid(path, fault.From(err).Message)
 	}
-	out := governance.Org{Path: path, RequiredTargets: doc.Distribution.Targets, RequiredModules: doc.Distribution.Modules,
+	out := governance.OrgConfig{Path: path, RequiredTargets: doc.Distribution.Targets, RequiredModules: doc.Distribution.Modules,
 		AllowedRemotes: doc.SupplyChain.Remotes, RequireLock: doc.SupplyChain.Lock}
 	if doc.Pack != nil {
 		out.HasPack, out.PackSource = true, doc.Pack.Source
@@ -73,7 +73,7 @@ func (*Reader) Org(ctx context.Context, repo string) (governance.Org, bool, erro
 }
 
 // OrgLock implements deployport.Orgs.
-func (*Reader) OrgLock(ctx context.Context, repo string) (governance.Lock, bool, error) {
+func (*PolicyReader) OrgLock(ctx context.Context, repo string) (governance.Lock, bool, error) {
 	path := filepath.Join(repo, deployment.OrgLockFile)
 	data, found, err := readPolicy(ctx, repo, deployment.OrgLockFile)
 	if err != nil || !found {
@@ -99,23 +99,23 @@ func (*Reader) OrgLock(ctx context.Context, repo string) (governance.Lock, bool,
 }
 
 // DecodeLock implements deployport.Orgs.
-func (*Reader) DecodeLock(data []byte, path string) (*deployment.Lock, error) {
+func (*PolicyReader) DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 	return DecodeLock(data, path)
 }
 
 func version(path string, v *int) error {
 	switch {
 	case v == nil:
-		return invalid(path, "version is missing").With(deployment.Fields("error", "version is missing").Add("missing", []string{"version"}).AddPath("path", path))
-	case *v != governance.Version:
-		return deployment.ErrPolicyVersion.Sayf("%s has version %d, and only %d is supported; use a program that knows it", path, *v, governance.Version).
-			With(deployment.Fields("version", *v).Add("supported", []int{governance.Version}).AddPath("path", path))
+		return invalid(path, "version is missing").With(deployment.FieldDetails("error", "version is missing").Add("missing", []string{"version"}).AddPath("path", path))
+	case *v != governance.OrgVersion:
+		return deployment.ErrPolicyVersion.Sayf("%s has version %d, and only %d is supported; use a program that knows it", path, *v, governance.OrgVersion).
+			With(deployment.FieldDetails("version", *v).Add("supported", []int{governance.OrgVersion}).AddPath("path", path))
 	}
 	return nil
 }
 
 func invalid(path, problem string) *fault.Error {
-	return deployment.ErrPolicyConfig.Sayf("%s is not valid: %s", path, problem).With(deployment.Fields("error", problem).AddPath("path", path))
+	return deployment.ErrPolicyConfig.Sayf("%s is not valid: %s", path, problem).With(deployment.FieldDetails("error", problem).AddPath("path", path))
 }
 
 // readPolicy is a file of the repository; no link leads out of it.
@@ -124,7 +124,7 @@ func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool
 		return nil, false, err
 	}
 	path := filepath.Join(repo, name)
-	data, _, err = docfile.At(repo).Read(name, maxBytes)
+	data, _, err = docfile.NewDir(repo).Read(name, maxPolicyBytes)
 	switch {
 	case err == nil:
 		return data, true, nil
@@ -149,7 +149,7 @@ func policyUnreadable(path string, err error) error {
 }
 
 // List implements deployport.Lister.
-func (*Reader) List(ctx context.Context, dir string, skip []string) ([]deployport.Listed, error) {
+func (*PolicyReader) List(ctx context.Context, dir string, skip []string) ([]deployport.Listed, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		var info fs.FileInfo

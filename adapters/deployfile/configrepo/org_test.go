@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	_ deployport.Orgs   = (*configrepo.Reader)(nil)
-	_ deployport.Lister = (*configrepo.Reader)(nil)
+	_ deployport.Orgs   = (*configrepo.PolicyReader)(nil)
+	_ deployport.Lister = (*configrepo.PolicyReader)(nil)
 )
 
 func write(t *testing.T, dir, name, text string) {
@@ -30,7 +30,7 @@ func write(t *testing.T, dir, name, text string) {
 
 func TestOrg(t *testing.T) {
 	dir := t.TempDir()
-	_, found, err := configrepo.New().Org(t.Context(), dir)
+	_, found, err := configrepo.NewPolicyReader().Org(t.Context(), dir)
 	require.NoError(t, err)
 	assert.False(t, found)
 	write(t, dir, "agentpack.org.yaml", `version: 1
@@ -40,14 +40,14 @@ supply_chain_policy:
   allowed_git_remotes: [github.com/good]
   require_lockfile: true
 `)
-	got, found, err := configrepo.New().Org(t.Context(), dir)
+	got, found, err := configrepo.NewPolicyReader().Org(t.Context(), dir)
 	require.NoError(t, err)
 	assert.True(t, found)
-	assert.Equal(t, governance.Org{Path: filepath.Join(dir, "agentpack.org.yaml"), HasPack: true, PackSource: "local:policy", RequiredTargets: []string{"codex"},
+	assert.Equal(t, governance.OrgConfig{Path: filepath.Join(dir, "agentpack.org.yaml"), HasPack: true, PackSource: "local:policy", RequiredTargets: []string{"codex"},
 		RequiredModules: []string{"skill:a", "b"}, AllowedRemotes: []string{"github.com/good"}, RequireLock: true}, got)
 
 	write(t, dir, "agentpack.org.yaml", "version: 1\n")
-	got, _, err = configrepo.New().Org(t.Context(), dir)
+	got, _, err = configrepo.NewPolicyReader().Org(t.Context(), dir)
 	require.NoError(t, err)
 	assert.False(t, got.HasPack)
 	assert.False(t, got.RequireLock)
@@ -65,34 +65,34 @@ func TestOrgRefuses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, "agentpack.org.yaml", text)
-		_, _, err := configrepo.New().Org(t.Context(), dir)
+		_, _, err := configrepo.NewPolicyReader().Org(t.Context(), dir)
 		require.ErrorIs(t, err, as, text)
 		assert.Contains(t, fault.From(err).Details, "path_posix", text)
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "agentpack.org.yaml")))
-	_, _, err := configrepo.New().Org(t.Context(), dir)
+	_, _, err := configrepo.NewPolicyReader().Org(t.Context(), dir)
 	require.ErrorIs(t, err, deployment.ErrPolicyConfig, "a link to nothing switches no policy off")
 	write(t, t.TempDir(), "x", "")
 	outside := filepath.Join(t.TempDir(), "org.yaml")
 	require.NoError(t, os.WriteFile(outside, []byte("version: 1\n"), 0o644))
 	require.NoError(t, os.Remove(filepath.Join(dir, "agentpack.org.yaml")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "agentpack.org.yaml")))
-	_, _, err = configrepo.New().Org(t.Context(), dir)
+	_, _, err = configrepo.NewPolicyReader().Org(t.Context(), dir)
 	require.ErrorIs(t, err, deployment.ErrPolicyConfig, "no link leads out")
 }
 
 func TestOrgLock(t *testing.T) {
 	dir := t.TempDir()
-	_, found, err := configrepo.New().OrgLock(t.Context(), dir)
+	_, found, err := configrepo.NewPolicyReader().OrgLock(t.Context(), dir)
 	require.NoError(t, err)
 	assert.False(t, found)
 	want := governance.NewLock("local:policy", deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "policy"}},
-		deployment.Tree{{Path: "a", Content: deployment.Bytes([]byte("a"))}})
+		deployment.Tree{{Path: "a", Content: deployment.ContentOf([]byte("a"))}})
 	text, err := want.Encode()
 	require.NoError(t, err)
 	write(t, dir, "agentpack.org.lock.json", string(text))
-	got, found, err := configrepo.New().OrgLock(t.Context(), dir)
+	got, found, err := configrepo.NewPolicyReader().OrgLock(t.Context(), dir)
 	require.NoError(t, err)
 	assert.True(t, found)
 	assert.Equal(t, want, got)
@@ -103,7 +103,7 @@ func TestOrgLock(t *testing.T) {
 		strings.Replace(string(text), `"git": null`, `"git": {"url":"u","commit":"c","subdir":""}`, 1): deployment.ErrPolicyConfig,
 	} {
 		write(t, dir, "agentpack.org.lock.json", text)
-		_, _, err := configrepo.New().OrgLock(t.Context(), dir)
+		_, _, err := configrepo.NewPolicyReader().OrgLock(t.Context(), dir)
 		require.ErrorIs(t, err, as, text)
 	}
 }
@@ -118,7 +118,7 @@ func TestList(t *testing.T) {
 	for link, to := range map[string]string{"inside": "a/b", "outside": outside, "nowhere": "gone", "dir": "a"} {
 		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	got, err := configrepo.New().List(t.Context(), dir, governance.SkippedDirs())
+	got, err := configrepo.NewPolicyReader().List(t.Context(), dir, governance.SkippedDirs())
 	require.NoError(t, err)
 	var paths []string
 	for _, f := range got {
@@ -127,7 +127,7 @@ func TestList(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a-b", "a/b", "b/SKILL.md", "deep/target.md", "inside"}, paths)
 	for _, none := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "a-b")} {
-		_, err = configrepo.New().List(t.Context(), none, nil)
+		_, err = configrepo.NewPolicyReader().List(t.Context(), none, nil)
 		require.ErrorIs(t, err, deployment.ErrPath)
 	}
 }
@@ -137,7 +137,7 @@ func TestListNamesWhatItCannotRead(t *testing.T) {
 	write(t, dir, "closed/x", "")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "closed"), 0))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "closed"), 0o755) })
-	got, err := configrepo.New().List(t.Context(), dir, nil)
+	got, err := configrepo.NewPolicyReader().List(t.Context(), dir, nil)
 	require.NoError(t, err)
 	if os.Geteuid() == 0 {
 		assert.Len(t, got, 1, "root may read everything")
@@ -148,6 +148,6 @@ func TestListNamesWhatItCannotRead(t *testing.T) {
 }
 
 func TestDecodeLock(t *testing.T) {
-	_, err := configrepo.New().DecodeLock([]byte("{"), "x")
+	_, err := configrepo.NewPolicyReader().DecodeLock([]byte("{"), "x")
 	require.ErrorIs(t, err, deployment.ErrLock)
 }

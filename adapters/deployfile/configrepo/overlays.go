@@ -75,7 +75,7 @@ func dirs(at deployment.Place, id string, scope deployment.OverlayScope) []strin
 // repository or holds what no module may hold, and with ErrConfig for metadata that cannot be read.
 func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error) {
 	all := dirs(at, id, scope)
-	l := overlay.Layer{Scope: scope, Dir: all[0], Kind: overlay.Dir}
+	l := overlay.Layer{Scope: scope, Dir: all[0], Kind: overlay.KindDir}
 	there, err := candidates(ctx, all)
 	if err != nil || len(there) == 0 {
 		return l, err
@@ -131,7 +131,7 @@ func (o *Overlays) below(ctx context.Context, dir, sub string) (deployment.Tree,
 
 // readMeta reads what the reserved directory says: kind, module and baseline, each optional (agentpack contract §3.2).
 func readMeta(l *overlay.Layer, dir string) error {
-	meta := metaReader{layer: l, dir: docfile.At(dir)}
+	meta := metaReader{layer: l, dir: docfile.NewDir(dir)}
 	var kind struct {
 		Kind *overlay.Kind `json:"overlay_kind"`
 	}
@@ -140,7 +140,7 @@ func readMeta(l *overlay.Layer, dir string) error {
 	}
 	switch {
 	case kind.Kind == nil:
-	case *kind.Kind == overlay.Dir || *kind.Kind == overlay.Patch:
+	case *kind.Kind == overlay.KindDir || *kind.Kind == overlay.KindPatch:
 		l.Kind = *kind.Kind
 	default:
 		return meta.bad(overlay.MetaFile, "meta_path", "overlay_kind must be dir or patch")
@@ -195,5 +195,5 @@ func (m metaReader) bad(name, field, problem string) *fault.Error {
 	const hint = "correct the file, or remove it and make the overlay again with overlay edit"
 	file := filepath.Join(m.layer.Dir, filepath.FromSlash(name))
 	return deployment.ErrConfig.Sayf("%s is not valid: %s; %s", file, problem, hint).
-		With(deployment.Fields("scope", string(m.layer.Scope)).Add("error", problem).Add("hint", hint).AddPath("overlay_dir", m.layer.Dir).AddPath(field, file))
+		With(deployment.FieldDetails("scope", string(m.layer.Scope)).Add("error", problem).Add("hint", hint).AddPath("overlay_dir", m.layer.Dir).AddPath(field, file))
 }

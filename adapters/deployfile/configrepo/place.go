@@ -34,8 +34,8 @@ type Places struct {
 	dir string
 }
 
-// NewLocation is the places of an environment (os.Getenv) and a working directory, which is made absolute.
-func NewLocation(env func(string) string, dir string) *Places { return &Places{env, dir} }
+// NewPlaces is the places of an environment (os.Getenv) and a working directory, which is made absolute.
+func NewPlaces(env func(string) string, dir string) *Places { return &Places{env, dir} }
 
 // Resolve implements deployport.Places (agentpack contract §1.1 to §1.4). It fails with ErrPath when there is no home directory to be
 // found, or no working directory.

@@ -46,7 +46,7 @@ func (w world) file(name, text string) string {
 }
 
 func (w world) resolve(dir string, a deployport.Asked) deployment.Place {
-	got, err := configrepo.NewLocation(func(name string) string { return w.env[name] }, filepath.Join(w.root, dir)).Resolve(context.Background(), a)
+	got, err := configrepo.NewPlaces(func(name string) string { return w.env[name] }, filepath.Join(w.root, dir)).Resolve(context.Background(), a)
 	require.NoError(w.t, err)
 	return got
 }
@@ -170,13 +170,13 @@ func TestUnreadableConfigIsNoOtherProject(t *testing.T) {
 	w := newWorld(t)
 	w.file("p/.git/HEAD", "x")
 	w.dir("p/.git/config")
-	_, err := configrepo.NewLocation(func(name string) string { return w.env[name] }, filepath.Join(w.root, "p")).Resolve(context.Background(), deployport.Asked{})
+	_, err := configrepo.NewPlaces(func(name string) string { return w.env[name] }, filepath.Join(w.root, "p")).Resolve(context.Background(), deployport.Asked{})
 	assert.ErrorIs(t, err, deployment.ErrPath)
 	w.file("q/.git", "gitdir: ../nowhere\n")
 	assert.Empty(t, w.resolve("q", deployport.Asked{}).Origin)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = configrepo.NewLocation(os.Getenv, ".").Resolve(ctx, deployport.Asked{})
+	_, err = configrepo.NewPlaces(os.Getenv, ".").Resolve(ctx, deployport.Asked{})
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -223,7 +223,7 @@ func FuzzConfig(f *testing.F) {
 	require.NoError(f, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("x"), 0o644))
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, ".git", "config"), []byte(text), 0o644))
-		got, err := configrepo.NewLocation(func(string) string { return "/h" }, root).Resolve(context.Background(), deployport.Asked{})
+		got, err := configrepo.NewPlaces(func(string) string { return "/h" }, root).Resolve(context.Background(), deployport.Asked{})
 		require.NoError(t, err)
 		require.True(t, got.Marked)
 		require.Equal(t, got.Origin, strings.TrimSpace(got.Origin))
@@ -236,7 +236,7 @@ func BenchmarkResolve(b *testing.B) {
 	require.NoError(b, os.MkdirAll(filepath.Join(root, "a/b/c"), 0o755))
 	require.NoError(b, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("x"), 0o644))
 	require.NoError(b, os.WriteFile(filepath.Join(root, ".git", "config"), []byte(locationConfigs()[0]), 0o644))
-	p := configrepo.NewLocation(func(string) string { return "/h" }, filepath.Join(root, "a/b/c"))
+	p := configrepo.NewPlaces(func(string) string { return "/h" }, filepath.Join(root, "a/b/c"))
 	for b.Loop() {
 		if _, err := p.Resolve(context.Background(), deployport.Asked{}); err != nil {
 			b.Fatal(err)

@@ -21,7 +21,7 @@ func idProblem(m deployment.Module) string {
 	switch {
 	case strings.ContainsFunc(m.ID, unicode.IsControl) || !utf8.ValidString(m.ID):
 		return "has a control character in it"
-	case m.Type != deployment.Skill:
+	case m.Type != deployment.ModuleSkill:
 		return ""
 	}
 	name := m.Name()
@@ -36,9 +36,9 @@ func idProblem(m deployment.Module) string {
 	return ""
 }
 
-// LocalPath is a path below a repository in its shortest form, or what is wrong with it: absolute paths, ".." and .git are refused
+// localPath is a path below a repository in its shortest form, or what is wrong with it: absolute paths, ".." and .git are refused
 // (agentpack contract §10.2).
-func LocalPath(text string) (clean, problem string) {
+func localPath(text string) (clean, problem string) {
 	if onDrive(strings.TrimSpace(text)) {
 		return "", fmt.Sprintf("the path %q is absolute; give one relative to its root", text)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// ScanFiles reads the files of modules, as package configrepo does.
-type ScanFiles interface {
+// scanFiles reads the files of modules, as package configrepo does.
+type scanFiles interface {
 	// Local is the tree of a directory or file below at.Repo.
 	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
 	// Tree is the files of a directory that is no link itself.
@@ -23,10 +23,10 @@ type ScanFiles interface {
 }
 
 // Scanner is deployport.Scanner over the file system. Its methods may run concurrently.
-type Scanner struct{ files ScanFiles }
+type Scanner struct{ files scanFiles }
 
-// NewScan is a Scanner that has trees read by files.
-func NewScan(files ScanFiles) *Scanner { return &Scanner{files} }
+// NewScanner is a Scanner that has trees read by files.
+func NewScanner(files scanFiles) *Scanner { return &Scanner{files} }
 
 // Scan implements deployport.Scanner. What cannot be looked at (a link into a directory that is closed) counts as absent.
 func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, error) {

@@ -18,7 +18,9 @@ import (
 
 var _ deployport.Scanner = (*configrepo.Scanner)(nil)
 
-func scanner() *configrepo.Scanner { return configrepo.NewScan(configrepo.NewFiles(observe.Open(""))) }
+func scanner() *configrepo.Scanner {
+	return configrepo.NewScanner(configrepo.NewFiles(observe.OpenIndex("")))
+}
 
 func scanWrite(t *testing.T, file, text string) {
 	t.Helper()

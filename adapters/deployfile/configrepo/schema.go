@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-func (r *reader) version(n yamlcodec.Node) error {
+func (r *manifestReader) version(n yamlcodec.Node) error {
 	var value any
 	switch {
 	case n.Kind() == yamlcodec.Number:
@@ -31,10 +31,10 @@ func (r *reader) version(n yamlcodec.Node) error {
 		said = fmt.Sprintf("has version %v", value)
 	}
 	return deployment.ErrConfigVersion.Sayf("%s %s; write version: %d, or use a program that knows it", r.path, said, deployment.ManifestVersion).
-		With(deployment.Fields("version", value).Add("supported", []int{deployment.ManifestVersion}).AddPath("path", r.path))
+		With(deployment.FieldDetails("version", value).Add("supported", []int{deployment.ManifestVersion}).AddPath("path", r.path))
 }
 
-func (r *reader) profiles(root, n yamlcodec.Node) map[string]deployment.Profile {
+func (r *manifestReader) profiles(root, n yamlcodec.Node) map[string]deployment.Profile {
 	out := map[string]deployment.Profile{}
 	if n.Given() && n.Kind() != yamlcodec.Mapping {
 		r.wrong(n, "%s where a mapping is expected for profiles", n.Say())
@@ -55,12 +55,12 @@ func (r *reader) profiles(root, n yamlcodec.Node) map[string]deployment.Profile 
 			place = n
 		}
 		r.refuse(place, deployment.ErrConfig.Sayf("there is no profile %q; add it under profiles", deployment.DefaultProfile).
-			With(deployment.Fields("profile", deployment.DefaultProfile)))
+			With(deployment.FieldDetails("profile", deployment.DefaultProfile)))
 	}
 	return out
 }
 
-func (r *reader) targetConfigs(n yamlcodec.Node) map[string]deployment.TargetConfig {
+func (r *manifestReader) targetConfigs(n yamlcodec.Node) map[string]deployment.TargetConfig {
 	out := map[string]deployment.TargetConfig{}
 	if n.Given() && n.Kind() != yamlcodec.Mapping {
 		r.wrong(n, "%s where a mapping is expected for targets", n.Say())
@@ -81,20 +81,20 @@ func (r *reader) targetConfigs(n yamlcodec.Node) map[string]deployment.TargetCon
 	return out
 }
 
-func (r *reader) scope(n yamlcodec.Node, target string, scope deployment.Scope) deployment.Scope {
-	all := []deployment.Scope{deployment.User, deployment.Project, deployment.Both}
+func (r *manifestReader) scope(n yamlcodec.Node, target string, scope deployment.Scope) deployment.Scope {
+	all := []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth}
 	allowed, known := r.targets[target]
 	switch {
 	case !slices.Contains(all, scope):
 		r.wrong(n, "scope %s is not known; write one of %s", n.Say(), joined(all))
 	case known && !slices.Contains(allowed, scope):
 		r.refuse(n, deployment.ErrConfig.Sayf("target %q cannot be deployed to scope %q; write one of %s", target, scope, joined(allowed)).
-			With(deployment.Fields("target", target).Add("scope", string(scope)).Add("allowed_scopes", words(allowed))))
+			With(deployment.FieldDetails("target", target).Add("scope", string(scope)).Add("allowed_scopes", words(allowed))))
 	}
 	return scope
 }
 
-func (r *reader) options(n yamlcodec.Node) deployment.Options {
+func (r *manifestReader) options(n yamlcodec.Node) deployment.Options {
 	if n.Given() && n.Kind() != yamlcodec.Mapping {
 		r.wrong(n, "%s where a mapping is expected for options", n.Say())
 		return nil
@@ -110,7 +110,7 @@ func (r *reader) options(n yamlcodec.Node) deployment.Options {
 }
 
 // known refuses a target there is none of. module is the identifier of the module that names it, if one does.
-func (r *reader) known(n yamlcodec.Node, target, module string) {
+func (r *manifestReader) known(n yamlcodec.Node, target, module string) {
 	if _, ok := r.targets[target]; ok {
 		return
 	}
@@ -119,7 +119,7 @@ func (r *reader) known(n yamlcodec.Node, target, module string) {
 	if near := fault.Nearest(target, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
-	details := deployment.Reason("target_not_compiled", "inspect_help_json", "edit_manifest_targets", "rebuild_with_target_feature", "retry_command").
+	details := deployment.ReasonDetails("target_not_compiled", "inspect_help_json", "edit_manifest_targets", "rebuild_with_target_feature", "retry_command").
 		Add("target", target).Add("allowed", names)
 	who := ""
 	if module != "" {
@@ -129,7 +129,7 @@ func (r *reader) known(n yamlcodec.Node, target, module string) {
 	r.refuse(n, deployment.ErrTarget.Sayf("there is no target %q%s; %s", target, who, hint).With(details))
 }
 
-func (r *reader) modules(n yamlcodec.Node) []deployment.Module {
+func (r *manifestReader) modules(n yamlcodec.Node) []deployment.Module {
 	if n.Given() && n.Kind() != yamlcodec.List {
 		r.wrong(n, "%s where a list is expected for modules", n.Say())
 	}
@@ -142,7 +142,7 @@ func (r *reader) modules(n yamlcodec.Node) []deployment.Module {
 		}
 		if line, repeated := seen[m.ID]; repeated {
 			r.refuse(item, deployment.ErrConfig.Sayf("the module id %q is used already, on line %d; identifiers are unique", m.ID, line).
-				With(deployment.Fields("module_id", m.ID)))
+				With(deployment.FieldDetails("module_id", m.ID)))
 		}
 		seen[m.ID] = item.Line()
 		out = append(out, m)
@@ -150,7 +150,7 @@ func (r *reader) modules(n yamlcodec.Node) []deployment.Module {
 	return out
 }
 
-func (r *reader) module(n yamlcodec.Node) (m deployment.Module, ok bool) {
+func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool) {
 	if n.Kind() != yamlcodec.Mapping {
 		r.wrong(n, "%s where a mapping is expected for a module", n.Say())
 		return m, false
@@ -179,7 +179,7 @@ func (r *reader) module(n yamlcodec.Node) (m deployment.Module, ok bool) {
 	}
 	if hasID {
 		if problem := idProblem(m); problem != "" {
-			r.refuse(fields["id"], deployment.ErrConfig.Sayf("the module id %q %s", id, problem).With(deployment.Fields("module_id", id)))
+			r.refuse(fields["id"], deployment.ErrConfig.Sayf("the module id %q %s", id, problem).With(deployment.FieldDetails("module_id", id)))
 		}
 		for i, target := range fields["targets"].Items() {
 			if target.Kind() == yamlcodec.Text && i < len(m.Targets) {
@@ -190,18 +190,18 @@ func (r *reader) module(n yamlcodec.Node) (m deployment.Module, ok bool) {
 	return m, hasID
 }
 
-func (r *reader) badType(n yamlcodec.Node, m deployment.Module) {
+func (r *manifestReader) badType(n yamlcodec.Node, m deployment.Module) {
 	names := words(deployment.ModuleTypes())
 	hint := "write one of " + strings.Join(names, ", ")
 	if near := fault.Nearest(string(m.Type), names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	r.refuse(n, deployment.ErrConfig.Sayf("module %q has the type %q, which is not known; %s", m.ID, m.Type, hint).
-		With(deployment.Fields("module_id", m.ID).Add("type", string(m.Type)).Add("allowed", names)))
+		With(deployment.FieldDetails("module_id", m.ID).Add("type", string(m.Type)).Add("allowed", names)))
 }
 
 // source is exactly one of the two; both and neither are refused, an explicit null counts as absent.
-func (r *reader) source(module, n yamlcodec.Node, what string) deployment.Source {
+func (r *manifestReader) source(module, n yamlcodec.Node, what string) deployment.Source {
 	if !n.Given() {
 		r.wrong(module, "the source of %s is missing", what)
 		return deployment.Source{}
@@ -218,7 +218,7 @@ func (r *reader) source(module, n yamlcodec.Node, what string) deployment.Source
 			return deployment.Source{}
 		}
 		if text, ok := r.required(local, inner["path"], "the path of local_path"); ok {
-			clean, problem := LocalPath(text)
+			clean, problem := localPath(text)
 			r.unfit(inner["path"], "path", problem)
 			return deployment.Source{Local: clean}
 		}
@@ -228,7 +228,7 @@ func (r *reader) source(module, n yamlcodec.Node, what string) deployment.Source
 	return deployment.Source{}
 }
 
-func (r *reader) git(n yamlcodec.Node) *deployment.GitSource {
+func (r *manifestReader) git(n yamlcodec.Node) *deployment.GitSource {
 	fields := r.fields(n, "git", "url", "ref", "subdir", "shallow")
 	if n.Kind() != yamlcodec.Mapping {
 		return nil
@@ -243,7 +243,7 @@ func (r *reader) git(n yamlcodec.Node) *deployment.GitSource {
 		r.unfit(fields["ref"], "ref", RefProblem(ref))
 	}
 	if subdir := strings.TrimSpace(r.text(fields["subdir"], "subdir")); subdir != "" {
-		clean, problem := LocalPath(subdir)
+		clean, problem := localPath(subdir)
 		r.unfit(fields["subdir"], "subdir", problem)
 		if g.Subdir = clean; clean == "." {
 			g.Subdir = ""
@@ -253,9 +253,9 @@ func (r *reader) git(n yamlcodec.Node) *deployment.GitSource {
 }
 
 // unfit refuses a field's value for a reason; "" is none.
-func (r *reader) unfit(n yamlcodec.Node, field, problem string) {
+func (r *manifestReader) unfit(n yamlcodec.Node, field, problem string) {
 	if problem != "" {
-		r.refuse(n, deployment.ErrConfig.Sayf("%s", problem).With(deployment.Fields("field", field).Add("value", n.Text())))
+		r.refuse(n, deployment.ErrConfig.Sayf("%s", problem).With(deployment.FieldDetails("field", field).Add("value", n.Text())))
 	}
 }
 

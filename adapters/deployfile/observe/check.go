@@ -22,7 +22,7 @@ const (
 // Check implements deployport.Machine. It asks the system whether the directory may be written to and writes nothing. Whether the
 // manifests are ignored is asked of git, which knows rules in more places than a work tree's .gitignore; where git cannot be run they
 // count as not ignored.
-func (k *Looker) Check(ctx context.Context, root deployment.Root) (deployport.RootHealth, error) {
+func (k *Observer) Check(ctx context.Context, root deployment.Root) (deployport.RootHealth, error) {
 	if err := ctx.Err(); err != nil {
 		return deployport.RootHealth{}, fault.From(err)
 	}
@@ -52,7 +52,7 @@ func (k *Looker) Check(ctx context.Context, root deployment.Root) (deployport.Ro
 	if h.Worktree == "" {
 		return h, nil
 	}
-	h.Ignored, err = Is(ctx, h.Worktree, filepath.Join(at, Name(root.Target)))
+	h.Ignored, err = IsGitIgnored(ctx, h.Worktree, filepath.Join(at, ManifestName(root.Target)))
 	return h, err
 }
 

@@ -16,16 +16,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Decode is what data says as a manifest of root.Target in root.Path. Fields that are not known are passed over. It fails with
+// DecodeManifest is what data says as a manifest of root.Target in root.Path. Fields that are not known are passed over. It fails with
 // ErrUnusable for what is no JSON, of another version or another target's; entries that cannot be used are left out with a warning
 // each.
-func Decode(data []byte, root deployment.Root) (Manifest, []string, error) {
+func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, error) {
 	c := newCollector(root, len(data))
 	doc, plain := scan(data, c.add)
 	if !plain {
 		c, doc = newCollector(root, len(data)), document{}
 		if err := json.Unmarshal(data, &doc); err != nil {
-			return Manifest{}, nil, ErrUnusable.Sayf("it is no valid manifest: %v", err)
+			return Manifest{}, nil, ErrBadManifest.Sayf("it is no valid manifest: %v", err)
 		}
 		for i := range doc.Files {
 			c.add(&doc.Files[i])
@@ -33,9 +33,9 @@ func Decode(data []byte, root deployment.Root) (Manifest, []string, error) {
 	}
 	switch {
 	case doc.Version != version:
-		return Manifest{}, nil, ErrUnusable.Sayf("its schema_version is %d, and %d is what can be read", doc.Version, version)
+		return Manifest{}, nil, ErrBadManifest.Sayf("its schema_version is %d, and %d is what can be read", doc.Version, version)
 	case doc.Tool != root.Target:
-		return Manifest{}, nil, ErrUnusable.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
+		return Manifest{}, nil, ErrBadManifest.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
 	}
 	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID, Files: c.files}
 	if at, err := time.Parse(time.RFC3339Nano, doc.GeneratedAt); err == nil {
@@ -162,7 +162,7 @@ func (e *entry) owned(base string) (deployment.Owned, string) {
 	if problem != "" {
 		return deployment.Owned{}, problem
 	}
-	f := deployment.Owned{Path: below(base, rel), Mode: deployment.Plain, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created}
+	f := deployment.Owned{Path: below(base, rel), Mode: deployment.PlainMode, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created}
 	if !parse(&f.Sum, e.Sum) || !parse(&f.PartSum, e.PartSum) {
 		return deployment.Owned{}, "a sum of it is not 64 hex digits"
 	}

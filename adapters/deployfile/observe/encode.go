@@ -36,13 +36,13 @@ type entry struct {
 	Created bool             `json:"created,omitempty"`
 }
 
-// Encode is the file of m: entries sorted by path, then owner; indented, with a final newline. It fails with deployment.ErrPath for a
+// EncodeManifest is the file of m: entries sorted by path, then owner; indented, with a final newline. It fails with deployment.ErrPath for a
 // file that is not below m.Root or whose path cannot be written as text, and with ErrUnusable for a part that is no JSON.
-func Encode(m Manifest) ([]byte, error) {
+func EncodeManifest(m Manifest) ([]byte, error) {
 	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID,
 		Files: make(entries, 0, len(m.Files))}
 	if len(m.Files) > maxFiles {
-		return nil, ErrUnusable.Sayf("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
+		return nil, ErrBadManifest.Sayf("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
 	}
 	for _, f := range m.Files {
 		e, err := m.entry(f)
@@ -57,7 +57,7 @@ func Encode(m Manifest) ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(doc); err != nil {
-		return nil, ErrUnusable.Sayf("the manifest of %s in %s cannot be written", m.Target, m.Root).Because(err)
+		return nil, ErrBadManifest.Sayf("the manifest of %s in %s cannot be written", m.Target, m.Root).Because(err)
 	}
 	return out.Bytes(), nil
 }
@@ -67,11 +67,11 @@ func (m Manifest) entry(f deployment.Owned) (entry, error) {
 	rel = filepath.ToSlash(rel)
 	if _, problem := inside(rel); err != nil || problem != "" || !utf8.ValidString(rel) {
 		return entry{}, deployment.ErrPath.Sayf("%q cannot be listed in the manifest of %s: it is no UTF-8 path of a file below it", f.Path, m.Root).
-			With(deployment.Fields("root", m.Root).AddPath("path", f.Path)).Because(err)
+			With(deployment.FieldDetails("root", m.Root).AddPath("path", f.Path)).Because(err)
 	}
 	e := entry{Path: rel, Sum: f.Sum.String(), Modules: f.Modules, Owner: f.Owner, Part: f.Part, PartSum: f.PartSum.String(), Made: f.Made, Created: f.Created}
-	if deployment.ModeOf(f.Mode) == deployment.Executable {
-		e.Mode = "0" + strconv.FormatUint(uint64(deployment.Executable), 8)
+	if deployment.ModeOf(f.Mode) == deployment.ExecutableMode {
+		e.Mode = "0" + strconv.FormatUint(uint64(deployment.ExecutableMode), 8)
 	}
 	return e, nil
 }

@@ -18,7 +18,7 @@ import (
 // Extras implements deployport.Machine. Only regular files count, links are not followed (but the root may be one), and what is called
 // .git or .agentpack below the root is passed over, wherever the root itself lies (agentpack contract §1.7). A root that is absent or
 // no directory has none. A directory that may not be read is ErrPermission.
-func (k *Looker) Extras(ctx context.Context, root deployment.Root) ([]string, error) {
+func (k *Observer) Extras(ctx context.Context, root deployment.Root) ([]string, error) {
 	info, err := os.Stat(root.Path)
 	switch {
 	case absent(err) || err == nil && !info.IsDir():
@@ -38,17 +38,17 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
 	}
-	entries, err := Of(dir)
+	entries, err := ReadDir(dir)
 	switch {
 	case absent(err): // gone meanwhile
 		return nil, nil
 	case err != nil:
 		return nil, refused("listed", dir, err)
 	}
-	name := func(e Entry) string { return e.Path[len(dir)+1:] }
-	sorting.By(entries, func(a, b Entry) int { return strings.Compare(name(a), name(b)) })
-	entries = slices.DeleteFunc(entries, func(e Entry) bool {
-		return name(e) == ".git" || name(e) == ".agentpack" || e.Kind != fs.ModeDir && (e.Kind != 0 || IsName(name(e)))
+	name := func(e DirEntry) string { return e.Path[len(dir)+1:] }
+	sorting.By(entries, func(a, b DirEntry) int { return strings.Compare(name(a), name(b)) })
+	entries = slices.DeleteFunc(entries, func(e DirEntry) bool {
+		return name(e) == ".git" || name(e) == ".agentpack" || e.Kind != fs.ModeDir && (e.Kind != 0 || IsManifestName(name(e)))
 	})
 	below, err := walkAll(ctx, entries)
 	if err != nil {
@@ -66,7 +66,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 }
 
 // walkAll walks those of the entries that are directories. Of several that may not be read the first is reported.
-func walkAll(ctx context.Context, entries []Entry) ([][]string, error) {
+func walkAll(ctx context.Context, entries []DirEntry) ([][]string, error) {
 	below, failed := make([][]string, len(entries)), make([]error, len(entries))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))

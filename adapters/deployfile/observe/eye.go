@@ -6,10 +6,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Eye looks at many files for one goroutine. Files of one directory, one after the other in the order of their names, it sees much faster
+// Statter looks at many files for one goroutine. Files of one directory, one after the other in the order of their names, it sees much faster
 // than Lstat and SumOf would; in any other order it does no harm. What it keeps of a directory it keeps until the next one, so it is made
 // for one look around and closed then.
-type Eye struct {
+type Statter struct {
 	index  *Index
 	dir    directory
 	folder *folder // the last one; nil when nothing of that path was remembered
@@ -17,14 +17,14 @@ type Eye struct {
 	next   int     // where the next file's entry is, if that is the next in order
 }
 
-// Eye is a new one.
-func (x *Index) Eye() *Eye { return &Eye{index: x} }
+// NewStatter is a new one.
+func (x *Index) NewStatter() *Statter { return &Statter{index: x} }
 
 // Lstat is what the file system says of path itself, links not followed: see Lstat.
-func (e *Eye) Lstat(path string) (Stat, error) { return e.dir.lstat(path) }
+func (e *Statter) Lstat(path string) (stat, error) { return e.dir.lstat(path) }
 
 // SumOf is the sum of the file at path, of which st was just taken: see Index.SumOf.
-func (e *Eye) SumOf(path string, st Stat) (deployment.Sum, error) {
+func (e *Statter) SumOf(path string, st stat) (deployment.Sum, error) {
 	if sum, ok := e.known(path, st); ok {
 		return sum, nil
 	}
@@ -43,7 +43,7 @@ func (e *Eye) SumOf(path string, st Stat) (deployment.Sum, error) {
 }
 
 // known is Index.Known.
-func (e *Eye) known(path string, st Stat) (deployment.Sum, bool) {
+func (e *Statter) known(path string, st stat) (deployment.Sum, bool) {
 	if st.stamp == (stamp{}) {
 		return deployment.Sum{}, false
 	}
@@ -69,4 +69,4 @@ func (e *Eye) known(path string, st Stat) (deployment.Sum, bool) {
 }
 
 // Close forgets the directory. The Eye may be used again.
-func (e *Eye) Close() { e.dir.close() }
+func (e *Statter) Close() { e.dir.close() }

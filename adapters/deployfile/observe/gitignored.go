@@ -12,8 +12,8 @@ import (
 // patience is how long git may think about one path.
 const patience = 10 * time.Second
 
-// Is reports whether git ignores the file, which need not exist, in that work tree. Where git cannot tell it does not.
-func Is(ctx context.Context, tree, file string) (bool, error) {
+// IsGitIgnored reports whether git ignores the file, which need not exist, in that work tree. Where git cannot tell it does not.
+func IsGitIgnored(ctx context.Context, tree, file string) (bool, error) {
 	rel, err := filepath.Rel(tree, file)
 	if err != nil {
 		return false, fault.From(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Fault is the fault behind an error of the file system at path (agentpack contract §6.2).
-func Fault(err error, path string) error {
+// FileFault is the fault behind an error of the file system at path (agentpack contract §6.2).
+func FileFault(err error, path string) error {
 	var known *fault.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -47,28 +47,28 @@ func cause(err error) error {
 	return err
 }
 
-// Absent reports an error that says: nothing is there.
-func Absent(err error) bool {
+// IsAbsent reports an error that says: nothing is there.
+func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Sight is what stands at a path, with a file's content and what tells it from a later one.
-type Sight struct {
+// FileState is what stands at a path, with a file's content and what tells it from a later one.
+type FileState struct {
 	deployment.Seen
 	Data []byte
 	Info fs.FileInfo // nil when nothing is there
 }
 
-// See looks at path itself, not at what a link leads to: that is not ours to touch.
-func See(path string) (Sight, error) {
+// InspectPath looks at path itself, not at what a link leads to: that is not ours to touch.
+func InspectPath(path string) (FileState, error) {
 	info, err := os.Lstat(path)
-	if Absent(err) {
-		return Sight{}, nil
+	if IsAbsent(err) {
+		return FileState{}, nil
 	}
 	if err != nil {
-		return Sight{}, err
+		return FileState{}, err
 	}
-	s := Sight{Info: info, Seen: deployment.Seen{Mode: info.Mode().Perm()}}
+	s := FileState{Info: info, Seen: deployment.Seen{Mode: info.Mode().Perm()}}
 	switch info.Mode().Type() {
 	case 0:
 		s.Kind = deployment.Regular
@@ -91,10 +91,10 @@ func See(path string) (Sight, error) {
 	return s, err
 }
 
-// Read is a file's bytes, a link followed. What is no file holds nothing.
-func Read(path string) (data []byte, found bool, err error) {
+// ReadFile is a file's bytes, a link followed. What is no file holds nothing.
+func ReadFile(path string) (data []byte, found bool, err error) {
 	data, info, err := read(path)
-	if Absent(err) {
+	if IsAbsent(err) {
 		return nil, false, nil
 	}
 	return data, info != nil && info.Mode().IsRegular(), err
@@ -126,11 +126,11 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	}
 }
 
-// Exactly reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.
-func Exactly(s, then deployment.Seen) bool { return Nearly(s, then) && s.Mode == then.Mode }
+// SameState reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.
+func SameState(s, then deployment.Seen) bool { return EquivalentState(s, then) && s.Mode == then.Mode }
 
-// Nearly is Exactly, but of the mode only whether the file may be executed.
-func Nearly(s, then deployment.Seen) bool {
+// EquivalentState is Exactly, but of the mode only whether the file may be executed.
+func EquivalentState(s, then deployment.Seen) bool {
 	if s.Kind != then.Kind {
 		return false
 	}
@@ -143,8 +143,8 @@ func Nearly(s, then deployment.Seen) bool {
 	return true
 }
 
-// Untouched reports that the file is still the very one that was looked at.
-func Untouched(now, then fs.FileInfo) bool {
+// SameFile reports that the file is still the very one that was looked at.
+func SameFile(now, then fs.FileInfo) bool {
 	if now == nil || then == nil {
 		return now == nil && then == nil
 	}
@@ -158,7 +158,7 @@ const executeBits fs.FileMode = 0o111
 func FinalMode(w deployment.Write, umask fs.FileMode) fs.FileMode {
 	mode := w.After.Mode.Perm()
 	switch {
-	case mode != deployment.Plain && mode != deployment.Executable:
+	case mode != deployment.PlainMode && mode != deployment.ExecutableMode:
 		return mode
 	case w.Before.Kind != deployment.Regular:
 		return mode &^ umask
@@ -167,7 +167,7 @@ func FinalMode(w deployment.Write, umask fs.FileMode) fs.FileMode {
 	if deployment.ModeOf(kept) == mode {
 		return kept
 	}
-	if mode == deployment.Plain {
+	if mode == deployment.PlainMode {
 		return kept &^ executeBits
 	}
 	return kept | kept>>2&executeBits | 0o100 // whoever may read may execute

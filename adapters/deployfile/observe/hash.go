@@ -23,22 +23,22 @@ func (x *Index) hasher() *hasher {
 }
 
 // file is the sum of an open file, which it closes, and what it was the sum of: the zero Stat when the file changed while it was read.
-func (h *hasher) file(f file, path string) (deployment.Sum, Stat, error) {
+func (h *hasher) file(f file, path string) (deployment.Sum, stat, error) {
 	defer f.Close()
 	before, err := f.stat()
 	if err != nil {
-		return deployment.Sum{}, Stat{}, err
+		return deployment.Sum{}, stat{}, err
 	}
 	if !before.Mode.IsRegular() {
-		return deployment.Sum{}, Stat{}, deployment.ErrPath.Sayf("%s is no regular file", path).
-			With(deployment.Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", path))
+		return deployment.Sum{}, stat{}, deployment.ErrPath.Sayf("%s is no regular file", path).
+			With(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", path))
 	}
 	sum, err := h.content(f, before.Size)
 	if err != nil {
-		return deployment.Sum{}, Stat{}, err
+		return deployment.Sum{}, stat{}, err
 	}
 	if after, err := f.stat(); err != nil || after != before {
-		before = Stat{}
+		before = stat{}
 	}
 	return sum, before, nil
 }

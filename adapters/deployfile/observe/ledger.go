@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// MaxSize is how large a manifest may be, in bytes; larger ones are not read.
-	MaxSize = 64 << 20
+	// MaxManifestSize is how large a manifest may be, in bytes; larger ones are not read.
+	MaxManifestSize = 64 << 20
 
 	legacyName = ".agentpack.manifest.json"
 	prefix     = ".agentpack.manifest."
@@ -31,17 +31,17 @@ const (
 	maxName  = 255
 )
 
-// ErrUnusable reports bytes that are no manifest of that target: no JSON, another version, another target's.
-var ErrUnusable = fault.New(fault.State, "deployment_manifest_unusable", "an ownership manifest cannot be used")
+// ErrBadManifest reports bytes that are no manifest of that target: no JSON, another version, another target's.
+var ErrBadManifest = fault.New(fault.State, "deployment_manifest_unusable", "an ownership manifest cannot be used")
 
 // errOther is ErrUnusable for a manifest that is fine, but another target's.
 var errOther = errors.New("the manifest is another target's")
 
-// Name is the file name of a target's manifest; the target's name is made safe for it.
-func Name(target string) string { return prefix + deployment.SafeName(target) + suffix }
+// ManifestName is the file name of a target's manifest; the target's name is made safe for it.
+func ManifestName(target string) string { return prefix + deployment.SafeName(target) + suffix }
 
-// IsName reports the file name of a manifest of any target, or the legacy one.
-func IsName(file string) bool {
+// IsManifestName reports the file name of a manifest of any target, or the legacy one.
+func IsManifestName(file string) bool {
 	return file == legacyName ||
 		len(file) > len(prefix)+len(suffix) && strings.HasPrefix(file, prefix) && strings.HasSuffix(file, suffix)
 }
@@ -55,30 +55,30 @@ type Manifest struct {
 	Files       []deployment.Owned
 }
 
-// OwnershipRead is what the manifest of root.Target says in the directory root.Path. One that is missing is not Present, and so is one that
+// ReadManifest is what the manifest of root.Target says in the directory root.Path. One that is missing is not Present, and so is one that
 // cannot be read or understood, with a warning. The legacy name counts only where the target's own is absent and only when it is this
 // target's, with a warning. A symbolic link is followed while it stays inside the root. It fails with ErrPathLong where the root's path
 // is too long for anything to be there.
-func OwnershipRead(root deployment.Root) (deployment.Ledger, []string, error) {
-	l := deployment.Ledger{Root: root}
+func ReadManifest(root deployment.Root) (deployment.OwnershipManifest, []string, error) {
+	l := deployment.OwnershipManifest{Root: root}
 	info, err := os.Stat(root.Path)
 	switch {
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return l, nil, deployment.ErrPathLong.Sayf("%s is too long a path; move the root to a shorter one", root.Path).
-			With(deployment.Fields("hint", "use a shorter root").AddPath("path", root.Path)).Because(err)
+			With(deployment.FieldDetails("hint", "use a shorter root").AddPath("path", root.Path)).Because(err)
 	case err == nil && !info.IsDir(): // a pipe, opened, would block
 		return l, nil, nil
 	}
-	for _, name := range []string{Name(root.Target), legacyName} {
+	for _, name := range []string{ManifestName(root.Target), legacyName} {
 		file := filepath.Join(root.Path, name)
-		data, _, err := docfile.At(root.Path).Read(name, MaxSize)
+		data, _, err := docfile.NewDir(root.Path).Read(name, MaxManifestSize)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
 		}
 		if err != nil {
 			return l, []string{"the manifest " + file + " cannot be read, so its files count as not deployed: " + ownershipCause(err)}, nil
 		}
-		m, warnings, err := Decode(data, root)
+		m, warnings, err := DecodeManifest(data, root)
 		switch {
 		case errors.Is(err, errOther) && name == legacyName:
 			return l, nil, nil // it belongs to a neighbour
@@ -89,7 +89,7 @@ func OwnershipRead(root deployment.Root) (deployment.Ledger, []string, error) {
 			warnings[i] = "the manifest " + file + ": " + w
 		}
 		if name == legacyName {
-			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment writes "+Name(root.Target))
+			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment writes "+ManifestName(root.Target))
 		}
 		l.Present, l.Legacy, l.Owned = true, name == legacyName, m.Files
 		return l, warnings, nil
@@ -112,7 +112,7 @@ func ownershipCause(err error) string {
 
 // inside is the shortest form of a manifest's path, or why it names no file below its root. Such a path is never touched.
 func inside(rel string) (clean, problem string) {
-	if filepath.Separator == '/' && (target.Paths{Sep: '/'}).Confined(rel) == nil && !IsName(rel) && !climbs(rel) {
+	if filepath.Separator == '/' && (target.Paths{Sep: '/'}).Confined(rel) == nil && !IsManifestName(rel) && !climbs(rel) {
 		return rel, "" // what almost all are
 	}
 	clean = path.Clean(rel)
@@ -127,7 +127,7 @@ func inside(rel string) (clean, problem string) {
 		return "", "it names no file"
 	case !filepath.IsLocal(filepath.FromSlash(clean)):
 		return "", "it cannot be a file here"
-	case IsName(clean):
+	case IsManifestName(clean):
 		return "", "it is a manifest itself"
 	}
 	return clean, ""

@@ -2,8 +2,8 @@ package observe
 
 import "io/fs"
 
-// Entry is what stands in a directory.
-type Entry struct {
+// DirEntry is what stands in a directory.
+type DirEntry struct {
 	Path string      // the directory's, a separator and the name: as absolute as the directory's
 	Kind fs.FileMode // type bits alone
 }

@@ -17,15 +17,15 @@ const (
 	nameAt   = 19
 )
 
-// Of is what stands in a directory, in no order. It is os.File.ReadDir without what that makes of every name, of which there are
+// ReadDir is what stands in a directory, in no order. It is os.File.ReadDir without what that makes of every name, of which there are
 // thousands.
-func Of(dir string) ([]Entry, error) {
+func ReadDir(dir string) ([]DirEntry, error) {
 	fd, err := again(func() (int, error) { return unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer unix.Close(fd) // nothing was written
-	var out []Entry
+	var out []DirEntry
 	buffer := make([]byte, 8<<10)
 	for {
 		n, err := again(func() (int, error) { return unix.Getdents(fd, buffer) })
@@ -46,7 +46,7 @@ func Of(dir string) ([]Entry, error) {
 			if string(name) == "." || string(name) == ".." {
 				continue
 			}
-			e := Entry{Path: dir + "/" + string(name)}
+			e := DirEntry{Path: dir + "/" + string(name)}
 			if e.Kind, err = kind(entry[kindAt], e.Path); errors.Is(err, fs.ErrNotExist) {
 				continue // it went meanwhile
 			} else if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Of is what stands in a directory, in no order.
-func Of(dir string) ([]Entry, error) {
+// ReadDir is what stands in a directory, in no order.
+func ReadDir(dir string) ([]DirEntry, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -18,9 +18,9 @@ func Of(dir string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Entry, len(entries))
+	out := make([]DirEntry, len(entries))
 	for i, e := range entries {
-		out[i] = Entry{dir + string(filepath.Separator) + e.Name(), e.Type()}
+		out[i] = DirEntry{dir + string(filepath.Separator) + e.Name(), e.Type()}
 	}
 	return out, nil
 }

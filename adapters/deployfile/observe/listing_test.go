@@ -37,7 +37,7 @@ func TestOfIsWhatTheLibraryLists(t *testing.T) {
 	for _, e := range entries {
 		want[filepath.Join(dir, e.Name())] = e.Type()
 	}
-	listed, err := observe.Of(dir)
+	listed, err := observe.ReadDir(dir)
 	require.NoError(t, err)
 	got := map[string]fs.FileMode{}
 	for _, e := range listed {
@@ -49,12 +49,12 @@ func TestOfIsWhatTheLibraryLists(t *testing.T) {
 
 func TestWhatIsNoDirectory(t *testing.T) {
 	dir := t.TempDir()
-	listed, err := observe.Of(dir)
+	listed, err := observe.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, listed)
-	_, err = observe.Of(filepath.Join(dir, "nothing"))
+	_, err = observe.ReadDir(filepath.Join(dir, "nothing"))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	_, err = observe.Of(filepath.Join(dir, "file"))
+	_, err = observe.ReadDir(filepath.Join(dir, "file"))
 	assert.ErrorIs(t, err, syscall.ENOTDIR)
 }

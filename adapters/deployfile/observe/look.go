@@ -24,18 +24,18 @@ const (
 	attempts = 4  // looks at a path that keeps changing under our eyes
 )
 
-// Looker looks. It keeps nothing but the index; methods may be called from many goroutines.
-type Looker struct {
+// Observer looks. It keeps nothing but the index; methods may be called from many goroutines.
+type Observer struct {
 	index *Index
 }
 
-// New is a Looker that asks index for sums. Saving the index is its owner's affair.
-func New(index *Index) *Looker { return &Looker{index} }
+// NewObserver is a Looker that asks index for sums. Saving the index is its owner's affair.
+func NewObserver(index *Index) *Observer { return &Observer{index} }
 
 // Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
 // first of the ledgers, l.Paths and the ledgers' other paths is reported, unless l says to go on: ErrPermission, ErrPathLong, ErrPath, or what
 // the file system said.
-func (k *Looker) Observe(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
+func (k *Observer) Observe(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
 	files := make(map[string]deployment.Seen, len(l.Paths))
 	paths := l.Paths
 	if mayRepeat(paths) {
@@ -130,12 +130,12 @@ func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error
 		if err := ctx.Err(); err != nil {
 			return deployment.Observed{}, fault.From(err)
 		}
-		read, warnings, err := OwnershipRead(root)
+		read, warnings, err := ReadManifest(root)
 		if err != nil {
 			if !l.GoOn {
 				return deployment.Observed{}, err
 			}
-			read, warnings = deployment.Ledger{Root: root}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
+			read, warnings = deployment.OwnershipManifest{Root: root}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
 		}
 		o.Ledgers = append(o.Ledgers, read)
 		for _, w := range warnings {
@@ -150,7 +150,7 @@ func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error
 
 // round is one look at many paths, by several goroutines.
 type round struct {
-	*Looker
+	*Observer
 	ctx    context.Context
 	paths  []string
 	seen   []deployment.Seen
@@ -162,9 +162,9 @@ type round struct {
 }
 
 // begin has others begin to look; finish lends a hand.
-func (k *Looker) begin(ctx context.Context, paths []string, goOn bool) *round {
+func (k *Observer) begin(ctx context.Context, paths []string, goOn bool) *round {
 	shares := (len(paths) + share - 1) / share
-	r := &round{Looker: k, ctx: ctx, paths: paths, seen: make([]deployment.Seen, len(paths)), failed: make([]error, shares)}
+	r := &round{Observer: k, ctx: ctx, paths: paths, seen: make([]deployment.Seen, len(paths)), failed: make([]error, shares)}
 	if goOn {
 		r.unread = make([]error, len(paths))
 	}
@@ -176,7 +176,7 @@ func (k *Looker) begin(ctx context.Context, paths []string, goOn bool) *round {
 
 // work takes shares in order and finishes them, so that all before the first that fails are looked at: its error is always the same.
 func (r *round) work() error {
-	eye := r.index.Eye()
+	eye := r.index.NewStatter()
 	defer eye.Close()
 	for !r.stop.Load() {
 		n := int(r.next.Add(1)) - 1
@@ -191,7 +191,7 @@ func (r *round) work() error {
 			if r.unread != nil {
 				why = &r.unread[i]
 			}
-			r.seen[i], *why = r.Looker.seen(eye, r.paths[i])
+			r.seen[i], *why = r.Observer.seen(eye, r.paths[i])
 		}
 		if r.failed[n] != nil {
 			r.stop.Store(true)
@@ -224,13 +224,13 @@ func (r *round) finish(o deployment.Observed) error {
 }
 
 // Seen looks at one path, as Observe does. Of a symbolic link, Size and Sum are those of the file it leads to and Mode is zero.
-func (k *Looker) Seen(path string) (deployment.Seen, error) {
-	eye := k.index.Eye()
+func (k *Observer) Seen(path string) (deployment.Seen, error) {
+	eye := k.index.NewStatter()
 	defer eye.Close()
 	return k.seen(eye, path)
 }
 
-func (k *Looker) seen(eye *Eye, path string) (deployment.Seen, error) {
+func (k *Observer) seen(eye *Statter, path string) (deployment.Seen, error) {
 	var err error
 	for range attempts {
 		var seen deployment.Seen
@@ -245,7 +245,7 @@ func (k *Looker) seen(eye *Eye, path string) (deployment.Seen, error) {
 	return deployment.Seen{}, refused("looked at", path, err)
 }
 
-func (k *Looker) once(eye *Eye, path string) (deployment.Seen, error) {
+func (k *Observer) once(eye *Statter, path string) (deployment.Seen, error) {
 	st, err := eye.Lstat(path)
 	switch {
 	case absent(err):
@@ -270,7 +270,7 @@ func (k *Looker) once(eye *Eye, path string) (deployment.Seen, error) {
 }
 
 // link looks at a symbolic link. That it leads nowhere we can see is no error: then it leads to nothing of ours.
-func (k *Looker) link(path string) (deployment.Seen, error) {
+func (k *Observer) link(path string) (deployment.Seen, error) {
 	to, err := os.Readlink(path)
 	if errors.Is(err, syscall.EINVAL) {
 		return deployment.Seen{}, deployment.ErrPath // no link any more
@@ -289,7 +289,7 @@ func (k *Looker) link(path string) (deployment.Seen, error) {
 }
 
 // Read implements deployport.Machine. It follows symbolic links; anything but a file is ErrPath.
-func (k *Looker) Read(ctx context.Context, path string) ([]byte, bool, error) {
+func (k *Observer) Read(ctx context.Context, path string) ([]byte, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, fault.From(err)
 	}
@@ -331,7 +331,7 @@ func absent(err error) bool {
 // refused is the fault behind an error of the file system (agentpack contract §6.2).
 func refused(what, path string, err error) error {
 	details := func(hint string) deployment.Details {
-		return deployment.Fields("hint", hint).AddPath("path", path)
+		return deployment.FieldDetails("hint", hint).AddPath("path", path)
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):

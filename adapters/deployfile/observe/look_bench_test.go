@@ -44,16 +44,16 @@ func claim(b *testing.B, root deployment.Root, paths []string) {
 	for _, path := range paths {
 		m.Files = append(m.Files, deployment.Owned{Target: root.Target, Root: root.Path, Path: path, Sum: deployment.SumOf([]byte(path)), Modules: []string{"skill:some-skill"}})
 	}
-	data, err := observe.Encode(m)
+	data, err := observe.EncodeManifest(m)
 	require.NoError(b, err)
-	require.NoError(b, os.WriteFile(filepath.Join(root.Path, observe.Name(root.Target)), data, 0o644))
+	require.NoError(b, os.WriteFile(filepath.Join(root.Path, observe.ManifestName(root.Target)), data, 0o644))
 }
 
 // BenchmarkObserveWarm is a second look at 10,000 files, given as paths or by a manifest as well; the floor is os.Lstat of the same paths.
 func BenchmarkObserveWarm(b *testing.B) {
 	root, paths := skills(b)
-	index := observe.OpenAt("", later)
-	k := observe.New(index)
+	index := observe.OpenIndexWithClock("", later)
+	k := observe.NewObserver(index)
 	observe := func(b *testing.B, want int) {
 		o, err := k.Observe(b.Context(), deployport.Look{Roots: []deployment.Root{root}, Paths: paths})
 		require.NoError(b, err)
@@ -110,7 +110,7 @@ func BenchmarkObserveCold(b *testing.B) {
 	b.Run("observe", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			o, err := observe.New(observe.OpenAt("", later)).Observe(b.Context(), deployport.Look{Roots: []deployment.Root{root}, Paths: paths})
+			o, err := observe.NewObserver(observe.OpenIndexWithClock("", later)).Observe(b.Context(), deployport.Look{Roots: []deployment.Root{root}, Paths: paths})
 			require.NoError(b, err)
 			require.Len(b, o.Files, files)
 		}
@@ -121,7 +121,7 @@ func BenchmarkObserveCold(b *testing.B) {
 func BenchmarkExtras(b *testing.B) {
 	root, _ := skills(b)
 	for b.Loop() {
-		found, err := observe.New(observe.Open("")).Extras(b.Context(), root)
+		found, err := observe.NewObserver(observe.OpenIndex("")).Extras(b.Context(), root)
 		require.NoError(b, err)
 		require.Len(b, found, files)
 	}

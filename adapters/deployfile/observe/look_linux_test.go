@@ -46,7 +46,7 @@ func closed(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	require.NoError(t, os.Chmod(dir, 0o755))
-	for name, mode := range map[string]os.FileMode{"secret": 0, "open": 0o644, observe.Name("codex"): 0} {
+	for name, mode := range map[string]os.FileMode{"secret": 0, "open": 0o644, observe.ManifestName("codex"): 0} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("text"), 0o600))
 		require.NoError(t, os.Chmod(filepath.Join(dir, name), mode))
 	}
@@ -60,7 +60,7 @@ func closed(t *testing.T) string {
 }
 
 func TestWhatMayNotBeReadIsSaid(t *testing.T) {
-	dir, k := closed(t), observe.New(observe.Open(""))
+	dir, k := closed(t), observe.NewObserver(observe.OpenIndex(""))
 	asNobody(t, func() {
 		for _, name := range []string{"secret", "locked/file", "to-secret"} {
 			path := filepath.Join(dir, name)
@@ -86,7 +86,7 @@ func TestWhatMayNotBeReadIsSaid(t *testing.T) {
 }
 
 func TestWhatMayNotBeWrittenIsSaid(t *testing.T) {
-	dir, k := closed(t), observe.New(observe.Open(""))
+	dir, k := closed(t), observe.NewObserver(observe.OpenIndex(""))
 	require.NoError(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	asNobody(t, func() {

@@ -16,13 +16,13 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	deploytest.Look(t, func(testing.TB) deploytest.Looker { return observe.New(observe.Open("")) })
+	deploytest.Look(t, func(testing.TB) deploytest.Looker { return observe.NewObserver(observe.OpenIndex("")) })
 }
 
 // TestPathsInAnyOrder: sorted, target after target, repeated and shuffled paths are seen alike, and what is told in the order of the paths
 // is what is told by path.
 func TestPathsInAnyOrder(t *testing.T) {
-	dir, k := t.TempDir(), observe.New(observe.Open(""))
+	dir, k := t.TempDir(), observe.NewObserver(observe.OpenIndex(""))
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"a", "b", "c", "d"} {
 		require.NoError(t, os.WriteFile(path(name), []byte(name), 0o600))

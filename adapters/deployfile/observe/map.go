@@ -11,48 +11,48 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Spot is a directory, with links resolved: rel below root, which is where a root really is. It need not exist.
-type Spot struct {
+// ResolvedDir is a directory, with links resolved: rel below root, which is where a root really is. It need not exist.
+type ResolvedDir struct {
 	Root, Rel string
 	Missing   bool
 }
 
 // File is the path of a file in it.
-func (s Spot) File(name string) string { return filepath.Join(s.Root, s.Rel, name) }
+func (s ResolvedDir) File(name string) string { return filepath.Join(s.Root, s.Rel, name) }
 
-// Map finds out where directories really are, and that none leads out of its root. A root may be a link itself.
-type Map struct {
+// PathResolver finds out where directories really are, and that none leads out of its root. A root may be a link itself.
+type PathResolver struct {
 	Gone  map[string]bool // paths that are removed before anything is made
-	spots map[[2]string]Spot
-	real  map[string]Spot // of roots
-	Made  []string        // directories that will have to be made, parents first
+	spots map[[2]string]ResolvedDir
+	real  map[string]ResolvedDir // of roots
+	Made  []string               // directories that will have to be made, parents first
 }
 
-// NewMap knows nothing yet. gone are files that make way for directories before anything is made.
-func NewMap(gone map[string]bool) *Map {
-	return &Map{Gone: gone, spots: map[[2]string]Spot{}, real: map[string]Spot{}}
+// NewPathResolver knows nothing yet. gone are files that make way for directories before anything is made.
+func NewPathResolver(gone map[string]bool) *PathResolver {
+	return &PathResolver{Gone: gone, spots: map[[2]string]ResolvedDir{}, real: map[string]ResolvedDir{}}
 }
 
 // Parent is the directory of a file that has to stay below root.
-func (t *Map) Parent(root, path string) (Spot, error) {
+func (t *PathResolver) Parent(root, path string) (ResolvedDir, error) {
 	switch {
 	case !utf8.ValidString(path):
-		return Spot{}, Unusable(path, "it is no valid UTF-8")
+		return ResolvedDir{}, UnusablePath(path, "it is no valid UTF-8")
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path || !filepath.IsAbs(root):
-		return Spot{}, Unusable(path, "it is not absolute, or not in its shortest form")
-	case path == filepath.Clean(root) || !deployment.Below(filepath.Clean(root), path, filepath.Separator):
-		return Spot{}, Unusable(path, "it is not below "+root)
+		return ResolvedDir{}, UnusablePath(path, "it is not absolute, or not in its shortest form")
+	case path == filepath.Clean(root) || !deployment.IsBelow(filepath.Clean(root), path, filepath.Separator):
+		return ResolvedDir{}, UnusablePath(path, "it is not below "+root)
 	}
 	return t.dir(filepath.Clean(root), filepath.Dir(path))
 }
 
-// Unusable is ErrPath, with the reason.
-func Unusable(path, why string) error {
+// UnusablePath is ErrPath, with the reason.
+func UnusablePath(path, why string) error {
 	return deployment.ErrPath.Sayf("%q cannot be written: %s", path, why).
-		With(deployment.Fields("hint", "use a path below the root, through directories that are there").AddPath("path", path))
+		With(deployment.FieldDetails("hint", "use a path below the root, through directories that are there").AddPath("path", path))
 }
 
-func (t *Map) dir(root, dir string) (Spot, error) {
+func (t *PathResolver) dir(root, dir string) (ResolvedDir, error) {
 	key := [2]string{root, dir}
 	if at, ok := t.spots[key]; ok {
 		return at, nil
@@ -64,75 +64,75 @@ func (t *Map) dir(root, dir string) (Spot, error) {
 	return at, err
 }
 
-func (t *Map) lookUp(root, dir string) (Spot, error) {
+func (t *PathResolver) lookUp(root, dir string) (ResolvedDir, error) {
 	if dir == root {
 		return t.base(root)
 	}
 	above, err := t.dir(root, filepath.Dir(dir))
 	if err != nil {
-		return Spot{}, err
+		return ResolvedDir{}, err
 	}
-	at := Spot{Root: above.Root, Rel: filepath.Join(above.Rel, filepath.Base(dir)), Missing: true}
+	at := ResolvedDir{Root: above.Root, Rel: filepath.Join(above.Rel, filepath.Base(dir)), Missing: true}
 	if above.Missing {
 		t.Made = append(t.Made, dir)
 		return at, nil
 	}
 	info, err := os.Lstat(at.File(""))
 	switch {
-	case Absent(err) || err == nil && !info.IsDir() && t.Gone[dir]:
+	case IsAbsent(err) || err == nil && !info.IsDir() && t.Gone[dir]:
 		t.Made = append(t.Made, dir)
 		return at, nil
 	case err != nil:
-		return Spot{}, Fault(err, dir)
+		return ResolvedDir{}, FileFault(err, dir)
 	case info.IsDir():
 		at.Missing = false
 		return at, nil
 	case info.Mode().Type() != fs.ModeSymlink:
-		return Spot{}, Unusable(dir, "something that is no directory stands there")
+		return ResolvedDir{}, UnusablePath(dir, "something that is no directory stands there")
 	}
 	return follow(at, dir)
 }
 
 // follow resolves a link among the directories, which must not lead out of the root.
-func follow(at Spot, dir string) (Spot, error) {
+func follow(at ResolvedDir, dir string) (ResolvedDir, error) {
 	real, err := filepath.EvalSymlinks(at.File(""))
 	if err != nil {
-		return Spot{}, Unusable(dir, "it is a symbolic link that leads nowhere")
+		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link that leads nowhere")
 	}
-	if !deployment.Below(at.Root, real, filepath.Separator) {
-		return Spot{}, Unusable(dir, "it is a symbolic link that leads out of the root, to "+real)
+	if !deployment.IsBelow(at.Root, real, filepath.Separator) {
+		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link that leads out of the root, to "+real)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return Spot{}, Unusable(dir, "it is a symbolic link to something that is no directory")
+		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link to something that is no directory")
 	}
 	rel, err := filepath.Rel(at.Root, real)
-	return Spot{Root: at.Root, Rel: rel}, err
+	return ResolvedDir{Root: at.Root, Rel: rel}, err
 }
 
 // base is where a root really is.
-func (t *Map) base(root string) (Spot, error) {
+func (t *PathResolver) base(root string) (ResolvedDir, error) {
 	if at, ok := t.real[root]; ok {
 		return at, nil
 	}
-	at := Spot{Rel: "."}
+	at := ResolvedDir{Rel: "."}
 	real, err := filepath.EvalSymlinks(root)
 	switch {
 	case err == nil:
 		at.Root = real
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
-			return Spot{}, Unusable(root, "it is no directory")
+			return ResolvedDir{}, UnusablePath(root, "it is no directory")
 		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENAMETOOLONG):
-		return Spot{}, Fault(err, root)
+		return ResolvedDir{}, FileFault(err, root)
 	case !errors.Is(err, fs.ErrNotExist):
-		return Spot{}, Unusable(root, "no directory can be there: "+cause(err).Error())
+		return ResolvedDir{}, UnusablePath(root, "no directory can be there: "+cause(err).Error())
 	default:
 		if _, err := os.Lstat(root); err == nil {
-			return Spot{}, Unusable(root, "it is a symbolic link that leads nowhere")
+			return ResolvedDir{}, UnusablePath(root, "it is a symbolic link that leads nowhere")
 		}
 		above, err := t.base(filepath.Dir(root))
 		if err != nil {
-			return Spot{}, err
+			return ResolvedDir{}, err
 		}
 		at.Root, at.Missing = filepath.Join(above.Root, filepath.Base(root)), true
 		t.Made = append(t.Made, root)

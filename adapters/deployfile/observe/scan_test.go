@@ -67,7 +67,7 @@ func TestScanReadsManifestsAsTheyAreWritten(t *testing.T) {
 // TestMostEntriesAreCommon: what Encode writes of a file of one module is read the short way.
 func TestMostEntriesAreCommon(t *testing.T) {
 	file := deployment.Owned{Path: "/w/s/a", Sum: deployment.SumOf([]byte("a")), Modules: []string{"skill:ä"}}
-	data, err := Encode(Manifest{Target: "codex", Root: "/w", Files: []deployment.Owned{file}})
+	data, err := EncodeManifest(Manifest{Target: "codex", Root: "/w", Files: []deployment.Owned{file}})
 	require.NoError(t, err)
 	var e entry
 	s := scanner{text: string(data), at: strings.LastIndex(string(data), "    {")}

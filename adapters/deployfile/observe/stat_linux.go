@@ -12,17 +12,17 @@ import (
 
 // Lstat is what the file system says of path itself, links not followed. It is os.Lstat without what that allocates; errors are the
 // same.
-func Lstat(path string) (Stat, error) { return lstatAt(unix.AT_FDCWD, path, path) }
+func Lstat(path string) (stat, error) { return lstatAt(unix.AT_FDCWD, path, path) }
 
 // lstatAt is Lstat of path, which has that name in an open directory.
-func lstatAt(dir int, name, path string) (Stat, error) {
+func lstatAt(dir int, name, path string) (stat, error) {
 	var s unix.Stat_t
 	err := unix.Fstatat(dir, name, &s, unix.AT_SYMLINK_NOFOLLOW)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Fstatat(dir, name, &s, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err != nil {
-		return Stat{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
+		return stat{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	return statFrom(&s), nil
 }
@@ -69,7 +69,7 @@ func (d *directory) close() {
 	*d = directory{}
 }
 
-func (d *directory) lstat(path string) (Stat, error) {
+func (d *directory) lstat(path string) (stat, error) {
 	dir, name := d.at(path)
 	return lstatAt(dir, name, path)
 }
@@ -94,10 +94,10 @@ type file struct {
 	path string
 }
 
-func (f file) stat() (Stat, error) {
+func (f file) stat() (stat, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(f.fd, &s); err != nil {
-		return Stat{}, &fs.PathError{Op: "stat", Path: f.path, Err: err}
+		return stat{}, &fs.PathError{Op: "stat", Path: f.path, Err: err}
 	}
 	return statFrom(&s), nil
 }
@@ -120,8 +120,8 @@ func (f file) Read(p []byte) (int, error) {
 // Close closes it. Nothing was written, so nothing can have been lost.
 func (f file) Close() { _ = unix.Close(f.fd) }
 
-func statFrom(s *unix.Stat_t) Stat {
-	return Stat{Mode: modeOf(s.Mode), Size: s.Size, stamp: stamp{size: s.Size, mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), inode: s.Ino, device: uint64(s.Dev)}}
+func statFrom(s *unix.Stat_t) stat {
+	return stat{Mode: modeOf(s.Mode), Size: s.Size, stamp: stamp{size: s.Size, mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), inode: s.Ino, device: uint64(s.Dev)}}
 }
 
 func modeOf(m uint32) fs.FileMode {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// Lstat is what the file system says of path itself, links not followed. Errors are those of os.Lstat.
-func Lstat(path string) (Stat, error) {
+// lstat is what the file system says of path itself, links not followed. Errors are those of os.Lstat.
+func lstat(path string) (stat, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return Stat{}, err
+		return stat{}, err
 	}
 	return StatOf(info), nil
 }
@@ -23,7 +23,7 @@ func stampOf(fs.FileInfo) stamp { return stamp{} }
 // directory is the one that the last path stood in; here nothing is gained from knowing it.
 type directory struct{}
 
-func (directory) lstat(path string) (Stat, error) { return Lstat(path) }
+func (directory) lstat(path string) (stat, error) { return lstat(path) }
 
 // open opens a file for reading, a symbolic link followed. A pipe does not block.
 func (directory) open(path string) (file, error) {
@@ -36,10 +36,10 @@ func (directory) close() {}
 // file is an open file.
 type file struct{ *os.File }
 
-func (f file) stat() (Stat, error) {
+func (f file) stat() (stat, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return Stat{}, err
+		return stat{}, err
 	}
 	return StatOf(info), nil
 }

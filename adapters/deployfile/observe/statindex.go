@@ -79,26 +79,28 @@ func (s stamp) racy(now time.Time) bool {
 	return s == stamp{} || now.UnixNano()-max(s.mtime, s.ctime) < int64(RacyWindow)
 }
 
-// Open is the index that is kept in file, or in memory only when file is "". Nothing is read before the first use; a file that is
+// OpenIndex is the index that is kept in file, or in memory only when file is "". Nothing is read before the first use; a file that is
 // missing, damaged, foreign or of another version counts as empty.
-func Open(file string) *Index { return OpenAt(file, time.Now) }
+func OpenIndex(file string) *Index { return OpenIndexWithClock(file, time.Now) }
 
-// OpenAt is Open with a clock of the caller's.
-func OpenAt(file string, now func() time.Time) *Index { return &Index{file: file, now: now} }
+// OpenIndexWithClock is Open with a clock of the caller's.
+func OpenIndexWithClock(file string, now func() time.Time) *Index {
+	return &Index{file: file, now: now}
+}
 
 // Load reads the index's file, which the first use does otherwise.
 func (x *Index) Load() { x.load.Do(x.read) }
 
-// Stat is what the file system says of one path.
-type Stat struct {
+// stat is what the file system says of one path.
+type stat struct {
 	Mode  fs.FileMode
 	Size  int64
 	stamp stamp
 }
 
 // StatOf is what info says. Where the system behind info tells no inodes, nothing is ever remembered for it.
-func StatOf(info fs.FileInfo) Stat {
-	return Stat{Mode: info.Mode(), Size: info.Size(), stamp: stampOf(info)}
+func StatOf(info fs.FileInfo) stat {
+	return stat{Mode: info.Mode(), Size: info.Size(), stamp: stampOf(info)}
 }
 
 // Sum is the sum of the file at path, of which info was just taken: see SumOf.
@@ -109,15 +111,15 @@ func (x *Index) Sum(path string, info fs.FileInfo) (deployment.Sum, error) {
 // SumOf is the sum of the file at path, a symbolic link followed, of which st was just taken. It is remembered when the file had
 // been left alone for RacyWindow and did not change while it was read. Errors of the file system come as they are, a path that is no
 // regular file is deployment.ErrPath.
-func (x *Index) SumOf(path string, st Stat) (deployment.Sum, error) {
-	e := Eye{index: x}
+func (x *Index) SumOf(path string, st stat) (deployment.Sum, error) {
+	e := Statter{index: x}
 	defer e.Close()
 	return e.SumOf(path, st)
 }
 
 // Known is the remembered sum of the file at path, if st is what it was when it was hashed.
-func (x *Index) Known(path string, st Stat) (deployment.Sum, bool) {
-	e := Eye{index: x}
+func (x *Index) Known(path string, st stat) (deployment.Sum, bool) {
+	e := Statter{index: x}
 	return e.known(path, st)
 }
 
@@ -129,7 +131,7 @@ func (x *Index) Put(path string, info fs.FileInfo, sum deployment.Sum) {
 	}
 }
 
-func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
+func (x *Index) keep(path string, st stat, sum deployment.Sum, now time.Time) {
 	if st.stamp.racy(now) || path == "" || len(path) > indexMaxPath {
 		return
 	}
@@ -158,7 +160,7 @@ func (x *Index) read() {
 	if x.file == "" {
 		return
 	}
-	data, _, err := docfile.At(filepath.Dir(x.file)).Read(filepath.Base(x.file), maxFile)
+	data, _, err := docfile.NewDir(filepath.Dir(x.file)).Read(filepath.Base(x.file), maxFile)
 	if err != nil {
 		return
 	}

@@ -18,7 +18,7 @@ func BenchmarkLoad(b *testing.B) {
 	dir, file := b.TempDir(), filepath.Join(b.TempDir(), "index")
 	path := filepath.Join(dir, "f")
 	at := write(b, path, "text")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	for n := range 20_000 {
 		x.Put(fmt.Sprintf("/home/user/.codex/skills/some-skill-%04d/references/topic-%d.md", n/10, n%10), at, wrong())
 	}
@@ -29,7 +29,7 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(float64(on.Size())/20_000, "B/entry")
 	b.ReportAllocs()
 	for b.Loop() {
-		_, known := observe.OpenAt(file, indexLater).Known(path, observe.StatOf(at))
+		_, known := observe.OpenIndexWithClock(file, indexLater).Known(path, observe.StatOf(at))
 		require.True(b, known)
 	}
 }
@@ -38,7 +38,7 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkSum(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "f")
 	at := write(b, path, "text")
-	x := observe.OpenAt("", indexLater)
+	x := observe.OpenIndexWithClock("", indexLater)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := x.Sum(path, at); err != nil {

@@ -48,7 +48,7 @@ func sum(t testing.TB, x *observe.Index, path string) deployment.Sum {
 }
 
 func TestSumOfAnyLength(t *testing.T) {
-	x := observe.OpenAt("", indexLater)
+	x := observe.OpenIndexWithClock("", indexLater)
 	for _, n := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
 		path, text := filepath.Join(t.TempDir(), "f"), strings.Repeat("x", n)
 		write(t, path, text)
@@ -60,11 +60,11 @@ func TestSumOfAnyLength(t *testing.T) {
 
 func TestAnUnchangedFileIsNotHashedAgain(t *testing.T) {
 	path, file := filepath.Join(t.TempDir(), "f"), filepath.Join(t.TempDir(), "state", "index")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	x.Put(path, write(t, path, "text"), wrong())
 	assert.Equal(t, wrong(), sum(t, x, path), "by this process")
 	require.NoError(t, x.Close())
-	assert.Equal(t, wrong(), sum(t, observe.OpenAt(file, indexLater), path), "by the next one")
+	assert.Equal(t, wrong(), sum(t, observe.OpenIndexWithClock(file, indexLater), path), "by the next one")
 }
 
 func TestEveryDifferenceCounts(t *testing.T) {
@@ -84,7 +84,7 @@ func TestEveryDifferenceCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
-			x := observe.OpenAt("", indexLater)
+			x := observe.OpenIndexWithClock("", indexLater)
 			x.Put(path, write(t, path, "text"), wrong())
 			require.Equal(t, wrong(), sum(t, x, path))
 			before := info(t, path).Sys().(*syscall.Stat_t).Ctim
@@ -101,24 +101,24 @@ func TestEveryDifferenceCounts(t *testing.T) {
 func TestAFreshFileIsNotTrusted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	at := write(t, path, "text")
-	fresh := observe.OpenAt("", func() time.Time { return at.ModTime().Add(observe.RacyWindow - time.Nanosecond) })
+	fresh := observe.OpenIndexWithClock("", func() time.Time { return at.ModTime().Add(observe.RacyWindow - time.Nanosecond) })
 	fresh.Put(path, at, wrong())
 	assert.Equal(t, deployment.SumOf([]byte("text")), sum(t, fresh, path))
 	_, known := fresh.Known(path, observe.StatOf(at))
 	assert.False(t, known, "hashing a fresh file does not make it trusted")
 
-	settled := observe.OpenAt("", func() time.Time { return at.ModTime().Add(observe.RacyWindow) })
+	settled := observe.OpenIndexWithClock("", func() time.Time { return at.ModTime().Add(observe.RacyWindow) })
 	settled.Put(path, at, wrong())
 	assert.Equal(t, wrong(), sum(t, settled, path))
 
 	require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
-	future := observe.OpenAt("", indexLater)
+	future := observe.OpenIndexWithClock("", indexLater)
 	future.Put(path, info(t, path), wrong())
 	assert.Equal(t, deployment.SumOf([]byte("text")), sum(t, future, path), "a time that has not come yet proves nothing")
 }
 
 func TestWhatIsNoFile(t *testing.T) {
-	dir, x := t.TempDir(), observe.OpenAt("", indexLater)
+	dir, x := t.TempDir(), observe.OpenIndexWithClock("", indexLater)
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o644))
 	_, err := x.Sum(pipe, info(t, pipe))
@@ -159,7 +159,7 @@ func TestLstatSaysWhatTheSystemSays(t *testing.T) {
 func TestNothingIsWrittenWithoutNeed(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "state", "index")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	require.NoError(t, x.Save())
 	assert.NoDirExists(t, filepath.Dir(file))
 
@@ -181,38 +181,38 @@ func TestSaveReportsAndRecovers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "blocked"), "a file where a directory has to be")
 	file := filepath.Join(dir, "blocked", "index")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	path := filepath.Join(dir, "f")
 	x.Put(path, write(t, path, "text"), wrong())
 	require.Error(t, x.Save())
 	assert.Equal(t, wrong(), sum(t, x, path), "it goes on working")
 	require.NoError(t, os.Remove(filepath.Join(dir, "blocked")))
 	require.NoError(t, x.Save())
-	assert.Equal(t, wrong(), sum(t, observe.OpenAt(file, indexLater), path))
+	assert.Equal(t, wrong(), sum(t, observe.OpenIndexWithClock(file, indexLater), path))
 }
 
 func TestEntriesThatNobodyAsksForDropOut(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	used, idle := filepath.Join(dir, "used"), filepath.Join(dir, "idle")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	x.Put(used, write(t, used, "text"), wrong())
 	x.Put(idle, write(t, idle, "text"), wrong())
 	require.NoError(t, x.Save())
 	for n := 1; n <= 5; n++ {
-		x := observe.OpenAt(file, indexLater)
+		x := observe.OpenIndexWithClock(file, indexLater)
 		require.Equal(t, wrong(), sum(t, x, used))
 		fresh := filepath.Join(dir, fmt.Sprint(n))
 		x.Put(fresh, write(t, fresh, "text"), wrong())
 		require.NoError(t, x.Save())
-		_, known := observe.OpenAt(file, indexLater).Known(idle, observe.StatOf(info(t, idle)))
+		_, known := observe.OpenIndexWithClock(file, indexLater).Known(idle, observe.StatOf(info(t, idle)))
 		assert.Equal(t, n < 5, known, "after %d saves", n)
 	}
-	assert.Equal(t, wrong(), sum(t, observe.OpenAt(file, indexLater), used))
+	assert.Equal(t, wrong(), sum(t, observe.OpenIndexWithClock(file, indexLater), used))
 }
 
 func TestADamagedFileCountsAsEmpty(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "index")
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	path := filepath.Join(dir, "f")
 	x.Put(path, write(t, path, "text"), wrong())
 	require.NoError(t, x.Save())
@@ -222,14 +222,14 @@ func TestADamagedFileCountsAsEmpty(t *testing.T) {
 		bad := append([]byte{}, good...)
 		bad[i] ^= 1
 		require.NoError(t, os.WriteFile(file, bad, 0o600))
-		require.Equal(t, deployment.SumOf([]byte("text")), sum(t, observe.OpenAt(file, indexLater), path), "byte %d is another", i)
+		require.Equal(t, deployment.SumOf([]byte("text")), sum(t, observe.OpenIndexWithClock(file, indexLater), path), "byte %d is another", i)
 		require.NoError(t, os.WriteFile(file, good[:i], 0o600))
-		require.Equal(t, deployment.SumOf([]byte("text")), sum(t, observe.OpenAt(file, indexLater), path), "%d bytes are left", i)
+		require.Equal(t, deployment.SumOf([]byte("text")), sum(t, observe.OpenIndexWithClock(file, indexLater), path), "%d bytes are left", i)
 	}
-	x = observe.OpenAt(file, indexLater)
+	x = observe.OpenIndexWithClock(file, indexLater)
 	sum(t, x, path)
 	require.NoError(t, x.Save(), "and is written anew")
-	_, known := observe.OpenAt(file, indexLater).Known(path, observe.StatOf(info(t, path)))
+	_, known := observe.OpenIndexWithClock(file, indexLater).Known(path, observe.StatOf(info(t, path)))
 	assert.True(t, known)
 }
 
@@ -238,7 +238,7 @@ func TestManyGoroutines(t *testing.T) {
 	for n := range 50 {
 		write(t, filepath.Join(dir, fmt.Sprint(n)), fmt.Sprint("text ", n))
 	}
-	x := observe.OpenAt(file, indexLater)
+	x := observe.OpenIndexWithClock(file, indexLater)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -253,7 +253,7 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	group.Wait()
 	require.NoError(t, x.Close())
-	y := observe.OpenAt(file, indexLater)
+	y := observe.OpenIndexWithClock(file, indexLater)
 	for n := range 50 {
 		path := filepath.Join(dir, fmt.Sprint(n))
 		_, known := y.Known(path, observe.StatOf(info(t, path)))

@@ -9,8 +9,8 @@ import (
 )
 
 // ways finds out where the directories of the paths, and the roots, really are. Each is looked at once.
-func ways(l deployport.Look, o deployment.Observed) *deployment.Ways {
-	f := follower{real: map[string]string{}, ways: deployment.NewWays()}
+func ways(l deployport.Look, o deployment.Observed) *deployment.ResolvedDirs {
+	f := follower{real: map[string]string{}, ways: deployment.NewResolvedDirs()}
 	for _, root := range l.Roots {
 		f.dir(filepath.Clean(root.Path))
 	}
@@ -32,7 +32,7 @@ func ways(l deployport.Look, o deployment.Observed) *deployment.Ways {
 
 type follower struct {
 	real map[string]string
-	ways *deployment.Ways
+	ways *deployment.ResolvedDirs
 }
 
 // dir is where a directory really is; of one that is not there, where it would be made.
@@ -50,6 +50,6 @@ func (f *follower) dir(dir string) string {
 		}
 	}
 	f.real[dir] = real
-	f.ways.Lead(dir, real)
+	f.ways.Add(dir, real)
 	return real
 }

@@ -35,7 +35,7 @@ func bare(t *testing.T) string {
 }
 
 func head(n int64) audit.Head {
-	return audit.Head{Seq: n, Hash: canon.Bytes("test", []byte{byte(n)}), At: time.Date(2026, 1, 2, 3, 4, int(n), 0, time.UTC), Home: "/home/of/ours", Machine: "m", Key: audit.Key{1}, Sig: make([]byte, 64)}
+	return audit.Head{Seq: n, Hash: canon.SumBytes("test", []byte{byte(n)}), At: time.Date(2026, 1, 2, 3, 4, int(n), 0, time.UTC), Home: "/home/of/ours", Machine: "m", Key: audit.Key{1}, Sig: make([]byte, 64)}
 }
 
 func open(t *testing.T, where, cache string) *anchorgit.Remote {

@@ -8,9 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Find is a checkout in one of the older layouts, empty when there is none. Those named the directory above it after the module and not after
+// FindLegacyCheckout is a checkout in one of the older layouts, empty when there is none. Those named the directory above it after the module and not after
 // the URL: it is any whose repository says that it came from this URL and stands on this commit.
-func Find(cache string, source deployment.ResolvedGit) string {
+func FindLegacyCheckout(cache string, source deployment.ResolvedGit) string {
 	names, err := os.ReadDir(cache)
 	if err != nil {
 		return ""
@@ -48,8 +48,8 @@ func origin(config string) string {
 	return ""
 }
 
-// Move moves an old checkout to where it belongs now, and says where it is.
-func Move(old, canonical string) string {
+// MoveLegacyCheckout moves an old checkout to where it belongs now, and says where it is.
+func MoveLegacyCheckout(old, canonical string) string {
 	if os.MkdirAll(filepath.Dir(canonical), 0o700) == nil && os.Rename(old, canonical) == nil {
 		_ = os.Remove(filepath.Dir(old)) // goes only when nothing else is in it
 		return canonical

@@ -53,8 +53,8 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 	if isDir(canonical) {
 		return canonical, nil
 	}
-	if old := Find(filepath.Dir(store), source); old != "" {
-		return Move(old, canonical), nil
+	if old := FindLegacyCheckout(filepath.Dir(store), source); old != "" {
+		return MoveLegacyCheckout(old, canonical), nil
 	}
 	if offline {
 		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache, and --offline forbids fetching it; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
@@ -76,7 +76,7 @@ func (c *Client) Discard(ctx context.Context, at deployment.Place, source deploy
 	if !isDir(filepath.Join(store, commit)) {
 		return nil
 	}
-	lock, err := await(ctx, docfile.At(store), lockName(commit))
+	lock, err := await(ctx, docfile.NewDir(store), lockName(commit))
 	if err != nil {
 		return err
 	}

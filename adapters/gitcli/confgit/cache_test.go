@@ -47,7 +47,7 @@ func TestASourceIsFetchedOnceAndThenReadWithoutGit(t *testing.T) {
 	got, err := client().Git(t.Context(), at, source, false)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"SKILL.md": "first\n", "run.sh": "#!/bin/sh\n"}, texts(got))
-	assert.Equal(t, []os.FileMode{deployment.Plain, deployment.Executable}, []os.FileMode{got[0].Mode, got[1].Mode})
+	assert.Equal(t, []os.FileMode{deployment.PlainMode, deployment.ExecutableMode}, []os.FileMode{got[0].Mode, got[1].Mode})
 	require.Len(t, lines("fetch"), 1)
 	assert.Contains(t, lines("fetch")[0], "--depth=1 -- file://"+r.Remote+" "+first)
 	assert.FileExists(t, filepath.Join(canonical(at, source), ".git", "shallow"))

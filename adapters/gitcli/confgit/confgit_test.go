@@ -66,7 +66,7 @@ func tree(_ context.Context, root, sub string) (deployment.Tree, error) {
 			return deployment.ErrPath.Because(err)
 		}
 		info, err := d.Info()
-		out = append(out, deployment.File{Path: strings.TrimPrefix(strings.TrimPrefix(name, top), "/"), Mode: deployment.ModeOf(info.Mode()), Content: deployment.Bytes(data)})
+		out = append(out, deployment.File{Path: strings.TrimPrefix(strings.TrimPrefix(name, top), "/"), Mode: deployment.ModeOf(info.Mode()), Content: deployment.ContentOf(data)})
 		return err
 	})
 	out.Sort()

@@ -24,7 +24,7 @@ func partialName(commit string) string { return "." + commit + ".partial" }
 func (c *Client) fetch(ctx context.Context, store string, source deployment.ResolvedGit) error {
 	bounded, cancel := context.WithTimeout(ctx, c.options.Transfer)
 	defer cancel()
-	lock, err := await(bounded, docfile.At(store), lockName(source.Commit))
+	lock, err := await(bounded, docfile.NewDir(store), lockName(source.Commit))
 	if err == nil {
 		err = c.make(bounded, store, source)
 		_ = lock.Retire()
@@ -88,7 +88,7 @@ func sweep(store string) {
 		if !partial {
 			continue
 		}
-		lock, err := docfile.At(store).TryLock(lockName(commit))
+		lock, err := docfile.NewDir(store).TryLock(lockName(commit))
 		if lock == nil || err != nil {
 			continue // alive, or our own
 		}

@@ -109,7 +109,7 @@ func TestShow(t *testing.T) {
 func proposed(files map[string][]byte) deployment.Tree {
 	var out deployment.Tree
 	for path, data := range files {
-		out = append(out, deployment.File{Path: path, Mode: deployment.Plain, Content: deployment.Bytes(data)})
+		out = append(out, deployment.File{Path: path, Mode: deployment.PlainMode, Content: deployment.ContentOf(data)})
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func TestPropose(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(r.Dir, ".git", "index"))
 	require.NoError(t, err)
 	files := proposed(map[string][]byte{"skills/a/run.sh": []byte("new\r\n"), "overlays/x y/SKILL.md": []byte("overlay"), "top.md": nil})
-	files = append(files, deployment.File{Path: "overlays/x y/run.sh", Mode: deployment.Executable, Content: deployment.Bytes([]byte("#!/bin/sh\n"))})
+	files = append(files, deployment.File{Path: "overlays/x y/run.sh", Mode: deployment.ExecutableMode, Content: deployment.ContentOf([]byte("#!/bin/sh\n"))})
 	commit, err := client().Propose(t.Context(), r.Dir, "evolve/propose-1", "chore(evolve): propose\n\nwith a body", files)
 	require.NoError(t, err)
 	assert.Equal(t, commit, r.Git("rev-parse", "refs/heads/evolve/propose-1"))

@@ -86,7 +86,7 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 
 func taken(branch string) error {
 	return deployment.ErrGit.Sayf("there is a branch %q already; choose another name, or delete it with: git branch -D %s", branch, branch).
-		With(deployment.Fields("branch", branch))
+		With(deployment.FieldDetails("branch", branch))
 }
 
 // run is one plumbing command over the private index; what it prints comes without its final newline.
@@ -133,7 +133,7 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 	var entries strings.Builder
 	for i, id := range strings.Fields(ids) {
 		mode := modes[files[i].Path]
-		if mode == "" && files[i].Mode == deployment.Executable {
+		if mode == "" && files[i].Mode == deployment.ExecutableMode {
 			mode = scriptMode
 		}
 		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", cmp.Or(mode, plainMode), id, prefix, files[i].Path)
@@ -163,7 +163,7 @@ func placeable(path string, modes map[string]string) error {
 	if problem == "" {
 		return nil
 	}
-	return deployment.ErrPath.Sayf("%q %s at HEAD, so that no file can be proposed there; move the one or the other", path, problem).With(deployment.Fields("path", path))
+	return deployment.ErrPath.Sayf("%q %s at HEAD, so that no file can be proposed there; move the one or the other", path, problem).With(deployment.FieldDetails("path", path))
 }
 
 // commit makes a commit of the private index.
@@ -199,5 +199,5 @@ func unknown(err error) bool {
 // whoCommits says how to say who commits.
 func whoCommits(err error) error {
 	return deployment.ErrGit.Sayf("git does not know who commits; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
-		With(deployment.Fields("hint", "configure user.name and user.email")).Because(err)
+		With(deployment.FieldDetails("hint", "configure user.name and user.email")).Because(err)
 }

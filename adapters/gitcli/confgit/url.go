@@ -54,7 +54,7 @@ func checkURL(url string, relative bool) error {
 		return nil
 	}
 	return deployment.ErrConfig.Sayf("the git URL %s; write https://host/owner/repo, git@host:owner/repo or an absolute path", problem).
-		With(deployment.Fields("error", "git URL "+problem))
+		With(deployment.FieldDetails("error", "git URL "+problem))
 }
 
 func schemeProblem(scheme, rest string) string {

@@ -48,10 +48,10 @@ func many(b *testing.B, n int, mixed bool) []ecosystem.Checkout {
 // In the middle of a ticket a first look asks git twice, which later ones need not.
 func BenchmarkSurvey(b *testing.B) {
 	mixed, ticket := many(b, 200, true), many(b, 200, false)
-	kept := ecogit.NewStatus()
-	b.Run("mixed", func(b *testing.B) { compare(b, mixed, ecogit.NewStatus) })
+	kept := ecogit.NewSurveyor()
+	b.Run("mixed", func(b *testing.B) { compare(b, mixed, ecogit.NewSurveyor) })
 	b.Run("ticket", func(b *testing.B) { compare(b, ticket, func() *ecogit.Surveyor { return kept }) })
-	b.Run("ticket-first-look", func(b *testing.B) { compare(b, ticket, ecogit.NewStatus) })
+	b.Run("ticket-first-look", func(b *testing.B) { compare(b, ticket, ecogit.NewSurveyor) })
 }
 
 func compare(b *testing.B, places []ecosystem.Checkout, surveyor func() *ecogit.Surveyor) {

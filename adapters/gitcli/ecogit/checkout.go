@@ -124,7 +124,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 	var news bytes.Buffer
 	err = c.persistently(ctx, tell, func() error {
 		_, err := c.afar(ctx, t, "git fetch from "+o.shown, gitcli.Command{Protocols: o.protocols, Watch: &news, Args: []string{"fetch", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-			"--upload-pack=git-upload-pack", "--", o.url, "+" + sandbox.Heads + r.Branch + ":" + follows, "+" + sandbox.Heads + "*:refs/remotes/origin/*"}})
+			"--upload-pack=git-upload-pack", "--", o.url, "+" + sandbox.HeadsPrefix + r.Branch + ":" + follows, "+" + sandbox.HeadsPrefix + "*:refs/remotes/origin/*"}})
 		return unknown(r, o, err)
 	})
 	if err != nil || news.Len() == 0 && seen.Level { // git tells of every ref that it moves

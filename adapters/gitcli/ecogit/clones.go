@@ -21,7 +21,7 @@ type origin struct{ url, shown, protocols string }
 
 // address checks what a manifest says. Credentials in a URL would be stored and shown, so that they are refused (amof contract §20.9).
 func address(r ecosystem.Repo) (origin, error) {
-	is, err := git.Parse(r.URL)
+	is, err := git.ParseURL(r.URL)
 	if err != nil {
 		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
 	}
@@ -84,7 +84,7 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 		return "", ours(err)
 	}
 	commit, ref, _ := strings.Cut(said, "\n")
-	if ref != sandbox.Heads+r.Branch {
+	if ref != sandbox.HeadsPrefix+r.Branch {
 		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
 	}
 	_ = os.Remove(dir) // goes only when nothing is in it
@@ -107,7 +107,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 	if r.ReadOnly {
 		args = append(args, "--config=remote.origin.pushurl=DISABLED")
 	}
-	_, err := c.afar(ctx, nil, "git clone of "+o.shown, gitcli.Command{Dir: dir, Protocols: o.protocols, Watch: &sandbox.Progress{Tell: sparingly(tell)},
+	_, err := c.afar(ctx, nil, "git clone of "+o.shown, gitcli.Command{Dir: dir, Protocols: o.protocols, Watch: &sandbox.CloneProgress{Tell: sparingly(tell)},
 		Env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}, Args: append(args, "--", o.url, ".")})
 	return unknown(r, o, err)
 }
@@ -115,7 +115,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 // unknown names the branch that an origin does not have.
 func unknown(r ecosystem.Repo, o origin, err error) error {
 	var exit *gitcli.ExitError
-	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+sandbox.Heads+r.Branch)) {
+	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+sandbox.HeadsPrefix+r.Branch)) {
 		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another one as branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
 	}
 	return err

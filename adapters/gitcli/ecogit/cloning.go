@@ -55,7 +55,7 @@ type Clones struct{ *Client }
 func (c *Client) Clones() Clones { return Clones{c} }
 
 func (c *Client) open(dir string) (*gitcli.Repo, error) {
-	at, err := gitcli.Open(dir, c.options.Read)
+	at, err := gitcli.OpenRepo(dir, c.options.Read)
 	return at, ours(err)
 }
 

@@ -92,8 +92,8 @@ func file(from, to string, info fs.FileInfo) error {
 	return errors.Join(os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, time.Time{}, info.ModTime()))
 }
 
-// Remove removes a directory with everything in it, also what may not be written. One that is gone is no error.
-func Remove(dir string) error {
+// RemoveTree removes a directory with everything in it, also what may not be written. One that is gone is no error.
+func RemoveTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		return nil
@@ -107,13 +107,13 @@ func Remove(dir string) error {
 	return failed(dir+" cannot be removed", os.RemoveAll(dir))
 }
 
-// Parent makes the directory that a file will be in.
-func Parent(file string) error {
+// MakeParentDir makes the directory that a file will be in.
+func MakeParentDir(file string) error {
 	return failed(file+" cannot be written", os.MkdirAll(filepath.Dir(file), trashDirMode))
 }
 
-// Sync has a file and its directory survive a crash of the machine.
-func Sync(file string) error {
+// SyncToDisk has a file and its directory survive a crash of the machine.
+func SyncToDisk(file string) error {
 	f, err := os.Open(file)
 	if err == nil {
 		err = errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(file)))

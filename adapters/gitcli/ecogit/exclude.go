@@ -40,7 +40,7 @@ func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `).Replace(path)
 }
 
-func info(at *gitcli.Repo) *docfile.Dir { return docfile.At(filepath.Join(at.Common, "info")) }
+func info(at *gitcli.Repo) *docfile.Dir { return docfile.NewDir(filepath.Join(at.Common, "info")) }
 
 // excluded is what the file says, and its mode.
 func excluded(at *gitcli.Repo) (string, fs.FileMode, error) {

@@ -16,7 +16,7 @@ import (
 
 // Look implements ecosystemport.Grounds.
 func (c *Client) Look(ctx context.Context, s ecosystemport.Site) (g ecosystemport.Ground, err error) {
-	at, err := gitcli.Open(s.Root, c.options.Read)
+	at, err := gitcli.OpenRepo(s.Root, c.options.Read)
 	if err != nil {
 		return g, ecosystem.ErrRoot.Sayf("the workspace root %s is no git repository of its own: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).Because(err)
 	}
@@ -27,7 +27,7 @@ func (c *Client) Look(ctx context.Context, s ecosystemport.Site) (g ecosystempor
 	if g.Branch, g.UsedAt, err = branch(ctx, t, s.Branch); err != nil {
 		return g, ours(err)
 	}
-	if g.Remote, err = worktree.Origin(ctx, t); err != nil {
+	if g.Remote, err = worktree.OriginURL(ctx, t); err != nil {
 		return g, ours(err)
 	}
 	linked, err := at.Linked()
@@ -56,13 +56,13 @@ func (c *Client) Look(ctx context.Context, s ecosystemport.Site) (g ecosystempor
 
 // branch is the commit of a branch, and the worktree that has it checked out.
 func branch(ctx context.Context, t *gitcli.Tree, name string) (commit, usedAt string, err error) {
-	out, err := t.Word(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", sandbox.Heads+name)
+	out, err := t.Word(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", sandbox.HeadsPrefix+name)
 	if err != nil {
 		return "", "", err
 	}
 	for line := range strings.Lines(out) { // a branch in a directory of that name matches too
 		ref, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ref == sandbox.Heads+name {
+		if ref == sandbox.HeadsPrefix+name {
 			commit, usedAt, _ = strings.Cut(rest, " ")
 		}
 	}

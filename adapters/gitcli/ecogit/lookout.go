@@ -25,12 +25,12 @@ const statusPatience = 20 * time.Second
 // Surveyor is an ecosystemport.Surveyor. It is safe for concurrent use.
 type Surveyor struct{ answers answers }
 
-// NewStatus is a Surveyor that remembers what git told of commits and remote branches, which does not change.
-func NewStatus() *Surveyor { return &Surveyor{} }
+// NewSurveyor is a Surveyor that remembers what git told of commits and remote branches, which does not change.
+func NewSurveyor() *Surveyor { return &Surveyor{} }
 
 // Survey looks at the checkouts, two at a time for each processor.
-func (s *Surveyor) Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.Standing {
-	found := make([]ecosystem.Standing, len(checkouts))
+func (s *Surveyor) Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.GitStatus {
+	found := make([]ecosystem.GitStatus, len(checkouts))
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i := range checkouts {
@@ -44,12 +44,12 @@ func (s *Surveyor) Survey(ctx context.Context, checkouts []ecosystem.Checkout) [
 }
 
 // look is what git says of one checkout.
-func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.Standing {
+func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.GitStatus {
 	t, problem, err := open(c.Dir)
 	if t == nil && err == nil {
-		return ecosystem.Standing{Name: c.Name, Dir: c.Dir, Missing: true, Problem: problem}
+		return ecosystem.GitStatus{Name: c.Name, Dir: c.Dir, Missing: true, Problem: problem}
 	}
-	st := ecosystem.Standing{}
+	st := ecosystem.GitStatus{}
 	if err == nil {
 		st, err = status(ctx, t)
 	}
@@ -60,7 +60,7 @@ func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.Sta
 	}
 	st.Operation = operation(t)
 	if st.Detached {
-		st.Taken = worktree.Rebased(t.Admin)
+		st.Taken = worktree.RebasedBranch(t.Admin)
 	}
 	if st.Head == "" || st.Head == c.Pushed {
 		return st
@@ -72,10 +72,10 @@ func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.Sta
 }
 
 // nowhere reports whether no remote branch has the commit. Git is asked where files do not tell, and only once.
-func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Standing) (bool, error) {
+func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.GitStatus) (bool, error) {
 	tips, plain := remoteTips(t.Common)
 	if !plain {
-		return worktree.Only(ctx, t, st.Head)
+		return worktree.OnlyInRepo(ctx, t, st.Head)
 	}
 	if is, known := told(st, tips); known {
 		return is, nil
@@ -84,7 +84,7 @@ func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Sta
 	if is, known := s.answers.get(key); known {
 		return is, nil
 	}
-	is, err := worktree.Only(ctx, t, st.Head)
+	is, err := worktree.OnlyInRepo(ctx, t, st.Head)
 	if _, shallow := os.Lstat(filepath.Join(t.Common, "shallow")); err == nil && shallow != nil { // a shallow history may be deepened
 		s.answers.keep(key, is)
 	}
@@ -95,12 +95,12 @@ func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Sta
 func say(err error) string { return fault.From(err).Message }
 
 // status asks git, once.
-func status(ctx context.Context, t *gitcli.Tree) (ecosystem.Standing, error) {
+func status(ctx context.Context, t *gitcli.Tree) (ecosystem.GitStatus, error) {
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
 	if err != nil {
-		return ecosystem.Standing{}, err
+		return ecosystem.GitStatus{}, err
 	}
-	return ecosystem.Parse(out)
+	return ecosystem.ParseGitStatus(out)
 }
 
 // open is the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is
@@ -145,7 +145,7 @@ func clone(dir string) (*gitcli.Repo, error) {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
 		return nil, ecosystem.ErrGit.Sayf("%s is no plain clone: its .git is no directory; clone it anew there", dir).Because(err)
 	}
-	return gitcli.Open(dir, statusPatience)
+	return gitcli.OpenRepo(dir, statusPatience)
 }
 
 // instead is what is at dir, where no repository is; empty when nothing is.

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var _ ecosystemport.Surveyor = ecogit.NewStatus()
+var _ ecosystemport.Surveyor = ecogit.NewSurveyor()
 
 // fresh is a clone with one file, as its origin is.
 func fresh(t *testing.T) *gitfixture.Repo {
@@ -26,17 +26,17 @@ func fresh(t *testing.T) *gitfixture.Repo {
 }
 
 // look surveys one checkout.
-func look(t *testing.T, c ecosystem.Checkout) ecosystem.Standing {
+func look(t *testing.T, c ecosystem.Checkout) ecosystem.GitStatus {
 	t.Helper()
 	c.Name = "it"
-	found := ecogit.NewStatus().Survey(t.Context(), []ecosystem.Checkout{c})
+	found := ecogit.NewSurveyor().Survey(t.Context(), []ecosystem.Checkout{c})
 	require.Len(t, found, 1)
 	assert.Equal(t, "it", found[0].Name)
 	assert.Equal(t, c.Dir, found[0].Dir)
 	return found[0]
 }
 
-func at(t *testing.T, dir string) ecosystem.Standing {
+func at(t *testing.T, dir string) ecosystem.GitStatus {
 	t.Helper()
 	return look(t, ecosystem.Checkout{Dir: dir})
 }
@@ -44,7 +44,7 @@ func at(t *testing.T, dir string) ecosystem.Standing {
 func TestClean(t *testing.T) {
 	r := fresh(t)
 	s := at(t, r.Dir)
-	assert.Equal(t, ecosystem.Standing{Name: "it", Dir: r.Dir, Branch: "main", Head: r.Head(), Upstream: "origin/main", Tracked: true, Porcelain: s.Porcelain}, s)
+	assert.Equal(t, ecosystem.GitStatus{Name: "it", Dir: r.Dir, Branch: "main", Head: r.Head(), Upstream: "origin/main", Tracked: true, Porcelain: s.Porcelain}, s)
 	assert.True(t, s.Readable())
 }
 
@@ -119,7 +119,7 @@ func TestUnpushed(t *testing.T) {
 
 // TestUnpushedAgain: a Surveyor that remembers sees whatever moves.
 func TestUnpushedAgain(t *testing.T) {
-	r, s := fresh(t), ecogit.NewStatus()
+	r, s := fresh(t), ecogit.NewSurveyor()
 	r.Git("checkout", "-q", "-b", "x")
 	r.Commit("x")
 	is := func() bool { return s.Survey(t.Context(), []ecosystem.Checkout{{Dir: r.Dir}})[0].Unpushed }
@@ -152,7 +152,7 @@ func TestMissing(t *testing.T) {
 	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "api")).Problem, "holds other files")
 	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "web")).Problem, "is no directory")
 	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "web", "deep")).Problem, "")
-	for _, s := range ecogit.NewStatus().Survey(t.Context(), []ecosystem.Checkout{{Dir: filepath.Join(r.Dir, "repos", "web")}, {Dir: filepath.Join(r.Dir, "repos", "web", "deep")}}) {
+	for _, s := range ecogit.NewSurveyor().Survey(t.Context(), []ecosystem.Checkout{{Dir: filepath.Join(r.Dir, "repos", "web")}, {Dir: filepath.Join(r.Dir, "repos", "web", "deep")}}) {
 		assert.True(t, s.Missing)
 	}
 }
@@ -251,7 +251,7 @@ func TestBroken(t *testing.T) {
 		checkouts = append(checkouts, ecosystem.Checkout{Name: fmt.Sprint("bad", i), Dir: dir})
 	}
 	checkouts = append(checkouts, ecosystem.Checkout{Name: "good too", Dir: good.Dir})
-	found := ecogit.NewStatus().Survey(t.Context(), checkouts)
+	found := ecogit.NewSurveyor().Survey(t.Context(), checkouts)
 	for i, s := range found {
 		assert.Equal(t, checkouts[i].Name, s.Name)
 		if s.Name == "good" || s.Name == "good too" {
@@ -296,8 +296,8 @@ func TestCancelled(t *testing.T) {
 	r := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	found := ecogit.NewStatus().Survey(ctx, []ecosystem.Checkout{{Name: "a", Dir: r.Dir}, {Name: "b", Dir: r.Dir}})
+	found := ecogit.NewSurveyor().Survey(ctx, []ecosystem.Checkout{{Name: "a", Dir: r.Dir}, {Name: "b", Dir: r.Dir}})
 	require.Len(t, found, 2)
 	assert.NotEmpty(t, found[1].Problem)
-	assert.Empty(t, ecogit.NewStatus().Survey(t.Context(), nil))
+	assert.Empty(t, ecogit.NewSurveyor().Survey(t.Context(), nil))
 }

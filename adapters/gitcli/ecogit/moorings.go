@@ -37,7 +37,7 @@ func (c *PushClient) Describe(ctx context.Context, s ecosystemport.Stowed) (_ ec
 // Where implements ecosystemport.Moorings.
 func (c *PushClient) Where(l ecosystem.Layout, s ecosystemport.Stowed) (home, away bool) {
 	_, here := os.Lstat(s.Workspace)
-	_, there := os.Lstat(Place(l, s))
+	_, there := os.Lstat(TrashPath(l, s))
 	return here == nil, there == nil
 }
 
@@ -52,7 +52,7 @@ func (c *PushClient) Loosen(ctx context.Context, l ecosystem.Layout, s ecosystem
 	if err := order(ctx, s.Root, orders); err != nil {
 		return err
 	}
-	if place := Place(l, s); linked(place) {
+	if place := TrashPath(l, s); linked(place) {
 		if _, err := word(ctx, s.Root, "worktree", "repair", "--", place); err != nil {
 			return named(s.Root, err)
 		}
@@ -126,7 +126,7 @@ func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystempo
 	}
 	trees, err := worktrees(ctx, s.Root)
 	for _, t := range trees {
-		if t.branch != "" && t.branch == s.OnRef && t.dir != s.Workspace && t.dir != Place(l, s) {
+		if t.branch != "" && t.branch == s.OnRef && t.dir != s.Workspace && t.dir != TrashPath(l, s) {
 			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch that to another and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.dir)
 		}
 	}
@@ -146,6 +146,6 @@ func (c *PushClient) Untie(ctx context.Context, l ecosystem.Layout, s ecosystemp
 	if !repository(s.Root) {
 		return nil
 	}
-	_, _ = word(ctx, s.Root, "worktree", "remove", "--force", "--force", "--", Place(l, s)) // or it is not known
+	_, _ = word(ctx, s.Root, "worktree", "remove", "--force", "--force", "--", TrashPath(l, s)) // or it is not known
 	return c.unkeep(ctx, s)
 }

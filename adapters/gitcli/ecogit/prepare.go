@@ -165,7 +165,7 @@ type releaseEntry struct{ mode, object string }
 // listedRelease reads `ls-files --stage -z`, or `ls-tree -z`.
 func listedRelease(out []byte) map[string]releaseEntry {
 	found := map[string]releaseEntry{}
-	for _, record := range sandbox.Records(out) {
+	for _, record := range sandbox.SplitRecords(out) {
 		facts, path, _ := strings.Cut(record, "\t")
 		words := strings.Fields(facts)
 		if len(words) != 3 {

@@ -21,7 +21,7 @@ const (
 )
 
 // told reports whether the remotes' tips alone tell if some remote branch has the commit, and if so, whether none has.
-func told(s ecosystem.Standing, tips map[string]string) (is, known bool) {
+func told(s ecosystem.GitStatus, tips map[string]string) (is, known bool) {
 	upstream, follows := tips[remotes+s.Upstream]
 	follows = follows && s.Tracked // a branch may also follow one that is here
 	if follows && s.Ahead == 0 {

@@ -17,7 +17,7 @@ import (
 
 // Stake says what would go.
 func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, origin bool) (ecosystemport.Stake, error) {
-	if gitcli.Gone(t.Clone) {
+	if gitcli.RepoGone(t.Clone) {
 		return ecosystemport.Stake{}, orphaned(t)
 	}
 	at, err := openTicket(t)
@@ -50,7 +50,7 @@ type examination struct {
 
 func (e *examination) look(ctx context.Context) (err error) {
 	s := &e.stake
-	if s.Head, err = worktree.Resolve(ctx, e.Main(), sandbox.Heads+e.tree.Branch); err != nil {
+	if s.Head, err = worktree.Resolve(ctx, e.Main(), sandbox.HeadsPrefix+e.tree.Branch); err != nil {
 		return err
 	}
 	detached, err := e.files(ctx)
@@ -81,7 +81,7 @@ func (e *examination) files(ctx context.Context) (detached string, err error) {
 		e.stake.Changes = len(left)
 		return "", err
 	}
-	h, err := worktree.Holds(ctx, linked)
+	h, err := worktree.FindUnsavedWork(ctx, linked)
 	e.stake.Changes = len(h.Changes) + len(h.Stashes)
 	if h.Branch == "" {
 		detached = h.Head
@@ -99,10 +99,10 @@ func (e *examination) but() string {
 
 // ask looks at origin, where there is one.
 func (e *examination) ask(ctx context.Context) error {
-	if url, err := worktree.Origin(ctx, e.Main()); err != nil || url == "" {
+	if url, err := worktree.OriginURL(ctx, e.Main()); err != nil || url == "" {
 		return err
 	}
-	ref := sandbox.Heads + e.tree.Branch
+	ref := sandbox.HeadsPrefix + e.tree.Branch
 	out, err := ticketAfar(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
 	if err != nil {
 		return ecosystem.ErrGit.Sayf("origin of %s cannot be asked for branch %s (%s); cleanup local leaves the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
@@ -143,7 +143,7 @@ func lost(ctx context.Context, at *gitcli.Repo, but string, commits ...string) (
 
 // Remove takes the worktree and its branch away: at origin first, so that a removal that could not be completed can be repeated.
 func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e ecosystemport.Ending) (done ecosystemport.Ended, err error) {
-	if gitcli.Gone(t.Clone) {
+	if gitcli.RepoGone(t.Clone) {
 		if err := orphaned(t); err != nil {
 			return done, err
 		}
@@ -177,7 +177,7 @@ func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e 
 	if err != nil {
 		return done, namedTicket(err)
 	}
-	if head, err := worktree.Resolve(ctx, at.Main(), sandbox.Heads+t.Branch); err == nil {
+	if head, err := worktree.Resolve(ctx, at.Main(), sandbox.HeadsPrefix+t.Branch); err == nil {
 		done.Stays = head != ""
 	}
 	cleared(t)
@@ -196,16 +196,16 @@ func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystem
 	if alone, err := lost(ctx, at, "origin/"+t.Branch, s.Origin); err != nil {
 		return nil, namedTicket(err)
 	} else if alone {
-		k, err := worktree.Begin(ctx, at, keptAs(t), c.clock.Now())
+		k, err := worktree.BeginBackupSet(ctx, at, keptAs(t), c.clock.Now())
 		if err != nil {
 			return nil, namedTicket(err)
 		}
-		if err := k.Keep(ctx, sandbox.Branch, s.Origin); err != nil {
+		if err := k.Keep(ctx, sandbox.BackupBranch, s.Origin); err != nil {
 			return nil, namedTicket(err)
 		}
 		refs = k.Refs
 	}
-	ref := sandbox.Heads + t.Branch
+	ref := sandbox.HeadsPrefix + t.Branch
 	_, err := ticketAfar(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
 	if err != nil {
 		return refs, ecosystem.ErrGit.Sayf("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).Because(err)

@@ -178,7 +178,7 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (b
 	if err != nil || some == "" {
 		return false, named(dir, err)
 	}
-	if err := Parent(file); err != nil {
+	if err := MakeParentDir(file); err != nil {
 		return false, err
 	}
 	for _, args := range [][]string{append([]string{"bundle", "create", "--quiet", file}, choice...), {"bundle", "verify", "--quiet", file}} {
@@ -195,7 +195,7 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (b
 		_ = os.Remove(file)
 		return false, err
 	}
-	return true, Sync(file)
+	return true, SyncToDisk(file)
 }
 
 // covered has a bundle hold those commits.
@@ -301,5 +301,5 @@ func (c *PushClient) Drop(ctx context.Context, path string, repos []string) erro
 			return err
 		}
 	}
-	return Remove(path)
+	return RemoveTree(path)
 }

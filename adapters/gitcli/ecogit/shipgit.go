@@ -25,9 +25,9 @@ const (
 // named, it fails with ecosystem.ErrGit, saying git's own masked words.
 type PushClient struct{ pause time.Duration }
 
-// NewPush makes a client that waits so long, and then twice as long, before it pushes again when the network failed; zero is a second. It starts
+// NewPushClient makes a client that waits so long, and then twice as long, before it pushes again when the network failed; zero is a second. It starts
 // nothing.
-func NewPush(pause time.Duration) *PushClient {
+func NewPushClient(pause time.Duration) *PushClient {
 	if pause <= 0 {
 		pause = time.Second
 	}

@@ -33,7 +33,7 @@ func pushFresh(t *testing.T) (*ecogit.PushClient, *gitfixture.Repo) {
 	t.Setenv("HOME", home)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Ada\n\temail = ada@example.com\n"), 0o600))
-	return ecogit.NewPush(time.Millisecond), gitfixture.New(t, "first\n-- a.txt --\none\n-- b.txt --\ntwo\n")
+	return ecogit.NewPushClient(time.Millisecond), gitfixture.New(t, "first\n-- a.txt --\none\n-- b.txt --\ntwo\n")
 }
 
 func pushLook(t *testing.T, c *ecogit.PushClient, r *gitfixture.Repo, outside ...string) ecosystemport.Cargo {
@@ -286,7 +286,7 @@ func TestWhoCommits(t *testing.T) {
 	}
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	c := ecogit.NewPush(0)
+	c := ecogit.NewPushClient(0)
 	require.ErrorIs(t, c.Author(t.Context(), r.Dir), ecosystem.ErrIdentity)
 	t.Setenv("GIT_COMMITTER_NAME", "Ada")
 	t.Setenv("GIT_COMMITTER_EMAIL", "ada@example.com")

@@ -56,7 +56,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 	if err != nil {
 		return err
 	}
-	s, err := sandbox.ParseStatus(out)
+	s, err := sandbox.ParseGitStatus(out)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 
 // releaseStanding is what the headers of a status say: the commit, and the branch.
 func releaseStanding(status []byte) (head, branch string) {
-	for _, record := range sandbox.Records(status) {
+	for _, record := range sandbox.SplitRecords(status) {
 		if said, ok := strings.CutPrefix(record, "# branch.oid "); ok && said != "(initial)" {
 			head = said
 		}
@@ -133,7 +133,7 @@ func since(ctx context.Context, s ecosystemport.Span, most int, h *ecosystemport
 	if err != nil {
 		return err
 	}
-	for _, record := range sandbox.Records(out) {
+	for _, record := range sandbox.SplitRecords(out) {
 		id, rest, _ := strings.Cut(record, " ")
 		at, subject, ok := strings.Cut(rest, " ")
 		if !ok {

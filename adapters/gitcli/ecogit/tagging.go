@@ -27,8 +27,8 @@ const (
 // ReleaseClient is every port of releases. Several goroutines may use it at once.
 type ReleaseClient struct{}
 
-// NewRelease makes a client. It starts nothing.
-func NewRelease() *ReleaseClient { return &ReleaseClient{} }
+// NewReleaseClient makes a client. It starts nothing.
+func NewReleaseClient() *ReleaseClient { return &ReleaseClient{} }
 
 // gone reports a checkout that is not there any more.
 func gone(dir string) bool {
@@ -44,7 +44,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 		return nil, ecosystem.ErrGit.Sayf("%s is no git repository; amof_sync_repos clones what is missing", dir).Because(err)
 	}
 	if info.IsDir() {
-		r, err := gitcli.Open(dir, releaseLocalTime)
+		r, err := gitcli.OpenRepo(dir, releaseLocalTime)
 		if err != nil {
 			return nil, namedRelease(err)
 		}
@@ -62,7 +62,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	if filepath.Base(common) != ".git" {
 		return nil, ecosystem.ErrGit.Sayf("%s is no working tree of a plain clone", dir)
 	}
-	r, err := gitcli.Open(filepath.Dir(common), releaseLocalTime)
+	r, err := gitcli.OpenRepo(filepath.Dir(common), releaseLocalTime)
 	if err != nil {
 		return nil, namedRelease(err)
 	}

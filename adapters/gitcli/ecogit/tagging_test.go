@@ -39,7 +39,7 @@ const ada = "[user]\n\tname = Ada\n\temail = ada@example.com\n"
 // work is a release of what the repository has, writing those files.
 func work(t *testing.T, r *gitfixture.Repo, files map[string]string) ecosystemport.ReleaseWork {
 	t.Helper()
-	foot := ecogit.NewRelease().Footings(t.Context(), []string{r.Dir})[0]
+	foot := ecogit.NewReleaseClient().Footings(t.Context(), []string{r.Dir})[0]
 	require.NoError(t, foot.Err)
 	w := ecosystemport.ReleaseWork{Name: "api", Dir: r.Dir, Branch: foot.Branch, Head: foot.Head, Message: "chore(release): v1\n", Tag: "v1", Annotation: "v1\n", At: gitfixture.Epoch.Add(time.Hour)}
 	for name, text := range files {
@@ -73,7 +73,7 @@ func TestReleaseThereAndBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, c := gitfixture.New(t, "-- VERSION --\n1\n-- other --\nx\n"), ecogit.NewRelease()
+			r, c := gitfixture.New(t, "-- VERSION --\n1\n-- other --\nx\n"), ecogit.NewReleaseClient()
 			prepare(r)
 			before, head := seen(r), r.Head()
 			s, err := c.Prepare(t.Context(), work(t, r, map[string]string{"VERSION": "2\n", "sub/dir/new": "new\n"}))
@@ -117,7 +117,7 @@ func read(t *testing.T, r *gitfixture.Repo, name string) string {
 // TestForms: a repository without commits, one with SHA-256, another working tree of a clone, and one without anything to write.
 func TestForms(t *testing.T) {
 	home(t, ada)
-	c := ecogit.NewRelease()
+	c := ecogit.NewReleaseClient()
 	try := func(t *testing.T, r *gitfixture.Repo, files map[string]string) {
 		before := seen(r)
 		s, err := c.Prepare(t.Context(), work(t, r, files))
@@ -153,7 +153,7 @@ func TestForms(t *testing.T) {
 // TestLineEndings that git converts: the file keeps its carriage returns, and the commit has none.
 func TestLineEndings(t *testing.T) {
 	home(t, ada+"[core]\n\tautocrlf = true\n")
-	r, c := gitfixture.New(t, "-- .gitattributes --\n*.txt text eol=crlf\n-- a.txt --\n1\n2\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- .gitattributes --\n*.txt text eol=crlf\n-- a.txt --\n1\n2\n"), ecogit.NewReleaseClient()
 	require.NoError(t, os.Remove(filepath.Join(r.Dir, "a.txt")))
 	r.Git("checkout", "--", "a.txt")
 	require.Equal(t, "1\r\n2\r\n", read(t, r, "a.txt"))
@@ -168,7 +168,7 @@ func TestLineEndings(t *testing.T) {
 // TestRefusals: what is not as the work says is said before anything is made, and what changes between preparing and making stops it.
 func TestRefusals(t *testing.T) {
 	home(t, ada)
-	c := ecogit.NewRelease()
+	c := ecogit.NewReleaseClient()
 	for name, spoil := range map[string]func(*gitfixture.Repo){
 		"changed": func(r *gitfixture.Repo) { r.Write("-- VERSION --\nmine\n") },
 		"staged": func(r *gitfixture.Repo) {
@@ -223,7 +223,7 @@ func TestRefusals(t *testing.T) {
 // TestLocked: an index that another git holds stops the release, which can be taken back then.
 func TestLocked(t *testing.T) {
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewReleaseClient()
 	before := seen(r)
 	s, err := c.Prepare(t.Context(), work(t, r, map[string]string{"VERSION": "2\n"}))
 	require.NoError(t, err)
@@ -248,7 +248,7 @@ func TestLocked(t *testing.T) {
 // TestClockBackwards: the commit is not older than the one it follows.
 func TestClockBackwards(t *testing.T) {
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewReleaseClient()
 	w := work(t, r, map[string]string{"VERSION": "2\n"})
 	w.At = gitfixture.Epoch.Add(-1000 * time.Hour)
 	s, err := c.Prepare(t.Context(), w)
@@ -258,7 +258,7 @@ func TestClockBackwards(t *testing.T) {
 
 func TestFootings(t *testing.T) {
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- a --\na\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- a --\na\n"), ecogit.NewReleaseClient()
 	look := func() ecosystemport.Footing {
 		t.Helper()
 		f := c.Footings(t.Context(), []string{r.Dir})[0]
@@ -294,7 +294,7 @@ func TestFootings(t *testing.T) {
 
 func TestSince(t *testing.T) {
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- a --\na\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- a --\na\n"), ecogit.NewReleaseClient()
 	r.Git("tag", "-a", "-m", "x", "v1")
 	for i := range 12 {
 		r.Commit(fmt.Sprintf("feat: %d äöü\n\nbody", i))
@@ -315,7 +315,7 @@ func TestSince(t *testing.T) {
 }
 
 func TestTextsAndRecords(t *testing.T) {
-	top, c := t.TempDir(), ecogit.NewRelease()
+	top, c := t.TempDir(), ecogit.NewReleaseClient()
 	for name, text := range map[string]string{"a": "a", "empty": "", "d/b.json": "{}", "d/c.txt": "x", "d/e.json": "{1}"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(top, name), []byte(text), 0o644))
@@ -344,7 +344,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	traps := gitfixture.NewTraps(t, "exit 1")
 	hooks := traps.Hooks("pre-commit", "commit-msg", "post-commit", "reference-transaction", "pre-push", "post-index-change")
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- VERSION --\n1\n-- .gitattributes --\n* filter=evil diff=evil\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- VERSION --\n1\n-- .gitattributes --\n* filter=evil diff=evil\n"), ecogit.NewReleaseClient()
 	for _, setting := range [][2]string{{"core.hooksPath", hooks}, {"core.fsmonitor", traps.Program("fsmonitor")}, {"core.sshCommand", traps.Program("ssh")}, {"filter.evil.clean", traps.Program("clean")},
 		{"filter.evil.smudge", traps.Program("smudge")}, {"filter.evil.required", "true"}, {"gpg.program", traps.Program("gpg")}, {"commit.gpgSign", "true"}, {"tag.gpgSign", "true"}, {"push.gpgSign", "true"},
 		{"log.showSignature", "true"}, {"core.pager", traps.Program("pager")}, {"core.editor", traps.Program("editor")}, {"diff.evil.command", traps.Program("diff")}, {"diff.evil.textconv", traps.Program("textconv")},
@@ -371,7 +371,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 // TestPush is of branch and tags together, or of none of them, and masks what a URL holds.
 func TestPush(t *testing.T) {
 	home(t, ada)
-	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewRelease()
+	r, c := gitfixture.New(t, "-- VERSION --\n1\n"), ecogit.NewReleaseClient()
 	r.Git("push", "-q", "origin", "main")
 	other := filepath.Join(t.TempDir(), "other")
 	r.Git("clone", "-q", r.Remote, other)

@@ -34,17 +34,17 @@ type TicketClient struct {
 	clock ports.Clock
 }
 
-// NewTicket makes a client. It starts nothing. The clock names what is kept.
-func NewTicket(clock ports.Clock) TicketClient {
+// NewTicketClient makes a client. It starts nothing. The clock names what is kept.
+func NewTicketClient(clock ports.Clock) TicketClient {
 	return TicketClient{trees: worktree.New(worktree.Options{}), clock: clock}
 }
 
 // openTicket is the clone.
 func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
-	if gitcli.Gone(t.Clone) {
+	if gitcli.RepoGone(t.Clone) {
 		return nil, ecosystem.ErrConflict.Sayf("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
 	}
-	at, err := gitcli.Open(t.Clone, ticketReadTime)
+	at, err := gitcli.OpenRepo(t.Clone, ticketReadTime)
 	if err != nil {
 		err = ecosystem.ErrGit.Sayf("%s, where the clone of %s is to be, is no clone; move it away, then amof_sync_ecosystem clones it", t.Clone, t.Repo).Because(err)
 	}
@@ -82,7 +82,7 @@ func (c TicketClient) plan(ctx context.Context, t ecosystemport.TicketTree) (p s
 
 // elsewhere says where the ticket's branch is checked out.
 func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) error {
-	place, err := at.Main().Word(ctx, "for-each-ref", "--format=%(worktreepath)", sandbox.Heads+t.Branch)
+	place, err := at.Main().Word(ctx, "for-each-ref", "--format=%(worktreepath)", sandbox.HeadsPrefix+t.Branch)
 	if err != nil || place == "" {
 		place = "another worktree of " + t.Clone
 	}
@@ -92,17 +92,17 @@ func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree)
 // fresh is a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
 // the other's is in its way.
 func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, err error) {
-	heads, err := worktree.Refs(ctx, at.Main(), sandbox.Heads)
+	heads, err := worktree.Refs(ctx, at.Main(), sandbox.HeadsPrefix)
 	if err != nil {
 		return p, namedTicket(err)
 	}
 	for ref := range heads {
-		name := strings.TrimPrefix(ref, sandbox.Heads)
+		name := strings.TrimPrefix(ref, sandbox.HeadsPrefix)
 		if strings.HasPrefix(name, t.Branch+"/") || strings.HasPrefix(t.Branch, name+"/") {
 			return p, ecosystem.ErrConflict.Sayf("branch %s of %s cannot be made beside its branch %s; rename that first", t.Branch, t.Repo, name)
 		}
 	}
-	for _, ref := range []string{sandbox.Remotes + t.Base, sandbox.Heads + t.Base} {
+	for _, ref := range []string{sandbox.RemotesPrefix + t.Base, sandbox.HeadsPrefix + t.Base} {
 		commit, err := worktree.Resolve(ctx, at.Main(), ref)
 		if err != nil {
 			return p, namedTicket(err)
@@ -141,7 +141,7 @@ func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (e
 		return "", inTheWay
 	}
 	branch, err := worktree.Branch(ctx, linked)
-	if err == nil && branch != t.Branch && worktree.Rebased(linked.Admin) != t.Branch {
+	if err == nil && branch != t.Branch && worktree.RebasedBranch(linked.Admin) != t.Branch {
 		err = ecosystem.ErrConflict.Sayf("the worktree %s is on %q and not on %s; switch it back, or end the ticket", t.Dir, branch, t.Branch)
 	}
 	return ecosystemport.Standing, namedTicket(err)

@@ -36,7 +36,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	repo := gitfixture.New(t, "first\n-- a.txt --\none\n")
 	dir := filepath.Join(t.TempDir(), "tickets", "A.1", "my.api")
-	return &rig{TicketClient: ecogit.NewTicket(&clock.Fake{}), Repo: repo, t: t,
+	return &rig{TicketClient: ecogit.NewTicketClient(&clock.Fake{}), Repo: repo, t: t,
 		tree: ecosystemport.TicketTree{Repo: "my.api", Clone: repo.Dir, Dir: dir, Branch: branch, Base: "main"}}
 }
 
@@ -214,7 +214,7 @@ func TestManyAddTheSame(t *testing.T) {
 	var group errgroup.Group
 	for range 6 {
 		group.Go(func() error {
-			_, err := ecogit.NewTicket(&clock.Fake{}).Add(t.Context(), r.tree)
+			_, err := ecogit.NewTicketClient(&clock.Fake{}).Add(t.Context(), r.tree)
 			if fault.From(err) != nil && fault.From(err).Code != ecosystem.ErrConflict.Code {
 				return err
 			}

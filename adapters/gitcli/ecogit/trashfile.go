@@ -26,15 +26,15 @@ const (
 	maxTries     = 1000 // entries of one second
 )
 
-// Bin is ecosystemport.Attic. It fails with ecosystem.ErrStorage where no other error is named. The caller has the ecosystem's lock.
-type Bin struct{ rename func(from, to string) error }
+// Trash is ecosystemport.Attic. It fails with ecosystem.ErrStorage where no other error is named. The caller has the ecosystem's lock.
+type Trash struct{ rename func(from, to string) error }
 
 // NewTrash makes one. rename is os.Rename where it is nil.
-func NewTrash(rename func(from, to string) error) *Bin {
+func NewTrash(rename func(from, to string) error) *Trash {
 	if rename == nil {
 		rename = os.Rename
 	}
-	return &Bin{rename}
+	return &Trash{rename}
 }
 
 func trash(l ecosystem.Layout) string    { return filepath.Join(l.Data, "trash") }
@@ -43,13 +43,13 @@ func entry(l ecosystem.Layout, s ecosystemport.Stowed) string {
 	return filepath.Join(trash(l), filepath.Base(s.ID))
 }
 
-// Place is where the workspace of an entry is.
-func Place(l ecosystem.Layout, s ecosystemport.Stowed) string {
+// TrashPath is where the workspace of an entry is.
+func TrashPath(l ecosystem.Layout, s ecosystemport.Stowed) string {
 	return filepath.Join(entry(l, s), "workspace")
 }
 
 // Keep implements ecosystemport.Attic. A clock that went back gives a name that there is already, which is numbered.
-func (a *Bin) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) (ecosystemport.Stowed, error) {
+func (a *Trash) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) (ecosystemport.Stowed, error) {
 	if s.ID == "" {
 		id, err := unique(l, s)
 		if err != nil {
@@ -61,7 +61,7 @@ func (a *Bin) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed
 	if err != nil {
 		return s, failed("the record of "+s.ID+" cannot be written", err)
 	}
-	if err := docfile.At(entry(l, s)).Write(record, append(doc, '\n')); err != nil {
+	if err := docfile.NewDir(entry(l, s)).Write(record, append(doc, '\n')); err != nil {
 		return s, failed("the record of "+s.ID+" cannot be written", err)
 	}
 	return s, nil
@@ -102,8 +102,8 @@ func failed(what string, err error) error {
 }
 
 // Take implements ecosystemport.Attic.
-func (a *Bin) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
-	to, marker := Place(l, s), filepath.Join(entry(l, s), "taken")
+func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+	to, marker := TrashPath(l, s), filepath.Join(entry(l, s), "taken")
 	if there(to) && !there(marker) {
 		return nil // what is at home now is another
 	}
@@ -111,8 +111,8 @@ func (a *Bin) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stow
 }
 
 // Bring implements ecosystemport.Attic.
-func (a *Bin) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
-	from, marker := Place(l, s), filepath.Join(entry(l, s), "brought")
+func (a *Trash) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+	from, marker := TrashPath(l, s), filepath.Join(entry(l, s), "brought")
 	if there(from) && there(s.Workspace) && !there(marker) && os.Remove(s.Workspace) != nil { // an empty directory is nothing
 		return ecosystem.ErrConflict.Sayf("something is at %s already; move it away and restore again", s.Workspace)
 	}
@@ -124,7 +124,7 @@ func (a *Bin) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.Sto
 
 // move moves a directory: by its name, or over a copy where it goes to another file system. The marker says that the copy is whole, so that an
 // interrupted move is gone on with.
-func (a *Bin) move(ctx context.Context, from, to, marker string) error {
+func (a *Trash) move(ctx context.Context, from, to, marker string) error {
 	if !there(from) || there(to) {
 		return clear(from, marker)
 	}
@@ -136,15 +136,15 @@ func (a *Bin) move(ctx context.Context, from, to, marker string) error {
 		return failed(from+" cannot be moved to "+to+", and was left as it is", err)
 	}
 	partial := to + ".partial"
-	if err := Remove(partial); err != nil {
+	if err := RemoveTree(partial); err != nil {
 		return err
 	}
 	err = duplicate(ctx, from, partial)
 	if err == nil {
-		err = failed("the copy of "+from+" cannot be finished", errors.Join(os.WriteFile(marker, nil, 0o600), Sync(marker), os.Rename(partial, to), syncDir(filepath.Dir(to))))
+		err = failed("the copy of "+from+" cannot be finished", errors.Join(os.WriteFile(marker, nil, 0o600), SyncToDisk(marker), os.Rename(partial, to), syncDir(filepath.Dir(to))))
 	}
 	if err != nil {
-		_ = Remove(partial)
+		_ = RemoveTree(partial)
 		return err
 	}
 	return clear(from, marker)
@@ -152,16 +152,16 @@ func (a *Bin) move(ctx context.Context, from, to, marker string) error {
 
 // clear removes what was copied.
 func clear(from, marker string) error {
-	if err := Remove(from); err != nil {
+	if err := RemoveTree(from); err != nil {
 		return err
 	}
 	return failed("what was moved cannot be cleared away", os.RemoveAll(marker))
 }
 
 // List implements ecosystemport.Attic.
-func (a *Bin) List(_ context.Context, l ecosystem.Layout) (entries []ecosystemport.Stowed, kept []ecosystemport.Archived, err error) {
+func (a *Trash) List(_ context.Context, l ecosystem.Layout) (entries []ecosystemport.Stowed, kept []ecosystemport.Archived, err error) {
 	for _, name := range listed(trash(l), l.Name+"-", "") {
-		doc, _, err := docfile.At(filepath.Join(trash(l), name)).Read(record, maxRecord)
+		doc, _, err := docfile.NewDir(filepath.Join(trash(l), name)).Read(record, maxRecord)
 		var s ecosystemport.Stowed
 		if err == nil && json.Unmarshal(doc, &s) == nil && s.ID == name && s.Ecosystem == l.Name && s.Root == l.Root {
 			entries = append(entries, s)
@@ -190,6 +190,6 @@ func listed(dir, prefix, suffix string) (names []string) {
 }
 
 // Forget implements ecosystemport.Attic.
-func (a *Bin) Forget(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
-	return Remove(entry(l, s))
+func (a *Trash) Forget(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+	return RemoveTree(entry(l, s))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var _ ecosystemport.Attic = (*ecogit.Bin)(nil)
+var _ ecosystemport.Attic = (*ecogit.Trash)(nil)
 
 // apart is os.Rename where everything is on a file system of its own: only what is beside each other can be renamed.
 func apart(from, to string) error {
@@ -37,7 +37,7 @@ func setup(t *testing.T) (ecosystem.Layout, ecosystemport.Stowed) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.Workspace, "d", "run"), []byte("x"), 0o755))
 	require.NoError(t, os.Symlink("d/run", filepath.Join(s.Workspace, "link")))
 	require.NoError(t, os.Chmod(filepath.Join(s.Workspace, "d"), 0o555))
-	t.Cleanup(func() { _ = ecogit.Remove(top) })
+	t.Cleanup(func() { _ = ecogit.RemoveTree(top) })
 	return l, s
 }
 
@@ -82,16 +82,16 @@ func TestACopyThatWasInterrupted(t *testing.T) {
 	cancel()
 	require.Error(t, a.Take(ctx, l, s))
 	assert.FileExists(t, filepath.Join(s.Workspace, "d", "run"))
-	assert.NoDirExists(t, ecogit.Place(l, s))
+	assert.NoDirExists(t, ecogit.TrashPath(l, s))
 
-	require.NoError(t, os.MkdirAll(ecogit.Place(l, s)+".partial/half", 0o755))
+	require.NoError(t, os.MkdirAll(ecogit.TrashPath(l, s)+".partial/half", 0o755))
 	require.NoError(t, a.Take(t.Context(), l, s))
-	assert.NoDirExists(t, filepath.Join(ecogit.Place(l, s), "half"))
+	assert.NoDirExists(t, filepath.Join(ecogit.TrashPath(l, s), "half"))
 	require.NoError(t, os.MkdirAll(filepath.Join(s.Workspace, "rest"), 0o755)) // as if clearing away had been interrupted
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(ecogit.Place(l, s)), "taken"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(ecogit.TrashPath(l, s)), "taken"), nil, 0o600))
 	require.NoError(t, a.Take(t.Context(), l, s))
 	assert.NoDirExists(t, s.Workspace)
-	assert.FileExists(t, filepath.Join(ecogit.Place(l, s), "d", "run"))
+	assert.FileExists(t, filepath.Join(ecogit.TrashPath(l, s), "d", "run"))
 }
 
 func TestWhatIsInTheWay(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(s.Workspace, "mine"), 0o755))
 	require.ErrorIs(t, a.Bring(t.Context(), l, s), ecosystem.ErrConflict)
 	assert.DirExists(t, filepath.Join(s.Workspace, "mine"))
-	assert.FileExists(t, filepath.Join(ecogit.Place(l, s), "d", "run"))
+	assert.FileExists(t, filepath.Join(ecogit.TrashPath(l, s), "d", "run"))
 }
 
 // TestNamesAreUnique, whatever the clock says and whatever is there of an earlier time.

@@ -22,7 +22,7 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 	if err != nil {
 		return sandboxport.BranchPlan{}, err
 	}
-	var refs sandbox.Refs
+	var refs sandbox.BranchRefs
 	err = gitcli.Patiently(ctx, c.options.Patience, func() (err error) { // others may be making worktrees: git stumbles over half of one
 		refs, err = branches(ctx, at)
 		return err
@@ -30,14 +30,14 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 	if err != nil {
 		return sandboxport.BranchPlan{}, err
 	}
-	p, err := sandbox.Decide(refs, name, branch)
+	p, err := sandbox.PlanBranch(refs, name, branch)
 	return sandboxport.BranchPlan(p), err
 }
 
 // branches are those of the clone and of origin, and where the former are in use. A directory that is gone uses none.
-func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.Refs, err error) {
+func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, err error) {
 	t := at.Main()
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"for-each-ref", "--format=" + sandbox.RefsFormat, sandbox.Heads, sandbox.Remotes}})
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"for-each-ref", "--format=" + sandbox.RefsFormat, sandbox.HeadsPrefix, sandbox.RemotesPrefix}})
 	if err != nil {
 		return refs, err
 	}
@@ -54,7 +54,7 @@ func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.Refs, err erro
 		}
 	}
 	for _, l := range append([]*gitcli.Tree{t}, slices.Collect(maps.Values(linked))...) {
-		name := Rebased(l.Admin)
+		name := RebasedBranch(l.Admin)
 		if _, ok := refs.Local[name]; ok && l.Exists() {
 			refs.Local[name] = l.Dir
 		}
@@ -108,7 +108,7 @@ func (c *Client) add(ctx context.Context, at *gitcli.Repo, dir string, p sandbox
 
 // standing is the commit that a plan stands on: a local branch, one of origin's, which comes first when it will be followed, or a commit.
 func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (string, error) {
-	tries := []string{sandbox.Heads + from, "refs/remotes/" + from}
+	tries := []string{sandbox.HeadsPrefix + from, "refs/remotes/" + from}
 	if track {
 		tries[0], tries[1] = tries[1], tries[0]
 	}
@@ -123,7 +123,7 @@ func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (st
 			return commit, err
 		}
 	}
-	return "", sandbox.ErrBranch.Sayf("%.80q, which the new worktree was to stand on, is not there any more; plan it again", from).With(sandbox.Missing{Branch: from})
+	return "", sandbox.ErrBranch.Sayf("%.80q, which the new worktree was to stand on, is not there any more; plan it again", from).With(sandbox.MissingBranch{Branch: from})
 }
 
 // claim makes the directory, so that whatever is in it later is ours.
@@ -182,7 +182,7 @@ func (a *addition) freed(ctx context.Context, err error) error {
 // branch makes the plan's branch, and has it follow what the plan says.
 func (a *addition) branch(ctx context.Context) error {
 	t := a.at.Main()
-	ref := sandbox.Heads + a.plan.Branch
+	ref := sandbox.HeadsPrefix + a.plan.Branch
 	err := gitcli.Patiently(ctx, a.options.Patience, func() error {
 		_, err := t.Word(ctx, "update-ref", "-m", "branch: Created from "+a.plan.From, ref, a.head, strings.Repeat("0", len(a.head)))
 		return err
@@ -219,7 +219,7 @@ func (a *addition) undo(ctx context.Context) {
 // dropBranch deletes a branch that still is at that commit, with what the configuration says of it. One that is gone is no error.
 func (c *Client) dropBranch(ctx context.Context, at *gitcli.Repo, branch, commit string) error {
 	return gitcli.Patiently(ctx, c.options.Patience, func() error {
-		if is, err := Resolve(ctx, at.Main(), sandbox.Heads+branch); err != nil || is != commit {
+		if is, err := Resolve(ctx, at.Main(), sandbox.HeadsPrefix+branch); err != nil || is != commit {
 			return err
 		}
 		_, err := at.Main().Word(ctx, "branch", "--quiet", "-D", "--", branch)
@@ -250,8 +250,8 @@ func (c *Client) subs(ctx context.Context, t *gitcli.Tree) {
 		return
 	}
 	protocols := Transports
-	if url, err := Origin(ctx, t); err == nil {
-		if is, err := git.Parse(url); err == nil && is.IsLocal() {
+	if url, err := OriginURL(ctx, t); err == nil {
+		if is, err := git.ParseURL(url); err == nil && is.IsLocal() {
 			protocols += ":file"
 		}
 	}

@@ -13,14 +13,14 @@ import (
 
 // Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out; a clone that is gone has none.
 func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup, error) {
-	if gitcli.Gone(repo) {
+	if gitcli.RepoGone(repo) {
 		return nil, nil
 	}
 	at, err := c.open(repo)
 	if err != nil {
 		return nil, err
 	}
-	refs, err := Refs(ctx, at.Main(), sandbox.Backups)
+	refs, err := Refs(ctx, at.Main(), sandbox.BackupsRoot)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup
 func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) error {
 	set, kind, ok := sandbox.ParseBackup(ref)
 	if !ok {
-		return sandbox.ErrArguments.Sayf("%.200q is no backup; choose one of those that are listed, like %smy-sandbox/1767323045", ref, sandbox.Backups)
+		return sandbox.ErrArguments.Sayf("%.200q is no backup; choose one of those that are listed, like %smy-sandbox/1767323045", ref, sandbox.BackupsRoot)
 	}
 	at, release, err := c.alone(ctx, repo)
 	if err != nil {
@@ -57,14 +57,14 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 	}
 	base, changes := commit, ""
 	if kind.IsStash() {
-		if base, err = Base(ctx, t, commit); err != nil {
+		if base, err = WorkBase(ctx, t, commit); err != nil {
 			return err
 		}
 		changes = commit
 	} else if with, err := Resolve(ctx, t, set.Ref(kind.Changes())); err != nil {
 		return err
 	} else if with != "" {
-		if on, err := Base(ctx, t, with); err == nil && on == base {
+		if on, err := WorkBase(ctx, t, with); err == nil && on == base {
 			changes = with
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 			err = sandbox.ErrGit.Sayf("the worktree %s vanished while the backup was put back", a.dir)
 		}
 		if err == nil {
-			err = Back(ctx, made, changes)
+			err = RestoreWork(ctx, made, changes)
 		}
 		if err != nil {
 			a.undo(ctx)

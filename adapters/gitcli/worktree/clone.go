@@ -67,11 +67,11 @@ func (c *Remotes) present(ctx context.Context, dir string, want git.URL) (bool, 
 	if err != nil {
 		return false, sandbox.ErrBaseDir.Sayf("%s holds something that is no clone of %s; move it away, or give the project another base directory", dir, want).Because(err)
 	}
-	url, err := Origin(ctx, at.Main())
+	url, err := OriginURL(ctx, at.Main())
 	if ctx.Err() != nil {
 		return false, err
 	}
-	is, bad := git.Parse(url)
+	is, bad := git.ParseURL(url)
 	if err != nil || bad != nil || is != want {
 		shown := is.String()
 		if shown == "" {
@@ -90,7 +90,7 @@ func (c *Remotes) alone(ctx context.Context, dir string, do func() error) error 
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		lock, err := docfile.At(filepath.Dir(dir)).TryLock(lockName(dir))
+		lock, err := docfile.NewDir(filepath.Dir(dir)).TryLock(lockName(dir))
 		if err != nil {
 			return gitcli.Disk(err, filepath.Dir(dir))
 		}
@@ -118,7 +118,7 @@ func (c *Remotes) clone(ctx context.Context, r remote, dir string, progress func
 		return gitcli.Disk(err, parent)
 	}
 	defer Discard(partial)
-	_, err = gitcli.Start(ctx, gitcli.Command{Dir: partial, Timeout: c.limits.Clone, Protocols: r.protocols, Watch: &sandbox.Progress{Tell: progress},
+	_, err = gitcli.Start(ctx, gitcli.Command{Dir: partial, Timeout: c.limits.Clone, Protocols: r.protocols, Watch: &sandbox.CloneProgress{Tell: progress},
 		Env:  []string{r.ssh, "GIT_CEILING_DIRECTORIES=" + parent},
 		Args: []string{"clone", "--progress", "--origin=origin", "--template=", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "--", r.url, "."}})
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Listing is the file at the top of a repository that lists them, written as a .gitignore is.
-const Listing = ".worktreeinclude"
+// IncludeFile is the file at the top of a repository that lists them, written as a .gitignore is.
+const IncludeFile = ".worktreeinclude"
 
 // How much is copied at most.
 const (
-	MaxFiles = 1000
-	MaxBytes = 100 << 20
+	MaxIncludedFiles = 1000
+	MaxIncludedBytes = 100 << 20
 )
 
 const (
@@ -30,18 +30,18 @@ const (
 	includeDirMode = 0o755
 )
 
-// Copy copies the files of the tree t that its listing matches and that git ignores into dir, and names them with slashes, sorted. Only regular
+// CopyIncluded copies the files of the tree t that its listing matches and that git ignores into dir, and names them with slashes, sorted. Only regular
 // files are copied, with their permissions; what leads out through a link, and what is in dir already, is passed over. It copies all or
 // nothing. It fails with sandbox.ErrArguments for a listing that is no regular file, and when there is more than may be copied.
-func Copy(ctx context.Context, t *gitcli.Tree, dir string) ([]string, error) {
-	info, err := os.Lstat(filepath.Join(t.Dir, Listing))
+func CopyIncluded(ctx context.Context, t *gitcli.Tree, dir string) ([]string, error) {
+	info, err := os.Lstat(filepath.Join(t.Dir, IncludeFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, disk(err)
 	case !info.Mode().IsRegular():
-		return nil, sandbox.ErrArguments.Sayf("%s in %s is no regular file; replace it by one that lists what to copy", Listing, t.Dir)
+		return nil, sandbox.ErrArguments.Sayf("%s in %s is no regular file; replace it by one that lists what to copy", IncludeFile, t.Dir)
 	}
 	names, err := listed(ctx, t)
 	if err != nil || len(names) == 0 {
@@ -74,19 +74,19 @@ const here = "./" // before a name that git would else take for a pattern
 
 // listed is what git finds: files that are not tracked and match the listing, as far as they are ignored.
 func listed(ctx context.Context, t *gitcli.Tree) ([]string, error) {
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + filepath.Join(t.Dir, Listing)}, Limit: manyFiles})
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + filepath.Join(t.Dir, IncludeFile)}, Limit: manyFiles})
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
 	var asked strings.Builder
-	for _, name := range sandbox.Records(out) {
+	for _, name := range sandbox.SplitRecords(out) {
 		asked.WriteString(here + name + "\x00")
 	}
 	out, err = t.Git(ctx, gitcli.Command{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: []byte(asked.String()), Limit: manyFiles})
 	if err != nil && gitcli.ExitOf(err) != 1 { // none is
 		return nil, err
 	}
-	names := sandbox.Records(out)
+	names := sandbox.SplitRecords(out)
 	for i, name := range names {
 		names[i] = strings.TrimPrefix(name, here)
 	}
@@ -104,7 +104,7 @@ type copier struct {
 
 // wanted is those that are to be copied, when they are not too many or too large.
 func (c *copier) wanted(names []string) (kept []string, err error) {
-	c.left = MaxBytes
+	c.left = MaxIncludedBytes
 	for _, name := range names {
 		file := filepath.FromSlash(name)
 		info, err := c.from.Lstat(file)
@@ -115,11 +115,11 @@ func (c *copier) wanted(names []string) (kept []string, err error) {
 			continue
 		}
 		kept = append(kept, name)
-		if c.left -= info.Size(); len(kept) > MaxFiles || c.left < 0 {
-			return nil, sandbox.ErrArguments.Sayf("%s matches more than %d files or %d MiB of what is ignored; nothing was copied, list less", Listing, MaxFiles, MaxBytes>>20)
+		if c.left -= info.Size(); len(kept) > MaxIncludedFiles || c.left < 0 {
+			return nil, sandbox.ErrArguments.Sayf("%s matches more than %d files or %d MiB of what is ignored; nothing was copied, list less", IncludeFile, MaxIncludedFiles, MaxIncludedBytes>>20)
 		}
 	}
-	c.left = MaxBytes
+	c.left = MaxIncludedBytes
 	return kept, nil
 }
 

@@ -10,34 +10,34 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Keeper puts commits under the backup refs of a sandbox.
-type Keeper struct {
+// BackupSet puts commits under the backup refs of a sandbox.
+type BackupSet struct {
 	Refs []string // that keep what had to be kept, older ones included
 
 	at    *gitcli.Repo
 	name  string
 	when  time.Time
 	there map[string]string // backups of the sandbox that exist: ref → commit
-	set   sandbox.WorktreeSet
+	set   sandbox.BackupSet
 }
 
-// Begin begins a set of backups.
-func Begin(ctx context.Context, at *gitcli.Repo, name string, when time.Time) (*Keeper, error) {
-	there, err := Refs(ctx, at.Main(), sandbox.Below(name))
+// BeginBackupSet begins a set of backups.
+func BeginBackupSet(ctx context.Context, at *gitcli.Repo, name string, when time.Time) (*BackupSet, error) {
+	there, err := Refs(ctx, at.Main(), sandbox.BackupPrefix(name))
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{at: at, name: name, when: when, there: there}
+	k := &BackupSet{at: at, name: name, when: when, there: there}
 	k.next()
 	return k, nil
 }
 
-func (k *Keeper) next() {
-	k.set = sandbox.Next(k.name, k.when, func(ref string) bool { _, ok := k.there[ref]; return ok })
+func (k *BackupSet) next() {
+	k.set = sandbox.NextBackup(k.name, k.when, func(ref string) bool { _, ok := k.there[ref]; return ok })
 }
 
 // Keep puts a commit under a ref, unless one of the sandbox has it already.
-func (k *Keeper) Keep(ctx context.Context, kind sandbox.Kind, commit string) error {
+func (k *BackupSet) Keep(ctx context.Context, kind sandbox.BackupKind, commit string) error {
 	for ref, is := range k.there {
 		if is == commit {
 			k.note(ref)
@@ -56,7 +56,7 @@ func (k *Keeper) Keep(ctx context.Context, kind sandbox.Kind, commit string) err
 	return nil
 }
 
-func (k *Keeper) note(ref string) {
+func (k *BackupSet) note(ref string) {
 	if !slices.Contains(k.Refs, ref) {
 		k.Refs = append(k.Refs, ref)
 	}
@@ -64,7 +64,7 @@ func (k *Keeper) note(ref string) {
 
 // Uncommitted keeps what of a worktree was not committed, and what of its submodules is nowhere else; base is what to stand on before the first
 // commit.
-func (k *Keeper) Uncommitted(ctx context.Context, t *gitcli.Tree, h Holding, base string) error {
+func (k *BackupSet) Uncommitted(ctx context.Context, t *gitcli.Tree, h UnsavedWork, base string) error {
 	if !t.Exists() {
 		h.Changes = nil
 	} else if err := k.submodules(ctx, t); err != nil {
@@ -78,16 +78,16 @@ func (k *Keeper) Uncommitted(ctx context.Context, t *gitcli.Tree, h Holding, bas
 		if h.Head != "" {
 			base = h.Head
 		}
-		commit, err := Make(ctx, t, base, about, k.when)
+		commit, err := CommitWork(ctx, t, base, about, k.when)
 		if err != nil {
 			return err
 		}
-		if err := k.Keep(ctx, sandbox.Stash, commit); err != nil {
+		if err := k.Keep(ctx, sandbox.BackupStash, commit); err != nil {
 			return err
 		}
 	}
 	for _, commit := range h.Stashes {
-		if err := k.Keep(ctx, sandbox.Stash, commit); err != nil {
+		if err := k.Keep(ctx, sandbox.BackupStash, commit); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (k *Keeper) Uncommitted(ctx context.Context, t *gitcli.Tree, h Holding, bas
 
 // submodules keeps, in the clone, the commits of a worktree's submodules that none of their remotes has, and what was not committed in them:
 // their repositories go with the worktree.
-func (k *Keeper) submodules(ctx context.Context, t *gitcli.Tree) error {
+func (k *BackupSet) submodules(ctx context.Context, t *gitcli.Tree) error {
 	paths, err := t.Submodules(ctx)
 	if err != nil {
 		return err
@@ -106,27 +106,27 @@ func (k *Keeper) submodules(ctx context.Context, t *gitcli.Tree) error {
 		if err != nil {
 			return err
 		}
-		h, err := Holds(ctx, sub)
+		h, err := FindUnsavedWork(ctx, sub)
 		if err != nil {
 			return err
 		}
-		alone, err := Only(ctx, sub, h.Head)
+		alone, err := OnlyInRepo(ctx, sub, h.Head)
 		if err != nil {
 			return err
 		}
 		if alone {
-			if err := k.bring(ctx, sub, sandbox.Inner(i+1, false), h.Head); err != nil {
+			if err := k.bring(ctx, sub, sandbox.SubmoduleBackup(i+1, false), h.Head); err != nil {
 				return err
 			}
 		}
 		if len(h.Changes) == 0 {
 			continue
 		}
-		commit, err := Make(ctx, sub, h.Head, k.name+", submodule "+path, k.when)
+		commit, err := CommitWork(ctx, sub, h.Head, k.name+", submodule "+path, k.when)
 		if err != nil {
 			return err
 		}
-		if err := k.bring(ctx, sub, sandbox.Inner(i+1, true), commit); err != nil {
+		if err := k.bring(ctx, sub, sandbox.SubmoduleBackup(i+1, true), commit); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (k *Keeper) submodules(ctx context.Context, t *gitcli.Tree) error {
 const carried = "refs/countersign/carried" // in a submodule, while its commit is brought over
 
 // bring keeps a submodule's commit in the clone.
-func (k *Keeper) bring(ctx context.Context, sub *gitcli.Tree, kind sandbox.Kind, commit string) error {
+func (k *BackupSet) bring(ctx context.Context, sub *gitcli.Tree, kind sandbox.BackupKind, commit string) error {
 	if _, err := sub.Word(ctx, "update-ref", carried, commit); err != nil {
 		return err
 	}

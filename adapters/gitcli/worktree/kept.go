@@ -18,10 +18,10 @@ const (
 	backupManyFiles = 1 << 30 // bytes of a list of files
 )
 
-// Make commits what is in the working tree and the index of t, on top of base, and returns the commit's ID. An empty base is one without
+// CommitWork commits what is in the working tree and the index of t, on top of base, and returns the commit's ID. An empty base is one without
 // files. Ignored files are left out; of a repository that was put into the tree without being tracked, its files are kept. It fails with
 // sandbox.ErrGit for a file that cannot be read.
-func Make(ctx context.Context, t *gitcli.Tree, base, about string, at time.Time) (string, error) {
+func CommitWork(ctx context.Context, t *gitcli.Tree, base, about string, at time.Time) (string, error) {
 	scratch, err := os.MkdirTemp("", "countersign-keep-*")
 	if err != nil {
 		return "", sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it may be written and has room", os.TempDir(), err).Because(err)
@@ -114,7 +114,7 @@ func (m maker) loose(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var files strings.Builder
-	for _, path := range sandbox.Records(out) {
+	for _, path := range sandbox.SplitRecords(out) {
 		for _, file := range within(m.t.Dir, path) {
 			files.WriteString(file + "\x00")
 		}
@@ -169,14 +169,14 @@ func plain() []gitcli.Setting {
 	return []gitcli.Setting{{Name: "core.safecrlf", Value: "false"}, {Name: "add.ignoreErrors", Value: "false"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}
 }
 
-// Base is the commit that a kept one stands on.
-func Base(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
+// WorkBase is the commit that a kept one stands on.
+func WorkBase(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
 	return t.Word(ctx, "rev-parse", "--verify", commit+"^1^{commit}")
 }
 
-// Back puts what was kept into a working tree that is clean at Base: files as they were, and the index too. Nothing that is not tracked is
+// RestoreWork puts what was kept into a working tree that is clean at Base: files as they were, and the index too. Nothing that is not tracked is
 // overwritten.
-func Back(ctx context.Context, t *gitcli.Tree, commit string) error {
+func RestoreWork(ctx context.Context, t *gitcli.Tree, commit string) error {
 	do := func(env []string, args ...string) error {
 		_, err := t.Git(ctx, gitcli.Command{Args: args, Env: env, Timeout: longTime})
 		return err

@@ -15,14 +15,14 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// StashBranch is the branch of a Loss that is the clone's own stashes.
-const StashBranch = "refs/stash"
+// stashBranch is the branch of a Loss that is the clone's own stashes.
+const stashBranch = "refs/stash"
 
 // Losses implements sandboxport.TreeKeeping. It is about the clone and the worktrees in dirs, by those names; without dirs, about all that there
 // are. The clone answers for its stashes, and for local branches that are checked out in none of them. Of a directory that is no worktree,
 // everything is told; what has nothing to lose is left out. When the clone is gone, no directory is a worktree.
 func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sandboxport.Loss, error) {
-	if gitcli.Gone(repo) {
+	if gitcli.RepoGone(repo) {
 		return strays(nil, dirs)
 	}
 	at, err := c.open(repo)
@@ -33,7 +33,7 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 	if err != nil {
 		return nil, err
 	}
-	found, inner := make([]Holding, len(trees)), make([][]string, len(trees))
+	found, inner := make([]UnsavedWork, len(trees)), make([][]string, len(trees))
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i, t := range trees {
@@ -56,7 +56,7 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 		commits = append(commits, h.Head)
 	}
 	commits = slices.AppendSeq(commits, maps.Values(heads))
-	graph, err := Nowhere(ctx, at.Main(), commits, oneLine()...)
+	graph, err := UnpushedCommits(ctx, at.Main(), commits, oneLine()...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 		losses = tell(losses, loss(t.name, found[i], graph, inner[i]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
-		losses = tell(losses, loss(repo, Holding{Branch: name, Head: heads[name]}, graph, nil))
+		losses = tell(losses, loss(repo, UnsavedWork{Branch: name, Head: heads[name]}, graph, nil))
 	}
 	own, err := stashes(ctx, at)
 	if err != nil {
@@ -82,7 +82,7 @@ func strays(losses []sandboxport.Loss, dirs []string) ([]sandboxport.Loss, error
 		if err != nil {
 			return nil, err
 		}
-		losses = tell(losses, loss(dir, Holding{Changes: changes}, sandbox.Graph{}, nil))
+		losses = tell(losses, loss(dir, UnsavedWork{Changes: changes}, sandbox.Graph{}, nil))
 	}
 	return losses, nil
 }
@@ -124,12 +124,12 @@ func asked(at *gitcli.Repo, dirs []string) (trees []called, unknown []string, er
 }
 
 // all is what a tree holds with every file named, and the commits in its submodules that none of their remotes has.
-func all(ctx context.Context, t *gitcli.Tree) (h Holding, inner []string, err error) {
-	if h, err = Holds(ctx, t); err != nil || !t.Exists() {
+func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, err error) {
+	if h, err = FindUnsavedWork(ctx, t); err != nil || !t.Exists() {
 		return h, nil, err
 	}
 	if len(h.Changes) > 0 {
-		s, err := Status(ctx, t, true)
+		s, err := status(ctx, t, true)
 		if err != nil {
 			return h, nil, err
 		}
@@ -144,11 +144,11 @@ func all(ctx context.Context, t *gitcli.Tree) (h Holding, inner []string, err er
 		if err != nil {
 			return h, nil, err
 		}
-		head, err := HeadOf(ctx, sub)
+		head, err := headOf(ctx, sub)
 		if err != nil {
 			return h, nil, err
 		}
-		graph, err := Nowhere(ctx, sub, []string{head}, oneLine()...)
+		graph, err := UnpushedCommits(ctx, sub, []string{head}, oneLine()...)
 		if err != nil {
 			return h, nil, err
 		}
@@ -167,19 +167,19 @@ func oneLine() []string {
 
 // tips are the clone's local branches and their commits.
 func tips(ctx context.Context, at *gitcli.Repo) (map[string]string, error) {
-	refs, err := Refs(ctx, at.Main(), sandbox.Heads)
+	refs, err := Refs(ctx, at.Main(), sandbox.HeadsPrefix)
 	if err != nil {
 		return nil, err
 	}
 	heads := map[string]string{}
 	for ref, commit := range refs {
-		heads[strings.TrimPrefix(ref, sandbox.Heads)] = commit
+		heads[strings.TrimPrefix(ref, sandbox.HeadsPrefix)] = commit
 	}
 	return heads, nil
 }
 
 // loss is a holding as it is told, both lists cut.
-func loss(dir string, h Holding, g sandbox.Graph, inner []string) sandboxport.Loss {
+func loss(dir string, h UnsavedWork, g sandbox.Graph, inner []string) sandboxport.Loss {
 	l := sandboxport.Loss{Directory: dir, Branch: cmp.Or(h.Branch, h.Taken), Changes: []string{}, Commits: []string{}}
 	l.Commits, l.More = g.Lines(h.Head, sandbox.MaxChanges)
 	for _, commit := range h.Stashes {
@@ -213,12 +213,12 @@ func tell(losses []sandboxport.Loss, l sandboxport.Loss) []sandboxport.Loss {
 // stashes are the clone's own.
 func stashes(ctx context.Context, at *gitcli.Repo) (sandboxport.Loss, error) {
 	t := at.Main()
-	l := sandboxport.Loss{Branch: StashBranch, Changes: []string{}}
-	if commit, err := Resolve(ctx, t, StashBranch); err != nil || commit == "" {
+	l := sandboxport.Loss{Branch: stashBranch, Changes: []string{}}
+	if commit, err := Resolve(ctx, t, stashBranch); err != nil || commit == "" {
 		return l, err
 	}
 	out, err := t.Git(ctx, gitcli.Command{Settings: []gitcli.Setting{{Name: "log.showSignature", Value: "false"}},
-		Args: []string{"log", "--walk-reflogs", "--no-show-signature", "--no-patch", "--no-color", "--encoding=UTF-8", "--format=%gd %gs", StashBranch, "--"}})
+		Args: []string{"log", "--walk-reflogs", "--no-show-signature", "--no-patch", "--no-color", "--encoding=UTF-8", "--format=%gd %gs", stashBranch, "--"}})
 	if err != nil {
 		return l, err
 	}

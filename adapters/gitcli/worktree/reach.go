@@ -19,20 +19,22 @@ import (
 const Transports = "https:http:ssh:git"
 
 // Remotes is sandboxport.Remotes, and the fetching of sandboxport.TreeKeeping.
-type Remotes struct{ limits Limits }
+type Remotes struct{ limits limits }
 
-// NewRemote makes one. It starts nothing.
-func NewRemote(l Limits) *Remotes { return &Remotes{l} }
+// NewRemotes makes one. It starts nothing.
+func NewRemotes(l limits) *Remotes { return &Remotes{l} }
 
-// Limits are how long things take at most.
-type Limits struct {
+// limits are how long things take at most.
+type limits struct {
 	Timeout  time.Duration // of one git on this machine
 	Reach    time.Duration // of asking a remote, or fetching from it
 	Clone    time.Duration // of a clone, waiting for another one of the same directory included
 	Patience time.Duration // how long another git's locks are waited for
 }
 
-func (c *Remotes) open(repo string) (*gitcli.Repo, error) { return gitcli.Open(repo, c.limits.Timeout) }
+func (c *Remotes) open(repo string) (*gitcli.Repo, error) {
+	return gitcli.OpenRepo(repo, c.limits.Timeout)
+}
 
 // remote is a repository as git is told of it.
 type remote struct {
@@ -44,7 +46,7 @@ type remote struct {
 
 // address checks what an access says. Credentials in a URL would be stored and shown, so that they are refused.
 func address(a sandboxport.Access) (remote, error) {
-	identity, err := git.Parse(a.URL)
+	identity, err := git.ParseURL(a.URL)
 	if err != nil {
 		return remote{}, sandbox.ErrURL.Sayf("the repository cannot be reached: %v", err).Because(err)
 	}
@@ -99,7 +101,7 @@ func (c *Remotes) Root(ctx context.Context, dir string) (sandboxport.Clone, erro
 	if found.Branch, err = Branch(ctx, t); err != nil {
 		return sandboxport.Clone{}, err
 	}
-	if found.Origin, err = Origin(ctx, t); err != nil {
+	if found.Origin, err = OriginURL(ctx, t); err != nil {
 		return sandboxport.Clone{}, err
 	}
 	head, err := Resolve(ctx, t, "HEAD")
@@ -129,7 +131,7 @@ func (c *Remotes) Fetch(ctx context.Context, repo string, a sandboxport.Access) 
 	err = gitcli.Patiently(ctx, c.limits.Patience, func() error {
 		_, err := at.Main().Git(ctx, gitcli.Command{Timeout: c.limits.Reach, Protocols: r.protocols, Env: []string{r.ssh},
 			Args: []string{"fetch", "--quiet", "--prune", "--no-prune-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-				"--upload-pack=git-upload-pack", "--", r.url, "+" + sandbox.Heads + "*:" + sandbox.Remotes + "*"}})
+				"--upload-pack=git-upload-pack", "--", r.url, "+" + sandbox.HeadsPrefix + "*:" + sandbox.RemotesPrefix + "*"}})
 		return err
 	})
 	if err == nil || ctx.Err() != nil || errors.Is(err, sandbox.ErrBusy) {

@@ -20,7 +20,7 @@ type removal struct {
 	at   *gitcli.Repo
 	dir  string
 	tree *gitcli.Tree // nil when git knows of none
-	keep *Keeper
+	keep *BackupSet
 	tip  string // of the branch that goes; empty when none does
 }
 
@@ -48,7 +48,7 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 	if m.tree != nil && m.tree.Admin == at.Common || inside(m.dir, at.Dir) {
 		return nil, sandbox.ErrArguments.Sayf("%s holds the clone itself, which is no sandbox", m.dir)
 	}
-	if m.keep, err = Begin(ctx, at, r.Name, r.At); err != nil {
+	if m.keep, err = BeginBackupSet(ctx, at, r.Name, r.At); err != nil {
 		return nil, err
 	}
 	if err := m.save(ctx); err != nil {
@@ -66,7 +66,7 @@ func inside(dir, path string) bool {
 // save keeps what would be lost, or refuses.
 func (m *removal) save(ctx context.Context) error {
 	if m.DeleteBranch {
-		tip, err := Resolve(ctx, m.at.Main(), sandbox.Heads+m.Branch)
+		tip, err := Resolve(ctx, m.at.Main(), sandbox.HeadsPrefix+m.Branch)
 		if err != nil {
 			return err
 		}
@@ -87,10 +87,10 @@ func (m *removal) save(ctx context.Context) error {
 	} else if t.Has("locked") && !m.Force {
 		return sandbox.ErrDirty.Sayf("the worktree %s is locked; unlock it with git worktree unlock, or force", m.dir)
 	}
-	var h Holding
+	var h UnsavedWork
 	if t != nil {
 		var err error
-		if h, err = Holds(ctx, t); err != nil {
+		if h, err = FindUnsavedWork(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -98,16 +98,16 @@ func (m *removal) save(ctx context.Context) error {
 }
 
 // saveAll keeps commits, then files.
-func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h Holding) error {
+func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h UnsavedWork) error {
 	head := h.Head
 	if h.Branch != "" { // then its commits stay with the branch, or go with the one that is deleted
 		head = ""
 	}
-	loseHead, err := Only(ctx, m.at.Main(), head)
+	loseHead, err := OnlyInRepo(ctx, m.at.Main(), head)
 	if err != nil {
 		return err
 	}
-	loseTip, err := Only(ctx, m.at.Main(), m.tip)
+	loseTip, err := OnlyInRepo(ctx, m.at.Main(), m.tip)
 	if err != nil {
 		return err
 	}
@@ -115,14 +115,14 @@ func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h Holding) error 
 		return sandbox.ErrDirty.Sayf("the worktree %s has %d changed files, or commits that no remote has; commit and push them, or force", m.dir, len(h.Changes))
 	}
 	if loseHead {
-		if err := m.keep.Keep(ctx, sandbox.Commits, head); err != nil {
+		if err := m.keep.Keep(ctx, sandbox.BackupCommits, head); err != nil {
 			return err
 		}
 	}
 	if loseTip {
-		kind := sandbox.Commits
+		kind := sandbox.BackupCommits
 		if loseHead {
-			kind = sandbox.Branch
+			kind = sandbox.BackupBranch
 		}
 		if err := m.keep.Keep(ctx, kind, m.tip); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (m *removal) stray(ctx context.Context) (*gitcli.Tree, error) {
 		return nil, nil
 	}
 	var base string
-	for _, ref := range []string{sandbox.Heads + m.Branch, "HEAD"} {
+	for _, ref := range []string{sandbox.HeadsPrefix + m.Branch, "HEAD"} {
 		if base == "" {
 			if base, err = Resolve(ctx, m.at.Main(), ref); err != nil {
 				return nil, err

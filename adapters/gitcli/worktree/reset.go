@@ -63,11 +63,11 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err error) {
 	t := at.Main()
 	candidates := []string{"main", "master"}
-	head, err := t.Word(ctx, "symbolic-ref", "--quiet", sandbox.Remotes+"HEAD")
+	head, err := t.Word(ctx, "symbolic-ref", "--quiet", sandbox.RemotesPrefix+"HEAD")
 	if err != nil && gitcli.ExitOf(err) == 0 {
 		return "", "", err
 	}
-	if name, ok := strings.CutPrefix(head, sandbox.Remotes); ok {
+	if name, ok := strings.CutPrefix(head, sandbox.RemotesPrefix); ok {
 		candidates = append([]string{name}, candidates...)
 	}
 	if own, err := Branch(ctx, t); err != nil {
@@ -76,7 +76,7 @@ func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err er
 		candidates = append(candidates, own)
 	}
 	for _, candidate := range candidates {
-		for _, place := range []struct{ shown, ref string }{{"origin/" + candidate, sandbox.Remotes + candidate}, {candidate, sandbox.Heads + candidate}} {
+		for _, place := range []struct{ shown, ref string }{{"origin/" + candidate, sandbox.RemotesPrefix + candidate}, {candidate, sandbox.HeadsPrefix + candidate}} {
 			if commit, err := Resolve(ctx, t, place.ref); err != nil || commit != "" {
 				return place.shown, commit, err
 			}
@@ -86,33 +86,33 @@ func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err er
 }
 
 // rescue keeps what a reset to that commit would lose.
-func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r sandboxport.Reset, to string) (Holding, []string, error) {
-	h, err := Holds(ctx, t)
+func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r sandboxport.Reset, to string) (UnsavedWork, []string, error) {
+	h, err := FindUnsavedWork(ctx, t)
 	if err != nil {
 		return h, nil, err
 	}
-	k, err := Begin(ctx, at, r.Name, r.At)
+	k, err := BeginBackupSet(ctx, at, r.Name, r.At)
 	if err != nil {
 		return h, nil, err
 	}
-	lose, err := Only(ctx, t, h.Head, to)
+	lose, err := OnlyInRepo(ctx, t, h.Head, to)
 	if err != nil {
 		return h, nil, err
 	}
 	if lose {
-		if err := k.Keep(ctx, sandbox.Commits, h.Head); err != nil {
+		if err := k.Keep(ctx, sandbox.BackupCommits, h.Head); err != nil {
 			return h, nil, err
 		}
 	}
 	if h.Taken != "" { // the branch will be moved too
-		tip, err := Resolve(ctx, t, sandbox.Heads+h.Taken)
+		tip, err := Resolve(ctx, t, sandbox.HeadsPrefix+h.Taken)
 		if err != nil {
 			return h, nil, err
 		}
-		if lose, err := Only(ctx, t, tip, to); err != nil {
+		if lose, err := OnlyInRepo(ctx, t, tip, to); err != nil {
 			return h, nil, err
 		} else if lose {
-			if err := k.Keep(ctx, sandbox.Branch, tip); err != nil {
+			if err := k.Keep(ctx, sandbox.BackupBranch, tip); err != nil {
 				return h, nil, err
 			}
 		}
@@ -122,9 +122,9 @@ func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r 
 }
 
 // calm ends whatever is in progress, after the tree was put back on its branch: files and index are the reset's business.
-func (c *Client) calm(ctx context.Context, t *gitcli.Tree, h *Holding) error {
+func (c *Client) calm(ctx context.Context, t *gitcli.Tree, h *UnsavedWork) error {
 	if h.Taken != "" {
-		if _, err := t.Word(ctx, "symbolic-ref", "-m", "countersign: back from a rebase", "HEAD", sandbox.Heads+h.Taken); err != nil {
+		if _, err := t.Word(ctx, "symbolic-ref", "-m", "countersign: back from a rebase", "HEAD", sandbox.HeadsPrefix+h.Taken); err != nil {
 			return err
 		}
 		h.Branch, h.Taken = h.Taken, ""

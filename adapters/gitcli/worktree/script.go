@@ -9,30 +9,30 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// ScriptFile is the file at the top of a repository with the commands that set a worktree up.
-const ScriptFile = ".worktreesetup"
+// scriptFile is the file at the top of a repository with the commands that set a worktree up.
+const scriptFile = ".worktreesetup"
 
-// MaxScript is how many bytes of commands are read: a person has to approve all of them.
-const MaxScript = 64 << 10
+// maxScript is how many bytes of commands are read: a person has to approve all of them.
+const maxScript = 64 << 10
 
-// Script is the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
+// ReadScript is the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
 // sandbox.ErrArguments for a file that is a link, no text, or too long to be read by a person.
-func Script(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
-	entry, err := t.Word(ctx, "ls-tree", "--long", "-z", commit, "--", ScriptFile)
+func ReadScript(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
+	entry, err := t.Word(ctx, "ls-tree", "--long", "-z", commit, "--", scriptFile)
 	if err != nil || entry == "" {
 		return "", err
 	}
 	facts, _, _ := strings.Cut(entry, "\t")
 	fields := strings.Fields(facts) // mode, type, object, size
 	if len(fields) < 3 || !strings.HasPrefix(fields[0], "100") {
-		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is no regular file; replace it by one with a command a line", ScriptFile, commit)
+		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is no regular file; replace it by one with a command a line", scriptFile, commit)
 	}
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", fields[2]}})
 	if err != nil {
 		return "", err
 	}
-	if len(out) > MaxScript || !utf8.Valid(out) {
-		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is longer than %d KiB, or no text in UTF-8; have it start a script that is in the repository", ScriptFile, commit, MaxScript>>10)
+	if len(out) > maxScript || !utf8.Valid(out) {
+		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is longer than %d KiB, or no text in UTF-8; have it start a script that is in the repository", scriptFile, commit, maxScript>>10)
 	}
 	return string(out), nil
 }

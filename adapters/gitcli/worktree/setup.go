@@ -10,7 +10,7 @@ func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	return Copy(ctx, at.Main(), dir)
+	return CopyIncluded(ctx, at.Main(), dir)
 }
 
 // Script implements sandboxport.TreeSetup; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
@@ -23,7 +23,7 @@ func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Script(ctx, at.Main(), commit)
+	return ReadScript(ctx, at.Main(), commit)
 }
 
 // Commit implements sandboxport.TreeSetup.

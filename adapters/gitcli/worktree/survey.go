@@ -41,7 +41,7 @@ func (c *Client) Survey(ctx context.Context, repo string) ([]sandboxport.Tree, e
 		})
 	}
 	group.Go(func() (err error) {
-		unpushed, err = Nowhere(ctx, at.Main(), heads, "--parents")
+		unpushed, err = UnpushedCommits(ctx, at.Main(), heads, "--parents")
 		return err
 	})
 	err = group.Wait()
@@ -85,9 +85,9 @@ func surveyed(ctx context.Context, w sandbox.Worktree, t *gitcli.Tree) sandboxpo
 		return found
 	}
 	if found.Branch == "" {
-		found.Branch = Rebased(t.Admin)
+		found.Branch = RebasedBranch(t.Admin)
 	}
-	s, err := Status(ctx, t, false)
+	s, err := status(ctx, t, false)
 	if err != nil {
 		found.Err = fault.From(err).Message
 		return found

@@ -17,8 +17,8 @@ import (
 
 const manyCommits = 1 << 30 // bytes of a list of commits
 
-// Status is what git says of a working tree. all names every file that is not tracked, where else a directory may stand for what is in it.
-func Status(ctx context.Context, t *gitcli.Tree, all bool) (sandbox.WorktreeStatus, error) {
+// status is what git says of a working tree. all names every file that is not tracked, where else a directory may stand for what is in it.
+func status(ctx context.Context, t *gitcli.Tree, all bool) (sandbox.WorktreeStatus, error) {
 	untracked := "--untracked-files=normal"
 	if all {
 		untracked = "--untracked-files=all"
@@ -27,7 +27,7 @@ func Status(ctx context.Context, t *gitcli.Tree, all bool) (sandbox.WorktreeStat
 	if err != nil {
 		return sandbox.WorktreeStatus{}, err
 	}
-	return sandbox.ParseStatus(out)
+	return sandbox.ParseGitStatus(out)
 }
 
 // Resolve is the commit that a revision stands for; empty when there is none.
@@ -45,15 +45,15 @@ func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	if gitcli.ExitOf(err) == 1 {
 		return "", nil
 	}
-	name, ok := strings.CutPrefix(ref, sandbox.Heads)
+	name, ok := strings.CutPrefix(ref, sandbox.HeadsPrefix)
 	if !ok {
 		name = ""
 	}
 	return name, err
 }
 
-// Origin is the URL that origin has, without credentials; empty when there is none.
-func Origin(ctx context.Context, t *gitcli.Tree) (string, error) {
+// OriginURL is the URL that origin has, without credentials; empty when there is none.
+func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
 	if gitcli.ExitOf(err) == 1 {
 		return "", nil
@@ -61,18 +61,18 @@ func Origin(ctx context.Context, t *gitcli.Tree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return gitcli.Mask(sandbox.Records(out)[0]), nil
+	return gitcli.Mask(sandbox.SplitRecords(out)[0]), nil
 }
 
-// Rebased is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
-func Rebased(admin string) string {
+// RebasedBranch is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
+func RebasedBranch(admin string) string {
 	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
 		said, err := os.ReadFile(filepath.Join(admin, filepath.FromSlash(name)))
 		if err != nil {
 			continue
 		}
 		text := strings.TrimSpace(string(said))
-		if branch, ok := strings.CutPrefix(text, sandbox.Heads); ok {
+		if branch, ok := strings.CutPrefix(text, sandbox.HeadsPrefix); ok {
 			return branch
 		}
 		if name == "BISECT_START" && strings.Trim(text, "0123456789abcdef") != "" {
@@ -82,8 +82,8 @@ func Rebased(admin string) string {
 	return ""
 }
 
-// Nowhere is the commits that are reachable from heads and that no remote branch has. Heads that are not there count for nothing.
-func Nowhere(ctx context.Context, t *gitcli.Tree, heads []string, form ...string) (sandbox.Graph, error) {
+// UnpushedCommits is the commits that are reachable from heads and that no remote branch has. Heads that are not there count for nothing.
+func UnpushedCommits(ctx context.Context, t *gitcli.Tree, heads []string, form ...string) (sandbox.Graph, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(head string) bool { return head == "" })
 	if len(heads) == 0 {
 		return sandbox.Graph{}, nil
@@ -96,8 +96,8 @@ func Nowhere(ctx context.Context, t *gitcli.Tree, heads []string, form ...string
 	return sandbox.ParseGraph(out)
 }
 
-// Holding is what a worktree holds.
-type Holding struct {
+// UnsavedWork is what a worktree holds.
+type UnsavedWork struct {
 	Head    string // commit; empty before the first one
 	Branch  string // empty when detached, also by a rebase
 	Taken   string // the branch that a rebase took the tree off
@@ -106,21 +106,21 @@ type Holding struct {
 }
 
 // Dirty reports whether there is something that was not committed.
-func (h Holding) Dirty() bool { return len(h.Changes) > 0 || len(h.Stashes) > 0 }
+func (h UnsavedWork) Dirty() bool { return len(h.Changes) > 0 || len(h.Stashes) > 0 }
 
-// Holds looks at a worktree, whose directory may be gone.
-func Holds(ctx context.Context, t *gitcli.Tree) (h Holding, err error) {
-	if h.Head, err = HeadOf(ctx, t); err != nil {
+// FindUnsavedWork looks at a worktree, whose directory may be gone.
+func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
+	if h.Head, err = headOf(ctx, t); err != nil {
 		return h, err
 	}
 	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
 	if err != nil && gitcli.ExitOf(err) != 1 {
 		return h, err
 	}
-	if name, ok := strings.CutPrefix(strings.TrimSuffix(string(out), "\n"), sandbox.Heads); ok {
+	if name, ok := strings.CutPrefix(strings.TrimSuffix(string(out), "\n"), sandbox.HeadsPrefix); ok {
 		h.Branch = name
 	} else {
-		h.Taken = Rebased(t.Admin)
+		h.Taken = RebasedBranch(t.Admin)
 	}
 	for _, name := range []string{"rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"} {
 		said, _ := os.ReadFile(filepath.Join(t.Admin, filepath.FromSlash(name)))
@@ -131,13 +131,13 @@ func Holds(ctx context.Context, t *gitcli.Tree) (h Holding, err error) {
 	if !t.Exists() {
 		return h, nil
 	}
-	s, err := Status(ctx, t, false)
+	s, err := status(ctx, t, false)
 	h.Changes = s.Changes
 	return h, err
 }
 
-// HeadOf is the commit that a worktree stands on, whose directory may be gone; empty before the first one.
-func HeadOf(ctx context.Context, t *gitcli.Tree) (string, error) {
+// headOf is the commit that a worktree stands on, whose directory may be gone; empty before the first one.
+func headOf(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
 	if gitcli.ExitOf(err) == 1 {
 		return "", nil
@@ -145,8 +145,8 @@ func HeadOf(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// Only reports whether a commit, or one before it, is on no remote branch and not in one of the others.
-func Only(ctx context.Context, t *gitcli.Tree, commit string, others ...string) (bool, error) {
+// OnlyInRepo reports whether a commit, or one before it, is on no remote branch and not in one of the others.
+func OnlyInRepo(ctx context.Context, t *gitcli.Tree, commit string, others ...string) (bool, error) {
 	if commit == "" {
 		return false, nil
 	}

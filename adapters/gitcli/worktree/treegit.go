@@ -39,10 +39,12 @@ func New(o Options) *Client {
 			*limit = standard
 		}
 	}
-	return &Client{NewRemote(Limits{Timeout: o.Timeout, Reach: o.Reach, Clone: o.Clone, Patience: o.Patience}), o}
+	return &Client{NewRemotes(limits{Timeout: o.Timeout, Reach: o.Reach, Clone: o.Clone, Patience: o.Patience}), o}
 }
 
-func (c *Client) open(repo string) (*gitcli.Repo, error) { return gitcli.Open(repo, c.options.Timeout) }
+func (c *Client) open(repo string) (*gitcli.Repo, error) {
+	return gitcli.OpenRepo(repo, c.options.Timeout)
+}
 
 // alone is open for what changes worktrees: while it lasts, nobody else changes any, neither another process nor a git that one has left behind.
 func (c *Client) alone(ctx context.Context, repo string) (at *gitcli.Repo, release func(), err error) {

@@ -14,22 +14,22 @@ import (
 
 // The kinds of events. The first two and their members are those of seed 001; the rest is ours.
 const (
-	Confirmation  = "ai-tool-confirmation"        // a call waits for a person
-	Result        = "ai-tool-result"              // a call that wanted to change something has ended
-	Closed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
-	State         = "ai-tool-state"               // a call that wants to change something is somewhere else now
-	Audit         = "audit"                       // a new record of the audit
-	ProcessStatus = TopicProcessStatus            // a background process has begun, or ended
-	ProcessOutput = TopicProcessOutput            // lines it printed
-	RunProgress   = TopicRunProgress              // a run of an ecosystem is somewhere else, or said something
-	Unreadable    = TopicUnreadable               // what a listener asked to hear of cannot be read, and is not any more
-	Gap           = "gap"                         // between what the listener knew and what follows, something is missing
-	Lagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
+	KindConfirmation  = "ai-tool-confirmation"        // a call waits for a person
+	KindResult        = "ai-tool-result"              // a call that wanted to change something has ended
+	KindClosed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
+	KindState         = "ai-tool-state"               // a call that wants to change something is somewhere else now
+	KindAudit         = "audit"                       // a new record of the audit
+	KindProcessStatus = TopicProcessStatus            // a background process has begun, or ended
+	KindProcessOutput = topicProcessOutput            // lines it printed
+	KindRunProgress   = TopicRunProgress              // a run of an ecosystem is somewhere else, or said something
+	KindUnreadable    = TopicUnreadable               // what a listener asked to hear of cannot be read, and is not any more
+	KindGap           = "gap"                         // between what the listener knew and what follows, something is missing
+	KindLagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
 )
 
 // Kinds are all of them.
 func Kinds() []string {
-	return []string{Confirmation, Result, Closed, State, Audit, ProcessStatus, ProcessOutput, RunProgress, Unreadable, Gap, Lagged}
+	return []string{KindConfirmation, KindResult, KindClosed, KindState, KindAudit, KindProcessStatus, KindProcessOutput, KindRunProgress, KindUnreadable, KindGap, KindLagged}
 }
 
 // Event is one thing that happened.
@@ -53,11 +53,11 @@ type Filter struct {
 }
 
 // Topics are what is looked for by calling tools, on behalf of a listener who may call them. The audit records each look, so they are few.
-type Topics = TopicTopics
+type Topics = TopicWatcher
 
 // Source is where the pump looks: an *app.App.
 type Source interface {
-	Records
+	records
 	// Stamp is another number once anything below may have changed; it is asked many times a second.
 	Stamp(ctx context.Context) (int64, error)
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
@@ -65,8 +65,8 @@ type Source interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// Records is what is on record of calls.
-type Records interface {
+// records is what is on record of calls.
+type records interface {
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
@@ -75,7 +75,7 @@ type Records interface {
 
 // keeps reports whether the listener hears the event. What it is told about its own listening it always hears.
 func (f *Filter) keeps(e Event, spec func(tool.Name) (tool.Spec, bool)) bool {
-	if e.Kind == Gap || e.Kind == Lagged {
+	if e.Kind == KindGap || e.Kind == KindLagged {
 		return true
 	}
 	if len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) || f.Conversation != "" && e.Conversation != f.Conversation {

@@ -33,7 +33,7 @@ func TestAQuestionOfAnotherProcessIsHeard(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	calls := elsewhere(t, home)
-	e := listen(t, newHub(t, l), events.Filter{Kinds: []string{events.Confirmation}})
+	e := listen(t, newHub(t, l), events.Filter{Kinds: []string{events.KindConfirmation}})
 	var took []time.Duration
 	for i := range 5 {
 		id := calls("create_workflow", fmt.Sprintf(`{"name":"w%d"}`, i))
@@ -82,16 +82,16 @@ func (e *ear) story(last string, n int) string {
 func TestWhatIsTold(t *testing.T) {
 	d := newDepot(t, t.TempDir())
 	hub := newHub(t, d)
-	calls, records := listen(t, hub, events.Filter{Kinds: []string{events.Confirmation, events.Closed, events.State, events.Result}}), listen(t, hub, events.Filter{Kinds: []string{events.Audit}})
+	calls, records := listen(t, hub, events.Filter{Kinds: []string{events.KindConfirmation, events.KindClosed, events.KindState, events.KindResult}}), listen(t, hub, events.Filter{Kinds: []string{events.KindAudit}})
 	require.Error(t, d.do(t, "wipe", "Carthage").Err)
-	told := calls.story(events.State, 1)
-	kept := records.story(events.Audit, 2) // what was asked, and that the call came to that
+	told := calls.story(events.KindState, 1)
+	kept := records.story(events.KindAudit, 2) // what was asked, and that the call came to that
 	d.answer(t, true)
-	told += calls.story(events.Closed, 1)
-	kept += records.story(events.Audit, 1)
+	told += calls.story(events.KindClosed, 1)
+	kept += records.story(events.KindAudit, 1)
 	require.NoError(t, d.do(t, "wipe", "Carthage").Err)
-	told += calls.story(events.Result, 1)
-	kept += records.story(events.Audit, 2)
+	told += calls.story(events.KindResult, 1)
+	kept += records.story(events.KindAudit, 2)
 	told = regexp.MustCompile(`.*"status":"executing".*\n`).ReplaceAllString(told, "")
 	golden.Text(t, "approved", told+kept)
 }
@@ -99,36 +99,36 @@ func TestWhatIsTold(t *testing.T) {
 // TestWhatIsToldOfADenial, of a failure and of a refusal.
 func TestWhatIsToldOfADenial(t *testing.T) {
 	d := newDepot(t, t.TempDir())
-	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.Result}})
+	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.KindResult}})
 	var b strings.Builder
 	require.Error(t, d.do(t, "wipe", "Rome").Err)
 	d.answer(t, false)
-	b.WriteString(e.story(events.Result, 1))
+	b.WriteString(e.story(events.KindResult, 1))
 	require.Error(t, d.do(t, "wipe", "stuck").Err)
 	d.answer(t, true)
 	require.Error(t, d.do(t, "wipe", "stuck").Err)
-	b.WriteString(e.story(events.Result, 1))
+	b.WriteString(e.story(events.KindResult, 1))
 	_, err := d.store.Save(t.Context(), app.Settings{Level: policy.ReadOnly}) // what narrows counts, whoever stored it
 	require.NoError(t, err)
 	require.Error(t, d.do(t, "write", "x").Err)
-	b.WriteString(e.story(events.Result, 1))
+	b.WriteString(e.story(events.KindResult, 1))
 	golden.Text(t, "refused", b.String())
 }
 
 // TestWhatRunsOutIsTold although nothing is stored then.
 func TestWhatRunsOutIsTold(t *testing.T) {
 	d := newDepot(t, t.TempDir())
-	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.Confirmation, events.Closed, events.Result}})
+	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.KindConfirmation, events.KindClosed, events.KindResult}})
 	require.Error(t, d.do(t, "wipe", "x").Err)
-	e.until(events.Confirmation)
+	e.until(events.KindConfirmation)
 	d.clock.Advance(confirm.QuestionTTL)
 	heard := map[string]events.Event{} // in either order: the clock moves while somebody looks
 	for range 2 {
 		event := e.next()
 		heard[event.Kind] = event
 	}
-	assert.Equal(t, "ended", data(t, heard[events.Closed])["state"])
-	r := data(t, heard[events.Result])
+	assert.Equal(t, "ended", data(t, heard[events.KindClosed])["state"])
+	r := data(t, heard[events.KindResult])
 	assert.Equal(t, "expired", r["reason"])
 	assert.Equal(t, "denied", r["status"])
 	assert.Equal(t, "nobody answered in time", r["error"])
@@ -146,7 +146,7 @@ func TestWhoComesLaterHearsWhatWaits(t *testing.T) {
 	d.clock.Advance(time.Second)
 	require.Error(t, d.do(t, "wipe", "c").Err)
 	for range 2 { // with and without a pump that runs already
-		e := listen(t, hub, events.Filter{Kinds: []string{events.Confirmation, events.Result}})
+		e := listen(t, hub, events.Filter{Kinds: []string{events.KindConfirmation, events.KindResult}})
 		for _, name := range []string{"a", "c"} {
 			q := data(t, e.next())
 			assert.Equal(t, map[string]any{"name": name}, q["arguments"])
@@ -161,20 +161,20 @@ func TestFilters(t *testing.T) {
 	hub := newHub(t, d)
 	ears := map[string]*ear{
 		"session":   listen(t, hub, events.Filter{Conversation: "other"}),
-		"kind":      listen(t, hub, events.Filter{Kinds: []string{events.Result}}),
+		"kind":      listen(t, hub, events.Filter{Kinds: []string{events.KindResult}}),
 		"narrowed":  listen(t, hub, events.Filter{Within: []tool.Narrowing{{ReadOnly: true}}}),
 		"excluding": listen(t, hub, events.Filter{Within: []tool.Narrowing{{}, {Exclude: []string{"write"}}}}),
 		"elsewhere": listen(t, hub, events.Filter{Within: []tool.Narrowing{{Toolsets: []string{"packs"}}}}),
 		"all":       listen(t, hub, events.Filter{}),
 	}
 	require.NoError(t, d.do(t, "write", "x").Err)
-	ears["all"].until(events.Audit)
+	ears["all"].until(events.KindAudit)
 	assert.Equal(t, "write", ears["kind"].next().Tool)
 	require.NoError(t, d.do(t, "look", "x").Err)
 	for _, who := range []string{"narrowed", "excluding"} {
 		heard := ears[who].next()
 		assert.Equal(t, "look", heard.Tool, who)
-		assert.Equal(t, events.Audit, heard.Kind)
+		assert.Equal(t, events.KindAudit, heard.Kind)
 	}
 	ears["session"].quiet(50 * time.Millisecond)
 	ears["elsewhere"].quiet(0)
@@ -193,7 +193,7 @@ func TestReplay(t *testing.T) {
 	require.NoError(t, d.do(t, "write", "1").Err)
 	var last events.Event
 	for range 2 {
-		last = e.until(events.Audit)
+		last = e.until(events.KindAudit)
 	}
 	e.leave()
 	require.EqualValues(t, 2, last.ID)
@@ -214,19 +214,19 @@ func TestReplay(t *testing.T) {
 		var ids []int64
 		for {
 			event := e.next()
-			if event.Kind == events.Confirmation {
+			if event.Kind == events.KindConfirmation {
 				assert.Equal(t, map[string]any{"name": "5"}, data(t, event)["arguments"], "what waits comes last")
 				break
 			}
 			switch event.Kind {
-			case events.Result:
+			case events.KindResult:
 				r := data(t, event)
 				rec, err := d.RunRecord(t.Context(), event.Call)
 				require.NoError(t, err)
 				var args target
 				require.NoError(t, json.Unmarshal(rec.Args, &args))
 				ended = append(ended, args.Name+" "+r["status"].(string))
-			case events.Audit:
+			case events.KindAudit:
 				ids = append(ids, event.ID)
 			}
 		}
@@ -238,7 +238,7 @@ func TestReplay(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, tail[0].Seq, ids[len(ids)-1])
 	}
-	e = listen(t, hub, events.Filter{After: 1 << 40, Kinds: []string{events.Audit, events.Result}})
+	e = listen(t, hub, events.Filter{After: 1 << 40, Kinds: []string{events.KindAudit, events.KindResult}})
 	e.quiet(100 * time.Millisecond) // of a database that there is no more
 }
 
@@ -254,9 +254,9 @@ func TestReplayIsBounded(t *testing.T) {
 	require.NoError(t, d.do(t, "write", "new").Err)
 	e := listen(t, hub, events.Filter{After: 1})
 	gap := e.next()
-	require.Equal(t, events.Gap, gap.Kind)
+	require.Equal(t, events.KindGap, gap.Kind)
 	assert.JSONEq(t, `{"after":1,"next":7}`, string(gap.Data))
-	assert.EqualValues(t, 7, e.until(events.Audit).ID, "a day is as far back as it goes")
+	assert.EqualValues(t, 7, e.until(events.KindAudit).ID, "a day is as far back as it goes")
 	e.leave()
 
 	const more = events.ReplayedEvents + 50
@@ -266,10 +266,10 @@ func TestReplayIsBounded(t *testing.T) {
 	require.NoError(t, d.Close(t.Context())) // what was read is in the audit now
 	e = listen(t, hub, events.Filter{After: 8})
 	gap = e.next()
-	require.Equal(t, events.Gap, gap.Kind)
+	require.Equal(t, events.KindGap, gap.Kind)
 	assert.JSONEq(t, fmt.Sprintf(`{"after":8,"next":%d}`, 8+50+1), string(gap.Data))
 	for id := int64(8 + 50 + 1); id <= 8+more; id++ {
-		require.Equal(t, id, e.until(events.Audit).ID)
+		require.Equal(t, id, e.until(events.KindAudit).ID)
 	}
 	e.quiet(100 * time.Millisecond)
 }
@@ -278,9 +278,9 @@ func TestReplayIsBounded(t *testing.T) {
 func TestASlowListenerIsLetGo(t *testing.T) {
 	d := newDepot(t, t.TempDir())
 	hub := newHub(t, d)
-	slow, quick := listen(t, hub, events.Filter{Kinds: []string{events.Audit}}), listen(t, hub, events.Filter{Kinds: []string{events.Audit}})
+	slow, quick := listen(t, hub, events.Filter{Kinds: []string{events.KindAudit}}), listen(t, hub, events.Filter{Kinds: []string{events.KindAudit}})
 	heard := make(chan int)
-	const calls = 2 * events.Waiting // stored in groups of hundreds
+	const calls = 2 * events.MaxQueued // stored in groups of hundreds
 	go func() {
 		n := 0
 		for ; n < calls; n++ {
@@ -299,7 +299,7 @@ func TestASlowListenerIsLetGo(t *testing.T) {
 		last = event
 		n++
 	}
-	assert.Equal(t, events.Lagged, last.Kind)
+	assert.Equal(t, events.KindLagged, last.Kind)
 	assert.Less(t, n, calls)
 	assert.Equal(t, 1, hub.Listeners(), "it is gone; the other one stays")
 }
@@ -334,8 +334,8 @@ func TestALockedDatabaseTellsNothing(t *testing.T) {
 	d := newDepot(t, t.TempDir())
 	hub := newHub(t, d)
 	require.Error(t, d.do(t, "wipe", "x").Err)
-	e := listen(t, hub, events.Filter{Kinds: []string{events.Confirmation, events.Closed, events.Result}})
-	e.until(events.Confirmation)
+	e := listen(t, hub, events.Filter{Kinds: []string{events.KindConfirmation, events.KindClosed, events.KindResult}})
+	e.until(events.KindConfirmation)
 	db, err := sql.Open("sqlite", "file:"+url.PathEscape(d.path))
 	require.NoError(t, err)
 	defer db.Close()
@@ -345,12 +345,12 @@ func TestALockedDatabaseTellsNothing(t *testing.T) {
 	_, err = conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
 	require.NoError(t, err)
 	e.quiet(300 * time.Millisecond)
-	late := listen(t, hub, events.Filter{Kinds: []string{events.Confirmation}})
+	late := listen(t, hub, events.Filter{Kinds: []string{events.KindConfirmation}})
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	late.until(events.Confirmation)
+	late.until(events.KindConfirmation)
 	d.answer(t, false)
-	assert.Equal(t, "user_denied", data(t, e.until(events.Result))["reason"])
+	assert.Equal(t, "user_denied", data(t, e.until(events.KindResult))["reason"])
 }
 
 // failing is a source that cannot be read while a test says so.
@@ -376,13 +376,13 @@ func TestWhatCannotBeReadIsTriedAgain(t *testing.T) {
 	e := listen(t, hub, events.Filter{}) // which waits no longer than it has to
 	e.quiet(100 * time.Millisecond)
 	close(d.broken)
-	e.until(events.Confirmation)
+	e.until(events.KindConfirmation)
 }
 
 // TestLongThingsAreCut: an event is small, whatever a call is.
 func TestLongThingsAreCut(t *testing.T) {
 	d := newDepot(t, t.TempDir())
-	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.Confirmation, events.Result}})
+	e := listen(t, newHub(t, d), events.Filter{Kinds: []string{events.KindConfirmation, events.KindResult}})
 	long := strings.Repeat("é", 40<<10)
 	require.Error(t, d.do(t, "wipe", long).Err)
 	q := e.next()

@@ -21,8 +21,8 @@ type Hub struct {
 	tasks  sync.WaitGroup
 }
 
-// New is a hub over that source. It starts nothing. log may be nil.
-func New(source Source, log *slog.Logger) *Hub {
+// NewHub is a hub over that source. It starts nothing. log may be nil.
+func NewHub(source Source, log *slog.Logger) *Hub {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Waiting is how many events may wait for a listener; with one more it has lagged.
-const Waiting = 1024
+// MaxQueued is how many events may wait for a listener; with one more it has lagged.
+const MaxQueued = 1024
 
 // joint is the moment at which a listener joined the pump.
 type joint struct {
@@ -27,7 +27,7 @@ type listener struct {
 }
 
 func newListener(f Filter) *listener {
-	return &listener{filter: f, joined: make(chan joint, 1), ready: make(chan struct{}), queue: make(chan Event, Waiting), lost: make(chan struct{}), out: make(chan Event)}
+	return &listener{filter: f, joined: make(chan joint, 1), ready: make(chan struct{}), queue: make(chan Event, MaxQueued), lost: make(chan struct{}), out: make(chan Event)}
 }
 
 // offer queues an event without ever waiting.
@@ -66,7 +66,7 @@ func (l *listener) run(ctx context.Context, source Source) {
 	if !l.begin(ctx, source, from) {
 		return
 	}
-	l.filter.Topics.Watch(ctx, &watchers, func(e TopicEvent) bool { return l.put(ctx, Event{Kind: e.Kind, Data: e.Data}) })
+	l.filter.Topics.Watch(ctx, &watchers, func(e TopicUpdate) bool { return l.put(ctx, Event{Kind: e.Kind, Data: e.Data}) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -108,7 +108,7 @@ func (l *listener) send(ctx context.Context, e Event) bool {
 // lag tells the listener, as the last event, that it was too slow.
 func (l *listener) lag(ctx context.Context) {
 	select {
-	case l.out <- event(Lagged, struct {
+	case l.out <- event(KindLagged, struct {
 		Reason string `json:"reason"`
 	}{"events came faster than they were taken; listen again from the last id"}):
 	case <-ctx.Done():

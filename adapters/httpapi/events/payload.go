@@ -58,7 +58,7 @@ func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 		q.Arguments = json.RawMessage("{}")
 	}
 	q.Truncated = longArgs || longContext || longPrompt
-	return event(Confirmation, q).about(q.Conversation, q.Tool, q.Call)
+	return event(KindConfirmation, q).about(q.Conversation, q.Tool, q.Call)
 }
 
 // bounded is a document within MaxField: the beginning of its text where it is longer, in the form that the audit has for long arguments.
@@ -91,7 +91,7 @@ const (
 
 // closed is the event of a question that waits no longer.
 func closed(of Event, confirmation, how string) Event {
-	return event(Closed, struct {
+	return event(KindClosed, struct {
 		Conversation string `json:"conversationId"`
 		Call         string `json:"callId"`
 		Tool         string `json:"toolName"`
@@ -109,7 +109,7 @@ func moved(r tool.Record) Event {
 	case !r.StartedAt.IsZero():
 		at = r.StartedAt
 	}
-	return event(State, struct {
+	return event(KindState, struct {
 		Conversation string      `json:"conversationId"`
 		Call         string      `json:"callId"`
 		Tool         string      `json:"toolName"`
@@ -153,19 +153,19 @@ func ended(r tool.Record) Event {
 	if !p.Success {
 		p.Error = &said
 	}
-	return event(Result, p).about(r.Session, r.Tool, r.CallID)
+	return event(KindResult, p).about(r.Session, r.Tool, r.CallID)
 }
 
 // why says how a call ended that has no words for it of its own.
 func why(r tool.Record) string {
 	switch {
-	case r.Reason == tool.UserDenied && r.Said != "":
+	case r.Reason == tool.ReasonUserDenied && r.Said != "":
 		return "a person denied this call: " + r.Said
-	case r.Reason == tool.UserDenied:
+	case r.Reason == tool.ReasonUserDenied:
 		return "a person denied this call"
-	case r.Reason == tool.Expired:
+	case r.Reason == tool.ReasonExpired:
 		return "nobody answered in time"
-	case r.Reason == tool.Policy:
+	case r.Reason == tool.ReasonPolicy:
 		return "policy refuses this call"
 	case r.Reason != "":
 		return string(r.Reason)
@@ -175,7 +175,7 @@ func why(r tool.Record) string {
 
 // recorded is the event of an audit record.
 func recorded(r audit.Record) Event {
-	e := event(Audit, struct {
+	e := event(KindAudit, struct {
 		Seq          int64       `json:"seq"`
 		Time         time.Time   `json:"time"`
 		Phase        audit.Phase `json:"phase"`

@@ -28,7 +28,7 @@ const (
 
 // After a batch of audit records the pump takes a breath, so that a listener who attends keeps up however many are stored at once.
 const (
-	batch  = Waiting / 4
+	batch  = MaxQueued / 4
 	breath = 10 * time.Millisecond
 )
 
@@ -141,7 +141,7 @@ func (p *pump) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, status := range []tool.Status{tool.StatusNone, tool.PendingConfirmation, tool.Executing} { // open ones may be older than the newest
+	for _, status := range []tool.Status{tool.StatusNone, tool.StatusPendingConfirmation, tool.StatusExecuting} { // open ones may be older than the newest
 		found, err := p.hub.source.Runs(ctx, app.RunFilter{Status: status, Limit: seeded})
 		if err != nil {
 			return err

@@ -137,7 +137,7 @@ func (r *replay) bound(cut bool) {
 			break
 		}
 	}
-	gap := event(Gap, struct {
+	gap := event(KindGap, struct {
 		After int64 `json:"after"` // the last record that the listener knew
 		Next  int64 `json:"next"`  // the first one that follows
 	}{r.filter.After, first})

@@ -37,14 +37,14 @@ func newWorkshop(t *testing.T) *workshop {
 	require.NoError(t, err)
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(root, "amof")}
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: root, Dir: root, Clock: system.Clock{}})
-	workers := ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(context.Context, []string, string) error { return nil }})
+	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(context.Context, []string, string) error { return nil }})
 	store, runs := memstore.New(), files.Runs()
-	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewServer("1", system.Clock{}),
+	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}),
 		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}}
 	l, err := files.Layout(t.Context(), root, "demo")
 	require.NoError(t, err)
-	_, err = files.Create(t.Context(), l, ecosystem.New{Name: "demo", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
+	_, err = files.Create(t.Context(), l, ecosystem.Draft{Name: "demo", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
 	require.NoError(t, err)
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
@@ -63,7 +63,7 @@ func (w *workshop) ask(ctx context.Context, name tool.Name, args json.RawMessage
 // queue puts a run on record.
 func (w *workshop) queue(t *testing.T) string {
 	t.Helper()
-	f, err := w.deps.At(t.Context(), w.root, "demo")
+	f, err := w.deps.FindAt(t.Context(), w.root, "demo")
 	require.NoError(t, err)
 	p, err := appruns.Plan{Tool: "amof_install", Action: "install", Facts: 1, Payload: []byte(`{}`)}.Sealed(f)
 	require.NoError(t, err)
@@ -76,14 +76,14 @@ func (w *workshop) queue(t *testing.T) string {
 func TestARun(t *testing.T) {
 	w := newWorkshop(t)
 	first := w.queue(t)
-	all := overhear(t, events.TopicTopics{Ask: w.ask, Runs: true})
-	one := overhear(t, events.TopicTopics{Ask: w.ask, Run: first})
+	all := overhear(t, events.TopicWatcher{Ask: w.ask, Runs: true})
+	one := overhear(t, events.TopicWatcher{Ask: w.ask, Run: first})
 	kind, p := all.next()
 	assert.Equal(t, events.TopicRunProgress, kind)
 	assert.Equal(t, map[string]any{"runId": first, "ecosystem": "demo", "action": "install", "status": "queued", "position": 1.0, "truncated": false}, p)
 	go func() {
 		_ = appruns.Worker{QueueDeps: w.deps, Performers: []appruns.Performer{{Action: "install",
-			Facts: func(context.Context, appruns.Found, json.RawMessage) (any, error) { return 1, nil },
+			Facts: func(context.Context, appruns.Ecosystem, json.RawMessage) (any, error) { return 1, nil },
 			Do: func(_ context.Context, job appruns.Job) (any, error) {
 				job.Log("info", "first word")
 				job.Log("warning", strings.Repeat("long ", 4000))

@@ -15,23 +15,23 @@ import (
 // The kinds of events.
 const (
 	TopicProcessStatus = "background-process-status" // a background process has begun, or ended
-	TopicProcessOutput = "background-process-output" // lines it printed
+	topicProcessOutput = "background-process-output" // lines it printed
 	TopicRunProgress   = "run-progress"              // a run of an ecosystem is somewhere else, or said something
 	TopicUnreadable    = "topic-unreadable"          // what was asked for cannot be read, and is not looked at any more
 )
 
-// TopicEvent is one thing that is new. Data is an object on one line.
-type TopicEvent struct {
+// TopicUpdate is one thing that is new. Data is an object on one line.
+type TopicUpdate struct {
 	Kind string
 	Data json.RawMessage
 }
 
-// Ask calls a tool that only reads, on a listener's behalf.
-type Ask func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome
+// ask calls a tool that only reads, on a listener's behalf.
+type ask func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome
 
-// TopicTopics are what one listener wants to hear of. Nothing is heard without Ask.
-type TopicTopics struct {
-	Ask       Ask
+// TopicWatcher are what one listener wants to hear of. Nothing is heard without Ask.
+type TopicWatcher struct {
+	Ask       ask
 	Processes bool   // which background processes there are, and how they end
 	Process   string // what the background process of that id prints, until it ends
 	Since     *int64 // of that process, only what comes after this nextSeq of an earlier answer; nil begins with its last lines
@@ -56,10 +56,10 @@ const (
 
 // turn is one look at a topic: the events it has, whether there is more to be had at once, and whether it is over. Its error ends the topic, when it
 // is one that stays.
-type turn func(ctx context.Context) (found []TopicEvent, more, over bool, err error)
+type turn func(ctx context.Context) (found []TopicUpdate, more, over bool, err error)
 
 // Watch looks after the topics until ctx ends, in tasks of that group. put takes an event, and reports false when nobody wants more.
-func (t *TopicTopics) Watch(ctx context.Context, tasks *sync.WaitGroup, put func(TopicEvent) bool) {
+func (t *TopicWatcher) Watch(ctx context.Context, tasks *sync.WaitGroup, put func(TopicUpdate) bool) {
 	if t.Ask == nil {
 		return
 	}
@@ -77,10 +77,10 @@ func (t *TopicTopics) Watch(ctx context.Context, tasks *sync.WaitGroup, put func
 
 // looker is a topic.
 type looker interface {
-	look(ctx context.Context) (found []TopicEvent, more, over bool, err error)
+	look(ctx context.Context) (found []TopicUpdate, more, over bool, err error)
 }
 
-func (t *TopicTopics) when(wanted bool, l looker) turn {
+func (t *TopicWatcher) when(wanted bool, l looker) turn {
 	if !wanted {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t *TopicTopics) when(wanted bool, l looker) turn {
 }
 
 // follow looks again and again, until the topic is over or cannot be read any more.
-func follow(ctx context.Context, put func(TopicEvent) bool, topic string, look turn) {
+func follow(ctx context.Context, put func(TopicUpdate) bool, topic string, look turn) {
 	for pause := soonest; ; {
 		found, more, over, err := look(ctx)
 		if ctx.Err() != nil {
@@ -129,7 +129,7 @@ func lasting(err error) bool {
 	return true
 }
 
-func unreadable(topic string, f *fault.Error) TopicEvent {
+func unreadable(topic string, f *fault.Error) TopicUpdate {
 	return topicEvent(TopicUnreadable, struct {
 		Topic   string     `json:"topic"`
 		Code    fault.Code `json:"code"`
@@ -138,7 +138,7 @@ func unreadable(topic string, f *fault.Error) TopicEvent {
 }
 
 // read calls a tool and decodes its value.
-func read(ctx context.Context, ask Ask, name tool.Name, args, into any) error {
+func read(ctx context.Context, ask ask, name tool.Name, args, into any) error {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return err
@@ -154,12 +154,12 @@ func read(ctx context.Context, ask Ask, name tool.Name, args, into any) error {
 }
 
 // topicEvent is one of that kind. Payloads are plain data, which always encodes.
-func topicEvent(kind string, payload any) TopicEvent {
+func topicEvent(kind string, payload any) TopicUpdate {
 	doc, err := tool.Encode(payload)
 	if err != nil {
 		doc = json.RawMessage("{}")
 	}
-	return TopicEvent{Kind: kind, Data: doc}
+	return TopicUpdate{Kind: kind, Data: doc}
 }
 
 // process is a background process as list_background_processes shows it.
@@ -176,12 +176,12 @@ type process struct {
 
 // processes is the topic of which background processes there are. It begins with those that run.
 type processes struct {
-	ask   Ask
+	ask   ask
 	known map[string]string // status by id
 	begun bool
 }
 
-func (p *processes) look(ctx context.Context) (found []TopicEvent, more, over bool, err error) {
+func (p *processes) look(ctx context.Context) (found []TopicUpdate, more, over bool, err error) {
 	var now struct {
 		Processes []process `json:"processes"`
 	}
@@ -204,13 +204,13 @@ func (p *processes) look(ctx context.Context) (found []TopicEvent, more, over bo
 
 // output is the topic of what one process prints.
 type output struct {
-	ask    Ask
+	ask    ask
 	id     string
 	next   *int64
 	status string
 }
 
-func (o *output) look(ctx context.Context) (found []TopicEvent, more, over bool, err error) {
+func (o *output) look(ctx context.Context) (found []TopicUpdate, more, over bool, err error) {
 	var part struct {
 		ID       string   `json:"processId"`
 		Status   string   `json:"status"`
@@ -231,7 +231,7 @@ func (o *output) look(ctx context.Context) (found []TopicEvent, more, over bool,
 	}
 	o.next = &part.Next
 	for lines := range chunks(part.Lines, maxField) {
-		found = append(found, topicEvent(TopicProcessOutput, struct {
+		found = append(found, topicEvent(topicProcessOutput, struct {
 			ID        string   `json:"processId"`
 			Lines     []string `json:"lines"`
 			Next      int64    `json:"nextSeq"` // of the answer these lines come from
@@ -325,12 +325,12 @@ type said struct {
 
 // runs is the topic of which runs there are. It begins with those that have not ended.
 type runs struct {
-	ask   Ask
+	ask   ask
 	known map[string]string // how far it is, by id
 	begun bool
 }
 
-func (r *runs) look(ctx context.Context) (found []TopicEvent, more, over bool, err error) {
+func (r *runs) look(ctx context.Context) (found []TopicUpdate, more, over bool, err error) {
 	var now struct {
 		Runs []item `json:"runs"`
 	}
@@ -360,13 +360,13 @@ func done(status string) bool {
 
 // running is the topic of what one run says.
 type running struct {
-	ask    Ask
+	ask    ask
 	id     string
 	next   int64
 	status string
 }
 
-func (r *running) look(ctx context.Context) (found []TopicEvent, more, over bool, err error) {
+func (r *running) look(ctx context.Context) (found []TopicUpdate, more, over bool, err error) {
 	var part struct {
 		Events    []said `json:"events"`
 		Truncated bool   `json:"truncated"`

@@ -21,16 +21,16 @@ import (
 // heard is what a test has heard.
 type heard struct {
 	t      *testing.T
-	events chan events.TopicEvent
+	events chan events.TopicUpdate
 }
 
 // overhear hears of the topics until the test ends.
-func overhear(t *testing.T, of events.TopicTopics) heard {
+func overhear(t *testing.T, of events.TopicWatcher) heard {
 	t.Helper()
-	h := heard{t, make(chan events.TopicEvent)}
+	h := heard{t, make(chan events.TopicUpdate)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
-	of.Watch(ctx, &tasks, func(e events.TopicEvent) bool {
+	of.Watch(ctx, &tasks, func(e events.TopicUpdate) bool {
 		select {
 		case h.events <- e:
 			return true
@@ -85,7 +85,7 @@ func TestAProcess(t *testing.T) {
 		mu.Unlock()
 		return d.Call(ctx, d.New(name, args))
 	}
-	all := overhear(t, events.TopicTopics{Ask: ask, Processes: true})
+	all := overhear(t, events.TopicWatcher{Ask: ask, Processes: true})
 	id := d.Do("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "talk", "runInBackground": true})["process_id"].(string)
 	kind, status := all.next()
 	assert.Equal(t, events.TopicProcessStatus, kind)
@@ -96,7 +96,7 @@ func TestAProcess(t *testing.T) {
 	}
 	assert.Equal(t, "running", status["status"])
 
-	one := overhear(t, events.TopicTopics{Ask: ask, Process: id})
+	one := overhear(t, events.TopicWatcher{Ask: ask, Process: id})
 	var lines []string
 	var cut bool
 	collect := func(until func() bool) (last map[string]any) {
@@ -144,7 +144,7 @@ func TestAProcess(t *testing.T) {
 func TestWhatCannotBeReadIsSaidOnce(t *testing.T) {
 	d := projectrig.New(t).Door(nil)
 	var calls int
-	h := overhear(t, events.TopicTopics{Process: "run_00000000", Ask: func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
+	h := overhear(t, events.TopicWatcher{Process: "run_00000000", Ask: func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
 		calls++
 		return d.Call(ctx, d.New(name, args))
 	}})
@@ -158,7 +158,7 @@ func TestWhatCannotBeReadIsSaidOnce(t *testing.T) {
 	case <-time.After(time.Second):
 	}
 	assert.Equal(t, 1, calls)
-	silent := events.TopicTopics{Process: "run_1"}
+	silent := events.TopicWatcher{Process: "run_1"}
 	var tasks sync.WaitGroup
 	silent.Watch(t.Context(), &tasks, nil)
 	tasks.Wait()

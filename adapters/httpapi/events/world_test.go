@@ -127,7 +127,7 @@ type wiping struct {
 	Wipe string `json:"wipe"`
 }
 
-func (w wiping) Hash() canon.Hash { return canon.Bytes("test.wiping", []byte(w.Wipe)) }
+func (w wiping) Hash() canon.Hash { return canon.SumBytes("test.wiping", []byte(w.Wipe)) }
 func (w wiping) Prompt() string   { return "wipe " + w.Wipe }
 
 var errStuck = fault.New(fault.State, "test_stuck", "it is stuck")
@@ -156,8 +156,8 @@ func newDepot(t testing.TB, home string) *depot {
 			return tool.Text(p.Wipe), nil
 		}),
 	}
-	core := app.Core{Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Audit: store, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewCall(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+	core := app.Core{Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	var err error
 	d.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
@@ -214,7 +214,7 @@ func listen(t testing.TB, hub *events.Hub, f events.Filter) *ear {
 }
 
 func newHub(t testing.TB, source events.Source) *events.Hub {
-	hub := events.New(source, nil)
+	hub := events.NewHub(source, nil)
 	t.Cleanup(hub.Close)
 	return hub
 }

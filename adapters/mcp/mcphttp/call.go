@@ -103,7 +103,7 @@ func key(id json.RawMessage) (string, bool) {
 func (x *exchange) answer(result json.RawMessage, err error) {
 	var failed *jsonrpc.Error
 	if err == nil {
-		JSON(x.w, http.StatusOK, wire.Result(x.message.ID, result))
+		WriteJSON(x.w, http.StatusOK, wire.Result(x.message.ID, result))
 		return
 	}
 	if !errors.As(err, &failed) {
@@ -113,7 +113,7 @@ func (x *exchange) answer(result json.RawMessage, err error) {
 	if failed.Code == jsonrpc.CodeInvalidParams && x.version >= stdio.FirstModern {
 		status = http.StatusBadRequest
 	}
-	Failure(x.w, status, x.message.ID, failed.Code, failed.Message)
+	WriteError(x.w, status, x.message.ID, failed.Code, failed.Message)
 }
 
 // within is a context that ends with either.

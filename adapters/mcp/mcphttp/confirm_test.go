@@ -43,8 +43,8 @@ func (s *site) pending() int {
 // beat is how often a call that waits looks around.
 const beat = 20 * time.Millisecond
 
-func waits(d time.Duration) func(*mcphttp.Options, *mcpserver.Options) {
-	return func(_ *mcphttp.Options, m *mcpserver.Options) { m.Wait = d }
+func waits(d time.Duration) func(*mcphttp.EndpointOptions, *mcpserver.Options) {
+	return func(_ *mcphttp.EndpointOptions, m *mcpserver.Options) { m.Wait = d }
 }
 
 // Where only people confirm, a call waits for one and goes on, in every era and either way; one that wants reports gets them.
@@ -221,7 +221,7 @@ func TestNoFormCounts(t *testing.T) {
 	yes := `"inputResponses":{"confirmation":{"action":"accept","content":{"decision":"approve"}}}`
 	for _, era := range []string{"2025-11-25", modern} {
 		for _, meta := range []string{"", `{"progressToken":1}`} {
-			s := serve(t, newTown(t, true), waits(beat), func(_ *mcphttp.Options, m *mcpserver.Options) { m.Entry = "some-host" })
+			s := serve(t, newTown(t, true), waits(beat), func(_ *mcphttp.EndpointOptions, m *mcpserver.Options) { m.Entry = "some-host" })
 			person.Settings(t, s.App, func(now *app.Settings) error { now.Forms = []string{"some-host", "", "probe"}; return nil })
 			c := s.as("ann")
 			if c.caps = `{"elicitation":{}}`; era == modern {

@@ -21,10 +21,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Options says what is served, and to how many.
-type Options struct {
+// EndpointOptions says what is served, and to how many.
+type EndpointOptions struct {
 	Server   *mcpserver.Server // required
-	Known    Known             // the names that headers may use
+	Known    KnownNames        // the names that headers may use
 	Sessions int               // at a time, of both eras; zero is sessions.DefaultMax
 	Idle     time.Duration     // after which a session ends that nobody uses; zero is sessions.DefaultIdle, less is never
 	Requests int               // of one session at a time; zero is sessions.DefaultEach
@@ -36,9 +36,9 @@ type Options struct {
 
 // Endpoint is the URL. It is safe for concurrent use; New makes it.
 type Endpoint struct {
-	opts     Options
+	opts     EndpointOptions
 	life     context.Context //nolint:containedctx // of the server: its end cancels what runs
-	sessions *Table
+	sessions *SessionTable
 	clients  *clients
 	versions []string // of the protocol, with sessions
 	newest   []string // without
@@ -46,11 +46,11 @@ type Endpoint struct {
 	newer    http.Handler
 }
 
-// New is an endpoint that serves until life ends. Whoever ends it calls Close.
-func New(life context.Context, o Options) *Endpoint {
+// NewEndpoint is an endpoint that serves until life ends. Whoever ends it calls Close.
+func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	e := &Endpoint{opts: o, life: life, clients: newClients()}
-	e.sessions = NewSession(life, SessionOptions{Max: o.Sessions, Idle: o.Idle, Each: o.Requests, Ended: e.ended})
+	e.sessions = NewSessionTable(life, SessionTableOptions{Max: o.Sessions, Idle: o.Idle, Each: o.Requests, Ended: e.ended})
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < stdio.FirstModern {
 			e.versions = append(e.versions, v)
@@ -176,7 +176,7 @@ func (x *exchange) read() bool {
 }
 
 func (x *exchange) fail(status int, code int64, message string) {
-	Failure(x.w, status, x.message.ID, code, message)
+	WriteError(x.w, status, x.message.ID, code, message)
 }
 
 // sessionless reports a request of the era without sessions: it says so in a header, or, where it shows no session, in its _meta, so that it learns
@@ -193,10 +193,10 @@ func (x *exchange) sessionless() bool {
 func instance(parts ...string) string {
 	var all []byte
 	for _, p := range parts {
-		sum := canon.Bytes("mcp.instance.part.v1", []byte(p))
+		sum := canon.SumBytes("mcp.instance.part.v1", []byte(p))
 		all = append(all, sum[:]...)
 	}
-	sum := canon.Bytes("mcp.instance.v1", all)
+	sum := canon.SumBytes("mcp.instance.v1", all)
 	return "http_" + hex.EncodeToString(sum[:10])
 }
 

@@ -219,7 +219,7 @@ func TestAnIDTwice(t *testing.T) {
 // So many sessions, and no more until one ends; so many requests of one session.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	s := serve(t, newTown(t, false), func(d *mcphttp.Options, _ *mcpserver.Options) { d.Sessions, d.Requests = 2, 3 })
+	s := serve(t, newTown(t, false), func(d *mcphttp.EndpointOptions, _ *mcpserver.Options) { d.Sessions, d.Requests = 2, 3 })
 	first, second := s.as("ann").connect("2025-11-25", "{}"), s.as("ann").connect("2025-11-25", "{}")
 	for _, c := range []*caller{s.as("ann"), s.as("bob").newer()} {
 		var a answer
@@ -263,7 +263,7 @@ func TestBounds(t *testing.T) {
 func TestIdleSessions(t *testing.T) {
 	t.Parallel()
 	const idle = 3 * time.Second // by then a busy machine, too, has done what is to be done first
-	s := serve(t, newTown(t, false), func(d *mcphttp.Options, _ *mcpserver.Options) { d.Idle = idle })
+	s := serve(t, newTown(t, false), func(d *mcphttp.EndpointOptions, _ *mcpserver.Options) { d.Idle = idle })
 	busy, streaming, left, newer := s.as("ann").connect("2025-11-25", "{}"), s.as("ann").connect("2025-11-25", "{}"), s.as("ann").connect("2025-11-25", "{}"), s.as("ann").newer()
 	newer.call("look", "{}")
 	ctx, hangUp := context.WithCancel(context.Background())

@@ -135,13 +135,13 @@ func product(t *testing.T, within ...tool.Narrowing) *site {
 	require.NoError(t, err)
 	life, end := context.WithCancel(context.Background())
 	packs := mcpserver.NewPackResources(l.App, tool.Call{Client: "resources"})
-	face := mcpserver.New(life, packs, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Source: mcpserver.Toolset,
-		Resources: mcpserver.Beside(packs.Resources(), packs, tool.Call{Client: "resources"}), Prompts: packs.Prompts(), Completer: packs})
+	face := mcpserver.New(life, packs, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Source: mcpserver.PackToolset,
+		Resources: mcpserver.NewPolicyResources(packs.Resources(), packs, tool.Call{Client: "resources"}), Prompts: packs.Prompts(), Completer: packs})
 	s := &site{town: &town{App: l.App}, t: t, visitors: map[string]httpauth.Visitor{
 		"ann": {Principal: policy.Principal{ID: "token:ann", Grants: policy.All}, Credential: "key_ann"},
 		"bob": {Principal: policy.Principal{ID: "token:bob", Grants: policy.All}, Credential: "key_bob", Within: within},
 	}}
-	s.endpoint = mcphttp.New(life, mcphttp.Options{Server: face, Known: mcphttp.KnownOf(l.Toolsets()), EndSession: l.EndSession})
+	s.endpoint = mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: face, Known: mcphttp.NewKnownNames(l.Toolsets()), EndSession: l.EndSession})
 	s.listen()
 	t.Cleanup(func() {
 		end()
@@ -293,7 +293,7 @@ func serveHold(t *testing.T, change func(*mcpserver.Options)) (*hold, *site) {
 	if change != nil {
 		change(&o)
 	}
-	s := &site{t: t, end: end, visitors: map[string]httpauth.Visitor{"ann": {Credential: "key_ann"}}, endpoint: mcphttp.New(life, mcphttp.Options{Server: mcpserver.New(life, h, o)})}
+	s := &site{t: t, end: end, visitors: map[string]httpauth.Visitor{"ann": {Credential: "key_ann"}}, endpoint: mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, h, o)})}
 	s.listen()
 	t.Cleanup(func() {
 		end()

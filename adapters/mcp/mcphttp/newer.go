@@ -23,10 +23,10 @@ func (e *Endpoint) serveNewer(x *exchange) {
 		c.info, c.caps = meta[0], meta[1]
 	}
 	who := e.clients.of(c.info, c.caps)
-	s, verdict := e.sessions.Named(x.visitor.Credential, who.name, func() Facts {
-		return Facts{Principal: x.visitor.Principal.ID, Instance: instance("client", x.visitor.Credential, who.name), Client: who.client}
+	s, verdict := e.sessions.Named(x.visitor.Credential, who.name, func() SessionInfo {
+		return SessionInfo{Principal: x.visitor.Principal.ID, Instance: instance("client", x.visitor.Credential, who.name), Client: who.client}
 	})
-	if verdict != Entered {
+	if verdict != SessionEntered {
 		x.refuse(verdict)
 		return
 	}

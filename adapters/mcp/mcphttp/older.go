@@ -24,7 +24,7 @@ func (e *Endpoint) serveOlder(x *exchange) {
 		e.open(x)
 	case x.r.Method == http.MethodPost:
 		s, verdict := e.sessions.Enter(x.id, x.visitor.Credential)
-		if verdict != Entered {
+		if verdict != SessionEntered {
 			x.refuse(verdict)
 			return
 		}
@@ -32,7 +32,7 @@ func (e *Endpoint) serveOlder(x *exchange) {
 		e.inSession(x, s)
 	case x.r.Method == http.MethodGet && x.id != "":
 		s, verdict := e.sessions.EnterStream(x.id, x.visitor.Credential)
-		if verdict != Entered {
+		if verdict != SessionEntered {
 			x.refuse(verdict)
 			return
 		}
@@ -44,12 +44,12 @@ func (e *Endpoint) serveOlder(x *exchange) {
 }
 
 // refuse answers a request whose session cannot be used.
-func (x *exchange) refuse(v Verdict) {
+func (x *exchange) refuse(v EnterResult) {
 	switch v {
-	case Busy:
+	case SessionBusy:
 		x.w.Header().Set("Retry-After", "1")
 		x.fail(http.StatusTooManyRequests, codeServer, "this session has too many requests under way; wait for some of them to be answered")
-	case Full:
+	case SessionsFull:
 		x.w.Header().Set("Retry-After", "60")
 		x.fail(http.StatusServiceUnavailable, codeServer, "there are as many sessions as this server takes; end one, or try again later")
 	default: // plain, for the reason that reply.Writer has
@@ -63,17 +63,17 @@ func (e *Endpoint) open(x *exchange) {
 		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "an array cannot open a session")
 		return
 	}
-	if !e.sessions.Hold() {
-		x.refuse(Full)
+	if !e.sessions.Reserve() {
+		x.refuse(SessionsFull)
 		return
 	}
-	defer e.sessions.Give()
+	defer e.sessions.Unreserve()
 	x.request.Opened = func(s *mcp.ServerSession) { e.opened(x, s) }
 	x.forward(e.stateful, x.body)
 }
 
 func (e *Endpoint) opened(x *exchange, s *mcp.ServerSession) {
-	f := Facts{ID: s.ID(), Owner: x.visitor.Credential, Principal: x.visitor.Principal.ID, Instance: instance("session", s.ID()), Client: x.visitor.Client}
+	f := SessionInfo{ID: s.ID(), Owner: x.visitor.Credential, Principal: x.visitor.Principal.ID, Instance: instance("session", s.ID()), Client: x.visitor.Client}
 	if p := s.InitializeParams(); p != nil {
 		if p.ClientInfo != nil {
 			f.Client = shortened(strings.TrimSpace(p.ClientInfo.Name + " " + p.ClientInfo.Version))
@@ -90,7 +90,7 @@ func (e *Endpoint) end(x *exchange) {
 	}
 	s := e.sessions.Find(x.id, x.visitor.Credential)
 	if s == nil {
-		x.refuse(Unknown)
+		x.refuse(SessionUnknown)
 		return
 	}
 	s.End()

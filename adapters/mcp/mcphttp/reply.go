@@ -18,41 +18,41 @@ var (
 	noStore  = []string{"no-store"}
 )
 
-// JSON answers with a document.
-func JSON(w http.ResponseWriter, status int, body []byte) {
+// WriteJSON answers with a document.
+func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // whoever asked may be gone
 }
 
-// Failure answers with a JSON-RPC error. Where it is not known what is answered, it has no id (MCP, streamable HTTP: input that is not accepted).
-func Failure(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
+// WriteError answers with a JSON-RPC error. Where it is not known what is answered, it has no id (MCP, streamable HTTP: input that is not accepted).
+func WriteError(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
 	body := wire.Failure(id, code, message, nil)
 	if id == nil {
 		body = bytes.Replace(body, []byte(`"id":null,`), nil, 1)
 	}
-	JSON(w, status, body)
+	WriteJSON(w, status, body)
 }
 
-// Writer is a ResponseWriter that says plain errors as JSON-RPC errors. It is for one request; Finish ends it.
-type Writer struct {
+// writer is a ResponseWriter that says plain errors as JSON-RPC errors. It is for one request; Finish ends it.
+type writer struct {
 	http.ResponseWriter
 	id    json.RawMessage // of the request, or nil
 	plain int             // status of an error whose text is to come
 }
 
 // NewWriter writes to w what answers the request of that id, which may be nil.
-func NewWriter(w http.ResponseWriter, id json.RawMessage) *Writer {
-	return &Writer{ResponseWriter: w, id: id}
+func NewWriter(w http.ResponseWriter, id json.RawMessage) *writer {
+	return &writer{ResponseWriter: w, id: id}
 }
 
 // Unwrap lets a ResponseController reach what can flush.
-func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader keeps back the status of an error that is plain text. That of a session which is not there stays plain: clients look at no more than
 // the status, and some take a JSON-RPC error for the answer to their request and never open another session.
-func (w *Writer) WriteHeader(status int) {
+func (w *writer) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && status != http.StatusNotFound && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		w.plain = status
 		return
@@ -69,7 +69,7 @@ const (
 )
 
 // Write writes the answer, or the text of an error in its form.
-func (w *Writer) Write(text []byte) (int, error) {
+func (w *writer) Write(text []byte) (int, error) {
 	if w.plain == 0 {
 		return w.ResponseWriter.Write(text)
 	}
@@ -78,12 +78,12 @@ func (w *Writer) Write(text []byte) (int, error) {
 	if method, ok := strings.CutPrefix(said, unhandled); ok && w.id != nil {
 		status, code, said = http.StatusOK, codeUnhandled, "method not found: "+method
 	}
-	Failure(w.ResponseWriter, status, w.id, code, said)
+	WriteError(w.ResponseWriter, status, w.id, code, said)
 	return len(text), nil
 }
 
 // Finish sends the status of an error that had no text.
-func (w *Writer) Finish() {
+func (w *writer) Finish() {
 	if w.plain != 0 {
 		w.ResponseWriter.WriteHeader(w.plain)
 	}

@@ -21,7 +21,7 @@ func TestFailure(t *testing.T) {
 		if id == "" {
 			raw = nil
 		}
-		mcphttp.Failure(w, 503, raw, -32000, `no "way"`)
+		mcphttp.WriteError(w, 503, raw, -32000, `no "way"`)
 		assert.Equal(t, 503, w.Code)
 		assert.Equal(t, want, w.Body.String())
 		assert.Equal(t, "application/json", w.Header().Get("Content-Type"))

@@ -57,7 +57,7 @@ type razing struct {
 	Raze string `json:"raze"`
 }
 
-func (r razing) Hash() canon.Hash { return canon.Bytes("razing.v1", []byte(r.Raze)) }
+func (r razing) Hash() canon.Hash { return canon.SumBytes("razing.v1", []byte(r.Raze)) }
 func (r razing) Prompt() string   { return "raze " + r.Raze + " to the ground" }
 
 // who is what a tool knows of its caller.
@@ -156,11 +156,11 @@ type site struct {
 	visitors map[string]httpauth.Visitor // by bearer
 }
 
-func serve(t testing.TB, w *town, change ...func(*mcphttp.Options, *mcpserver.Options)) *site {
+func serve(t testing.TB, w *town, change ...func(*mcphttp.EndpointOptions, *mcpserver.Options)) *site {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	mo := mcpserver.Options{Version: "1.2.3", People: w, Beat: beat, Forecaster: w}
-	do := mcphttp.Options{Known: mcphttp.KnownOf(w.Toolsets()), EndSession: func(ctx context.Context, principal, session string) error {
+	do := mcphttp.EndpointOptions{Known: mcphttp.NewKnownNames(w.Toolsets()), EndSession: func(ctx context.Context, principal, session string) error {
 		w.ended <- session
 		return w.EndSession(ctx, principal, session)
 	}}
@@ -168,7 +168,7 @@ func serve(t testing.TB, w *town, change ...func(*mcphttp.Options, *mcpserver.Op
 		c(&do, &mo)
 	}
 	do.Server = mcpserver.New(life, w, mo)
-	s := &site{town: w, t: t, endpoint: mcphttp.New(life, do), end: end, visitors: map[string]httpauth.Visitor{}}
+	s := &site{town: w, t: t, endpoint: mcphttp.NewEndpoint(life, do), end: end, visitors: map[string]httpauth.Visitor{}}
 	for _, name := range []string{"ann", "bob"} {
 		s.visitors[name] = httpauth.Visitor{Principal: policy.Principal{ID: "token:" + name, Grants: policy.All}, Credential: "key_" + name}
 	}

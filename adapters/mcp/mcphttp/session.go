@@ -11,14 +11,14 @@ func (s *Session) Life() context.Context { return s.life }
 // Done is closed when the session is over and nothing of it runs any more.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-func (s *Session) enter(most int, stream bool) Verdict {
+func (s *Session) enter(most int, stream bool) EnterResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.ended:
-		return Unknown
+		return SessionUnknown
 	case s.uses >= most:
-		return Busy
+		return SessionBusy
 	}
 	if !stream {
 		s.used.Add(1)
@@ -26,7 +26,7 @@ func (s *Session) enter(most int, stream bool) Verdict {
 	if s.uses++; s.uses == 1 && s.timer != nil {
 		s.timer.Stop()
 	}
-	return Entered
+	return SessionEntered
 }
 
 // Leave ends a use. From the last one on, the session is idle.

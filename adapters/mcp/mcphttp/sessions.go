@@ -8,25 +8,25 @@ import (
 
 // Defaults.
 const (
-	DefaultMax  = 1000
-	DefaultIdle = 30 * time.Minute
-	DefaultEach = 256
+	defaultMax  = 1000
+	defaultIdle = 30 * time.Minute
+	defaultEach = 256
 )
 
 // maxNamed is how many sessions without a connection one owner has. The one that was used longest ago gives way to another.
 const maxNamed = 32
 
-// SessionOptions bounds a Table. The zero Options has every default.
-type SessionOptions struct {
+// SessionTableOptions bounds a Table. The zero Options has every default.
+type SessionTableOptions struct {
 	Max   int            // sessions at a time; zero is DefaultMax
 	Idle  time.Duration  // after which one ends that nobody uses; zero is DefaultIdle, less is never
 	Each  int            // requests of one session at a time; zero is DefaultEach
 	Ended func(*Session) // called once for each session that is over, when nothing of it runs any more; may be nil
 }
 
-// Table is the sessions there are. It is safe for concurrent use; New makes it.
-type Table struct {
-	opts  SessionOptions
+// SessionTable is the sessions there are. It is safe for concurrent use; New makes it.
+type SessionTable struct {
+	opts  SessionTableOptions
 	life  context.Context //nolint:containedctx // of the table, which every session's is part of
 	mu    sync.Mutex
 	open  map[string]*Session
@@ -40,8 +40,8 @@ type Table struct {
 // name is what finds a session that has no id.
 type name struct{ owner, client string }
 
-// Facts is what is known of a session. They do not change.
-type Facts struct {
+// SessionInfo is what is known of a session. They do not change.
+type SessionInfo struct {
 	ID        string // which its client shows with every request; empty for one that is only known by owner and client
 	Owner     string // the credential whose it is: nobody else is let in
 	Principal string // id of it
@@ -49,17 +49,17 @@ type Facts struct {
 	Client    string // name and version, for people
 }
 
-// Conn is what a session is served on: the SDK's session.
-type Conn interface {
+// conn is what a session is served on: the SDK's session.
+type conn interface {
 	Close() error // ends it; waits for what runs
 	Wait() error  // until it has ended
 }
 
 // Session is one of a Table.
 type Session struct {
-	Facts
-	table *Table
-	conn  Conn // nil for one that has none
+	SessionInfo
+	table *SessionTable
+	conn  conn // nil for one that has none
 	life  context.Context
 	end   context.CancelFunc
 	done  chan struct{} // closed when all of it is over
@@ -73,34 +73,34 @@ type Session struct {
 	calls map[string]context.CancelFunc
 }
 
-// NewSession is an empty table. Its sessions end with life, at the latest.
-func NewSession(life context.Context, o SessionOptions) *Table {
+// NewSessionTable is an empty table. Its sessions end with life, at the latest.
+func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable {
 	if o.Max <= 0 {
-		o.Max = DefaultMax
+		o.Max = defaultMax
 	}
 	if o.Idle == 0 {
-		o.Idle = DefaultIdle
+		o.Idle = defaultIdle
 	}
 	if o.Each <= 0 {
-		o.Each = DefaultEach
+		o.Each = defaultEach
 	}
 	if o.Ended == nil {
 		o.Ended = func(*Session) {}
 	}
-	t := &Table{opts: o, life: life, open: map[string]*Session{}, named: map[name]*Session{}}
+	t := &SessionTable{opts: o, life: life, open: map[string]*Session{}, named: map[name]*Session{}}
 	context.AfterFunc(life, t.endAll)
 	return t
 }
 
 // Len is how many sessions there are, those kept a place for included.
-func (t *Table) Len() int {
+func (t *SessionTable) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.open) + len(t.named) + t.held
 }
 
-// Hold keeps a place for a session that is about to open, and reports whether there is one. Give gives it back, opened or not.
-func (t *Table) Hold() bool {
+// Reserve keeps a place for a session that is about to open, and reports whether there is one. Give gives it back, opened or not.
+func (t *SessionTable) Reserve() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over || len(t.open)+len(t.named)+t.held >= t.opts.Max {
@@ -110,15 +110,15 @@ func (t *Table) Hold() bool {
 	return true
 }
 
-// Give gives back what Hold held.
-func (t *Table) Give() {
+// Unreserve gives back what Hold held.
+func (t *SessionTable) Unreserve() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.held--
 }
 
 // Open adds a session with an id, which ends with its connection.
-func (t *Table) Open(f Facts, conn Conn) {
+func (t *SessionTable) Open(f SessionInfo, conn conn) {
 	t.mu.Lock()
 	s := t.make(f, conn)
 	t.open[f.ID] = s
@@ -135,8 +135,8 @@ func (t *Table) Open(f Facts, conn Conn) {
 }
 
 // make makes a session; t.mu is held until it is in the table, so that it can be taken out of there.
-func (t *Table) make(f Facts, conn Conn) *Session {
-	s := &Session{Facts: f, table: t, conn: conn, done: make(chan struct{}), last: time.Now(), calls: map[string]context.CancelFunc{}}
+func (t *SessionTable) make(f SessionInfo, conn conn) *Session {
+	s := &Session{SessionInfo: f, table: t, conn: conn, done: make(chan struct{}), last: time.Now(), calls: map[string]context.CancelFunc{}}
 	s.life, s.end = context.WithCancel(t.life)
 	t.alive++
 	s.mu.Lock()
@@ -147,19 +147,19 @@ func (t *Table) make(f Facts, conn Conn) *Session {
 	return s
 }
 
-// Verdict says whether somebody may use a session.
-type Verdict uint8
+// EnterResult says whether somebody may use a session.
+type EnterResult uint8
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // there is none, or it is another's
-	Entered                // Leave when the request is over
-	Busy                   // it has as many requests as it may
-	Full                   // there is no room for another
+	SessionUnknown EnterResult = iota // there is none, or it is another's
+	SessionEntered                    // Leave when the request is over
+	SessionBusy                       // it has as many requests as it may
+	SessionsFull                      // there is no room for another
 )
 
 // Find is the session of that id, when it is the owner's, else nil.
-func (t *Table) Find(id, owner string) *Session {
+func (t *SessionTable) Find(id, owner string) *Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.open[id]; s != nil && s.Owner == owner {
@@ -169,21 +169,25 @@ func (t *Table) Find(id, owner string) *Session {
 }
 
 // Enter uses the session of that id, when it is the owner's.
-func (t *Table) Enter(id, owner string) (*Session, Verdict) { return t.enter(id, owner, false) }
+func (t *SessionTable) Enter(id, owner string) (*Session, EnterResult) {
+	return t.enter(id, owner, false)
+}
 
 // EnterStream is Enter for a use that ends with the session, at the latest, so that the end does not wait for it.
-func (t *Table) EnterStream(id, owner string) (*Session, Verdict) { return t.enter(id, owner, true) }
+func (t *SessionTable) EnterStream(id, owner string) (*Session, EnterResult) {
+	return t.enter(id, owner, true)
+}
 
-func (t *Table) enter(id, owner string, stream bool) (*Session, Verdict) {
+func (t *SessionTable) enter(id, owner string, stream bool) (*Session, EnterResult) {
 	s := t.Find(id, owner)
 	if s == nil {
-		return nil, Unknown
+		return nil, SessionUnknown
 	}
 	return s, s.enter(t.opts.Each, stream)
 }
 
 // Named uses the session without an id that a client of that owner has, and makes it when there is none, out of what is known of it then.
-func (t *Table) Named(owner, client string, known func() Facts) (*Session, Verdict) {
+func (t *SessionTable) Named(owner, client string, known func() SessionInfo) (*Session, EnterResult) {
 	key := name{owner, client}
 	for {
 		t.mu.Lock()
@@ -191,7 +195,7 @@ func (t *Table) Named(owner, client string, known func() Facts) (*Session, Verdi
 		if s == nil {
 			if t.over || !t.room(owner) {
 				t.mu.Unlock()
-				return nil, Full
+				return nil, SessionsFull
 			}
 			f := known()
 			f.ID, f.Owner = "", owner
@@ -199,7 +203,7 @@ func (t *Table) Named(owner, client string, known func() Facts) (*Session, Verdi
 			t.named[key] = s
 		}
 		t.mu.Unlock()
-		if v := s.enter(t.opts.Each, false); v != Unknown { // it has ended just now
+		if v := s.enter(t.opts.Each, false); v != SessionUnknown { // it has ended just now
 			return s, v
 		}
 	}
@@ -207,7 +211,7 @@ func (t *Table) Named(owner, client string, known func() Facts) (*Session, Verdi
 
 // room reports whether there is room for one more session without a connection, after the least recently used of them has given way when there was
 // none. An owner's own gives way first.
-func (t *Table) room(owner string) bool {
+func (t *SessionTable) room(owner string) bool {
 	own, full := 0, len(t.open)+len(t.named)+t.held >= t.opts.Max
 	var oldest, oldestOwn *Session
 	for _, s := range t.named {
@@ -248,7 +252,7 @@ func older(a, b *Session) *Session {
 }
 
 // forget removes a session; t.mu is held.
-func (t *Table) forget(s *Session) {
+func (t *SessionTable) forget(s *Session) {
 	if s.ID != "" {
 		if t.open[s.ID] == s {
 			delete(t.open, s.ID)
@@ -263,7 +267,7 @@ func (t *Table) forget(s *Session) {
 }
 
 // endAll ends every session; none is opened any more.
-func (t *Table) endAll() {
+func (t *SessionTable) endAll() {
 	t.mu.Lock()
 	t.over = true
 	var all []*Session
@@ -280,7 +284,7 @@ func (t *Table) endAll() {
 }
 
 // Close ends every session and waits until all are over, or fails with the context's error.
-func (t *Table) Close(ctx context.Context) error {
+func (t *SessionTable) Close(ctx context.Context) error {
 	t.endAll()
 	over := make(chan struct{})
 	t.mu.Lock()
@@ -299,7 +303,7 @@ func (t *Table) Close(ctx context.Context) error {
 }
 
 // gone counts a session that is over.
-func (t *Table) gone() {
+func (t *SessionTable) gone() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.alive--; t.alive > 0 {

@@ -38,11 +38,11 @@ func (l *line) Wait() error {
 }
 
 // table is one whose ends are noted.
-func table(t *testing.T, o mcphttp.SessionOptions) (*mcphttp.Table, chan string) {
+func table(t *testing.T, o mcphttp.SessionTableOptions) (*mcphttp.SessionTable, chan string) {
 	t.Helper()
 	ended := make(chan string, 100)
 	o.Ended = func(s *mcphttp.Session) { ended <- s.Instance }
-	all := mcphttp.NewSession(context.Background(), o)
+	all := mcphttp.NewSessionTable(context.Background(), o)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sessionPatience)
 		defer cancel()
@@ -51,14 +51,14 @@ func table(t *testing.T, o mcphttp.SessionOptions) (*mcphttp.Table, chan string)
 	return all, ended
 }
 
-func open(all *mcphttp.Table, id string) *line {
+func open(all *mcphttp.SessionTable, id string) *line {
 	l := newLine()
-	all.Open(mcphttp.Facts{ID: id, Owner: "ann", Instance: "of " + id}, l)
+	all.Open(mcphttp.SessionInfo{ID: id, Owner: "ann", Instance: "of " + id}, l)
 	return l
 }
 
-func named(all *mcphttp.Table, owner, client string) (*mcphttp.Session, mcphttp.Verdict) {
-	return all.Named(owner, client, func() mcphttp.Facts { return mcphttp.Facts{Instance: owner + "/" + client} })
+func named(all *mcphttp.SessionTable, owner, client string) (*mcphttp.Session, mcphttp.EnterResult) {
+	return all.Named(owner, client, func() mcphttp.SessionInfo { return mcphttp.SessionInfo{Instance: owner + "/" + client} })
 }
 
 func next(t *testing.T, c <-chan string) string {
@@ -73,17 +73,17 @@ func next(t *testing.T, c <-chan string) string {
 }
 
 func TestASessionIsItsOwners(t *testing.T) {
-	all, ended := table(t, mcphttp.SessionOptions{})
+	all, ended := table(t, mcphttp.SessionTableOptions{})
 	l := open(all, "1")
 	for _, who := range []string{"bob", ""} {
 		_, v := all.Enter("1", who)
-		assert.Equal(t, mcphttp.Unknown, v)
+		assert.Equal(t, mcphttp.SessionUnknown, v)
 		assert.Nil(t, all.Find("1", who))
 	}
 	_, v := all.Enter("2", "ann")
-	assert.Equal(t, mcphttp.Unknown, v)
+	assert.Equal(t, mcphttp.SessionUnknown, v)
 	s, v := all.Enter("1", "ann")
-	require.Equal(t, mcphttp.Entered, v)
+	require.Equal(t, mcphttp.SessionEntered, v)
 	assert.Equal(t, "of 1", s.Instance)
 	s.Leave()
 	s.End()
@@ -93,22 +93,22 @@ func TestASessionIsItsOwners(t *testing.T) {
 	require.Error(t, s.Life().Err())
 	assert.Nil(t, all.Find("1", "ann"))
 	_, v = all.Enter("1", "ann")
-	assert.Equal(t, mcphttp.Unknown, v)
+	assert.Equal(t, mcphttp.SessionUnknown, v)
 	assert.NotZero(t, l.closed.Load())
 	assert.Empty(t, ended)
 }
 
 // A connection that breaks ends its session; the end waits for what runs, and closes the connection only after that.
 func TestEnds(t *testing.T) {
-	all, ended := table(t, mcphttp.SessionOptions{})
+	all, ended := table(t, mcphttp.SessionTableOptions{})
 	open(all, "broken").Close() //nolint:errcheck // a test's
 	assert.Equal(t, "of broken", next(t, ended))
 
 	l := open(all, "busy")
 	s, v := all.Enter("busy", "ann")
-	require.Equal(t, mcphttp.Entered, v)
+	require.Equal(t, mcphttp.SessionEntered, v)
 	stream, v := all.EnterStream("busy", "ann")
-	require.Equal(t, mcphttp.Entered, v)
+	require.Equal(t, mcphttp.SessionEntered, v)
 	s.End()
 	select {
 	case <-s.Done():
@@ -122,34 +122,34 @@ func TestEnds(t *testing.T) {
 }
 
 func TestSessionBounds(t *testing.T) {
-	all, ended := table(t, mcphttp.SessionOptions{Max: 3, Each: 2})
+	all, ended := table(t, mcphttp.SessionTableOptions{Max: 3, Each: 2})
 	open(all, "1")
-	require.True(t, all.Hold())
-	require.True(t, all.Hold())
-	require.False(t, all.Hold(), "a place that is kept counts")
+	require.True(t, all.Reserve())
+	require.True(t, all.Reserve())
+	require.False(t, all.Reserve(), "a place that is kept counts")
 	assert.Equal(t, 3, all.Len())
-	all.Give()
+	all.Unreserve()
 	s, v := named(all, "ann", "x")
-	require.Equal(t, mcphttp.Entered, v)
+	require.Equal(t, mcphttp.SessionEntered, v)
 	_, v = named(all, "bob", "y")
-	assert.Equal(t, mcphttp.Full, v, "who is busy does not make room")
-	all.Give()
+	assert.Equal(t, mcphttp.SessionsFull, v, "who is busy does not make room")
+	all.Unreserve()
 	s.Leave()
-	require.True(t, all.Hold())
+	require.True(t, all.Reserve())
 	_, v = named(all, "bob", "y")
-	require.Equal(t, mcphttp.Entered, v, "who is idle does")
+	require.Equal(t, mcphttp.SessionEntered, v, "who is idle does")
 	assert.Equal(t, "ann/x", next(t, ended))
 	one, v := all.Enter("1", "ann")
-	require.Equal(t, mcphttp.Entered, v)
+	require.Equal(t, mcphttp.SessionEntered, v)
 	two, _ := all.Enter("1", "ann")
 	_, v = all.Enter("1", "ann")
-	assert.Equal(t, mcphttp.Busy, v)
+	assert.Equal(t, mcphttp.SessionBusy, v)
 	one.Leave()
 	_, v = all.Enter("1", "ann")
-	assert.Equal(t, mcphttp.Entered, v)
+	assert.Equal(t, mcphttp.SessionEntered, v)
 	two.Leave()
 	two.Leave()
-	all.Give()
+	all.Unreserve()
 	y, _ := named(all, "bob", "y")
 	y.Leave()
 	y.Leave()
@@ -157,12 +157,12 @@ func TestSessionBounds(t *testing.T) {
 
 // One owner's clients make room for each other before anybody else's do.
 func TestAnOwnersClientsGiveWay(t *testing.T) {
-	all, ended := table(t, mcphttp.SessionOptions{})
+	all, ended := table(t, mcphttp.SessionTableOptions{})
 	s, _ := named(all, "bob", "his")
 	s.Leave()
 	for i := range 40 {
 		s, v := named(all, "ann", fmt.Sprint(i))
-		require.Equal(t, mcphttp.Entered, v)
+		require.Equal(t, mcphttp.SessionEntered, v)
 		s.Leave()
 	}
 	assert.Equal(t, 33, all.Len())
@@ -178,7 +178,7 @@ func TestAnOwnersClientsGiveWay(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, ended := table(t, mcphttp.SessionOptions{Idle: time.Minute})
+		all, ended := table(t, mcphttp.SessionTableOptions{Idle: time.Minute})
 		open(all, "left")
 		open(all, "used")
 		s, _ := all.Enter("used", "ann")
@@ -189,7 +189,7 @@ func TestIdle(t *testing.T) {
 		assert.NotNil(t, all.Find("used", "ann"))
 		s.Leave()
 		assert.Equal(t, "of used", <-ended)
-		never, ended := table(t, mcphttp.SessionOptions{Idle: -1})
+		never, ended := table(t, mcphttp.SessionTableOptions{Idle: -1})
 		open(never, "1")
 		time.Sleep(1000 * time.Hour)
 		assert.Empty(t, ended)
@@ -201,12 +201,12 @@ func TestIdle(t *testing.T) {
 // A use puts the end of a session off, however many there were.
 func TestEachUseCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := mcphttp.NewSession(t.Context(), mcphttp.SessionOptions{Idle: time.Minute})
+		all := mcphttp.NewSessionTable(t.Context(), mcphttp.SessionTableOptions{Idle: time.Minute})
 		open(all, "1")
 		for range 5 {
 			time.Sleep(59 * time.Second) // of the bubble's clock
 			s, v := all.Enter("1", "ann")
-			require.Equal(t, mcphttp.Entered, v)
+			require.Equal(t, mcphttp.SessionEntered, v)
 			s.Leave()
 		}
 		time.Sleep(61 * time.Second)
@@ -217,7 +217,7 @@ func TestEachUseCounts(t *testing.T) {
 }
 
 func TestCancelling(t *testing.T) {
-	all, _ := table(t, mcphttp.SessionOptions{})
+	all, _ := table(t, mcphttp.SessionTableOptions{})
 	open(all, "1")
 	s, _ := all.Enter("1", "ann")
 	cancelled := 0
@@ -241,7 +241,7 @@ func TestCancelling(t *testing.T) {
 func TestClosing(t *testing.T) {
 	life, end := context.WithCancel(context.Background())
 	var over atomic.Int64
-	all := mcphttp.NewSession(life, mcphttp.SessionOptions{Ended: func(*mcphttp.Session) { over.Add(1) }})
+	all := mcphttp.NewSessionTable(life, mcphttp.SessionTableOptions{Ended: func(*mcphttp.Session) { over.Add(1) }})
 	for i := range 20 {
 		open(all, fmt.Sprint(i))
 	}
@@ -254,9 +254,9 @@ func TestClosing(t *testing.T) {
 	s.Leave()
 	require.NoError(t, all.Close(context.Background()))
 	assert.EqualValues(t, 21, over.Load())
-	assert.False(t, all.Hold())
+	assert.False(t, all.Reserve())
 	_, v := named(all, "ann", "x")
-	assert.Equal(t, mcphttp.Full, v)
+	assert.Equal(t, mcphttp.SessionsFull, v)
 	l := open(all, "late")
 	require.NoError(t, all.Close(context.Background()))
 	assert.NotZero(t, l.closed.Load())
@@ -266,7 +266,7 @@ func TestClosing(t *testing.T) {
 // Whatever goes on at the same time, every session ends once.
 func TestRaces(t *testing.T) {
 	var ended sync.Map
-	all := mcphttp.NewSession(context.Background(), mcphttp.SessionOptions{Max: 20, Idle: time.Millisecond, Ended: func(s *mcphttp.Session) {
+	all := mcphttp.NewSessionTable(context.Background(), mcphttp.SessionTableOptions{Max: 20, Idle: time.Millisecond, Ended: func(s *mcphttp.Session) {
 		_, again := ended.LoadOrStore(s, true)
 		assert.False(t, again, "%s %s ends twice", s.ID, s.Instance)
 	}})
@@ -276,19 +276,19 @@ func TestRaces(t *testing.T) {
 			for j := range 200 {
 				switch id := fmt.Sprint(i, j/10); j % 10 {
 				case 0:
-					if all.Hold() {
+					if all.Reserve() {
 						open(all, id)
-						all.Give()
+						all.Unreserve()
 					}
 				case 9:
 					if s := all.Find(id, "ann"); s != nil {
 						s.End()
 					}
 				default:
-					if s, v := all.Enter(id, "ann"); v == mcphttp.Entered {
+					if s, v := all.Enter(id, "ann"); v == mcphttp.SessionEntered {
 						s.Leave()
 					}
-					if s, v := named(all, "ann", fmt.Sprint(j%40)); v == mcphttp.Entered {
+					if s, v := named(all, "ann", fmt.Sprint(j%40)); v == mcphttp.SessionEntered {
 						s.Leave()
 					}
 				}

@@ -15,22 +15,22 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// MaxBody is the longest body of a request, in bytes.
-const MaxBody = 4 << 20
+// MaxGatewayBody is the longest body of a request, in bytes.
+const MaxGatewayBody = 4 << 20
 
-// StreamOptions says who is served.
-type StreamOptions struct {
+// GatewayOptions says who is served.
+type GatewayOptions struct {
 	Token  string                       // that a request must carry; empty refuses everybody
 	Hosts  []string                     // names in the Host header besides this machine's own: "example.org", no port
 	Health func() (servers, active int) // what the health check tells; nil for none
 	Log    *slog.Logger
 }
 
-// Handler serves server at /mcp and the health check at /health (opencode contract §10). Every request must be addressed to this machine, by a name
+// GatewayHandler serves server at /mcp and the health check at /health (opencode contract §10). Every request must be addressed to this machine, by a name
 // that no web page can make its own, and come from no page of another origin.
-func Handler(server *mcp.Server, o StreamOptions) http.Handler {
+func GatewayHandler(server *mcp.Server, o GatewayOptions) http.Handler {
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
-		Stateless: true, Logger: o.Log, MaxRequestBodyBytes: MaxBody, PropagateRequestCancellation: true,
+		Stateless: true, Logger: o.Log, MaxRequestBodyBytes: MaxGatewayBody, PropagateRequestCancellation: true,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", bearer(o.Token, inner))
@@ -39,11 +39,11 @@ func Handler(server *mcp.Server, o StreamOptions) http.Handler {
 	for i, name := range o.Hosts {
 		names[i] = httpauth.Host{Name: name}
 	}
-	return httpauth.New(httpauth.Options{Hosts: names, Log: o.Log}).Around(mux)
+	return httpauth.NewGuard(httpauth.Options{Hosts: names, Log: o.Log}).Around(mux)
 }
 
 // health is the answer of the contract, fields in its order.
-func health(w http.ResponseWriter, o StreamOptions) {
+func health(w http.ResponseWriter, o GatewayOptions) {
 	doc := struct {
 		Status  string `json:"status"`
 		Servers int    `json:"servers"`
@@ -72,7 +72,7 @@ func bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
-// Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is no error.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+// ServeGateway serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is no error.
+func ServeGateway(ctx context.Context, l net.Listener, h http.Handler) error {
 	return httpauth.Serve(ctx, l, h, httpauth.ListenOptions{WriteTime: -1}) // streams last, and nothing behind h gives them time
 }

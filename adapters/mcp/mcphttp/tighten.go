@@ -14,11 +14,11 @@ import (
 
 // The headers with which a client takes something away from what it is served. None of them gives anything.
 const (
-	HeaderToolsets = "X-Mcp-Toolsets"      // only these: names, separated by commas, or all
-	HeaderTools    = "X-Mcp-Tools"         // single tools, added to the toolsets
-	HeaderExclude  = "X-Mcp-Exclude-Tools" // single tools, taken away whatever else says
-	HeaderReadOnly = "X-Mcp-Readonly"      // true: only what reads
-	HeaderMode     = "X-Mcp-Mode"          // ask, plan or execute: what no call passes
+	headerToolsets = "X-Mcp-Toolsets"      // only these: names, separated by commas, or all
+	headerTools    = "X-Mcp-Tools"         // single tools, added to the toolsets
+	headerExclude  = "X-Mcp-Exclude-Tools" // single tools, taken away whatever else says
+	headerReadOnly = "X-Mcp-Readonly"      // true: only what reads
+	headerMode     = "X-Mcp-Mode"          // ask, plan or execute: what no call passes
 )
 
 // HeaderConfirmWait says how long calls wait for a person where only people confirm: a duration from 0s, which has them answered at once with the id
@@ -31,12 +31,12 @@ var ErrHeader = fault.New(fault.Invalid, "header_invalid", "a header that narrow
 // everything stands for every toolset.
 const everything = "all"
 
-// Known is the names that headers may use: all tools and toolsets there are, served or not.
-type Known struct{ toolsets, tools map[string]bool }
+// KnownNames is the names that headers may use: all tools and toolsets there are, served or not.
+type KnownNames struct{ toolsets, tools map[string]bool }
 
-// KnownOf is the names in a list of toolsets: an App's.
-func KnownOf(all []tool.Toolset) Known {
-	k := Known{toolsets: map[string]bool{}, tools: map[string]bool{}}
+// NewKnownNames is the names in a list of toolsets: an App's.
+func NewKnownNames(all []tool.Toolset) KnownNames {
+	k := KnownNames{toolsets: map[string]bool{}, tools: map[string]bool{}}
 	for _, set := range all {
 		k.toolsets[set.Name] = true
 		for _, name := range slices.Concat(set.Served, set.Hidden) {
@@ -53,14 +53,14 @@ type Tightened struct {
 }
 
 // Tighten reads the headers of a request. It fails with ErrHeader for a name that is none, and for a value that says nothing.
-func Tighten(h http.Header, known Known) (Tightened, error) {
+func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 	var t Tightened
 	for _, list := range []struct {
 		header string
 		known  map[string]bool
 		into   *[]string
 	}{
-		{HeaderToolsets, known.toolsets, &t.Narrowing.Toolsets}, {HeaderTools, known.tools, &t.Narrowing.Tools}, {HeaderExclude, known.tools, &t.Narrowing.Exclude},
+		{headerToolsets, known.toolsets, &t.Narrowing.Toolsets}, {headerTools, known.tools, &t.Narrowing.Tools}, {headerExclude, known.tools, &t.Narrowing.Exclude},
 	} {
 		if err := names(h, list.header, list.known, list.into); err != nil {
 			return Tightened{}, err
@@ -69,19 +69,19 @@ func Tighten(h http.Header, known Known) (Tightened, error) {
 	if slices.Contains(t.Narrowing.Toolsets, everything) {
 		t.Narrowing.Toolsets, t.Narrowing.Tools = nil, nil
 	}
-	for _, word := range h[HeaderReadOnly] {
+	for _, word := range h[headerReadOnly] {
 		switch strings.ToLower(strings.TrimSpace(word)) {
 		case "true", "1":
 			t.Narrowing.ReadOnly = true
 		case "false", "0": // takes nothing away, and gives nothing back
 		default:
-			return Tightened{}, ErrHeader.Sayf("%s: %q is neither true nor false", HeaderReadOnly, word)
+			return Tightened{}, ErrHeader.Sayf("%s: %q is neither true nor false", headerReadOnly, word)
 		}
 	}
-	for _, word := range h[HeaderMode] {
+	for _, word := range h[headerMode] {
 		var m policy.Mode
 		if m.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(word)))) != nil || m == policy.ModeUnset {
-			return Tightened{}, ErrHeader.Sayf("%s: %q is no mode; there are ask, plan and execute", HeaderMode, word)
+			return Tightened{}, ErrHeader.Sayf("%s: %q is no mode; there are ask, plan and execute", headerMode, word)
 		}
 		t.Ceiling = lower(t.Ceiling, m)
 	}
@@ -100,7 +100,7 @@ func names(h http.Header, header string, known map[string]bool, into *[]string) 
 			if word == "" {
 				continue
 			}
-			if !known[word] && (word != everything || header != HeaderToolsets) {
+			if !known[word] && (word != everything || header != headerToolsets) {
 				return ErrHeader.Sayf("%s: there is no %q", header, word)
 			}
 			*into = append(*into, word)

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-var known = mcphttp.KnownOf([]tool.Toolset{{Name: "a", Served: []string{"a1", "a2"}, Hidden: []string{"a3"}}, {Name: "b"}})
+var known = mcphttp.NewKnownNames([]tool.Toolset{{Name: "a", Served: []string{"a1", "a2"}, Hidden: []string{"a3"}}, {Name: "b"}})
 
 func TestTighten(t *testing.T) {
 	for _, c := range []struct {

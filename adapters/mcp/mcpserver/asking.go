@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Key names the one question a call can ask among the input requests of its result.
-const Key = "confirmation"
+// QuestionKey names the one question a call can ask among the input requests of its result.
+const QuestionKey = "confirmation"
 
 // The field of the form, and the words of a decision.
 const (
@@ -26,14 +26,14 @@ const (
 // MaxMessage is how long the text of a form is at most, in bytes. What is longer is not asked about in a form: nothing of it is ever cut.
 const MaxMessage = 8 << 10
 
-// Possible reports whether a client with these capabilities shows forms.
-func Possible(caps *mcp.ClientCapabilities) bool {
+// SupportsForms reports whether a client with these capabilities shows forms.
+func SupportsForms(caps *mcp.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// Form shows all that would happen and asks for a decision; nil where a form cannot, with the reason. It always has a required field, because some
+// ApprovalForm shows all that would happen and asks for a decision; nil where a form cannot, with the reason. It always has a required field, because some
 // hosts accept an empty form without showing it to anybody.
-func Form(i *tool.Issued) (form *mcp.ElicitParams, why string) {
+func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	text, err := message(i)
 	switch {
 	case !i.Formable:
@@ -129,10 +129,10 @@ func member(b *strings.Builder, margin, called string, v any) {
 // oneLine keeps a text from looking like another part of the message.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Answer reads a form of the host entry that was shown for the confirmation of that id. It is nil where nobody has answered: only an accepted form says
+// ParseAnswer reads a form of the host entry that was shown for the confirmation of that id. It is nil where nobody has answered: only an accepted form says
 // something, in a word that was offered; lasting says that "always" was. What is cancelled, dismissed or declined has not been answered, since hosts
 // without anybody before them do that by themselves.
-func Answer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
+func ParseAnswer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
 	if r == nil || r.Action != "accept" {
 		return nil
 	}

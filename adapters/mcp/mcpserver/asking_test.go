@@ -21,7 +21,7 @@ func TestSeal(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := mcpserver.NewSeal("secret")
 	call := tool.Call{Entry: "host", Tool: "wipe", Args: []byte(`{"name": "x"}`), Session: "s", Principal: policy.Principal{ID: "p"}}
-	st := mcpserver.State{Confirmation: "cf_1", Call: "call_1", Subject: mcpserver.Subject(call), Expires: now.Add(time.Minute), Lasting: true, Entry: "host", Offered: true}
+	st := mcpserver.CallState{Confirmation: "cf_1", Call: "call_1", Subject: mcpserver.CallSubject(call), Expires: now.Add(time.Minute), Lasting: true, Entry: "host", Offered: true}
 	sealed, err := s.Close(st)
 	require.NoError(t, err)
 	got, err := s.Open(sealed, call, now)
@@ -71,7 +71,7 @@ func TestAnswer(t *testing.T) {
 	}{
 		{form("accept", said("approve")), false, true, false}, {form("accept", said("deny")), true, false, false}, {form("accept", said("always")), true, true, true},
 	} {
-		a := mcpserver.Answer("cf_1", "claude-code", c.lasting, c.form)
+		a := mcpserver.ParseAnswer("cf_1", "claude-code", c.lasting, c.form)
 		require.NotNil(t, a, "%v", c.form)
 		assert.Equal(t, confirm.Answer{ID: "cf_1", By: "form", Approve: c.approve, Always: c.always, Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "claude-code"}}, *a)
 	}
@@ -79,7 +79,7 @@ func TestAnswer(t *testing.T) {
 		nil, form("accept", nil), form("accept", said("APPROVE")), form("accept", said(true)), form("accept", said("always")), form("accept", map[string]any{}),
 		form("decline", said("approve")), form("decline", said("deny")), form("cancel", said("approve")), form("", said("approve")),
 	} {
-		assert.Nil(t, mcpserver.Answer("cf_1", "claude-code", false, nobody), "%v", nobody)
+		assert.Nil(t, mcpserver.ParseAnswer("cf_1", "claude-code", false, nobody), "%v", nobody)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestFormShowsAll(t *testing.T) {
 		}
 		return i
 	}
-	form, why := mcpserver.Form(asked(nil))
+	form, why := mcpserver.ApprovalForm(asked(nil))
 	require.Empty(t, why)
 	assert.Equal(t, `Countersign asks: wipe it
 
@@ -134,18 +134,18 @@ Tool wipe, plan sha256:000000000000000000000000000000000000000000000000000000000
 		"parts of its plan are masked": func(i *tool.Issued) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
 		"cannot show its plan":         func(i *tool.Issued) { i.Exhibit = []byte(`{`) },
 	} {
-		form, why := mcpserver.Form(asked(change))
+		form, why := mcpserver.ApprovalForm(asked(change))
 		assert.Nil(t, form, reason)
 		assert.Contains(t, why, reason)
 	}
 }
 
 func TestPossible(t *testing.T) {
-	assert.False(t, mcpserver.Possible(nil))
-	assert.False(t, mcpserver.Possible(&mcp.ClientCapabilities{}))
-	assert.True(t, mcpserver.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}), "an empty one is forms")
-	assert.True(t, mcpserver.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}))
-	assert.False(t, mcpserver.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}))
+	assert.False(t, mcpserver.SupportsForms(nil))
+	assert.False(t, mcpserver.SupportsForms(&mcp.ClientCapabilities{}))
+	assert.True(t, mcpserver.SupportsForms(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}), "an empty one is forms")
+	assert.True(t, mcpserver.SupportsForms(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}))
+	assert.False(t, mcpserver.SupportsForms(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}))
 }
 
 // TestAlwaysSaysWhatItBinds: the tool, what of it, and what may be different the next time.
@@ -154,7 +154,7 @@ func TestAlwaysSaysWhatItBinds(t *testing.T) {
 		"shop: test@5f2c": "for the rest of this session: run_script of shop: test, as it reads now, with these arguments; not bound: how often it runs",
 		"":                "for the rest of this session: run_script; not bound: its arguments",
 	} {
-		form, why := mcpserver.Form(&tool.Issued{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
+		form, why := mcpserver.ApprovalForm(&tool.Issued{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
 		require.NotNil(t, form, why)
 		said, err := json.Marshal(form.RequestedSchema)
 		require.NoError(t, err)

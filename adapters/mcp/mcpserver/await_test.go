@@ -57,7 +57,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			runs, err := w.Runs(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1, "question and execution are one call")
-			assert.Equal(t, tool.Completed, runs[0].Status)
+			assert.Equal(t, tool.StatusCompleted, runs[0].Status)
 			assert.Equal(t, runs[0].CallID, runs[0].Redeemed)
 			assert.Equal(t, "terminal", runs[0].Decision)
 		})
@@ -82,7 +82,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	runs, err := w.Runs(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
-	assert.Equal(t, tool.UserDenied, runs[0].Reason)
+	assert.Equal(t, tool.ReasonUserDenied, runs[0].Reason)
 	assert.Contains(t, runs[0].Said, "not today")
 }
 
@@ -145,7 +145,7 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 			runs, err := w.Runs(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
-			assert.Equal(t, tool.Cancelled, runs[0].Reason)
+			assert.Equal(t, tool.ReasonCancelled, runs[0].Reason)
 			assert.Zero(t, w.razed.Load())
 		})
 	}

@@ -109,7 +109,7 @@ func BenchmarkYes(b *testing.B) {
 		over := func(c *app.Core) {
 			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 			b.Cleanup(func() { _ = store.Close() })
-			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), sqlitestore.NewGrant(store), store, store, store.Sessions(), sqlitestore.NewCall(store)
+			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), sqlitestore.NewLedger(store), store, store, store.Sessions(), sqlitestore.NewRuns(store)
 		}
 		return newTownOver(b, true, over), newTownOver(b, true, over)
 	}

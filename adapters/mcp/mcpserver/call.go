@@ -36,7 +36,7 @@ type request struct {
 func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from Caller, wire stdio.Call) *request {
 	r := &request{
 		spec: spec, ending: wire.Ending, late: wire.Late, session: session, wait: s.opts.Wait,
-		progress: NewProgress(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
+		progress: NewReporter(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
 			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
 		}),
 		call: from.Call(spec.Name, wire.Arguments),
@@ -91,7 +91,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			}
 			out = s.await(ctx, r, out, form)
 		}
-		return Of(out), nil // the transport lets the next call go when it has sent this
+		return ToolResult(out), nil // the transport lets the next call go when it has sent this
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	if q != nil {
 		r.over, r.wait = q.Over, cmp.Or(q.Wait, r.wait)
 	}
-	r.forms = known && q == nil && Possible(req.ClientCapabilities())
+	r.forms = known && q == nil && SupportsForms(req.ClientCapabilities())
 	if asked, ok := req.Params.Meta[MetaConfirmWait]; ok {
 		said, _ := json.Marshal(asked) // it was decoded from JSON
 		if err := r.waitAs(said); err != nil {
@@ -149,7 +149,7 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	}
 	switch method {
 	case "resources/list", "resources/read", "prompts/get", "completion/complete":
-		return s.turns.Take(queue(s.opts.Session, s.opts.Source), false)
+		return s.turns.Enqueue(queue(s.opts.Session, s.opts.Source), false)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 // turnOf is a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
 // locks and plans of what they change.
 func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *Ticket {
-	return s.turns.Take(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
+	return s.turns.Enqueue(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
 }
 
 func queue(session, toolset string) string { return session + "\n" + toolset }

@@ -63,9 +63,9 @@ func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMess
 func (s *Server) directResult(out tool.Outcome, sessionless bool) (result json.RawMessage, done bool, err error) {
 	doc := present.For(out.Spec.Contract)(out)
 	if sessionless {
-		result, err = Complete(doc, s.info)
+		result, err = EncodeCompleteResult(doc, s.info)
 	} else {
-		result, err = Encode(doc)
+		result, err = EncodeResult(doc)
 	}
 	if err != nil {
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the result of " + string(out.Spec.Name) + " cannot be encoded"}

@@ -31,7 +31,7 @@ func (c Caller) Published(s tool.Spec) tool.Spec {
 // Call is a call of that tool on the caller's behalf. One that is served reading alone is granted no more than that.
 func (c Caller) Call(name tool.Name, args json.RawMessage) tool.Call {
 	if tool.ReadsOnly(c.Within) {
-		c.Principal.Grants &= app.ReadOnlyGrants
+		c.Principal.Grants &= app.ReadOnlyPermissions
 	}
 	return tool.Call{Session: c.Session, Entry: c.Entry, Client: c.Client, Principal: c.Principal, Within: c.Within, Tool: name, Args: args}
 }

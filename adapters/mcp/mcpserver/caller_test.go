@@ -21,7 +21,7 @@ func TestAReaderIsGrantedReading(t *testing.T) {
 
 	c.Within = []tool.Narrowing{{Toolsets: []string{"x"}}, {ReadOnly: true}}
 	call = c.Call("both", nil)
-	assert.Equal(t, app.ReadOnlyGrants, call.Principal.Grants)
+	assert.Equal(t, app.ReadOnlyPermissions, call.Principal.Grants)
 	assert.Equal(t, c.Within, call.Within, "the door looks again")
 	assert.Equal(t, "Read", c.Published(both).Title)
 	assert.False(t, c.Serves(both))

@@ -21,7 +21,7 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 	if on, err := s.opts.People.FormsOn(ctx, r.call.Entry); err != nil || !on {
 		return nil
 	}
-	form, why := Form(out.Issued)
+	form, why := ApprovalForm(out.Issued)
 	if f := fault.From(out.Err); form == nil {
 		out.Err = f.Sayf("%s (%s)", f.Message, why)
 	}
@@ -30,19 +30,19 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 
 // question is the result that asks a person, for the era in which a question is a result and the call comes again with the answer.
 func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
-	sealed, err := s.seal.Close(State{Confirmation: out.Issued.ID, Call: out.CallID, Subject: Subject(r.call), Expires: out.Issued.ExpiresAt,
+	sealed, err := s.seal.Close(CallState{Confirmation: out.Issued.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Issued.ExpiresAt,
 		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
 	if err != nil {
 		s.opts.Log.Error("a confirmation cannot be sealed", "error", err)
 		return nil
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{Key: form}, RequestState: sealed}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{QuestionKey: form}, RequestState: sealed}
 }
 
 // answered puts a person's answer into a call that comes back with one. A form that nobody has answered leaves the question as it is, and the call waits
 // for a person elsewhere. A state without an answer is a new call, which asks again; an answer without a form that was offered is refused.
 func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
-	answer, given := req.Params.InputResponses[Key]
+	answer, given := req.Params.InputResponses[QuestionKey]
 	if !given {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 		return invalid("requestState is not this call's, or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
-	r.call.ID, r.call.Answer = st.Call, Answer(st.Confirmation, st.Entry, st.Lasting, result)
+	r.call.ID, r.call.Answer = st.Call, ParseAnswer(st.Confirmation, st.Entry, st.Lasting, result)
 	r.unanswered = r.call.Answer == nil
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 			s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
 			filled = nil
 		}
-		answers <- Answer(i.ID, r.call.Entry, i.Lasting(), filled)
+		answers <- ParseAnswer(i.ID, r.call.Entry, i.Lasting(), filled)
 	}()
 	return answers, func() {
 		cancel()

@@ -34,7 +34,7 @@ type razing struct {
 	Raze string `json:"raze"`
 }
 
-func (r razing) Hash() canon.Hash { return canon.Bytes("razing.v1", []byte(r.Raze)) }
+func (r razing) Hash() canon.Hash { return canon.SumBytes("razing.v1", []byte(r.Raze)) }
 func (r razing) Target() string   { return r.Raze }
 func (r razing) Prompt() string   { return "raze " + r.Raze + " to the ground" }
 

@@ -50,12 +50,12 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		if s.waits(r, out) {
 			out = s.await(ctx, r, out, s.form(ctx, r, &out))
 		}
-		return From(present.For(out.Spec.Contract)(out)), nil
+		return NewResult(present.For(out.Spec.Contract)(out)), nil
 	}
 }
 
 // canBeAsked reports whether the client of a session takes questions: only the older era knows those.
 func canBeAsked(session *mcp.ServerSession) bool {
 	p := session.InitializeParams()
-	return p != nil && p.ProtocolVersion < stdio.FirstModern && Possible(p.Capabilities)
+	return p != nil && p.ProtocolVersion < stdio.FirstModern && SupportsForms(p.Capabilities)
 }

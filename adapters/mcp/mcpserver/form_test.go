@@ -92,7 +92,7 @@ func TestAPersonAnswersInAForm(t *testing.T) {
 				runs, err := w.Runs(t.Context(), ports.RunFilter{Tool: "wipe"})
 				require.NoError(t, err)
 				require.Len(t, runs, 1, "question and execution are one call")
-				assert.Equal(t, tool.Completed, runs[0].Status)
+				assert.Equal(t, tool.StatusCompleted, runs[0].Status)
 				assert.Equal(t, "form", runs[0].Decision)
 			})
 		}

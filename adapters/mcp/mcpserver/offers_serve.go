@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Parts is what a Desk works with. Resources, Prompts and Completer may be nil; nothing else.
-type Parts struct {
+// OffersOptions is what a Desk works with. Resources, Prompts and Completer may be nil; nothing else.
+type OffersOptions struct {
 	Resources Resources
 	Prompts   Prompts
 	Completer Completer
@@ -24,17 +24,19 @@ type Parts struct {
 	Log    *slog.Logger
 }
 
-// Desk hands offers out through an SDK's server, to each caller what it is served. It is safe for concurrent use once it is enlisted.
-type Desk struct {
-	Parts
+// Offers hands offers out through an SDK's server, to each caller what it is served. It is safe for concurrent use once it is enlisted.
+type Offers struct {
+	OffersOptions
 	behind map[string]tool.Name // what prompts, fixed resources and templates are made of, by name and URI
 }
 
-// NewResources is a desk with these parts.
-func NewResources(p Parts) *Desk { return &Desk{Parts: p, behind: map[string]tool.Name{}} }
+// NewOffers is a desk with these parts.
+func NewOffers(p OffersOptions) *Offers {
+	return &Offers{OffersOptions: p, behind: map[string]tool.Name{}}
+}
 
 // Announce adds to the capabilities of a server what there is, and to its options what serves that beside methods.
-func (d *Desk) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
+func (d *Offers) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
 	if d.Resources != nil {
 		caps.Resources = &mcp.ResourceCapabilities{Subscribe: true}
 		o.SubscribeHandler = d.subscribable
@@ -51,7 +53,7 @@ func (d *Desk) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
 
 // Enlist registers what there is with the server, and has changes told until the life ends. Which resources there are is listed by Listings, fresh
 // each time.
-func (d *Desk) Enlist(life context.Context, sdk *mcp.Server) {
+func (d *Offers) Enlist(life context.Context, sdk *mcp.Server) {
 	if d.Resources != nil {
 		d.enlistResources(life, sdk)
 	}
@@ -77,7 +79,7 @@ func (d *Desk) Enlist(life context.Context, sdk *mcp.Server) {
 	}
 }
 
-func (d *Desk) enlistResources(life context.Context, sdk *mcp.Server) {
+func (d *Offers) enlistResources(life context.Context, sdk *mcp.Server) {
 	for _, t := range d.Resources.Templates() {
 		d.behind[t.URI] = t.Tool
 		sdk.AddResourceTemplate(&mcp.ResourceTemplate{
@@ -95,7 +97,7 @@ func (d *Desk) enlistResources(life context.Context, sdk *mcp.Server) {
 	})
 }
 
-func (d *Desk) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (d *Offers) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	content, err := d.Resources.Read(ctx, d.Caller(req.Extra), req.Params.URI)
 	if fault.From(err) != nil && fault.From(err).Kind == fault.NotFound {
 		return nil, unknown(req.Params.URI, req.ProtocolVersion())
@@ -120,7 +122,7 @@ func unknown(uri, version string) error {
 	return err
 }
 
-func (d *Desk) subscribable(_ context.Context, r *mcp.SubscribeRequest) error {
+func (d *Offers) subscribable(_ context.Context, r *mcp.SubscribeRequest) error {
 	if r.Params == nil || r.Params.URI == "" {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params.uri must name a resource"}
 	}
@@ -128,7 +130,7 @@ func (d *Desk) subscribable(_ context.Context, r *mcp.SubscribeRequest) error {
 }
 
 // Subscribable refuses to tell a caller of changes of what it is not served; any request but a subscription passes.
-func (d *Desk) Subscribable(req mcp.Request) error {
+func (d *Offers) Subscribable(req mcp.Request) error {
 	var uris []string
 	version := ""
 	switch r := req.(type) {
@@ -150,7 +152,7 @@ func (d *Desk) Subscribable(req mcp.Request) error {
 }
 
 // madeOf is the tool that a resource is read with, as far as is known without reading it.
-func (d *Desk) madeOf(uri string) tool.Name {
+func (d *Offers) madeOf(uri string) tool.Name {
 	if name, fixed := d.behind[uri]; fixed {
 		return name
 	}
@@ -163,14 +165,14 @@ func (d *Desk) madeOf(uri string) tool.Name {
 }
 
 // serves reports whether a caller is served what is made of that tool; what is made of none, everybody is.
-func (d *Desk) serves(by Caller, name tool.Name) bool {
+func (d *Offers) serves(by Caller, name tool.Name) bool {
 	spec, ok := d.Tools[string(name)]
 	return name == "" || ok && by.Serves(spec)
 }
 
 // Listings is a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
 // lists what the caller is served. What is left out is refused when it is read all the same: by the door.
-func (d *Desk) Listings(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *Offers) Listings(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if r, ok := req.(*mcp.ListResourcesRequest); ok && d.Resources != nil {
 			return d.list(ctx, r)
@@ -200,7 +202,7 @@ func kept[T any](all []T, keep func(T) bool) []T {
 	return left
 }
 
-func (d *Desk) list(ctx context.Context, r *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+func (d *Offers) list(ctx context.Context, r *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
 	cursor, by := "", d.Caller(r.Extra)
 	if r.Params != nil {
 		cursor = r.Params.Cursor
@@ -221,7 +223,7 @@ func (d *Desk) list(ctx context.Context, r *mcp.ListResourcesRequest) (*mcp.List
 	return result, nil
 }
 
-func (d *Desk) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+func (d *Offers) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	ref := req.Params.Ref.Name
 	if req.Params.Ref.URI != "" {
 		ref = req.Params.Ref.URI

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Toolset is the toolset whose tools are called here.
-const Toolset = "packs"
+// PackToolset is the toolset whose tools are called here.
+const PackToolset = "packs"
 
 const (
 	prefix   = "countersign://packs/"
@@ -58,8 +58,8 @@ type Packs struct {
 // they are made in any case.
 func NewPackResources(door Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
 
-// Served reports whether the door serves the two tools this needs; without them there is nothing to offer.
-func Served(door Door) bool {
+// ServesPacks reports whether the door serves the two tools this needs; without them there is nothing to offer.
+func ServesPacks(door Door) bool {
 	found := 0
 	for s := range door.Specs() {
 		if s.Name == input || s.Name == output {

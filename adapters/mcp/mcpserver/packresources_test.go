@@ -134,9 +134,9 @@ func TestChangesAreTold(t *testing.T) {
 
 func TestWithoutTheToolsThereIsNothingToOffer(t *testing.T) {
 	_, l := openPackResources(t, func(o *app.Options) { o.Serve = app.Selection{Exclude: []string{"input"}} })
-	assert.False(t, mcpserver.Served(l.App))
+	assert.False(t, mcpserver.ServesPacks(l.App))
 	_, l = openPackResources(t)
-	assert.True(t, mcpserver.Served(l.App))
+	assert.True(t, mcpserver.ServesPacks(l.App))
 }
 
 // counting is a door that counts the calls it is asked for.
@@ -173,7 +173,7 @@ func TestAReadWaitsForTheChangesBeforeIt(t *testing.T) {
 	p, _ := openPackResources(t)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	s := mcpserver.New(ctx, p, mcpserver.Options{Principal: me, Session: "s", Source: mcpserver.Toolset, Resources: p.Resources(), Prompts: p.Prompts(), Completer: p})
+	s := mcpserver.New(ctx, p, mcpserver.Options{Principal: me, Session: "s", Source: mcpserver.PackToolset, Resources: p.Resources(), Prompts: p.Prompts(), Completer: p})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	served := make(chan error, 1)

@@ -10,12 +10,12 @@ import (
 
 // URI is the resource's, and policy the tool whose answer it is.
 const (
-	URI          = "countersign://ecosystems/policy"
+	PolicyURI    = "countersign://ecosystems/policy"
 	policyPolicy = "amof_policy"
 )
 
-// ErrUnknown reports a resource that is not this one, where there are no others.
-var ErrUnknown = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+URI)
+// ErrUnknownResource reports a resource that is not this one, where there are no others.
+var ErrUnknownResource = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+PolicyURI)
 
 // PolicyResources are an offers.Resources: those of another one, and the policy.
 type PolicyResources struct {
@@ -26,8 +26,8 @@ type PolicyResources struct {
 
 var _ Resources = PolicyResources{}
 
-// PolicyServed reports whether the door serves the tool this needs.
-func PolicyServed(door Door) bool {
+// ServesPolicy reports whether the door serves the tool this needs.
+func ServesPolicy(door Door) bool {
 	for s := range door.Specs() {
 		if s.Name == policyPolicy {
 			return true
@@ -36,9 +36,9 @@ func PolicyServed(door Door) bool {
 	return false
 }
 
-// Beside is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
+// NewPolicyResources is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
 // empty is that of who asks, on whose behalf they are made in any case.
-func Beside(inner Resources, door Door, as tool.Call) PolicyResources {
+func NewPolicyResources(inner Resources, door Door, as tool.Call) PolicyResources {
 	return PolicyResources{door: door, as: as.Client, inner: inner}
 }
 
@@ -54,15 +54,15 @@ func (r PolicyResources) List(ctx context.Context, by Caller, cursor string) (pa
 }
 
 func (r PolicyResources) own() []Resource {
-	return []Resource{{URI: URI, Name: policyPolicy, Tool: policyPolicy, Title: "Mode policy", MIMEType: "application/json",
+	return []Resource{{URI: PolicyURI, Name: policyPolicy, Tool: policyPolicy, Title: "Mode policy", MIMEType: "application/json",
 		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
 }
 
 // Read is the policy as JSON, or what inner has.
 func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
-	if uri != URI {
+	if uri != PolicyURI {
 		if r.inner == nil {
-			return Content{}, ErrUnknown
+			return Content{}, ErrUnknownResource
 		}
 		return r.inner.Read(ctx, by, uri)
 	}

@@ -66,31 +66,31 @@ func uris(page []mcpserver.Resource) (out []string) {
 
 func TestThePolicyIsTheWholeMatrix(t *testing.T) {
 	a := door(t, app.ToolsetSelection{})
-	require.True(t, mcpserver.PolicyServed(a))
-	content, err := mcpserver.Beside(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.URI)
+	require.True(t, mcpserver.ServesPolicy(a))
+	content, err := mcpserver.NewPolicyResources(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.PolicyURI)
 	require.NoError(t, err)
 	assert.Equal(t, "application/json", content.MIMEType)
 	var got struct {
-		Modes   []string         `json:"modes"`
-		Default string           `json:"default_mode"`
-		TTL     int              `json:"confirmation_ttl_seconds"`
-		Rows    []ecosystems.Row `json:"rows"`
-		Text    any              `json:"_text"`
+		Modes   []string               `json:"modes"`
+		Default string                 `json:"default_mode"`
+		TTL     int                    `json:"confirmation_ttl_seconds"`
+		Rows    []ecosystems.PolicyRow `json:"rows"`
+		Text    any                    `json:"_text"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(content.Text), &got))
 	assert.Equal(t, []string{"ask", "plan", "execute"}, got.Modes)
 	assert.Equal(t, "ask", got.Default)
 	assert.Equal(t, 300, got.TTL)
-	assert.Equal(t, ecosystems.Matrix(), got.Rows)
+	assert.Equal(t, ecosystems.PolicyMatrix(), got.Rows)
 	assert.Nil(t, got.Text)
 }
 
 func TestBesideOthers(t *testing.T) {
 	watched := 0
-	r := mcpserver.Beside(other{&watched}, door(t, app.ToolsetSelection{}), tool.Call{})
+	r := mcpserver.NewPolicyResources(other{&watched}, door(t, app.ToolsetSelection{}), tool.Call{})
 	page, next, err := r.List(t.Context(), policyMe, "")
 	require.NoError(t, err)
-	assert.Equal(t, []string{mcpserver.URI, "other://1"}, uris(page))
+	assert.Equal(t, []string{mcpserver.PolicyURI, "other://1"}, uris(page))
 	assert.Equal(t, "2", next)
 	page, next, err = r.List(t.Context(), policyMe, next)
 	require.NoError(t, err)
@@ -102,37 +102,37 @@ func TestBesideOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "read other://1", content.Text)
 	assert.Equal(t, []string{"other://{n}"}, uris(r.Templates()))
-	assert.Equal(t, []string{mcpserver.URI, "other://fixed"}, uris(r.Fixed()))
+	assert.Equal(t, []string{mcpserver.PolicyURI, "other://fixed"}, uris(r.Fixed()))
 	r.Watch(func(string) {})
 	assert.Equal(t, 1, watched)
 }
 
 func TestAlone(t *testing.T) {
-	r := mcpserver.Beside(nil, door(t, app.ToolsetSelection{}), tool.Call{})
+	r := mcpserver.NewPolicyResources(nil, door(t, app.ToolsetSelection{}), tool.Call{})
 	page, next, err := r.List(t.Context(), policyMe, "")
 	require.NoError(t, err)
-	assert.Equal(t, []string{mcpserver.URI}, uris(page))
+	assert.Equal(t, []string{mcpserver.PolicyURI}, uris(page))
 	assert.Equal(t, "amof_policy", page[0].Name)
 	assert.Empty(t, next)
 	page, _, err = r.List(t.Context(), policyMe, "2")
 	require.NoError(t, err)
 	assert.Empty(t, page)
 	assert.Empty(t, r.Templates())
-	assert.Equal(t, []string{mcpserver.URI}, uris(r.Fixed()))
+	assert.Equal(t, []string{mcpserver.PolicyURI}, uris(r.Fixed()))
 	r.Watch(nil)
-	for _, uri := range []string{"", "countersign://ecosystems/", mcpserver.URI + "?x", mcpserver.URI + "/../x", "file:///etc/passwd"} {
+	for _, uri := range []string{"", "countersign://ecosystems/", mcpserver.PolicyURI + "?x", mcpserver.PolicyURI + "/../x", "file:///etc/passwd"} {
 		_, err := r.Read(t.Context(), policyMe, uri)
-		require.ErrorIs(t, err, mcpserver.ErrUnknown, uri)
+		require.ErrorIs(t, err, mcpserver.ErrUnknownResource, uri)
 	}
 }
 
 func TestWithoutTheToolThereIsNothingToOffer(t *testing.T) {
 	a := door(t, app.ToolsetSelection{Exclude: []string{"amof_policy"}})
-	assert.False(t, mcpserver.PolicyServed(a))
-	_, err := mcpserver.Beside(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.URI)
+	assert.False(t, mcpserver.ServesPolicy(a))
+	_, err := mcpserver.NewPolicyResources(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.PolicyURI)
 	require.ErrorIs(t, err, tool.ErrUnknown, "the door has the last word")
 	nobody := policyMe
 	nobody.Principal.Grants = 0
-	_, err = mcpserver.Beside(nil, door(t, app.ToolsetSelection{}), tool.Call{}).Read(t.Context(), nobody, mcpserver.URI)
+	_, err = mcpserver.NewPolicyResources(nil, door(t, app.ToolsetSelection{}), tool.Call{}).Read(t.Context(), nobody, mcpserver.PolicyURI)
 	require.ErrorIs(t, err, app.ErrPolicy)
 }

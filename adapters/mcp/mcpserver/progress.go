@@ -18,13 +18,13 @@ const maxHeld = 64
 // hair is by how much a report goes on that is news without being progress: the value of each must be greater than the one before.
 const hair = 1.0 / 1024
 
-// Send tells the client one thing.
-type Send func(*mcp.ProgressNotificationParams)
+// SendProgress tells the client one thing.
+type SendProgress func(*mcp.ProgressNotificationParams)
 
 // Reporter tells the progress of one call. Of reports that differ in their number alone the newest is told. It is safe for concurrent use;
 // New makes it.
 type Reporter struct {
-	tell Send
+	tell SendProgress
 
 	token json.RawMessage
 
@@ -37,8 +37,8 @@ type Reporter struct {
 	timer   *time.Timer // until the next may be sent
 }
 
-// NewProgress tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
-func NewProgress(token json.RawMessage, tell Send) *Reporter {
+// NewReporter tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
+func NewReporter(token json.RawMessage, tell SendProgress) *Reporter {
 	return &Reporter{token: token, tell: tell}
 }
 

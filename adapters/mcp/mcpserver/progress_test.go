@@ -47,7 +47,7 @@ func (c *client) rising(t *testing.T) {
 
 func open() (*mcpserver.Reporter, *client) {
 	c := &client{}
-	return mcpserver.NewProgress(json.RawMessage(`"t"`), c.hear), c
+	return mcpserver.NewReporter(json.RawMessage(`"t"`), c.hear), c
 }
 
 // TestEveryStepIsAnnounced, in order, however fast they follow each other, and before the answer.
@@ -121,7 +121,7 @@ func TestAFloodOfMessagesIsBounded(t *testing.T) {
 
 func TestWhoDoesNotAskIsNotTold(t *testing.T) {
 	c := &client{}
-	r := mcpserver.NewProgress(nil, c.hear)
+	r := mcpserver.NewReporter(nil, c.hear)
 	assert.False(t, r.Wanted())
 	r.Report(tool.Progress{Message: "nobody listens"})
 	r.Stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Of is an outcome in its tool's contract, as the SDK's result.
-func Of(out tool.Outcome) *mcp.CallToolResult {
+// ToolResult is an outcome in its tool's contract, as the SDK's result.
+func ToolResult(out tool.Outcome) *mcp.CallToolResult {
 	doc := present.For(out.Spec.Contract)(out)
 	r := &mcp.CallToolResult{Meta: MetaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
 	if len(doc.Object) > 0 {
@@ -34,8 +34,8 @@ type Result struct {
 	doc present.Document
 }
 
-// From is the document as a Result.
-func From(doc present.Document) *Result {
+// NewResult is the document as a Result.
+func NewResult(doc present.Document) *Result {
 	r := &Result{doc: doc}
 	r.SetMeta(MetaOf(doc.Meta))
 	return r
@@ -53,17 +53,17 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return encode(r.doc, meta, false)
 }
 
-// Complete encodes the document as the SDK would send it in the era without sessions, where every result says that it is complete and, in its _meta,
+// EncodeCompleteResult encodes the document as the SDK would send it in the era without sessions, where every result says that it is complete and, in its _meta,
 // what the server says of itself: the object about.
-func Complete(doc present.Document, about json.RawMessage) (json.RawMessage, error) {
+func EncodeCompleteResult(doc present.Document, about json.RawMessage) (json.RawMessage, error) {
 	if len(doc.Meta) > 2 { // two objects as one
 		about = append(append(append(json.RawMessage{}, about[:len(about)-1]...), ','), doc.Meta[1:]...)
 	}
 	return encode(doc, about, true)
 }
 
-// Encode encodes the document as the SDK would send it in the era with sessions.
-func Encode(doc present.Document) (json.RawMessage, error) { return encode(doc, doc.Meta, false) }
+// EncodeResult encodes the document as the SDK would send it in the era with sessions.
+func EncodeResult(doc present.Document) (json.RawMessage, error) { return encode(doc, doc.Meta, false) }
 
 func encode(doc present.Document, meta json.RawMessage, complete bool) (json.RawMessage, error) {
 	text, err := tool.Encode(doc.Text)

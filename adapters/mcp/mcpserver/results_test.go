@@ -24,7 +24,7 @@ func TestResultIsTheSDKs(t *testing.T) {
 	} {
 		for _, added := range []bool{false, true} {
 			want := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
-			a := From(doc)
+			a := NewResult(doc)
 			if doc.Meta != nil {
 				want.Meta = mcp.Meta{"callId": "call_1", "durationMs": 150}
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// State is what a call carries through the client while a person decides. It is sealed: the client repeats
+// CallState is what a call carries through the client while a person decides. It is sealed: the client repeats
 // it but cannot make one, and nobody else can use it.
-type State struct {
+type CallState struct {
 	Confirmation string    `json:"c"`
 	Call         string    `json:"i"` // so that both rounds are one call in the audit
 	Subject      []byte    `json:"s"` // of whose call it is
@@ -24,9 +24,9 @@ type State struct {
 	Offered      bool      `json:"o"`           // a form was: without that no answer counts
 }
 
-// Subject names a call: the tool, its arguments and who makes it. The same call repeats them byte for byte, or at least in the same canonical
+// CallSubject names a call: the tool, its arguments and who makes it. The same call repeats them byte for byte, or at least in the same canonical
 // form, which is what the plan's hash is checked against afterwards.
-func Subject(c tool.Call) []byte {
+func CallSubject(c tool.Call) []byte {
 	args := []byte(c.Args)
 	var compact bytes.Buffer
 	if json.Compact(&compact, args) == nil {
@@ -50,7 +50,7 @@ func NewSeal(secret string) Seal {
 }
 
 // Close is the state as it goes to the client.
-func (s Seal) Close(st State) (string, error) {
+func (s Seal) Close(st CallState) (string, error) {
 	body, err := json.Marshal(st)
 	if err != nil {
 		return "", err
@@ -62,20 +62,20 @@ func (s Seal) Close(st State) (string, error) {
 var errSeal = errors.New("the seal is broken")
 
 // Open is the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
-func (s Seal) Open(sealed string, c tool.Call, now time.Time) (State, error) {
+func (s Seal) Open(sealed string, c tool.Call, now time.Time) (CallState, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
-		return State{}, err
+		return CallState{}, err
 	}
 	if len(raw) < sha256.Size || !hmac.Equal(raw[:sha256.Size], s.sum(raw[sha256.Size:])) {
-		return State{}, errSeal
+		return CallState{}, errSeal
 	}
-	var st State
+	var st CallState
 	if err := json.Unmarshal(raw[sha256.Size:], &st); err != nil {
-		return State{}, err
+		return CallState{}, err
 	}
-	if !st.Offered || st.Entry != c.Entry || !bytes.Equal(st.Subject, Subject(c)) || !now.Before(st.Expires) {
-		return State{}, errSeal
+	if !st.Offered || st.Entry != c.Entry || !bytes.Equal(st.Subject, CallSubject(c)) || !now.Before(st.Expires) {
+		return CallState{}, errSeal
 	}
 	return st, nil
 }

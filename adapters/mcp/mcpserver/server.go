@@ -63,9 +63,9 @@ type Server struct {
 	caps     *mcp.ServerCapabilities
 	tools    map[string]tool.Spec
 	plain    map[string]bool // tools whose calls can be direct
-	desk     *Desk
+	desk     *Offers
 	fixtures map[string]bool // tools that only the server for the conformance suite has; nil in every release
-	turns    *Turns
+	turns    *Scheduler
 	shares   *Shares
 	slots    *semaphore.Weighted
 	patience *semaphore.Weighted // of calls that wait for people
@@ -85,15 +85,15 @@ func New(life context.Context, door Door, o Options) *Server {
 	}
 	o.Wait, o.Beat = cmp.Or(o.Wait, DefaultWait), max(cmp.Or(o.Beat, DefaultBeat), time.Millisecond)
 	s := &Server{
-		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: NewOrder(),
-		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: NewShare(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: NewSeal(rand.Text()),
+		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: NewScheduler(),
+		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: NewShares(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: NewSeal(rand.Text()),
 	}
 	for spec := range door.Specs() {
 		s.tools[string(spec.Name)] = spec
 		s.plain[string(spec.Name)] = !bytes.Contains(spec.Input, []byte("x-mcp-header"))
 	}
 	s.info = s.describedSelf()
-	s.desk = NewResources(Parts{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
+	s.desk = NewOffers(OffersOptions{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
 	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.desk.Listings, s.permissions, s.narrowed)
 	if err := s.addDirect(); err != nil {

@@ -20,8 +20,8 @@ type share struct {
 	users int
 }
 
-// NewShare is shares of that many things each; zero bounds nobody.
-func NewShare(each int) *Shares {
+// NewShares is shares of that many things each; zero bounds nobody.
+func NewShares(each int) *Shares {
 	return &Shares{each: int64(max(each, 0)), taken: map[string]*share{}}
 }
 

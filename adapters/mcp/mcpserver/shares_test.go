@@ -14,7 +14,7 @@ import (
 )
 
 func TestNobodyTakesMoreThanAShare(t *testing.T) {
-	s := mcpserver.NewShare(2)
+	s := mcpserver.NewShares(2)
 	var crew sync.WaitGroup
 	var now, peak atomic.Int64
 	for range 20 {
@@ -34,7 +34,7 @@ func TestNobodyTakesMoreThanAShare(t *testing.T) {
 }
 
 func TestSharesAreApart(t *testing.T) {
-	s := mcpserver.NewShare(1)
+	s := mcpserver.NewShares(1)
 	require.NoError(t, s.Take(t.Context(), "a"))
 	require.NoError(t, s.Take(t.Context(), "b"))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -48,7 +48,7 @@ func TestSharesAreApart(t *testing.T) {
 }
 
 func TestZeroBoundsNobody(t *testing.T) {
-	s := mcpserver.NewShare(0)
+	s := mcpserver.NewShares(0)
 	for range 100 {
 		require.NoError(t, s.Take(t.Context(), "a"))
 	}

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Turns are the queues of a server. They are safe for concurrent use; New makes them.
-type Turns struct {
+// Scheduler are the queues of a server. They are safe for concurrent use; New makes them.
+type Scheduler struct {
 	mu     sync.Mutex
 	queues map[string][]*Ticket // by name, in order of arrival, those whose turn it is included
 }
 
 // Ticket is one call's place in its queue.
 type Ticket struct {
-	turns   *Turns
+	turns   *Scheduler
 	queue   string
 	alone   bool
 	ready   chan struct{} // closed when it is its turn
@@ -22,11 +22,11 @@ type Ticket struct {
 	over    bool
 }
 
-// NewOrder is queues in which nobody stands.
-func NewOrder() *Turns { return &Turns{queues: map[string][]*Ticket{}} }
+// NewScheduler is queues in which nobody stands.
+func NewScheduler() *Scheduler { return &Scheduler{queues: map[string][]*Ticket{}} }
 
-// Take joins the end of a queue.
-func (t *Turns) Take(queue string, alone bool) *Ticket {
+// Enqueue joins the end of a queue.
+func (t *Scheduler) Enqueue(queue string, alone bool) *Ticket {
 	k := &Ticket{turns: t, queue: queue, alone: alone, ready: make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,7 +36,7 @@ func (t *Turns) Take(queue string, alone bool) *Ticket {
 }
 
 // advance gives every ticket its turn that has one now.
-func (t *Turns) advance(queue string) {
+func (t *Scheduler) advance(queue string) {
 	for i, k := range t.queues[queue] {
 		if k.alone && i > 0 {
 			return

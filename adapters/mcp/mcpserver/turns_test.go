@@ -19,9 +19,9 @@ func hasTurn(k *Ticket) bool {
 }
 
 func TestTurnsOfOneQueue(t *testing.T) {
-	q := NewOrder()
-	r1, r2, w1, r3, w2 := q.Take("a", false), q.Take("a", false), q.Take("a", true), q.Take("a", false), q.Take("a", true)
-	other := q.Take("b", true)
+	q := NewScheduler()
+	r1, r2, w1, r3, w2 := q.Enqueue("a", false), q.Enqueue("a", false), q.Enqueue("a", true), q.Enqueue("a", false), q.Enqueue("a", true)
+	other := q.Enqueue("b", true)
 	turns := func() []bool { return []bool{hasTurn(r1), hasTurn(r2), hasTurn(w1), hasTurn(r3), hasTurn(w2)} }
 	assert.Equal(t, []bool{true, true, false, false, false}, turns(), "reads go together, up to the next change")
 	assert.True(t, hasTurn(other), "another toolset does not wait")
@@ -37,10 +37,10 @@ func TestTurnsOfOneQueue(t *testing.T) {
 	other.Release()
 	assert.Empty(t, q.queues)
 
-	blocking := q.Take("a", true)
+	blocking := q.Enqueue("a", true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, q.Take("a", true).Wait(ctx), context.Canceled)
+	require.ErrorIs(t, q.Enqueue("a", true).Wait(ctx), context.Canceled)
 	require.NoError(t, blocking.Wait(t.Context()))
 }
 
@@ -48,10 +48,10 @@ func TestTurnsOfOneQueue(t *testing.T) {
 // it that it must wait for are gone, and in the end nothing is left.
 func TestTurnsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := NewOrder()
+		q := NewScheduler()
 		var open []*Ticket
 		t.Repeat(map[string]func(*rapid.T){
-			"take": func(t *rapid.T) { open = append(open, q.Take("q", rapid.Bool().Draw(t, "alone"))) },
+			"take": func(t *rapid.T) { open = append(open, q.Enqueue("q", rapid.Bool().Draw(t, "alone"))) },
 			"release": func(t *rapid.T) {
 				if len(open) == 0 {
 					t.Skip("nothing is open")

@@ -115,7 +115,7 @@ const firstID = 1 << 52
 func (c *conn) open(k *call) (jsonrpc.ID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.calls)-len(c.questions) >= MaxPending && !c.ended {
+	for len(c.calls)-len(c.questions) >= maxPending && !c.ended {
 		c.changed.Wait()
 	}
 	if c.ended {

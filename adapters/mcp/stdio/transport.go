@@ -25,11 +25,11 @@ import (
 const (
 	// DefaultDrain is how long accepted calls may go on after the input has ended.
 	DefaultDrain = 5 * time.Second
-	// DefaultAnswer is how long the client may take to answer a question, which is how long a confirmation
+	// defaultAnswer is how long the client may take to answer a question, which is how long a confirmation
 	// lives at most.
-	DefaultAnswer = 10 * time.Minute
-	// MaxPending is how many calls may be unanswered before no more input is read.
-	MaxPending = 1024
+	defaultAnswer = 10 * time.Minute
+	// maxPending is how many calls may be unanswered before no more input is read.
+	maxPending = 1024
 )
 
 // Turn is a call's place in the order of calls.
@@ -59,11 +59,11 @@ type Options struct {
 	Initialize func(version string) json.RawMessage
 }
 
-// Transport serves one session. It is made by New and used for one Server.Connect.
-type Transport struct{ conn *conn }
+// transport serves one session. It is made by New and used for one Server.Connect.
+type transport struct{ conn *conn }
 
 // New makes the transport of one session. Nothing is read before Connect.
-func New(o Options) *Transport {
+func New(o Options) *transport {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -71,18 +71,18 @@ func New(o Options) *Transport {
 		o.Drain = DefaultDrain
 	}
 	if o.Answer == 0 {
-		o.Answer = DefaultAnswer
+		o.Answer = defaultAnswer
 	}
 	c := &conn{
 		opts: o, in: wire.NewReader(o.In), inbox: make(chan jsonrpc.Message), last: make(chan struct{}), gone: make(chan struct{}),
 		done: make(chan struct{}), calls: map[jsonrpc.ID]*call{}, questions: map[jsonrpc.ID]*time.Timer{},
 	}
 	c.changed.L = &c.mu
-	return &Transport{conn: c}
+	return &transport{conn: c}
 }
 
 // Connect starts reading.
-func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
+func (t *transport) Connect(context.Context) (mcp.Connection, error) {
 	c := t.conn
 	if c.opts.InitializeTimeout > 0 {
 		c.mu.Lock()
@@ -97,10 +97,10 @@ func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
 }
 
 // End stops taking requests. Those accepted still get their answers, for as long as Options.Drain.
-func (t *Transport) End() { t.conn.end() }
+func (t *transport) End() { t.conn.end() }
 
 // Ending is closed when the input has ended or End was called.
-func (t *Transport) Ending() <-chan struct{} { return t.conn.last }
+func (t *transport) Ending() <-chan struct{} { return t.conn.last }
 
 // conn is the mcp.Connection of a session.
 type conn struct {

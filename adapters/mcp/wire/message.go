@@ -13,12 +13,12 @@ const (
 	CodeInvalidRequest = -32600 // JSON, but beyond a limit of this server
 )
 
-// Kind says what a Message is.
-type Kind uint8
+// kind says what a Message is.
+type kind uint8
 
 // The kinds of messages.
 const (
-	Bad      Kind = iota // nothing that can be served: Problem and Code say why
+	Bad      kind = iota // nothing that can be served: Problem and Code say why
 	Request              // a request, or a notification when ID is nil
 	Response             // the client's answer to a request of ours
 	Batch                // a JSON array: Items, in their order, none of them a Batch
@@ -26,7 +26,7 @@ const (
 
 // Message is one message as it was read. Its slices are its own.
 type Message struct {
-	Kind   Kind
+	Kind   kind
 	ID     json.RawMessage // exactly as it was written; nil when absent or null
 	Method string
 	Params json.RawMessage // nil when absent

@@ -59,15 +59,15 @@ func (s *policyService) audit(ctx context.Context, _ tool.Scope, c planner.Call)
 	}
 	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 	if err != nil {
-		return nil, planner.Warned(err, config.Warnings)
+		return nil, planner.WithWarnings(err, config.Warnings)
 	}
 	lock := config.Lock
 	if lock == nil {
-		return nil, planner.Warned(s.Compiler.LockMissing(at), config.Warnings)
+		return nil, planner.WithWarnings(s.Compiler.LockMissing(at), config.Warnings)
 	}
 	path := s.in(at.Repo, deployment.LockFile)
-	d := auditData{Root: at.Repo, RootPosix: deployment.Posix(at.Repo), Modules: []policyModuleData{}, Lockfile: lockfileData{
-		GeneratedAt: lock.GeneratedAt, Path: path, PathPosix: deployment.Posix(path), Modules: len(lock.Modules), Version: lock.Version}}
+	d := auditData{Root: at.Repo, RootPosix: deployment.PosixPath(at.Repo), Modules: []policyModuleData{}, Lockfile: lockfileData{
+		GeneratedAt: lock.GeneratedAt, Path: path, PathPosix: deployment.PosixPath(path), Modules: len(lock.Modules), Version: lock.Version}}
 	for _, m := range lock.Modules {
 		d.Modules = append(d.Modules, policyModuleData{m.ID, m.Type, pinned(m.Manifest, m.Source, m.Version, m.Sum)})
 	}
@@ -86,7 +86,7 @@ func (s *policyService) audit(ctx context.Context, _ tool.Scope, c planner.Call)
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
-	return planner.Report{Data: d, Warnings: planner.Unique(config.Warnings, warnings)}, nil
+	return planner.Report{Data: d, Warnings: planner.UniqueWarnings(config.Warnings, warnings)}, nil
 }
 
 func pinned(files []deployment.Entry, source deployment.ResolvedSource, version string, sum deployment.Sum) pinnedData {
@@ -114,7 +114,7 @@ func (s *policyService) changes(ctx context.Context, at deployment.Place, lock *
 			return nil, said(err), nil
 		}
 	}
-	c := governance.Compare(before, lock)
+	c := governance.CompareLocks(before, lock)
 	c.Ref, c.Commit = "HEAD^", base
 	return &c, "", nil
 }

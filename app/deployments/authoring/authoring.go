@@ -13,53 +13,53 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use cases need. All of it is required, but Bootstrap.
-type Deps struct {
+// ConfigRepoDeps is what the use cases need. All of it is required, but Bootstrap.
+type ConfigRepoDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
 	Remote    deployport.Remote
 	Scanner   deployport.Scanner
 	Clock     ports.Clock
-	Bootstrap Bootstrap
+	Bootstrap BootstrapFunc
 }
 
-// Bootstrap works out the operator assets of a place, for init: what to write, and what to show of it.
-type Bootstrap func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, data any, err error)
+// BootstrapFunc works out the operator assets of a place, for init: what to write, and what to show of it.
+type BootstrapFunc func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, data any, err error)
 
-type service struct{ Deps }
+type service struct{ ConfigRepoDeps }
 
-// Entries is the tools.
-func Entries(d Deps) []tool.Entry {
+// ConfigRepoEntries is the tools.
+func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 	s := &service{d}
-	change := func(a planner.About, class policy.Class, when string, prepare prepare, commit commit) tool.Entry {
-		return planner.Change(a, planner.Command{NeedsYes: true, Class: class, When: when, Prepare: prepare, Commit: commit})
+	change := func(a planner.ToolInfo, class policy.Class, when string, prepare prepare, commit commit) tool.Entry {
+		return planner.CommandEntry(a, planner.Command{NeedsYes: true, Class: class, When: when, Prepare: prepare, Commit: commit})
 	}
 	return slices.Concat([]tool.Entry{
-		change(planner.About{Name: "agents_init", Title: "Make a config repository",
+		change(planner.ToolInfo{Name: "agents_init", Title: "Make a config repository",
 			Description: "Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are."},
 			policy.ClassWrite, "unless nothing is missing", s.prepareInit, s.create),
-		change(planner.About{Name: "agents_add", Title: "Add a module",
+		change(planner.ToolInfo{Name: "agents_add", Title: "Add a module",
 			Description: "Add a module to agentpack.yaml, from a path in the config repository or from git."},
 			policy.ClassWrite, "", s.prepareAdd, s.write),
-		change(planner.About{Name: "agents_remove", Title: "Remove a module",
+		change(planner.ToolInfo{Name: "agents_remove", Title: "Remove a module",
 			Description: "Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it."},
 			policy.ClassWrite, "", s.prepareRemove, s.write),
-		change(planner.About{Name: "agents_lock", Title: "Lock modules",
+		change(planner.ToolInfo{Name: "agents_lock", Title: "Lock modules",
 			Description: "Resolve every enabled module to a commit and sums, and write agentpack.lock.json."},
 			policy.ClassWrite, "unless the lockfile says that already", s.prepareLock, s.lock),
-		change(planner.About{Name: "agents_fetch", Title: "Fetch modules",
+		change(planner.ToolInfo{Name: "agents_fetch", Title: "Fetch modules",
 			Description: "Fetch every locked git module into the cache and check it against the lockfile."},
 			policy.ClassWrite, "unless no module comes from git", s.prepareFetch, s.fetch),
-		planner.Change(planner.About{Name: "agents_update", Title: "Lock and fetch",
+		planner.CommandEntry(planner.ToolInfo{Name: "agents_update", Title: "Lock and fetch",
 			Description: "Lock when there is no lockfile (or lock, or latest), then fetch."},
 			planner.Command{Class: policy.ClassWrite, When: "unless there is nothing to lock or fetch", Prepare: s.prepareUpdate, Commit: s.update}),
-		change(planner.About{Name: "agents_remote_set", Title: "Set the remote",
+		change(planner.ToolInfo{Name: "agents_remote_set", Title: "Set the remote",
 			Description: "Set the URL of a git remote of the config repository, making it a git repository if it is none."},
 			policy.ClassWrite, "", s.prepareRemote, s.setRemote),
-		change(planner.About{Name: "agents_sync", Title: "Pull and push",
+		change(planner.ToolInfo{Name: "agents_sync", Title: "Pull and push",
 			Description: "Pull the config repository's branch from its remote, then push it. Needs a clean work tree."},
 			policy.ClassDangerous, "", s.prepareSync, s.sync),
-	}, ImportEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
+	}, importEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
 }
 
 type (
@@ -96,12 +96,12 @@ func (s *service) apply(ctx context.Context, sc tool.Scope, e *planner.Edit) err
 	if len(e.Writes) == 0 {
 		return nil
 	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, e.Command)); err != nil {
-		return planner.Warned(err, e.Report.Warnings)
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
+		return planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return nil
 }
 
 func report(data any, warnings ...string) planner.Report {
-	return planner.Report{Data: data, Warnings: planner.Unique(warnings)}
+	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}
 }

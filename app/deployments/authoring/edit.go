@@ -40,17 +40,17 @@ func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c planne
 	}
 	m, err := state.Config.Manifest.Module(c.ModuleID)
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	if layer.Kind, err = kindOf(c, layer); err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	upstream, origin, err := s.upstream(ctx, state, m)
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	var puts []put
-	if layer.Kind == overlay.Dir && !c.Sparse && (!layer.Exists || c.Materialize) {
+	if layer.Kind == overlay.KindDir && !c.Sparse && (!layer.Exists || c.Materialize) {
 		puts = lacking(upstream, layer)
 	}
 	e := &planner.Edit{Command: "overlay edit", Place: state.Place}
@@ -66,7 +66,7 @@ func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c planne
 		return nil, err
 	}
 	e.More, e.Nothing = mark, len(e.Writes) == 0
-	e.Report = planner.Report{Data: s.editData(c, state.Place, layer), Warnings: planner.Unique(state.Warnings, unfounded(c.ModuleID, mark.baseline))}
+	e.Report = planner.Report{Data: s.editData(c, state.Place, layer), Warnings: planner.UniqueWarnings(state.Warnings, unfounded(c.ModuleID, mark.baseline))}
 	return e, nil
 }
 
@@ -81,11 +81,11 @@ func (s *overlayService) edit(ctx context.Context, sc tool.Scope, _ planner.Call
 
 // kindOf is the kind that the overlay shall have: the one it has, or patch where that is asked for and nothing is in its way.
 func kindOf(c planner.Call, l overlay.Layer) (overlay.Kind, error) {
-	about := overlay.PatchFileLayer{Module: c.ModuleID, Scope: l.Scope, Dir: l.Dir}
+	about := overlay.PatchLayer{Module: c.ModuleID, Scope: l.Scope, Dir: l.Dir}
 	switch {
-	case c.Kind == string(overlay.Patch) && c.Materialize:
+	case c.Kind == string(overlay.KindPatch) && c.Materialize:
 		return "", about.Fault(deployment.ErrConfig, "an overlay of patches holds no copies of files", "leave materialize out, or make it of the kind dir")
-	case c.Kind == string(overlay.Patch) && len(l.Overrides) > 0:
+	case c.Kind == string(overlay.KindPatch) && len(l.Overrides) > 0:
 		files := make([]string, len(l.Overrides))
 		for i, f := range l.Overrides {
 			files[i] = f.Path
@@ -93,9 +93,9 @@ func kindOf(c planner.Call, l overlay.Layer) (overlay.Kind, error) {
 		hint := "move them away, or keep the kind dir"
 		return "", about.Fault(deployment.ErrConfig, "it has override files, which no overlay of patches may have", hint).
 			With(about.Details(hint).Add("override_files", files).Add("patch_files", []string{}))
-	case c.Kind == string(overlay.Patch):
-		return overlay.Patch, nil
-	case l.Kind == overlay.Patch && c.Materialize:
+	case c.Kind == string(overlay.KindPatch):
+		return overlay.KindPatch, nil
+	case l.Kind == overlay.KindPatch && c.Materialize:
 		return "", about.Fault(deployment.ErrConfig, "it is of the kind patch, which holds no copies of files", "leave materialize out")
 	}
 	return l.Kind, nil
@@ -115,7 +115,7 @@ func lacking(upstream deployment.Tree, l overlay.Layer) (out []put) {
 func (s *overlayService) metadata(ctx context.Context, id string, l overlay.Layer, b *overlay.Baseline) ([]put, error) {
 	var out []put
 	add := func(name string, data []byte) {
-		out = append(out, put{name, deployment.Bytes(data), deployment.Plain})
+		out = append(out, put{name, deployment.ContentOf(data), deployment.PlainMode})
 	}
 	kind, err := s.kindFile(ctx, l)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *overlayService) metadata(ctx context.Context, id string, l overlay.Laye
 		}
 		add(overlay.BaselineFile, data)
 	}
-	if l.Kind == overlay.Patch && len(l.Patches) == 0 {
+	if l.Kind == overlay.KindPatch && len(l.Patches) == 0 {
 		_, there, err := s.Machine.Read(ctx, s.in(l.Dir, keptFile))
 		if err != nil {
 			return nil, err
@@ -154,7 +154,7 @@ func (s *overlayService) kindFile(ctx context.Context, l overlay.Layer) ([]byte,
 	}
 	fields := map[string]any{}
 	if there {
-		if err := json.Unmarshal(text, &fields); err != nil || fields["overlay_kind"] == string(l.Kind) || fields["overlay_kind"] == nil && l.Kind == overlay.Dir {
+		if err := json.Unmarshal(text, &fields); err != nil || fields["overlay_kind"] == string(l.Kind) || fields["overlay_kind"] == nil && l.Kind == overlay.KindDir {
 			return nil, nil // what cannot be read was refused when the layer was
 		}
 	}
@@ -164,7 +164,7 @@ func (s *overlayService) kindFile(ctx context.Context, l overlay.Layer) ([]byte,
 }
 
 func (s *overlayService) editData(c planner.Call, at deployment.Place, l overlay.Layer) editData {
-	d := editData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.Posix(l.Dir), Kind: l.Kind,
+	d := editData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.PosixPath(l.Dir), Kind: l.Kind,
 		Project: c.Scope == deployment.ProjectScope, Scope: c.Scope, Sparse: c.Sparse}
 	switch {
 	case c.Scope == deployment.MachineScope:
@@ -172,7 +172,7 @@ func (s *overlayService) editData(c planner.Call, at deployment.Place, l overlay
 	case d.Project:
 		d.ProjectID = &at.ProjectID
 	}
-	if l.Kind == overlay.Patch {
+	if l.Kind == overlay.KindPatch {
 		dir := s.in(l.Dir, overlay.PatchesDir)
 		d.PatchesDir = &dir
 	}

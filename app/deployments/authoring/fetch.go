@@ -53,12 +53,12 @@ func gitModules(l *deployment.Lock) []deployment.LockedModule {
 
 func (s *service) fetchData(at deployment.Place, modules []deployment.LockedModule) fetchData {
 	store := s.in(at.Home, "cache")
-	return fetchData{Modules: len(modules), Store: store, StorePosix: deployment.Posix(store)}
+	return fetchData{Modules: len(modules), Store: store, StorePosix: deployment.PosixPath(store)}
 }
 
 func (s *service) noLock(at deployment.Place) error {
 	return deployment.ErrLockMissing.Sayf("there is no %s, which says what to fetch; make it with lock (or update)", deployment.LockFile).
-		With(deployment.Fields("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
+		With(deployment.FieldDetails("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
 }
 
 // prepareFetch finds out what the lockfile names.
@@ -72,7 +72,7 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.Call
 	case err != nil:
 		return nil, err
 	case config.Lock == nil:
-		return nil, planner.Warned(s.noLock(at), config.Warnings)
+		return nil, planner.WithWarnings(s.noLock(at), config.Warnings)
 	}
 	modules := gitModules(config.Lock)
 	return &planner.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules, Nothing: len(modules) == 0}, nil
@@ -82,7 +82,7 @@ func (s *service) fetch(ctx context.Context, sc tool.Scope, _ planner.Call, p to
 	e := p.(*planner.Edit)
 	warnings, err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule))
 	if err != nil {
-		return nil, planner.Warned(err, e.Report.Warnings)
+		return nil, planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }
@@ -152,7 +152,7 @@ func (s *service) replace(ctx context.Context, at deployment.Place, modules []de
 func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum deployment.Sum) error {
 	checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
 	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; fetch, which replaces %s", m.ID, deployment.LockFile, checkout).
-		With(deployment.Fields("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
+		With(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
 }
 
 // contradiction is the first pair of flags that cannot both be meant.
@@ -163,7 +163,7 @@ func contradiction(c planner.Call) error {
 	}{{c.Lock && c.NoLock, "lock", "no_lock"}, {c.Fetch && c.NoFetch, "fetch", "no_fetch"}, {c.Latest && c.NoLock, "latest", "no_lock"}} {
 		if pair.both {
 			return tool.ErrArguments.Sayf("agents_update: %s and %s contradict each other; leave one out", pair.one, pair.two).
-				With(deployment.Fields("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
+				With(deployment.FieldDetails("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
 		}
 	}
 	return nil
@@ -186,17 +186,17 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c planner.Ca
 	relock = relock || config.Lock == nil && !c.NoLock
 	switch {
 	case !relock && !c.NoFetch && config.Lock == nil:
-		return nil, planner.Warned(s.noLock(at), config.Warnings)
+		return nil, planner.WithWarnings(s.noLock(at), config.Warnings)
 	case (relock || !c.NoFetch) && !c.Yes && !c.DryRun:
 		return nil, deployment.ErrYes
 	}
 	e := &planner.Edit{Command: "update", Place: at}
 	path, store := s.in(at.Repo, deployment.LockFile), s.fetchData(at, nil)
-	data := updateData{Lockfile: path, LockfilePosix: deployment.Posix(path), Steps: []step{}, Store: store.Store, StorePosix: store.StorePosix}
+	data := updateData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Steps: []step{}, Store: store.Store, StorePosix: store.StorePosix}
 	lock, next := config.Lock, updating{}
 	if relock {
 		if next.locking, err = s.relock(ctx, sc, e, config); err != nil {
-			return nil, planner.Warned(err, config.Warnings)
+			return nil, planner.WithWarnings(err, config.Warnings)
 		}
 		lock = &next.locking.lock
 		data.Steps = append(data.Steps, step{Detail: next.locking.data, Name: "lock", OK: true})
@@ -224,7 +224,7 @@ func (s *service) update(ctx context.Context, sc tool.Scope, c planner.Call, p t
 	}
 	warnings, err := s.fetchAll(ctx, sc, e.Place, next.fetch)
 	if err != nil {
-		return nil, planner.Warned(err, e.Report.Warnings)
+		return nil, planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }

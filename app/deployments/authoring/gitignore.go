@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// File is the name of the file.
-const File = ".gitignore"
+// GitignoreFile is the name of the file.
+const GitignoreFile = ".gitignore"
 
 // The lines that keep what deployments and desktops leave behind out of a repository's history (agentpack contract §5.1, §5.7).
 const (
-	Manifests = ".agentpack.manifest*.json"
-	Desktop   = ".DS_Store"
+	ManifestIgnoreLine = ".agentpack.manifest*.json"
+	DesktopIgnoreLine  = ".DS_Store"
 )
 
-// Ensure is text with those of the lines at its end that it did not have, and whether that changed anything. Lines are compared without
+// EnsureIgnoreLines is text with those of the lines at its end that it did not have, and whether that changed anything. Lines are compared without
 // surrounding blanks. Line ends stay as they are in the text.
-func Ensure(text []byte, lines ...string) (out []byte, changed bool) {
+func EnsureIgnoreLines(text []byte, lines ...string) (out []byte, changed bool) {
 	have := map[string]bool{}
 	for line := range bytes.Lines(text) {
 		have[string(bytes.TrimSpace(line))] = true

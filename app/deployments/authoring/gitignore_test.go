@@ -23,7 +23,7 @@ func TestEnsure(t *testing.T) {
 		"b\na":                "b\na",
 		"ab\n# a comment\n\n": "ab\n# a comment\n\na\nb\n",
 	} {
-		got, changed := authoring.Ensure([]byte(text), "a", " b ", "a", "")
+		got, changed := authoring.EnsureIgnoreLines([]byte(text), "a", " b ", "a", "")
 		assert.Equal(t, want, string(got), "%q", text)
 		assert.Equal(t, want != text, changed, "%q", text)
 	}
@@ -36,13 +36,13 @@ func FuzzEnsure(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		was := bytes.Clone(text)
-		once, _ := authoring.Ensure(text, authoring.Manifests, authoring.Desktop)
+		once, _ := authoring.EnsureIgnoreLines(text, authoring.ManifestIgnoreLine, authoring.DesktopIgnoreLine)
 		require.Equal(t, was, text, "the text is not written to")
 		require.True(t, bytes.HasPrefix(once, text))
-		twice, changed := authoring.Ensure(once, authoring.Manifests, authoring.Desktop)
+		twice, changed := authoring.EnsureIgnoreLines(once, authoring.ManifestIgnoreLine, authoring.DesktopIgnoreLine)
 		require.False(t, changed)
 		require.Equal(t, once, twice)
-		for _, line := range []string{authoring.Manifests, authoring.Desktop} {
+		for _, line := range []string{authoring.ManifestIgnoreLine, authoring.DesktopIgnoreLine} {
 			found := false
 			for l := range bytes.Lines(once) {
 				found = found || string(bytes.TrimSpace(l)) == line

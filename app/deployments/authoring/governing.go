@@ -29,12 +29,12 @@ type policyService struct{ PolicyDeps }
 func PolicyEntries(d PolicyDeps) []tool.Entry {
 	s := &policyService{d}
 	return []tool.Entry{
-		planner.Read(planner.About{Name: "agents_policy_lint", Title: "Check the policy",
+		planner.QueryEntry(planner.ToolInfo{Name: "agents_policy_lint", Title: "Check the policy",
 			Description: "Check skills, commands and sources of the config repository against its policy. Fails when something breaks it."}, s.lint),
-		planner.Change(planner.About{Name: "agents_policy_lock", Title: "Lock the policy pack",
+		planner.CommandEntry(planner.ToolInfo{Name: "agents_policy_lock", Title: "Lock the policy pack",
 			Description: "Resolve the policy pack of agentpack.org.yaml and write agentpack.org.lock.json."},
 			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the lock says that already", Prepare: s.prepareLock, Commit: s.lock}),
-		planner.Read(planner.About{Name: "agents_policy_audit", Title: "Audit the lockfile",
+		planner.QueryEntry(planner.ToolInfo{Name: "agents_policy_audit", Title: "Audit the lockfile",
 			Description: "Show what the lockfile pins, and what changed in it since the commit before the current one."}, s.audit),
 	}
 }
@@ -66,7 +66,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	if !found {
 		const hint = "write one with version: 1 and policy_pack.source"
 		path := s.in(at.Repo, deployment.OrgFile)
-		return nil, deployment.ErrPolicyMissing.Sayf("there is no %s; %s", path, hint).With(deployment.Fields("hint", hint).AddPath("path", path))
+		return nil, deployment.ErrPolicyMissing.Sayf("there is no %s; %s", path, hint).With(deployment.FieldDetails("hint", hint).AddPath("path", path))
 	}
 	lock, err := s.resolve(ctx, at, org)
 	if err != nil {
@@ -81,9 +81,9 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "policy lock", Place: at, Report: planner.Report{Warnings: planner.Unique(), Data: policyLockData{
-		len(lock.Pack.Manifest), path, deployment.Posix(path), lock.Pack.ResolvedVersion, lock.Pack.Sum}}}
-	if w := planner.Put(at.Repo, path, seen.Files[path], data); w != nil {
+	e := &planner.Edit{Command: "policy lock", Place: at, Report: planner.Report{Warnings: planner.UniqueWarnings(), Data: policyLockData{
+		len(lock.Pack.Manifest), path, deployment.PosixPath(path), lock.Pack.ResolvedVersion, lock.Pack.Sum}}}
+	if w := planner.FileWrite(at.Repo, path, seen.Files[path], data); w != nil {
 		e.Writes = []deployment.Write{*w}
 	}
 	e.Nothing = len(e.Writes) == 0
@@ -91,7 +91,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 }
 
 // resolve is the policy pack as it is now.
-func (s *policyService) resolve(ctx context.Context, at deployment.Place, org governance.Org) (governance.Lock, error) {
+func (s *policyService) resolve(ctx context.Context, at deployment.Place, org governance.OrgConfig) (governance.Lock, error) {
 	source, err := org.Pack()
 	if err == nil {
 		err = org.Allow(source)
@@ -119,7 +119,7 @@ func (s *policyService) resolve(ctx context.Context, at deployment.Place, org go
 func (s *policyService) lock(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
 	e := p.(*planner.Edit)
 	if len(e.Writes) > 0 {
-		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, e.Command)); err != nil {
+		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
 			return nil, err
 		}
 	}

@@ -74,7 +74,7 @@ func policyNewWorld(t *testing.T) policyWorld {
 }
 
 func (w *policyWorld) wire() {
-	w.Entries = authoring.PolicyEntries(authoring.PolicyDeps{Compiler: w.Compiler, Machine: w.Machine, History: w.Git, Ancestry: w.Git, Orgs: configrepo.New(), Lister: configrepo.New()})
+	w.Entries = authoring.PolicyEntries(authoring.PolicyDeps{Compiler: w.Compiler, Machine: w.Machine, History: w.Git, Ancestry: w.Git, Orgs: configrepo.NewPolicyReader(), Lister: configrepo.NewPolicyReader()})
 }
 
 // details are a fault's, as JSON.
@@ -142,7 +142,7 @@ func TestLintSeesAnUnpinnedLock(t *testing.T) {
 // TestOurOwnCommandsPass: the operator assets keep the rules.
 func TestOurOwnCommandsPass(t *testing.T) {
 	w := policyNewWorld(t)
-	set, err := deployments.Files(deployments.Input{Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true}, Chosen: deployments.Names(), Scope: deployment.Project, Version: "1", Sep: '/'})
+	set, err := deployments.AssetFiles(deployments.AssetOptions{Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true}, Chosen: deployments.AssetTargets(), Scope: deployment.ScopeProject, Version: "1", Sep: '/'})
 	require.NoError(t, err)
 	for _, f := range set.Files {
 		w.Write(w.Repo.Dir, strings.TrimPrefix(f.Path, "/p/"), string(f.Content.Data))
@@ -207,9 +207,9 @@ func (w policyWorld) lockfile(ids ...string) {
 	w.T.Helper()
 	l := deployment.Lock{GeneratedAt: w.Clock.Now()}
 	for _, id := range ids {
-		tree := deployment.Tree{{Path: "SKILL.md", Content: deployment.Bytes([]byte(id))}}
+		tree := deployment.Tree{{Path: "SKILL.md", Content: deployment.ContentOf([]byte(id))}}
 		id, _, _ = strings.Cut(id, "=")
-		l.Modules = append(l.Modules, deployment.LockedModule{ID: id, Type: deployment.Skill, Version: deployment.LocalVersion, Sum: tree.Sum(), Manifest: tree.Entries(),
+		l.Modules = append(l.Modules, deployment.LockedModule{ID: id, Type: deployment.ModuleSkill, Version: deployment.LocalVersion, Sum: tree.Sum(), Manifest: tree.Entries(),
 			Source: deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "modules/tool"}}})
 	}
 	data, err := w.Compiler.Configs.EncodeLock(l)

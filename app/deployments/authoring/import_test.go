@@ -74,7 +74,7 @@ func TestImport(t *testing.T) {
 	}, got)
 	info, err := os.Stat(w.in("modules/skills/imported/review/bin/run.sh"))
 	require.NoError(t, err)
-	assert.Equal(t, deployment.Executable, deployment.ModeOf(info.Mode()))
+	assert.Equal(t, deployment.ExecutableMode, deployment.ModeOf(info.Mode()))
 	assert.NotEqual(t, manifest, w.Text(w.in("agentpack.yaml")))
 	assert.Contains(t, w.Text(w.in("agentpack.yaml")), "# kept\n")
 
@@ -160,7 +160,7 @@ func TestImportElsewhere(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
 	env := map[string]string{"HOME": w.user, "HOSTNAME": "box", "CODEX_HOME": filepath.Join(w.Top, "codex"), "AGENTPACK_PROJECT_ROOT": w.user}
-	w.deps.Compiler.Places = configrepo.NewLocation(func(name string) string { return env[name] }, w.user)
+	w.deps.Compiler.Places = configrepo.NewPlaces(func(name string) string { return env[name] }, w.user)
 	w.Write(filepath.Join(w.Top, "codex", "prompts", "p.md"), "p\n")
 	w.Write(filepath.Join(w.user, ".codex", "prompts", "q.md"), "q\n")
 	w.Write(filepath.Join(w.user, ".claude", "commands", "go.md"), commandText)

@@ -23,13 +23,13 @@ type ImportDeps struct {
 
 type importService struct{ ImportDeps }
 
-// ImportEntries is the tools.
-func ImportEntries(d ImportDeps) []tool.Entry {
+// importEntries is the tools.
+func importEntries(d ImportDeps) []tool.Entry {
 	s := &importService{d}
 	return []tool.Entry{
-		planner.Read(planner.About{Name: "agents_import", Title: "Show what could be imported",
+		planner.QueryEntry(planner.ToolInfo{Name: "agents_import", Title: "Show what could be imported",
 			Description: "Show which prompts, skills, commands and instructions of coding agents could become modules. Changes nothing."}, s.show),
-		planner.Change(planner.About{Name: "agents_import_apply", Title: "Import into the config repository",
+		planner.CommandEntry(planner.ToolInfo{Name: "agents_import_apply", Title: "Import into the config repository",
 			Description: "Copy what agents_import shows into the config repository and list it in agentpack.yaml."},
 			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless there is nothing to import", Prepare: s.prepare, Commit: s.apply}),
 	}
@@ -92,7 +92,7 @@ func (s *importService) survey(ctx context.Context, c planner.Call) (found, erro
 	}
 	f.warnings = slices.Clone(f.config.Warnings)
 	if f.home, f.codex, err = s.homes(f.at, c.HomeRoot); err != nil {
-		return f, planner.Warned(err, f.warnings)
+		return f, planner.WithWarnings(err, f.warnings)
 	}
 	candidates, err := s.scan(ctx, &f)
 	if err == nil {
@@ -102,7 +102,7 @@ func (s *importService) survey(ctx context.Context, c planner.Call) (found, erro
 		err = s.destinations(ctx, &f)
 	}
 	if err != nil {
-		return f, planner.Warned(err, f.warnings)
+		return f, planner.WithWarnings(err, f.warnings)
 	}
 	sorting.By(f.left, func(a, b leftOut) int { return cmp.Compare(a.Source, b.Source) })
 	return f, nil
@@ -130,9 +130,9 @@ const maxLeftOut = 50
 
 // data is what is shown of a survey, within limit bytes of list.
 func (s *importService) data(f found, c planner.Call, limit int) importData {
-	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.Posix(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.Posix(f.at.Repo),
+	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.PosixPath(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.PosixPath(f.at.Repo),
 		Conflicts: conflicts(f.items), Reason: "dry_run",
-		Project: project{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.Posix(f.at.ProjectRoot)}}
+		Project: project{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.PosixPath(f.at.ProjectRoot)}}
 	if f.at.Origin != "" {
 		d.Project.Origin = &f.at.Origin
 	}
@@ -146,11 +146,11 @@ func (s *importService) data(f found, c planner.Call, limit int) importData {
 		case opInvalid:
 			d.Summary.Invalid++
 		}
-		if i.Scope == deployment.Project {
+		if i.Scope == deployment.ScopeProject {
 			c.Profile = profileOf(f.at)
 		}
 	}
-	d.NextActions = []string{planner.Prefix(c) + " preview --diff --json", planner.Prefix(c) + " deploy --apply --yes --json"}
+	d.NextActions = []string{planner.CommandPrefix(c) + " preview --diff --json", planner.CommandPrefix(c) + " deploy --apply --yes --json"}
 	const slack, fixed = 16 << 10, 480
 	size := slack
 	for n, i := range f.items {
@@ -170,7 +170,7 @@ func (s *importService) show(ctx context.Context, sc tool.Scope, c planner.Call)
 	if err != nil {
 		return nil, err
 	}
-	return planner.Report{Data: s.data(f, c, sc.MaxOutput), Warnings: planner.Unique(f.warnings)}, nil
+	return planner.Report{Data: s.data(f, c, sc.MaxOutput), Warnings: planner.UniqueWarnings(f.warnings)}, nil
 }
 
 // prepare works out the files, and the manifest that lists them.
@@ -183,18 +183,18 @@ func (s *importService) prepare(ctx context.Context, sc tool.Scope, c planner.Ca
 	if data.Summary.Create == 0 && !c.DryRun {
 		data.Reason = "no_changes"
 	}
-	e := &planner.Edit{Command: "import --apply", Place: f.at, Report: planner.Report{Data: data, Warnings: planner.Unique(f.warnings)}, Nothing: data.Summary.Create == 0}
+	e := &planner.Edit{Command: "import --apply", Place: f.at, Report: planner.Report{Data: data, Warnings: planner.UniqueWarnings(f.warnings)}, Nothing: data.Summary.Create == 0}
 	if taken := occupied(f.items); len(taken) > 0 {
 		if c.DryRun {
 			return e, nil
 		}
-		return nil, planner.Warned(refusal(taken), f.warnings)
+		return nil, planner.WithWarnings(refusal(taken), f.warnings)
 	}
 	if data.Summary.Create == 0 {
 		return e, nil
 	}
 	if e.Writes, err = s.writes(ctx, f); err != nil {
-		return nil, planner.Warned(err, f.warnings)
+		return nil, planner.WithWarnings(err, f.warnings)
 	}
 	return e, nil
 }
@@ -205,8 +205,8 @@ func (s *importService) apply(ctx context.Context, sc tool.Scope, _ planner.Call
 	if len(e.Writes) == 0 {
 		return e.Report, nil
 	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, "importing")); err != nil {
-		return nil, planner.Warned(err, e.Report.Warnings)
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, "importing")); err != nil {
+		return nil, planner.WithWarnings(err, e.Report.Warnings)
 	}
 	data := e.Report.Data.(importData)
 	data.Applied, data.Reason = true, ""
@@ -222,14 +222,14 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 		if i.Op != opCreate {
 			continue
 		}
-		ofProject = ofProject || i.Scope == deployment.Project
+		ofProject = ofProject || i.Scope == deployment.ScopeProject
 		edits = append(edits, deployport.ManifestEdit{Add: &i.module})
 		for _, file := range i.tree {
 			path := i.Dest
-			if i.module.Type == deployment.Skill || i.module.Type == deployment.Instructions {
+			if i.module.Type == deployment.ModuleSkill || i.module.Type == deployment.ModuleInstructions {
 				path = s.paths().Join(i.Dest, file.Path)
 			}
-			out = append(out, deployment.Write{Op: deployment.Create, Path: path, Root: f.at.Repo, Data: file.Content,
+			out = append(out, deployment.Write{Op: deployment.OpCreate, Path: path, Root: f.at.Repo, Data: file.Content,
 				After: deployment.Seen{Kind: deployment.Regular, Sum: file.Content.Sum, Size: file.Content.Size, Mode: file.Mode}})
 		}
 	}
@@ -244,7 +244,7 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 func refusal(taken []string) error {
 	paths, posix := samples(taken)
 	return deployment.ErrImportConflict.Sayf("something stands at %d of the destinations, the first of them %s; nothing was written. %s", len(taken), paths[0], hintExists).
-		With(deployment.Fields("count", len(taken)).Add("sample_paths", paths).Add("sample_paths_posix", posix).Add("hint", hintExists))
+		With(deployment.FieldDetails("count", len(taken)).Add("sample_paths", paths).Add("sample_paths_posix", posix).Add("hint", hintExists))
 }
 
 const (
@@ -269,7 +269,7 @@ func samples(all []string) (paths, posix []string) {
 	paths = all[:min(len(all), maxSamples)]
 	posix = make([]string, len(paths))
 	for i, p := range paths {
-		posix[i] = deployment.Posix(p)
+		posix[i] = deployment.PosixPath(p)
 	}
 	return paths, posix
 }

@@ -34,13 +34,13 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call)
 	if err != nil {
 		return nil, err
 	}
-	data := initData{Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo)}
+	data := initData{Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo)}
 	targets, warnings, err := guided(c, &data)
 	if err != nil {
 		return nil, err
 	}
 	e := &planner.Edit{Command: "init", Place: at}
-	if e.Writes, err = s.starters(ctx, at, Files(targets), data.Guided); err != nil {
+	if e.Writes, err = s.starters(ctx, at, StarterFiles(targets), data.Guided); err != nil {
 		return nil, err
 	}
 	if c.Git {
@@ -54,7 +54,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call)
 		if s.Bootstrap == nil {
 			return nil, tool.ErrArguments.Sayf("bootstrap is not available here; leave it out, and bootstrap afterwards")
 		}
-		c.TargetScope = deployment.Project
+		c.TargetScope = deployment.ScopeProject
 		place := at
 		place.ProjectRoot, place.ProjectID, place.Origin, place.Marked = at.Repo, deployment.ProjectID("", at.Repo), "", true
 		writes, shown, err := s.Bootstrap(ctx, c, place)
@@ -68,22 +68,22 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call)
 }
 
 // guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
-func guided(c planner.Call, data *initData) (targets []Target, warnings []string, err error) {
+func guided(c planner.Call, data *initData) (targets []StarterTarget, warnings []string, err error) {
 	if len(c.Targets) == 0 {
-		return Defaults(), nil, nil
+		return DefaultTargets(), nil, nil
 	}
 	for _, name := range c.Targets {
-		if _, err := target.Sorted(map[string]deployment.TargetConfig{name: {}}, name); err != nil {
+		if _, err := target.SelectTargets(map[string]deployment.TargetConfig{name: {}}, name); err != nil {
 			return nil, nil, err
 		}
 	}
-	for _, name := range target.Names() {
+	for _, name := range target.TargetNames() {
 		if !slices.Contains(c.Targets, name) {
 			continue
 		}
-		t := Target{Name: name, Scope: c.TargetScope}
-		if !slices.Contains(target.Scopes(name), t.Scope) {
-			t.Scope = deployment.Project
+		t := StarterTarget{Name: name, Scope: c.TargetScope}
+		if !slices.Contains(target.TargetScopes(name), t.Scope) {
+			t.Scope = deployment.ScopeProject
 			warnings = append(warnings, name+" reads nothing from the home directory: its scope is project")
 		}
 		targets = append(targets, t)
@@ -109,9 +109,9 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []Sta
 		case there && fresh && f.Path == deployment.ManifestFile:
 			const hint = "edit it, or make another config repository with --repo"
 			return nil, deployment.ErrConfig.Sayf("%s exists already, and guided set-up only makes new ones; %s", paths[i], hint).
-				With(deployment.Fields("hint", hint).AddPath("path", paths[i]))
+				With(deployment.FieldDetails("hint", hint).AddPath("path", paths[i]))
 		case !there:
-			writes = append(writes, *planner.Put(at.Repo, paths[i], deployment.Seen{}, []byte(f.Text)))
+			writes = append(writes, *planner.FileWrite(at.Repo, paths[i], deployment.Seen{}, []byte(f.Text)))
 		}
 	}
 	return writes, nil
@@ -119,22 +119,22 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []Sta
 
 // ignoring adds .gitignore to the edit where it lacks a line, and says why it does not.
 func (s *service) ignoring(ctx context.Context, e *planner.Edit, data *initData) (warnings []string, err error) {
-	path := s.in(e.Place.Repo, File)
-	data.Git = &gitData{Path: path, PathPosix: deployment.Posix(path), Initialized: true}
+	path := s.in(e.Place.Repo, GitignoreFile)
+	data.Git = &gitData{Path: path, PathPosix: deployment.PosixPath(path), Initialized: true}
 	seen, err := s.seen(ctx, e.Place, path)
 	if err != nil {
 		return nil, err
 	}
 	now := seen[path]
 	if now.Kind != deployment.Absent && now.Kind != deployment.Regular { // writing would put a file in place of a link
-		return []string{path + " is no regular file; add " + Manifests + " by hand"}, nil
+		return []string{path + " is no regular file; add " + ManifestIgnoreLine + " by hand"}, nil
 	}
 	text, _, err := s.Machine.Read(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if text, data.Git.Updated = Ensure(text, Manifests, Desktop); data.Git.Updated {
-		e.Writes = append(e.Writes, *planner.Put(e.Place.Repo, path, now, text))
+	if text, data.Git.Updated = EnsureIgnoreLines(text, ManifestIgnoreLine, DesktopIgnoreLine); data.Git.Updated {
+		e.Writes = append(e.Writes, *planner.FileWrite(e.Place.Repo, path, now, text))
 	}
 	return nil, nil
 }

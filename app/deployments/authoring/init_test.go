@@ -99,11 +99,11 @@ func TestInitGuided(t *testing.T) {
 func TestInitGuidedForEveryAgent(t *testing.T) {
 	for _, scope := range []string{"user", "project", "both"} {
 		w := newWorld(t)
-		w.Call("agents_init", yes("targets", target.Names(), "scope", scope))
+		w.Call("agents_init", yes("targets", target.TargetNames(), "scope", scope))
 		config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
 		require.NoError(t, err, scope)
 		assert.Empty(t, config.Warnings)
-		assert.Len(t, config.Manifest.Targets, len(target.Names()))
+		assert.Len(t, config.Manifest.Targets, len(target.TargetNames()))
 	}
 }
 
@@ -112,11 +112,11 @@ func TestInitBootstrap(t *testing.T) {
 	w.Refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
 	w.deps.Bootstrap = func(_ context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
-		assert.Equal(t, deployment.Project, c.TargetScope)
+		assert.Equal(t, deployment.ScopeProject, c.TargetScope)
 		assert.Equal(t, w.repo, at.ProjectRoot)
 		assert.True(t, at.Marked)
 		file := filepath.Join(at.Repo, ".claude", "commands", "ap-plan.md")
-		return []deployment.Write{*planner.Put(at.Repo, file, deployment.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
+		return []deployment.Write{*planner.FileWrite(at.Repo, file, deployment.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
 	}
 	out := w.Call("agents_init", yes("bootstrap", true))
 	var data map[string]any

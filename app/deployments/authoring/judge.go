@@ -53,8 +53,8 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 	left := 0
 	for _, c := range candidates {
 		dest := s.paths().Join(f.at.Repo, c.module.Source.Local)
-		i := item{Dest: dest, DestPosix: deployment.Posix(dest), ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
-			SourcePosix: deployment.Posix(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, module: c.module}
+		i := item{Dest: dest, DestPosix: deployment.PosixPath(dest), ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
+			SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, module: c.module}
 		_, unknown := f.config.Manifest.Module(c.module.ID)
 		switch {
 		case unknown == nil:
@@ -114,7 +114,7 @@ func (s *importService) valid(c candidate, tree deployment.Tree, read func(deplo
 	if err := s.paths().Confined(c.module.Source.Local); err != nil {
 		return err
 	}
-	return deployment.Validate(c.module, tree, read, s.Compiler.Configs.Frontmatter)
+	return deployment.ValidateModule(c.module, tree, read, s.Compiler.Configs.Frontmatter)
 }
 
 // destinations finds out where something stands already.
@@ -138,7 +138,7 @@ func (s *importService) destinations(ctx context.Context, f *found) error {
 // deployed reports sources that a deployment wrote, as the manifests of the configured targets tell: they came from modules.
 func (s *importService) deployed(ctx context.Context, f *found) (func(path string) bool, error) {
 	targets := f.config.Manifest.Targets
-	chosen, err := target.Sorted(targets, target.All)
+	chosen, err := target.SelectTargets(targets, target.AllTargets)
 	if err != nil {
 		return nil, err
 	}
@@ -153,18 +153,20 @@ func (s *importService) deployed(ctx context.Context, f *found) (func(path strin
 	f.warnings = append(f.warnings, o.Warnings...)
 	owned := o.Owned()
 	return func(path string) bool {
-		return slices.ContainsFunc(owned, func(o deployment.Owned) bool { return o.Part == nil && deployment.Below(path, o.Path, s.Compiler.Sep) })
+		return slices.ContainsFunc(owned, func(o deployment.Owned) bool {
+			return o.Part == nil && deployment.IsBelow(path, o.Path, s.Compiler.Sep)
+		})
 	}, nil
 }
 
 // everywhere warns of a project's instructions that would be written to every project.
 func (f *found) everywhere() {
 	codex, ok := f.config.Manifest.Targets["codex"]
-	if !ok || !codex.Scope.Has(deployment.User) || !codex.Options.Bool("write_agents_global", true) {
+	if !ok || !codex.Scope.Has(deployment.ScopeUser) || !codex.Options.Bool("write_agents_global", true) {
 		return
 	}
 	for _, i := range f.items {
-		if i.Op == opCreate && i.ModuleType == deployment.Instructions {
+		if i.Op == opCreate && i.ModuleType == deployment.ModuleInstructions {
 			f.warnings = append(f.warnings, i.ModuleID+" would also be written to the AGENTS.md in codex's home when the profile "+profileOf(f.at)+
 				" is deployed; set targets.codex.options.write_agents_global to false if it is for this project only")
 		}

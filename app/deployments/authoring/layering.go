@@ -30,12 +30,12 @@ type overlayService struct{ OverlayDeps }
 func OverlayEntries(d OverlayDeps) []tool.Entry {
 	s := &overlayService{d}
 	return []tool.Entry{
-		planner.Change(planner.About{Name: "agents_overlay_edit", Title: "Make an overlay",
+		planner.CommandEntry(planner.ToolInfo{Name: "agents_overlay_edit", Title: "Make an overlay",
 			Description: "Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are."},
 			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the overlay lacks nothing", Prepare: s.prepareEdit, Commit: s.edit}),
-		planner.Read(planner.About{Name: "agents_overlay_path", Title: "Where an overlay is",
+		planner.QueryEntry(planner.ToolInfo{Name: "agents_overlay_path", Title: "Where an overlay is",
 			Description: "Say where a module's overlay of a scope is, or would be made."}, s.path),
-		planner.Change(planner.About{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
+		planner.CommandEntry(planner.ToolInfo{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
 			Description: "Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve."},
 			planner.Command{NeedsYes: true, When: "unless nothing would change", Prepare: s.prepareRebase, Commit: s.rebase}),
 	}
@@ -45,11 +45,11 @@ func OverlayEntries(d OverlayDeps) []tool.Entry {
 func (s *overlayService) load(ctx context.Context, c planner.Call) (planner.State, overlay.Layer, error) {
 	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
-		return state, overlay.Layer{}, planner.Warned(err, state.Warnings)
+		return state, overlay.Layer{}, planner.WithWarnings(err, state.Warnings)
 	}
 	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, c.ModuleID, c.Scope)
 	if err != nil {
-		return state, layer, planner.Warned(err, state.Warnings)
+		return state, layer, planner.WithWarnings(err, state.Warnings)
 	}
 	return state, layer, nil
 }
@@ -66,18 +66,18 @@ type pathData struct {
 func (s *overlayService) path(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
 	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	at := state.Place
 	dir := s.in(s.in(at.Repo, at.OverlayParent(c.Scope)), deployment.ModuleKey(c.ModuleID))
 	there, err := s.Compiler.Overlays.Candidates(ctx, at, c.ModuleID, c.Scope)
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	if len(there) > 0 {
 		dir = there[0]
 	}
-	return planner.Report{Data: pathData{c.ModuleID, dir, deployment.Posix(dir), c.Scope}, Warnings: planner.Unique(state.Warnings)}, nil
+	return planner.Report{Data: pathData{c.ModuleID, dir, deployment.PosixPath(dir), c.Scope}, Warnings: planner.UniqueWarnings(state.Warnings)}, nil
 }
 
 // upstream is a module's files below all overlays, and where a baseline can find them again.
@@ -114,15 +114,15 @@ func (s *overlayService) apply(ctx context.Context, sc tool.Scope, e *planner.Ed
 			if err != nil {
 				return err
 			}
-			w.Data = deployment.Bytes(data)
+			w.Data = deployment.ContentOf(data)
 			w.After.Sum, w.After.Size = w.Data.Sum, w.Data.Size
 		}
 	}
 	if len(e.Writes) == 0 {
 		return nil
 	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, e.Command)); err != nil {
-		return planner.Warned(err, e.Report.Warnings)
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
+		return planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return nil
 }
@@ -149,14 +149,14 @@ func (s *overlayService) writes(ctx context.Context, at deployment.Place, dir st
 	}
 	var out []deployment.Write
 	for i, path := range look.Paths {
-		w := deployment.Write{Op: deployment.Delete, Path: path, Root: at.Repo, Before: o.Files[path]}
+		w := deployment.Write{Op: deployment.OpDelete, Path: path, Root: at.Repo, Before: o.Files[path]}
 		there := w.Before.Kind != deployment.Absent
 		if i < len(puts) {
 			p := puts[i]
-			w.Op, w.Data = deployment.Create, p.content
+			w.Op, w.Data = deployment.OpCreate, p.content
 			w.After = deployment.Seen{Kind: deployment.Regular, Sum: p.content.Sum, Size: p.content.Size, Mode: p.mode}
 			if there {
-				w.Op = deployment.Update
+				w.Op = deployment.OpUpdate
 			}
 		} else if !there {
 			continue

@@ -316,7 +316,7 @@ func (w overlayWorld) lock(upstream *gitfixture.Repo, commit string) {
 	require.NoError(w.T, err)
 	tree, err := w.Compiler.Sources.Git(w.T.Context(), at.Place, source, false)
 	require.NoError(w.T, err)
-	data, err := w.Compiler.Configs.EncodeLock(deployment.Lock{GeneratedAt: w.Clock.Now(), Modules: []deployment.LockedModule{{ID: "skill:far", Type: deployment.Skill,
+	data, err := w.Compiler.Configs.EncodeLock(deployment.Lock{GeneratedAt: w.Clock.Now(), Modules: []deployment.LockedModule{{ID: "skill:far", Type: deployment.ModuleSkill,
 		Source: deployment.ResolvedSource{Git: &source}, Version: commit, Sum: tree.Sum(), Manifest: tree.Entries()}}})
 	require.NoError(w.T, err)
 	w.Write(w.Repo.Dir, "agentpack.lock.json", string(data))
@@ -332,5 +332,5 @@ func TestWithoutGit(t *testing.T) {
 }
 
 func request(w overlayWorld) planner.Request {
-	return planner.Request{Asked: deployport.Asked{Repo: w.Repo.Dir}, Profile: deployment.DefaultProfile, Target: planner.All}
+	return planner.Request{Asked: deployport.Asked{Repo: w.Repo.Dir}, Profile: deployment.DefaultProfile, Target: planner.AllTargets}
 }

@@ -74,11 +74,11 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 		out.issues = append(out.issues, hidden(f.Path, doc)...)
 		if skill {
 			out.skills++
-			out.issues = append(out.issues, governance.Skill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
+			out.issues = append(out.issues, governance.CheckSkill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
 		}
 		if command {
 			out.commands++
-			out.issues = append(out.issues, governance.Command(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
+			out.issues = append(out.issues, governance.CheckCommand(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
 		}
 	}
 	return out, nil
@@ -87,15 +87,15 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 // hidden is what a reader would not see in a file, or in its name.
 func hidden(path string, doc []byte) (out []governance.Issue) {
 	issue := func(f visible.Finding) {
-		out = append(out, governance.NewIssue(governance.HiddenCharacters, path, "it "+visible.Reason([]visible.Finding{f}), deployment.Fields("characters", f.What)))
+		out = append(out, governance.NewIssue(governance.HiddenCharacters, path, "it "+visible.FindingsReason([]visible.Finding{f}), deployment.FieldDetails("characters", f.What)))
 	}
-	if f, found := visible.Find("its name", path); found {
+	if f, found := visible.FindHidden("its name", path); found {
 		issue(f)
 	}
 	if !deployment.IsText(doc) {
 		return out
 	}
-	if f, found := visible.Find("its text", string(doc)); found {
+	if f, found := visible.FindHidden("its text", string(doc)); found {
 		issue(f)
 	}
 	return out
@@ -105,7 +105,7 @@ func unread(path string, err error) governance.Issue {
 	if err == nil {
 		err = deployment.ErrPath.Sayf("it is gone")
 	}
-	return governance.NewIssue(governance.IORead, path, "it cannot be read: "+said(err), deployment.Fields("error", said(err)))
+	return governance.NewIssue(governance.IORead, path, "it cannot be read: "+said(err), deployment.FieldDetails("error", said(err)))
 }
 
 // policy holds the repository to its agentpack.org.yaml, where it has one.
@@ -113,13 +113,13 @@ func (s *policyService) policy(ctx context.Context, at deployment.Place) ([]gove
 	org, found, err := s.Orgs.Org(ctx, at.Repo)
 	switch {
 	case errors.Is(err, deployment.ErrPolicyConfig), errors.Is(err, deployment.ErrPolicyVersion):
-		return []governance.Issue{governance.NewIssue(governance.PolicyConfig, deployment.OrgFile, said(err), deployment.Fields("error", said(err)))}, nil
+		return []governance.Issue{governance.NewIssue(governance.PolicyConfig, deployment.OrgFile, said(err), deployment.FieldDetails("error", said(err)))}, nil
 	case errors.Is(err, deployment.ErrPermission):
 		return []governance.Issue{unread(deployment.OrgFile, err)}, nil
 	case err != nil || !found:
 		return nil, err
 	}
-	subject := governance.Subject{Org: org}
+	subject := governance.PolicySubject{Org: org}
 	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 	switch {
 	case err == nil:
@@ -144,7 +144,7 @@ func (s *policyService) policy(ctx context.Context, at deployment.Place) ([]gove
 }
 
 // pack finds out what the policy pack is locked to, and what it is where no network is needed to see that.
-func (s *policyService) pack(ctx context.Context, at deployment.Place, subject *governance.Subject) error {
+func (s *policyService) pack(ctx context.Context, at deployment.Place, subject *governance.PolicySubject) error {
 	if !subject.Org.HasPack {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c planner.Call
 	e := &planner.Edit{Command: "lock", Place: at}
 	l, err := s.relock(ctx, sc, e, config)
 	if err != nil {
-		return nil, planner.Warned(err, config.Warnings)
+		return nil, planner.WithWarnings(err, config.Warnings)
 	}
 	e.More, e.Report, e.Nothing = l, report(l.data, config.Warnings...), len(e.Writes) == 0
 	return e, nil
@@ -73,7 +73,7 @@ func (s *service) stamp(e *planner.Edit, l *locking) error {
 	}
 	for i, w := range e.Writes {
 		if w.Path == l.data.Lockfile {
-			e.Writes[i] = *planner.Put(w.Root, w.Path, w.Before, data)
+			e.Writes[i] = *planner.FileWrite(w.Root, w.Path, w.Before, data)
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, e *planner.Edit, co
 	if err != nil {
 		return nil, err
 	}
-	l.data = lockData{Lockfile: path, LockfilePosix: deployment.Posix(path), Modules: len(enabled)}
+	l.data = lockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(enabled)}
 	l.fresh = !l.lock.Same(config.Lock)
 	if !l.fresh {
 		l.lock.GeneratedAt = config.Lock.GeneratedAt
@@ -127,7 +127,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, e *planner.Edit, co
 	if now.Kind == deployment.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
 		return l, nil
 	}
-	if w := planner.Put(e.Place.Repo, path, now, data); w != nil {
+	if w := planner.FileWrite(e.Place.Repo, path, now, data); w != nil {
 		e.Writes = append(e.Writes, *w)
 	}
 	return l, nil
@@ -157,7 +157,7 @@ func (s *service) commitOf(ctx context.Context, m deployment.Module) (string, er
 	const digits = 40
 	if _, err := git.ParseCommit(m.Source.Git.Ref); s.Compiler.Offline && (err != nil || len(m.Source.Git.Ref) != digits) {
 		return "", deployment.ErrOffline.Sayf("which commit %s of module %s is now only its remote can say, and --offline forbids asking; repeat without --offline",
-			m.Source.Git.Ref, m.ID).With(deployment.Fields("module_id", m.ID).Add("ref", m.Source.Git.Ref))
+			m.Source.Git.Ref, m.ID).With(deployment.FieldDetails("module_id", m.ID).Add("ref", m.Source.Git.Ref))
 	}
 	return s.Compiler.Sources.Resolve(ctx, *m.Source.Git)
 }

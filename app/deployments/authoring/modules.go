@@ -26,7 +26,7 @@ func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, 
 	}
 	path := s.in(at.Repo, deployment.ManifestFile)
 	return &planner.Edit{Command: command + " " + id, Place: at, Writes: []deployment.Write{w},
-		Report: report(moduleData{Manifest: path, ManifestPosix: deployment.Posix(path), ModuleID: id})}, nil
+		Report: report(moduleData{Manifest: path, ManifestPosix: deployment.PosixPath(path), ModuleID: id})}, nil
 }
 
 // prepareAdd works out the manifest with a module more.
@@ -78,7 +78,7 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	tree, err := s.Compiler.Sources.Local(ctx, at, m.Source.Local)
 	if err == nil {
 		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
-		err = deployment.Validate(m, tree, read, s.Compiler.Configs.Frontmatter)
+		err = deployment.ValidateModule(m, tree, read, s.Compiler.Configs.Frontmatter)
 	}
 	if err != nil {
 		warnings = append(warnings, m.ID+" cannot be deployed as it is: "+fault.From(err).Message)

@@ -19,7 +19,7 @@ type rebaseData struct {
 	ModuleID string                  `json:"module_id"`
 	Dir      string                  `json:"overlay_dir"`
 	DirPosix string                  `json:"overlay_dir_posix"`
-	Report   overlay.Report          `json:"report"`
+	Report   overlay.RebaseReport    `json:"report"`
 	Scope    deployment.OverlayScope `json:"scope"`
 	Sparsify bool                    `json:"sparsify"`
 }
@@ -35,13 +35,13 @@ func (s *overlayService) prepareRebase(ctx context.Context, _ tool.Scope, c plan
 		err = conflictsOf(e)
 	}
 	if err != nil {
-		return nil, planner.Warned(err, state.Warnings)
+		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	return e, nil
 }
 
 func (s *overlayService) rebased(ctx context.Context, c planner.Call, state planner.State, layer overlay.Layer) (*planner.Edit, error) {
-	if err := overlay.Ready(deployment.Module{ID: c.ModuleID}, layer); err != nil {
+	if err := overlay.CheckRebase(deployment.Module{ID: c.ModuleID}, layer); err != nil {
 		return nil, err
 	}
 	m, err := state.Config.Manifest.Module(c.ModuleID)
@@ -52,7 +52,7 @@ func (s *overlayService) rebased(ctx context.Context, c planner.Call, state plan
 	if err != nil {
 		return nil, err
 	}
-	earlier := bases{overlayService: s, place: state.Place, about: overlay.PatchFileLayer{Module: m.ID, Scope: layer.Scope, Dir: layer.Dir}, checkouts: map[deployment.ResolvedGit]deployment.Tree{}}
+	earlier := bases{overlayService: s, place: state.Place, about: overlay.PatchLayer{Module: m.ID, Scope: layer.Scope, Dir: layer.Dir}, checkouts: map[deployment.ResolvedGit]deployment.Tree{}}
 	result, err := overlay.Rebase(overlay.RebaseInput{Module: m, Layer: layer, Upstream: upstream, Origin: origin, Sparsify: c.Sparsify,
 		Base: func(path string) ([]byte, bool, error) { return earlier.find(ctx, layer.Baseline.OriginOf(path), path) },
 		Read: func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) },
@@ -65,18 +65,18 @@ func (s *overlayService) rebased(ctx context.Context, c planner.Call, state plan
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "overlay rebase", Place: state.Place, Report: planner.Report{Warnings: planner.Unique(state.Warnings),
-		Data: rebaseData{c.DryRun, c.ModuleID, layer.Dir, deployment.Posix(layer.Dir), result.Report, c.Scope, c.Sparsify}}}
+	e := &planner.Edit{Command: "overlay rebase", Place: state.Place, Report: planner.Report{Warnings: planner.UniqueWarnings(state.Warnings),
+		Data: rebaseData{c.DryRun, c.ModuleID, layer.Dir, deployment.PosixPath(layer.Dir), result.Report, c.Scope, c.Sparsify}}}
 	puts := make([]put, 0, len(result.Files)+1)
 	for _, f := range result.Files {
-		puts = append(puts, put{f.Path, deployment.Bytes(f.Data), f.Mode})
+		puts = append(puts, put{f.Path, deployment.ContentOf(f.Data), f.Mode})
 	}
 	if result.Baseline != nil {
 		data, err := result.Baseline.Encode()
 		if err != nil {
 			return nil, err
 		}
-		puts = append(puts, put{overlay.BaselineFile, deployment.Bytes(data), deployment.Plain})
+		puts = append(puts, put{overlay.BaselineFile, deployment.ContentOf(data), deployment.PlainMode})
 	}
 	e.More = stamp{s.in(layer.Dir, overlay.BaselineFile), result.Baseline}
 	e.Writes, err = s.writes(ctx, state.Place, layer.Dir, puts, result.Remove...)
@@ -91,7 +91,7 @@ func (s *overlayService) rebase(ctx context.Context, sc tool.Scope, _ planner.Ca
 		return nil, err
 	}
 	if err := conflictsOf(e); err != nil {
-		return nil, planner.Warned(err, e.Report.Warnings)
+		return nil, planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return e.Report, nil
 }
@@ -104,7 +104,7 @@ func conflictsOf(e *planner.Edit) error {
 	}
 	return deployment.ErrRebaseConflict.Sayf("the %s overlay of %s and the module itself changed the same lines (%s); write what each file shall hold into its file below %s/%s, then rebase again",
 		d.Scope, d.ModuleID, strings.Join(d.Report.Conflicts, ", "), d.DirPosix, overlay.ConflictsDir).
-		With(deployment.Reason("overlay_rebase_conflict", "resolve_overlay_conflicts", "retry_overlay_rebase").Add("module_id", d.ModuleID).
+		With(deployment.ReasonDetails("overlay_rebase_conflict", "resolve_overlay_conflicts", "retry_overlay_rebase").Add("module_id", d.ModuleID).
 			Add("scope", string(d.Scope)).AddPath("overlay_dir", d.Dir).Add("dry_run", d.DryRun).Add("sparsify", d.Sparsify).
 			Add("conflicts", d.Report.Conflicts).Add("summary", d.Report.Summary))
 }
@@ -113,7 +113,7 @@ func conflictsOf(e *planner.Edit) error {
 type bases struct {
 	*overlayService
 	place     deployment.Place
-	about     overlay.PatchFileLayer
+	about     overlay.PatchLayer
 	checkouts map[deployment.ResolvedGit]deployment.Tree
 }
 

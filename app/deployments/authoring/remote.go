@@ -63,9 +63,9 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c planner.Cal
 	}
 	if seen[at.Repo].Kind == deployment.Absent {
 		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
-			With(deployment.Fields("hint", "countersign agents init --git").AddPath("path", at.Repo))
+			With(deployment.FieldDetails("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
-	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo), URL: url}
+	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), URL: url}
 	return &planner.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data), From: []string{url}}, nil
 }
 
@@ -125,7 +125,7 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c planner.Call)
 		pull += "--rebase "
 	}
 	data := syncData{Branch: branch, Commands: []string{pull + c.Remote + " " + branch, "git push " + c.Remote + " " + branch},
-		Rebase: c.Rebase, Remote: c.Remote, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo)}
+		Rebase: c.Rebase, Remote: c.Remote, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo)}
 	route, err := s.Remote.Route(ctx, at.Repo, c.Remote, branch)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, _ planner.Call, p tool
 	}
 	if branch != data.Branch {
 		return nil, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
-			With(deployment.Reason("branch_changed", "retry_command"))
+			With(deployment.ReasonDetails("branch_changed", "retry_command"))
 	}
 	route, err := s.Remote.Route(ctx, e.Place.Repo, data.Remote, branch)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, _ planner.Call, p tool
 	now.takes(route)
 	if fresh := (&planner.Edit{Command: e.Command, Place: e.Place, Report: report(now)}); fresh.Hash() != e.Hash() {
 		return nil, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
-			With(deployment.Reason("route_changed", "retry_command"))
+			With(deployment.ReasonDetails("route_changed", "retry_command"))
 	}
 	data.Commands, err = s.Remote.Sync(ctx, e.Place.Repo, deployport.SyncOptions{Remote: data.Remote, Branch: branch, Rebase: data.Rebase})
 	if err != nil {

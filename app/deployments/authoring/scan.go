@@ -36,17 +36,17 @@ func (s *importService) kinds(f found) []kind {
 	)
 	in := s.paths().Join
 	out := []kind{
-		{in(f.codex, "prompts"), deployment.Prompt, deployment.User, codex, "modules/prompts/imported"},
-		{in(f.codex, "skills"), deployment.Skill, deployment.User, codex, skills},
-		{in(f.home, ".claude/commands"), deployment.Command, deployment.User, claude, commands + "user"},
+		{in(f.codex, "prompts"), deployment.ModulePrompt, deployment.ScopeUser, codex, "modules/prompts/imported"},
+		{in(f.codex, "skills"), deployment.ModuleSkill, deployment.ScopeUser, codex, skills},
+		{in(f.home, ".claude/commands"), deployment.ModuleCommand, deployment.ScopeUser, claude, commands + "user"},
 	}
 	if f.at.ProjectRoot == f.home {
 		return out
 	}
 	return append(out,
-		kind{f.at.ProjectRoot, deployment.Instructions, deployment.Project, codex, "modules/instructions/imported"},
-		kind{in(f.at.ProjectRoot, ".claude/commands"), deployment.Command, deployment.Project, claude, commands + profileOf(f.at)},
-		kind{in(f.at.ProjectRoot, ".codex/skills"), deployment.Skill, deployment.Project, codex, skills})
+		kind{f.at.ProjectRoot, deployment.ModuleInstructions, deployment.ScopeProject, codex, "modules/instructions/imported"},
+		kind{in(f.at.ProjectRoot, ".claude/commands"), deployment.ModuleCommand, deployment.ScopeProject, claude, commands + profileOf(f.at)},
+		kind{in(f.at.ProjectRoot, ".codex/skills"), deployment.ModuleSkill, deployment.ScopeProject, codex, skills})
 }
 
 // Why something that agents keep is no candidate at all.
@@ -64,7 +64,7 @@ type leftOut struct {
 }
 
 func (f *found) leave(path, reason string) {
-	f.left = append(f.left, leftOut{reason, path, deployment.Posix(path)})
+	f.left = append(f.left, leftOut{reason, path, deployment.PosixPath(path)})
 }
 
 // others are the directories of agents, and the names in them of what they keep that is of no kind.
@@ -109,7 +109,7 @@ func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error)
 			switch {
 			case k.takes(e):
 				out = append(out, k.candidate(e, f.at))
-			case k.of != deployment.Instructions && !strings.HasPrefix(e.Name, "."):
+			case k.of != deployment.ModuleInstructions && !strings.HasPrefix(e.Name, "."):
 				f.leave(e.Path, leftForm)
 			}
 		}
@@ -123,19 +123,19 @@ func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error)
 // takes reports an entry that is of the kind by its name and form. A link to nothing could be anything.
 func (k kind) takes(e deployport.Found) bool {
 	switch k.of {
-	case deployment.Skill:
+	case deployment.ModuleSkill:
 		return (e.Kind == deployment.Directory || e.Kind == deployment.Absent) && e.Name != ".git" && e.Name != ".agentpack"
-	case deployment.Instructions:
+	case deployment.ModuleInstructions:
 		return e.Name == "AGENTS.md" && e.Kind != deployment.Directory
 	}
 	return strings.HasSuffix(e.Name, ".md") && e.Kind != deployment.Directory
 }
 
 func (k kind) candidate(e deployport.Found, at deployment.Place) candidate {
-	ofProject := k.scope == deployment.Project
+	ofProject := k.scope == deployment.ScopeProject
 	m := deployment.Module{Type: k.of, Enabled: true, Targets: []string{k.agent}}
 	name := component(e.Name)
-	if k.of != deployment.Skill {
+	if k.of != deployment.ModuleSkill {
 		name = component(strings.TrimSuffix(e.Name, ".md"))
 	}
 	if ofProject {
@@ -143,9 +143,9 @@ func (k kind) candidate(e deployport.Found, at deployment.Place) candidate {
 	}
 	m.Source.Local = k.into + "/" + e.Name
 	switch k.of {
-	case deployment.Skill:
+	case deployment.ModuleSkill:
 		m.Source.Local = k.into + "/" + name
-	case deployment.Instructions:
+	case deployment.ModuleInstructions:
 		name, m.Source.Local = profileOf(at), k.into+"/"+at.ProjectID
 		m.Targets = []string{"codex", "cursor", "vscode"}
 	}

@@ -12,19 +12,19 @@ type StarterFile struct {
 	Path, Text string
 }
 
-// Target is an agent that the new repository deploys to.
-type Target struct {
+// StarterTarget is an agent that the new repository deploys to.
+type StarterTarget struct {
 	Name  string
 	Scope deployment.Scope
 }
 
-// Defaults are the targets of a repository for which nobody chose any.
-func Defaults() []Target {
-	return []Target{{"codex", deployment.Both}, {"claude_code", deployment.Both}}
+// DefaultTargets are the targets of a repository for which nobody chose any.
+func DefaultTargets() []StarterTarget {
+	return []StarterTarget{{"codex", deployment.ScopeBoth}, {"claude_code", deployment.ScopeBoth}}
 }
 
-// Files is a new config repository that deploys to the targets. The manifest comes first.
-func Files(targets []Target) []StarterFile {
+// StarterFiles is a new config repository that deploys to the targets. The manifest comes first.
+func StarterFiles(targets []StarterTarget) []StarterFile {
 	return []StarterFile{
 		{deployment.ManifestFile, manifest(targets)},
 		{"modules/claude-commands/ap-plan.md", command},
@@ -61,7 +61,7 @@ func options(target string) []option {
 	return nil
 }
 
-func manifest(targets []Target) string {
+func manifest(targets []StarterTarget) string {
 	var b strings.Builder
 	b.WriteString(head)
 	if len(targets) == 0 {

@@ -94,30 +94,30 @@ func (s *service) unmint(ctx context.Context, k *work, reason error) error {
 }
 
 // writes are the copy of the document, the document, and the record.
-func (s *service) writes(ctx context.Context, k *work, a *Answer) ([]deployment.Write, error) {
+func (s *service) writes(ctx context.Context, k *work, a *ConnectResult) ([]deployment.Write, error) {
 	var out []deployment.Write
 	if k.sight.there() && k.writes() {
 		backup, err := s.backup(ctx, k)
 		if err != nil {
 			return nil, err
 		}
-		a.Backup, a.BackupPx = backup, deployment.Posix(backup)
+		a.Backup, a.BackupPx = backup, deployment.PosixPath(backup)
 		out = append(out, put(s.Here.Home, backup, deployment.Seen{}, k.sight.data, privateMode))
 	}
 	dir := k.world.Paths.Clean(k.sight.real + string(s.Here.Sep) + "..")
-	if k.in.scope() == deployment.Project {
+	if k.in.scope() == deployment.ScopeProject {
 		dir = k.world.Place.ProjectRoot // where links that came since lead out of, nothing is written
 	}
 	switch {
 	case !k.writes(): // only the token goes
 	case k.gone:
-		out = append(out, deployment.Write{Op: deployment.Delete, Path: k.sight.real, Root: dir, Before: k.sight.seen})
+		out = append(out, deployment.Write{Op: deployment.OpDelete, Path: k.sight.real, Root: dir, Before: k.sight.seen})
 	case k.sight.there():
 		out = append(out, put(dir, k.sight.real, k.sight.seen, k.after, k.sight.seen.Mode))
 	case k.offer.Remote():
 		out = append(out, put(dir, k.sight.real, k.sight.seen, k.after, privateMode))
 	default:
-		out = append(out, put(dir, k.sight.real, k.sight.seen, k.after, deployment.Plain))
+		out = append(out, put(dir, k.sight.real, k.sight.seen, k.after, deployment.PlainMode))
 	}
 	record, err := s.remember(k)
 	if err != nil || record == nil {
@@ -127,11 +127,11 @@ func (s *service) writes(ctx context.Context, k *work, a *Answer) ([]deployment.
 }
 
 func put(root, path string, now deployment.Seen, data []byte, mode fs.FileMode) deployment.Write {
-	content := deployment.Bytes(data)
-	w := deployment.Write{Op: deployment.Update, Path: path, Root: root, Before: now, Data: content,
+	content := deployment.ContentOf(data)
+	w := deployment.Write{Op: deployment.OpUpdate, Path: path, Root: root, Before: now, Data: content,
 		After: deployment.Seen{Kind: deployment.Regular, Sum: content.Sum, Size: content.Size, Mode: mode}}
 	if now.Kind == deployment.Absent {
-		w.Op = deployment.Create
+		w.Op = deployment.OpCreate
 	}
 	return w
 }
@@ -162,7 +162,7 @@ func (s *service) remember(k *work) (*deployment.Write, error) {
 		if now.Kind == deployment.Absent {
 			return nil, nil
 		}
-		return &deployment.Write{Op: deployment.Delete, Path: k.memory.path, Root: s.Here.Home, Before: now}, nil
+		return &deployment.Write{Op: deployment.OpDelete, Path: k.memory.path, Root: s.Here.Home, Before: now}, nil
 	}
 	r := record{Host: k.host.Name, Scope: k.in.scope(), Name: k.in.name(), Path: k.sight.real, Program: k.offer.Program, URL: k.offer.URL, Made: k.memory.Made, Created: k.memory.Created}
 	if k.before == nil { // what was made before is somebody's now

@@ -20,8 +20,8 @@ var (
 	ErrServer  = fault.New(fault.Unavailable, "host_server_missing", "no server of Countersign can be connected over HTTP here")
 )
 
-// Keys makes the tokens with which hosts reach a server over HTTP. Each has a name, and there is one of a name at a time.
-type Keys interface {
+// TokenIssuer makes the tokens with which hosts reach a server over HTTP. Each has a name, and there is one of a name at a time.
+type TokenIssuer interface {
 	// Good reports whether secret is the token of that name for those toolsets (none: all), and still opens the server.
 	Good(ctx context.Context, name, secret string, toolsets []string) (bool, error)
 	// Renew makes a token of that name for those toolsets, in place of the one there is, and gives its secret.
@@ -32,15 +32,15 @@ type Keys interface {
 	Live(ctx context.Context, name, secret string) (bool, error)
 }
 
-// Rules is what of the policy in force a connection has to know.
-type Rules struct {
+// PolicyInfo is what of the policy in force a connection has to know.
+type PolicyInfo struct {
 	ByCaller bool           // no person is asked
 	By       string         // the layer that decided that
 	Needs    policy.Proving // the strongest proof that is wanted for anything
 }
 
-// Surroundings is the computer as hosts see it.
-type Surroundings struct {
+// HostEnvironment is the computer as hosts see it.
+type HostEnvironment struct {
 	Home      string                                        // COUNTERSIGN_HOME, absolute
 	Chosen    bool                                          // the environment names Home, which hosts do not pass on to servers
 	System    string                                        // linux, darwin or windows
@@ -59,10 +59,10 @@ type Deps struct {
 	Documents deployport.Documents
 	Differ    deployport.Differ
 	Clock     ports.Clock
-	Keys      Keys
-	Here      Surroundings
+	Keys      TokenIssuer
+	Here      HostEnvironment
 	Default   []string // the toolsets that are served by themselves
-	Rules     func(ctx context.Context) (Rules, error)
+	Rules     func(ctx context.Context) (PolicyInfo, error)
 }
 
 type service struct{ Deps }

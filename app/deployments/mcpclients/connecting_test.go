@@ -120,7 +120,7 @@ func TestOverHTTP(t *testing.T) {
 			b, err := s.begin("connect_host", call)
 			require.NoError(t, err)
 			assert.Empty(t, s.keys.secrets, "a plan makes no token")
-			sees := app.Look(t.Context(), b.plan, nil, mask)
+			sees := app.InspectPlan(t.Context(), b.plan, nil, mask)
 			assert.False(t, sees.MustReveal, "the word for a token hides nothing")
 			assert.Contains(t, string(sees.Plan), `"Bearer <token>"`)
 			data, _, err := b.commit()
@@ -261,7 +261,7 @@ func TestWhatAnEntryOpens(t *testing.T) {
 		assert.Equal(t, policy.ProvingNone, b.plan.Needs())
 	}
 
-	s.rules = mcpclients.Rules{ByCaller: true, By: "the system's file"}
+	s.rules = mcpclients.PolicyInfo{ByCaller: true, By: "the system's file"}
 	b, err = s.begin("connect_host", args{"host": "cursor"})
 	require.NoError(t, err)
 	assert.Contains(t, b.plan.Context.Opens[0], "no person is asked")
@@ -432,7 +432,7 @@ func TestAtOnce(t *testing.T) {
 		format deployment.Format
 		path   string
 		key    string
-	}{{deployment.JSON, path, "mcpServers"}, {deployment.TOML, filepath.Join(s.home, ".codex", "config.toml"), "mcp_servers"}} {
+	}{{deployment.FormatJSON, path, "mcpServers"}, {deployment.FormatTOML, filepath.Join(s.home, ".codex", "config.toml"), "mcp_servers"}} {
 		values, err := docedit.Documents{}.Values(f.format, []byte(s.read(f.path)), []deployment.Key{{Path: []string{f.key, "one"}}, {Path: []string{f.key, "two"}},
 			{Path: []string{f.key, "three"}}, {Path: []string{f.key, "four"}}})
 		require.NoError(t, err)

@@ -26,16 +26,16 @@ func TestEveryHostHasItsDocuments(t *testing.T) {
 		{"darwin", '/', "/Users/me", map[string]string{"XDG_CONFIG_HOME": "relative"}, "/Users/me/Library/Application Support/Code/User", "/Users/me/.codex"},
 		{"windows", '\\', `C:\Users\me`, map[string]string{"APPDATA": `C:\Users\me\AppData\Roaming`}, `C:\Users\me\AppData\Roaming\Code\User`, `C:\Users\me\.codex`},
 	} {
-		w := mcpclients.World{Place: deployment.Place{UserHome: c.home, ProjectRoot: c.home}, System: c.system, Env: func(name string) string { return c.env[name] }, Paths: target.Paths{Sep: c.sep}}
-		for _, h := range mcpclients.All() {
-			for _, scope := range []deployment.Scope{deployment.User, deployment.Project} {
+		w := mcpclients.Locations{Place: deployment.Place{UserHome: c.home, ProjectRoot: c.home}, System: c.system, Env: func(name string) string { return c.env[name] }, Paths: target.Paths{Sep: c.sep}}
+		for _, h := range mcpclients.AllHosts() {
+			for _, scope := range []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject} {
 				d, err := h.Document(w, scope)
 				require.NoError(t, err)
 				assert.True(t, w.Paths.Absolute(d.Dir), d.Dir)
 				assert.NotEmpty(t, d.Names)
 				assert.NotEmpty(t, d.At)
-				assert.Equal(t, h.Name == "codex", d.Format == deployment.TOML)
-				if dir, ok := map[string]string{"vscode": c.code, "codex": c.codex}[h.Name]; ok && scope == deployment.User {
+				assert.Equal(t, h.Name == "codex", d.Format == deployment.FormatTOML)
+				if dir, ok := map[string]string{"vscode": c.code, "codex": c.codex}[h.Name]; ok && scope == deployment.ScopeUser {
 					assert.Equal(t, dir, d.Dir)
 				}
 			}
@@ -44,7 +44,7 @@ func TestEveryHostHasItsDocuments(t *testing.T) {
 			assert.NotEmpty(t, h.Next)
 		}
 	}
-	_, err := mcpclients.All()[0].Document(mcpclients.World{Env: func(string) string { return "" }, Paths: target.Paths{Sep: '/'}}, deployment.User)
+	_, err := mcpclients.AllHosts()[0].Document(mcpclients.Locations{Env: func(string) string { return "" }, Paths: target.Paths{Sep: '/'}}, deployment.ScopeUser)
 	require.ErrorIs(t, err, deployment.ErrPath, "without a home")
 }
 
@@ -62,9 +62,9 @@ func TestWhatIsOurs(t *testing.T) {
 		`{"command": 7}`:                                                      false,
 		`{}`:                                                                  false,
 	} {
-		o, err := target.Parse([]byte(text))
+		o, err := target.ParseObject([]byte(text))
 		require.NoError(t, err)
-		assert.Equal(t, want, mcpclients.Ours(o), text)
+		assert.Equal(t, want, mcpclients.IsCountersignEntry(o), text)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestWhatIsOurs(t *testing.T) {
 // has the server wait less.
 func TestCommandsTakeAnyArgument(t *testing.T) {
 	t.Parallel()
-	o := mcpclients.Offer{Name: "countersign", Scope: deployment.User, Program: "/opt/my tools/countersign", Toolsets: []string{"packs", "projects"}, Home: "/my home"}
+	o := mcpclients.Connection{Name: "countersign", Scope: deployment.ScopeUser, Program: "/opt/my tools/countersign", Toolsets: []string{"packs", "projects"}, Home: "/my home"}
 	for host, want := range map[string][]string{
 		"claude-code": {"claude", "mcp", "add", "--scope", "user", "countersign", "--env", "COUNTERSIGN_HOME=/my home", "--", "/opt/my tools/countersign",
 			"mcp", "--host", "claude-code", "--confirm-wait", "23h30m", "--toolsets", "packs,projects"},
@@ -84,7 +84,7 @@ func TestCommandsTakeAnyArgument(t *testing.T) {
 		"cursor":   nil,
 		"opencode": nil,
 	} {
-		h, err := mcpclients.Find(host)
+		h, err := mcpclients.FindHost(host)
 		require.NoError(t, err)
 		assert.Equal(t, want, h.Command(o), host)
 	}
@@ -93,8 +93,8 @@ func TestCommandsTakeAnyArgument(t *testing.T) {
 // TestTheServerAnswersBeforeTheHostGivesUp: whatever an entry says of the host's limit, the server waits for less, and leaves time for what was approved.
 func TestTheServerAnswersBeforeTheHostGivesUp(t *testing.T) {
 	t.Parallel()
-	for _, h := range mcpclients.All() {
-		for _, o := range []mcpclients.Offer{{Name: "countersign", Program: "/x/countersign"}, {Name: "countersign", URL: "http://127.0.0.1:1/mcp", Secret: "s"}} {
+	for _, h := range mcpclients.AllHosts() {
+		for _, o := range []mcpclients.Connection{{Name: "countersign", Program: "/x/countersign"}, {Name: "countersign", URL: "http://127.0.0.1:1/mcp", Secret: "s"}} {
 			d := target.Dialect{URL: "url", Headers: "headers", Env: "env"}
 			e, err := o.Server(h, d)
 			require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestTheServerAnswersBeforeTheHostGivesUp(t *testing.T) {
 				}
 				continue
 			}
-			argv := mcpclients.Starts(e)
+			argv := mcpclients.EntryCommand(e)
 			at := slices.Index(argv, "--confirm-wait")
 			require.Equal(t, wait > 0, at > 0, argv)
 			if at > 0 {
@@ -130,10 +130,10 @@ func TestTheServerAnswersBeforeTheHostGivesUp(t *testing.T) {
 
 func TestEntriesHaveNames(t *testing.T) {
 	t.Parallel()
-	h, err := mcpclients.Find("codex")
+	h, err := mcpclients.FindHost("codex")
 	require.NoError(t, err)
-	assert.Equal(t, "codex", h.Entry("countersign", deployment.User))
-	assert.Equal(t, "codex:cs", h.Entry("cs", deployment.User))
-	assert.Equal(t, "codex@project", h.Entry("countersign", deployment.Project))
-	assert.Equal(t, "codex:cs@project", h.Entry("cs", deployment.Project))
+	assert.Equal(t, "codex", h.Entry("countersign", deployment.ScopeUser))
+	assert.Equal(t, "codex:cs", h.Entry("cs", deployment.ScopeUser))
+	assert.Equal(t, "codex@project", h.Entry("countersign", deployment.ScopeProject))
+	assert.Equal(t, "codex:cs@project", h.Entry("cs", deployment.ScopeProject))
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// HostKeys are what has to be set and taken out at a path, so that the entry there says what is wanted: the whole of it where there is none (before is
+// EntryKeys are what has to be set and taken out at a path, so that the entry there says what is wanted: the whole of it where there is none (before is
 // nil), and single keys of one that is ours, so that whatever else its owner has put there stays.
-func HostKeys(top []string, before, want target.Object, d target.Dialect) (set, drop []deployment.Key, err error) {
+func EntryKeys(top []string, before, want target.Object, d target.Dialect) (set, drop []deployment.Key, err error) {
 	if before == nil {
-		value, err := target.Value(want)
+		value, err := target.EncodeValue(want)
 		return []deployment.Key{{Path: top, Value: value}}, nil, err
 	}
 	at := func(names ...string) []string { return slices.Concat(top, names) }
@@ -22,11 +22,11 @@ func HostKeys(top []string, before, want target.Object, d target.Dialect) (set, 
 		if env, ok := now.(map[string]any); ok && name == d.Env { // of the environment only what is ours
 			path, now, value = at(name, HomeVariable), env[HomeVariable], member(value, HomeVariable)
 		}
-		text, err := target.Value(value)
+		text, err := target.EncodeValue(value)
 		if err != nil {
 			return nil, nil, err
 		}
-		if have, err := target.Value(now); now == nil || err != nil || !bytes.Equal(have, text) {
+		if have, err := target.EncodeValue(now); now == nil || err != nil || !bytes.Equal(have, text) {
 			set = append(set, deployment.Key{Path: path, Value: text})
 		}
 	}
@@ -45,7 +45,7 @@ func HostKeys(top []string, before, want target.Object, d target.Dialect) (set, 
 func reaches(name string, value any, want target.Object, d target.Dialect) bool {
 	switch name {
 	case "type": // of a dialect that leaves it out
-		if len(Starts(want)) > 0 {
+		if len(EntryCommand(want)) > 0 {
 			return value != "stdio"
 		}
 		return value != "http" && value != "streamable-http"

@@ -31,13 +31,13 @@ func (q Query) input(h string) Input {
 // Validate fails as that of Input.
 func (q Query) Validate() error {
 	if q.Host == "" {
-		return q.input(All()[0].Name).Validate()
+		return q.input(AllHosts()[0].Name).Validate()
 	}
 	return q.input(q.Host).Validate()
 }
 
-// Listed is a host as it is.
-type Listed struct {
+// HostStatus is a host as it is.
+type HostStatus struct {
 	Host      string            `json:"host"`
 	Title     string            `json:"title"`
 	Aliases   []string          `json:"aliases"`
@@ -63,9 +63,9 @@ const (
 	unreadable = "unreadable"
 )
 
-// Hosts is what list_hosts answers.
-type Hosts struct {
-	Hosts []Listed `json:"hosts"`
+// HostList is what list_hosts answers.
+type HostList struct {
+	Hosts []HostStatus `json:"hosts"`
 }
 
 // list looks at every host, or at one. A document that cannot be read is told of, and stops nothing.
@@ -73,11 +73,11 @@ func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Repo
 	names := []string{q.Host}
 	if q.Host == "" {
 		names = nil
-		for _, h := range All() {
+		for _, h := range AllHosts() {
 			names = append(names, h.Name)
 		}
 	}
-	out := Hosts{Hosts: []Listed{}}
+	out := HostList{Hosts: []HostStatus{}}
 	for _, name := range names {
 		one, err := s.listed(ctx, q.input(name))
 		if err != nil {
@@ -88,22 +88,22 @@ func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Repo
 	return planner.Report{Data: out, Warnings: []string{}}, nil
 }
 
-func (s *service) listed(ctx context.Context, in Input) (Listed, error) {
-	h, err := Find(in.Host)
+func (s *service) listed(ctx context.Context, in Input) (HostStatus, error) {
+	h, err := FindHost(in.Host)
 	if err != nil {
-		return Listed{}, err
+		return HostStatus{}, err
 	}
 	w, err := s.world(ctx, in.ProjectRoot)
 	if err != nil {
-		return Listed{}, err
+		return HostStatus{}, err
 	}
 	d, err := h.Document(w, in.scope())
 	if err != nil {
-		return Listed{}, err
+		return HostStatus{}, err
 	}
-	l := Listed{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{}, Toolsets: []string{},
-		Format: d.Format, File: w.Join(d.Dir, d.Names[0]), Connect: []string{Program, "connect", h.Name}}
-	if in.scope() != deployment.User {
+	l := HostStatus{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{}, Toolsets: []string{},
+		Format: d.Format, File: w.Join(d.Dir, d.Names[0]), Connect: []string{ProgramName, "connect", h.Name}}
+	if in.scope() != deployment.ScopeUser {
 		l.Connect = append(l.Connect, "--scope", string(in.scope()))
 	}
 	k, err := s.resolve(ctx, in)
@@ -116,12 +116,12 @@ func (s *service) listed(ctx context.Context, in Input) (Listed, error) {
 	} else {
 		l.File = k.sight.path
 	}
-	l.FilePosix = deployment.Posix(l.File)
+	l.FilePosix = deployment.PosixPath(l.File)
 	return l, s.describe(ctx, k, &l)
 }
 
 // describe says how a host stands, and how it would be connected by hand.
-func (s *service) describe(ctx context.Context, k *work, l *Listed) error {
+func (s *service) describe(ctx context.Context, k *work, l *HostStatus) error {
 	if err := s.make(ctx, k); err != nil {
 		return err
 	}
@@ -142,14 +142,14 @@ func (s *service) describe(ctx context.Context, k *work, l *Listed) error {
 	case k.before == nil:
 		l.State = notConnected
 	case !k.ours:
-		l.State, l.Detail = otherEntry, Said(k.before, k.doc.Dialect)
+		l.State, l.Detail = otherEntry, DescribeEntry(k.before, k.doc.Dialect)
 	default:
-		if args := Arguments(k.before); args != nil {
-			l.Toolsets = s.named(Input{Toolsets: Served(args)})
+		if args := EntryArguments(k.before); args != nil {
+			l.Toolsets = s.named(Input{Toolsets: EntryToolsets(args)})
 		}
 		if l.State = s.standing(k); l.State == outdated {
-			l.Detail = Said(k.before, k.doc.Dialect)
-			if home := HomeOf(k.before, k.doc.Dialect); home != "" {
+			l.Detail = DescribeEntry(k.before, k.doc.Dialect)
+			if home := EntryHome(k.before, k.doc.Dialect); home != "" {
 				l.Detail += ", with the home " + home
 			}
 		}
@@ -159,10 +159,10 @@ func (s *service) describe(ctx context.Context, k *work, l *Listed) error {
 
 // standing is whether an entry of ours starts this program for this home, whatever its other arguments, or leads to a server.
 func (s *service) standing(k *work) string {
-	if at, _ := Leads(k.before, k.doc.Dialect); at != "" && (k.in.URL == "" || at == k.in.URL) {
+	if at, _ := EntryEndpoint(k.before, k.doc.Dialect); at != "" && (k.in.URL == "" || at == k.in.URL) {
 		return connected
 	}
-	argv, home := Starts(k.before), cmp.Or(HomeOf(k.before, k.doc.Dialect), s.otherwise(k))
+	argv, home := EntryCommand(k.before), cmp.Or(EntryHome(k.before, k.doc.Dialect), s.otherwise(k))
 	if k.in.URL != "" || len(argv) == 0 || argv[0] != k.offer.Program || home != s.Here.Home {
 		return outdated
 	}
@@ -171,23 +171,23 @@ func (s *service) standing(k *work) string {
 
 // otherwise is the home of a server whose entry names none: a project's has that of whoever starts it.
 func (s *service) otherwise(k *work) string {
-	if s.Here.Chosen && k.in.scope() == deployment.User {
+	if s.Here.Chosen && k.in.scope() == deployment.ScopeUser {
 		return k.world.Join(k.world.Place.UserHome, ".countersign")
 	}
 	return s.Here.Home
 }
 
 // byHand is the entry as a document of its own, and the host's own command.
-func (s *service) byHand(k *work, l *Listed) error {
+func (s *service) byHand(k *work, l *HostStatus) error {
 	o := k.offer
 	if o.Remote() {
-		o.Secret = Placeholder
+		o.Secret = TokenPlaceholder
 	}
 	want, err := o.Server(k.host, k.doc.Dialect)
 	if err != nil {
 		return err
 	}
-	value, err := target.Value(want)
+	value, err := target.EncodeValue(want)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *service) byHand(k *work, l *Listed) error {
 }
 
 // installed reports a host that left a trace on this machine.
-func (s *service) installed(ctx context.Context, w World, h Host) bool {
+func (s *service) installed(ctx context.Context, w Locations, h Host) bool {
 	if s.Here.Installed(h.Program) {
 		return true
 	}

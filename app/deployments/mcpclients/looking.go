@@ -13,9 +13,9 @@ import (
 )
 
 // world is where the call works. project stands for the project that the working directory is in.
-func (s *service) world(ctx context.Context, project string) (World, error) {
+func (s *service) world(ctx context.Context, project string) (Locations, error) {
 	at, err := s.Places.Resolve(ctx, deployport.Asked{ProjectRoot: project})
-	return World{Place: at, System: s.Here.System, Env: s.Here.Env, Paths: target.Paths{Sep: s.Here.Sep}}, err
+	return Locations{Place: at, System: s.Here.System, Env: s.Here.Env, Paths: target.Paths{Sep: s.Here.Sep}}, err
 }
 
 // sight is a document as it was looked at.
@@ -45,7 +45,7 @@ func (s *service) look(ctx context.Context, at deployment.Place, path string) (s
 	case deployment.Regular:
 	default:
 		return v, deployment.ErrPath.Sayf("%s is no file: a directory or something special stands there; move it away", v.real).
-			With(deployment.Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", v.real))
+			With(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", v.real))
 	}
 	data, found, err := s.Machine.Read(ctx, v.real)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *service) look(ctx context.Context, at deployment.Place, path string) (s
 
 // choose looks at the documents that a host may have in a spot, and takes the one that has the entry, else the last that is there (which counts for
 // more with hosts that read several), else the first.
-func (s *service) choose(ctx context.Context, w World, d Document, name string) (sight, error) {
+func (s *service) choose(ctx context.Context, w Locations, d ServersFile, name string) (sight, error) {
 	var best sight
 	for i, file := range d.Names {
 		v, err := s.look(ctx, w.Place, w.Join(d.Dir, file))
@@ -79,7 +79,7 @@ func (s *service) choose(ctx context.Context, w World, d Document, name string) 
 }
 
 // servers are the entries in a document by name. It fails with ErrConfig, naming the file and the line, on one that does not parse.
-func (s *service) servers(d Document, v sight) (map[string]target.Object, error) {
+func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, error) {
 	values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: []string{d.At}}})
 	if err != nil {
 		return nil, uneditable(v, err)
@@ -93,7 +93,7 @@ func (s *service) servers(d Document, v sight) (map[string]target.Object, error)
 		return nil, uneditable(v, deployment.ErrConfig.Sayf("%s is there and holds no servers: it is no object", d.At))
 	}
 	for name, text := range raw {
-		o, err := target.Parse(text)
+		o, err := target.ParseObject(text)
 		if err != nil {
 			o = target.Object{} // it is there, and nobody's that could be told
 		}
@@ -105,7 +105,7 @@ func (s *service) servers(d Document, v sight) (map[string]target.Object, error)
 // uneditable names the file in a fault of its content.
 func uneditable(v sight, err error) error {
 	return deployment.ErrConfig.Sayf("%s: %s; mend it first, nothing was changed", v.path, fault.From(err).Message).
-		With(deployment.Reason("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).Because(err)
+		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).Because(err)
 }
 
 // writable refuses a file that its owner has made read-only: that it could be replaced all the same is not what was meant by it.
@@ -151,7 +151,7 @@ const (
 )
 
 // remembered is what is known of a server's entry in a document. A record that cannot be read says nothing.
-func (s *service) remembered(ctx context.Context, w World, v sight, name string) (memory, error) {
+func (s *service) remembered(ctx context.Context, w Locations, v sight, name string) (memory, error) {
 	id := deployment.SumOf([]byte(v.real + "\n" + name)).String()[:24]
 	m := memory{path: w.Join(s.Here.Home, recordsDir+"/"+id+".json")}
 	file, err := s.look(ctx, w.Place, m.path)
@@ -168,15 +168,15 @@ func (s *service) remembered(ctx context.Context, w World, v sight, name string)
 
 // ours reports an entry that Countersign has made, or that starts it.
 func (m memory) ours(o target.Object, d target.Dialect) bool {
-	url, _ := Leads(o, d)
-	argv := Starts(o)
-	return Ours(o) || m.found && (m.URL != "" && m.URL == url || m.Program != "" && len(argv) > 0 && m.Program == argv[0])
+	url, _ := EntryEndpoint(o, d)
+	argv := EntryCommand(o)
+	return IsCountersignEntry(o) || m.found && (m.URL != "" && m.URL == url || m.Program != "" && len(argv) > 0 && m.Program == argv[0])
 }
 
 // names are the servers among the entries that are Countersign's, sorted.
-func (s *service) names(ctx context.Context, w World, d Document, v sight, all map[string]target.Object) (out []string, err error) {
+func (s *service) names(ctx context.Context, w Locations, d ServersFile, v sight, all map[string]target.Object) (out []string, err error) {
 	for name, o := range all {
-		if !Ours(o) {
+		if !IsCountersignEntry(o) {
 			m, err := s.remembered(ctx, w, v, name)
 			if err != nil {
 				return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// Program is what this program is called where no path can be given.
-const Program = "countersign"
+// ProgramName is what this program is called where no path can be given.
+const ProgramName = "countersign"
 
 // The command of this program that hosts start, and its flags.
 const (
@@ -26,11 +26,11 @@ const (
 // HomeVariable is the environment variable that moves Countersign's home. Hosts start servers with few variables of their own.
 const HomeVariable = "COUNTERSIGN_HOME"
 
-// Placeholder stands for a token that is made when the entry is written, or that is nobody's to see.
-const Placeholder = "<token>"
+// TokenPlaceholder stands for a token that is made when the entry is written, or that is nobody's to see.
+const TokenPlaceholder = "<token>"
 
-// Offer is how a host is to reach Countersign.
-type Offer struct {
+// Connection is how a host is to reach Countersign.
+type Connection struct {
 	Name     string // of the server, as the host calls it
 	Scope    deployment.Scope
 	Program  string
@@ -43,7 +43,7 @@ type Offer struct {
 
 // args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself. Of an entry there is, how
 // long it waits, and whatever else its owner has put there, stays, and its toolsets do unless others are named.
-func (o Offer) args(h Host, wait time.Duration) []string {
+func (o Connection) args(h Host, wait time.Duration) []string {
 	args := slices.Clone(o.Kept)
 	if !slices.Contains(args, serveCommand) {
 		args = slices.Insert(args, 0, serveCommand)
@@ -69,7 +69,7 @@ func (o Offer) args(h Host, wait time.Duration) []string {
 	if wait > 0 {
 		put(waitFlag, spell(wait), false)
 	}
-	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(Served(o.Kept), ",") { // however they are spelled there
+	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(EntryToolsets(o.Kept), ",") { // however they are spelled there
 		put(toolsetsFlag, sets, true)
 	}
 	return args
@@ -101,17 +101,17 @@ func without(args []string, flag string) (out []string) {
 	return out
 }
 
-// Arguments are those of an entry that serves this program's tools over stdin and stdout, and nil of any other.
-func Arguments(o target.Object) []string {
-	argv := Starts(o)
-	if len(argv) == 0 || !Ours(o) && !slices.Contains(argv[1:], serveCommand) {
+// EntryArguments are those of an entry that serves this program's tools over stdin and stdout, and nil of any other.
+func EntryArguments(o target.Object) []string {
+	argv := EntryCommand(o)
+	if len(argv) == 0 || !IsCountersignEntry(o) && !slices.Contains(argv[1:], serveCommand) {
 		return nil
 	}
 	return argv[1:]
 }
 
-// Served are the toolsets that arguments name; none where they name none.
-func Served(args []string) (out []string) {
+// EntryToolsets are the toolsets that arguments name; none where they name none.
+func EntryToolsets(args []string) (out []string) {
 	values, _ := valuesOf(args, toolsetsFlag)
 	for _, name := range strings.Split(strings.Join(values, ","), ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -121,14 +121,14 @@ func Served(args []string) (out []string) {
 	return out
 }
 
-// HomeOf is the home of Countersign's that an entry names; empty where it names none.
-func HomeOf(o target.Object, d target.Dialect) string {
+// EntryHome is the home of Countersign's that an entry names; empty where it names none.
+func EntryHome(o target.Object, d target.Dialect) string {
 	home, _ := member(o[d.Env], HomeVariable).(string)
 	return home
 }
 
 // headers are those of requests over HTTP.
-func (o Offer) headers(h Host) map[string]any {
+func (o Connection) headers(h Host) map[string]any {
 	out := map[string]any{"Authorization": o.authorization()}
 	if wait := h.Wait(true); wait > 0 {
 		out[WaitHeader] = spell(wait)
@@ -137,12 +137,12 @@ func (o Offer) headers(h Host) map[string]any {
 }
 
 // Remote reports an offer over HTTP.
-func (o Offer) Remote() bool { return o.URL != "" }
+func (o Connection) Remote() bool { return o.URL != "" }
 
-func (o Offer) authorization() string { return "Bearer " + o.Secret }
+func (o Connection) authorization() string { return "Bearer " + o.Secret }
 
 // Server is the offer as an entry in the words of a host.
-func (o Offer) Server(h Host, d target.Dialect) (target.Object, error) {
+func (o Connection) Server(h Host, d target.Dialect) (target.Object, error) {
 	neutral, extra := target.Object{"command": o.Program, "args": anyOf(o.args(h, h.Wait(false)))}, h.local
 	if o.Home != "" {
 		neutral["env"] = map[string]any{HomeVariable: o.Home}
@@ -165,7 +165,7 @@ func anyOf(texts []string) []any {
 }
 
 // Command is the host's own command that adds the entry; nil where it has none.
-func (h Host) Command(o Offer) []string {
+func (h Host) Command(o Connection) []string {
 	if h.add == nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (h Host) Command(o Offer) []string {
 }
 
 // environment is the flag for a variable, where one is needed.
-func (o Offer) environment(flag string) []string {
+func (o Connection) environment(flag string) []string {
 	if o.Home == "" {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (o Offer) environment(flag string) []string {
 }
 
 // headerFlags are the headers of requests over HTTP, each with the flag for one.
-func (o Offer) headerFlags(h Host, flag string) (out []string) {
+func (o Connection) headerFlags(h Host, flag string) (out []string) {
 	headers := o.headers(h)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		out = append(out, flag, fmt.Sprintf("%s: %s", name, headers[name]))
@@ -189,7 +189,7 @@ func (o Offer) headerFlags(h Host, flag string) (out []string) {
 	return out
 }
 
-func claudeCommand(h Host, o Offer) []string {
+func claudeCommand(h Host, o Connection) []string {
 	argv := []string{"claude", "mcp", "add", "--scope", string(o.Scope)}
 	if o.Remote() {
 		return slices.Concat(argv, []string{"--transport", "http", o.Name, o.URL}, o.headerFlags(h, "--header")) // --header takes all that follows
@@ -197,8 +197,8 @@ func claudeCommand(h Host, o Offer) []string {
 	return slices.Concat(argv, []string{o.Name}, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare)) // --env takes all that follows
 }
 
-func codexCommand(h Host, o Offer) []string {
-	if o.Scope != deployment.User {
+func codexCommand(h Host, o Connection) []string {
+	if o.Scope != deployment.ScopeUser {
 		return nil // it writes its user's file alone
 	}
 	argv := []string{"codex", "mcp", "add", o.Name}
@@ -208,7 +208,7 @@ func codexCommand(h Host, o Offer) []string {
 	return slices.Concat(argv, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare))
 }
 
-func geminiCommand(h Host, o Offer) []string {
+func geminiCommand(h Host, o Connection) []string {
 	argv := []string{"gemini", "mcp", "add", "-s", string(o.Scope), "--timeout", strconv.FormatInt(callLimit.Milliseconds(), 10)}
 	if o.Remote() {
 		return slices.Concat(argv, []string{"-t", "http"}, o.headerFlags(h, "-H"), []string{o.Name, o.URL})
@@ -224,8 +224,8 @@ func geminiCommand(h Host, o Offer) []string {
 	return argv
 }
 
-func codeCommand(h Host, o Offer) []string {
-	if o.Scope != deployment.User {
+func codeCommand(h Host, o Connection) []string {
+	if o.Scope != deployment.ScopeUser {
 		return nil
 	}
 	server := target.Object{"name": o.Name, "command": o.Program, "args": anyOf(o.args(h, h.bare))}
@@ -235,15 +235,15 @@ func codeCommand(h Host, o Offer) []string {
 	if o.Remote() {
 		server = target.Object{"name": o.Name, "type": "http", "url": o.URL, "headers": o.headers(h)}
 	}
-	text, err := target.Value(server)
+	text, err := target.EncodeValue(server)
 	if err != nil {
 		return nil
 	}
 	return []string{"code", "--add-mcp", string(text)}
 }
 
-// Starts is the program and the arguments that an entry starts; none for one that leads to a server.
-func Starts(o target.Object) []string {
+// EntryCommand is the program and the arguments that an entry starts; none for one that leads to a server.
+func EntryCommand(o target.Object) []string {
 	switch c := o["command"].(type) {
 	case string:
 		more, _ := o["args"].([]any)
@@ -263,24 +263,24 @@ func textsOf(list []any) (out []string) {
 	return out
 }
 
-// Ours reports an entry that starts a server of Countersign's, wherever that program lies.
-func Ours(o target.Object) bool {
-	argv := Starts(o)
+// IsCountersignEntry reports an entry that starts a server of Countersign's, wherever that program lies.
+func IsCountersignEntry(o target.Object) bool {
+	argv := EntryCommand(o)
 	if len(argv) == 0 {
 		return false
 	}
 	name := argv[0][strings.LastIndexAny(argv[0], `/\`)+1:]
 	switch strings.TrimSuffix(strings.ToLower(name), ".exe") {
-	case Program:
+	case ProgramName:
 		return slices.Contains(argv[1:], serveCommand)
-	case Program + "-mcp":
+	case ProgramName + "-mcp":
 		return true
 	}
 	return false
 }
 
-// Leads is where an entry leads over HTTP, and the secret of the token it shows there.
-func Leads(o target.Object, d target.Dialect) (url, secret string) {
+// EntryEndpoint is where an entry leads over HTTP, and the secret of the token it shows there.
+func EntryEndpoint(o target.Object, d target.Dialect) (url, secret string) {
 	for _, key := range []string{d.Events, d.URL} {
 		if text, ok := o[key].(string); ok && key != "" {
 			url = text
@@ -292,12 +292,12 @@ func Leads(o target.Object, d target.Dialect) (url, secret string) {
 	return url, secret
 }
 
-// Said is what an entry says in a few words: what it starts, or where it leads.
-func Said(o target.Object, d target.Dialect) string {
-	if argv := Starts(o); len(argv) > 0 {
+// DescribeEntry is what an entry says in a few words: what it starts, or where it leads.
+func DescribeEntry(o target.Object, d target.Dialect) string {
+	if argv := EntryCommand(o); len(argv) > 0 {
 		return "starts " + strings.Join(argv, " ")
 	}
-	if url, _ := Leads(o, d); url != "" {
+	if url, _ := EntryEndpoint(o, d); url != "" {
 		return "leads to " + url
 	}
 	return "says neither what to start nor where to go"

@@ -57,10 +57,10 @@ func (h Host) Wait(remote bool) time.Duration {
 // switches forms on by that name. An entry of a project, whose file others share, is another one than its user's.
 func (h Host) Entry(server string, scope deployment.Scope) string {
 	name := h.Name
-	if server != Program {
+	if server != ProgramName {
 		name += ":" + server
 	}
-	if scope == deployment.Project {
+	if scope == deployment.ScopeProject {
 		name += "@project"
 	}
 	return name

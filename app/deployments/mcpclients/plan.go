@@ -34,7 +34,7 @@ const maxName = 40
 // Validate fails with tool.ErrArguments for a name or a toolset that hosts could not take, and for a url that is none; with hosting.ErrHost; and with
 // ErrShared for a token in a project's file.
 func (in Input) Validate() error {
-	if _, err := Find(in.Host); err != nil {
+	if _, err := FindHost(in.Host); err != nil {
 		return err
 	}
 	if in.Name != "" && (len(in.Name) > maxName || !plain(in.Name)) {
@@ -51,7 +51,7 @@ func (in Input) Validate() error {
 	if at, err := url.Parse(in.URL); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
 		return tool.ErrArguments.Sayf("url: %q is no address of a server, such as http://127.0.0.1:7447/mcp", in.URL)
 	}
-	if in.scope() == deployment.Project {
+	if in.scope() == deployment.ScopeProject {
 		return ErrShared.Sayf("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
 	}
 	return nil
@@ -76,14 +76,14 @@ func (in Input) Claims() (policy.Class, policy.Effects) {
 
 func (in Input) scope() deployment.Scope {
 	if in.Scope == "" {
-		return deployment.User
+		return deployment.ScopeUser
 	}
 	return in.Scope
 }
 
 func (in Input) name() string {
 	if in.Name == "" {
-		return Program
+		return ProgramName
 	}
 	return in.Name
 }
@@ -92,7 +92,7 @@ func (in Input) name() string {
 type Plan struct {
 	Tool    tool.Name      `json:"tool"`
 	Summary string         `json:"summary"`
-	Context Shown          `json:"context"`
+	Context PlanView       `json:"context"`
 	Before  deployment.Sum `json:"before_sha256"`
 	After   deployment.Sum `json:"after_sha256"` // a token that is still to be made counts as a word that stands for it
 
@@ -100,8 +100,8 @@ type Plan struct {
 	work work
 }
 
-// Shown is what a person sees of it.
-type Shown struct {
+// PlanView is what a person sees of it.
+type PlanView struct {
 	Host     string           `json:"host"`
 	Scope    deployment.Scope `json:"scope"`
 	Server   string           `json:"server"`
@@ -150,10 +150,10 @@ func (p *Plan) Needs() policy.Proving {
 // work is what a plan does, in full.
 type work struct {
 	in     Input
-	world  World
+	world  Locations
 	host   Host
-	doc    Document
-	offer  Offer
+	doc    ServersFile
+	offer  Connection
 	sight  sight
 	memory memory
 	before target.Object // the entry that is there; nil: none
@@ -165,7 +165,7 @@ type work struct {
 	after  []byte
 	gone   bool // the file goes: it was made for the entry, and nothing else is in it
 	revoke bool // the entry's token goes
-	rules  Rules
+	rules  PolicyInfo
 }
 
 func (k *work) changes() bool { return k.writes() || k.revoke }
@@ -211,13 +211,13 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, e
 func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	k := &work{in: in}
 	var err error
-	if k.host, err = Find(in.Host); err != nil {
+	if k.host, err = FindHost(in.Host); err != nil {
 		return nil, err
 	}
 	if k.world, err = s.world(ctx, in.ProjectRoot); err != nil {
 		return nil, err
 	}
-	if at := k.world.Place; in.scope() == deployment.Project && !at.Marked && at.ProjectRoot == at.UserHome {
+	if at := k.world.Place; in.scope() == deployment.ScopeProject && !at.Marked && at.ProjectRoot == at.UserHome {
 		return nil, deployment.ErrProject.Sayf("the home directory is no project; change into one, or connect for the scope user")
 	}
 	if k.doc, err = k.host.Document(k.world, in.scope()); err != nil {
@@ -226,7 +226,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	if k.sight, err = s.choose(ctx, k.world, k.doc, in.name()); err != nil {
 		return nil, err
 	}
-	if root := k.world.Place.ProjectRoot; in.scope() == deployment.Project && !deployment.Below(root, k.sight.real, s.Here.Sep) {
+	if root := k.world.Place.ProjectRoot; in.scope() == deployment.ScopeProject && !deployment.IsBelow(root, k.sight.real, s.Here.Sep) {
 		return nil, deployment.ErrPath.Sayf("%s leads out of the project, to %s; connect for the scope user instead", k.sight.path, k.sight.real).
 			With(deployment.Details{}.AddPath("path", k.sight.path))
 	}
@@ -244,7 +244,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 
 // revokes reports whether a token was made for this entry that nothing leads in by any more.
 func (s *service) revokes(ctx context.Context, k *work) (bool, error) {
-	_, secret := Leads(k.before, k.doc.Dialect)
+	_, secret := EntryEndpoint(k.before, k.doc.Dialect)
 	if s.Keys == nil || !k.in.Remove && k.offer.Remote() || k.memory.URL == "" && secret == "" {
 		return false, nil
 	}
@@ -256,25 +256,25 @@ func foreign(k *work) error {
 	if k.in.Remove {
 		way = "force (--force) takes it away all the same"
 	}
-	return ErrForeign.Sayf("%s has a server named %q already that is not Countersign's: it %s; %s", k.sight.path, k.in.name(), Said(k.before, k.doc.Dialect), way).
-		With(deployment.Reason("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", Entry(k.before)))
+	return ErrForeign.Sayf("%s has a server named %q already that is not Countersign's: it %s; %s", k.sight.path, k.in.name(), DescribeEntry(k.before, k.doc.Dialect), way).
+		With(deployment.ReasonDetails("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", RedactedEntry(k.before)))
 }
 
 // make works out the entry as it should be. Of one of ours that starts this program, the arguments that the call does not name stay; of one that leads to the same server with a token that still opens it, the token stays.
 func (s *service) make(ctx context.Context, k *work) error {
 	if k.ours && k.in.URL == "" { // what is not named stays
-		k.kept = Arguments(k.before)
+		k.kept = EntryArguments(k.before)
 		if len(k.in.Toolsets) == 0 {
-			k.in.Toolsets = Served(k.kept)
+			k.in.Toolsets = EntryToolsets(k.kept)
 		}
 	}
-	o := Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets, Kept: k.kept}
+	o := Connection{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets, Kept: k.kept}
 	if o.Remote() {
 		if s.Keys == nil {
 			return ErrServer
 		}
-		o.Secret = Placeholder
-		if at, secret := Leads(k.before, k.doc.Dialect); at == o.URL && secret != "" {
+		o.Secret = TokenPlaceholder
+		if at, secret := EntryEndpoint(k.before, k.doc.Dialect); at == o.URL && secret != "" {
 			good, err := s.Keys.Good(ctx, k.key(), secret, s.reach(k.in))
 			if err != nil {
 				return err
@@ -293,9 +293,9 @@ func (s *service) make(ctx context.Context, k *work) error {
 }
 
 // local has the offer start this program.
-func (s *service) local(k *work, o *Offer) error {
-	o.Program = Program
-	if o.Scope == deployment.Project {
+func (s *service) local(k *work, o *Connection) error {
+	o.Program = ProgramName
+	if o.Scope == deployment.ScopeProject {
 		return nil // others have it elsewhere
 	}
 	if s.Here.Chosen {
@@ -343,7 +343,7 @@ func (s *service) tools(in Input) string {
 
 // key is the name of the host's token.
 func (k *work) key() string {
-	if k.in.name() == Program {
+	if k.in.name() == ProgramName {
 		return "connect:" + k.host.Name
 	}
 	return "connect:" + k.host.Name + ":" + k.in.name()
@@ -385,5 +385,5 @@ func (k *work) keys() (set, drop []deployment.Key, err error) {
 	if !k.ours {
 		before = nil
 	}
-	return HostKeys([]string{k.doc.At, k.in.name()}, before, k.want, k.doc.Dialect)
+	return EntryKeys([]string{k.doc.At, k.in.name()}, before, k.want, k.doc.Dialect)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Answer is what connect_host says it did, or would do.
-type Answer struct {
+// ConnectResult is what connect_host says it did, or would do.
+type ConnectResult struct {
 	Host      string           `json:"host"`
 	Title     string           `json:"title"`
 	Scope     deployment.Scope `json:"scope"`
@@ -53,9 +53,9 @@ func (k *work) state() string {
 }
 
 // answer is what is said of the work, done or not.
-func (p *Plan) answer(applied bool) Answer {
+func (p *Plan) answer(applied bool) ConnectResult {
 	k := &p.work
-	a := Answer{Host: k.host.Name, Title: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, FilePosix: deployment.Posix(k.sight.path),
+	a := ConnectResult{Host: k.host.Name, Title: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, FilePosix: deployment.PosixPath(k.sight.path),
 		State: k.state(), Applied: applied, HostEntry: k.host.Entry(k.in.name(), k.in.scope()), Entry: p.Context.Entry, Diff: p.Context.Diff}
 	if k.writes() && !k.in.Remove {
 		a.Next = k.host.Next
@@ -73,20 +73,20 @@ func (p *Plan) answer(applied bool) Answer {
 }
 
 // report is an answer with what a person should know besides.
-func (p *Plan) report(a Answer) planner.Report {
-	return planner.Report{Data: a, Warnings: planner.Unique(p.Context.Warnings)}
+func (p *Plan) report(a ConnectResult) planner.Report {
+	return planner.Report{Data: a, Warnings: planner.UniqueWarnings(p.Context.Warnings)}
 }
 
 // plan shows the work.
 func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 	k.serves = s.named(k.in)
 	p := &Plan{Tool: ConnectHost.Name, work: *k, Before: k.sight.seen.Sum, After: deployment.SumOf(k.after)}
-	p.Context = Shown{Host: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, Entry: k.entry(), Warnings: s.warnings(ctx, k)}
+	p.Context = PlanView{Host: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, Entry: k.entry(), Warnings: s.warnings(ctx, k)}
 	if k.sight.real != k.sight.path {
 		p.Context.LeadsTo = k.sight.real
 	}
 	if k.before != nil && !k.ours {
-		p.Context.Replaces = Entry(k.before)
+		p.Context.Replaces = RedactedEntry(k.before)
 	}
 	switch {
 	case k.mints():
@@ -126,9 +126,9 @@ func (s *service) opens(k *work) []string {
 // entry is the entry as it is shown.
 func (k *work) entry() json.RawMessage {
 	if k.in.Remove {
-		return Entry(k.before)
+		return RedactedEntry(k.before)
 	}
-	return Entry(k.want)
+	return RedactedEntry(k.want)
 }
 
 func (k *work) summary() string {
@@ -164,7 +164,7 @@ func (s *service) warnings(ctx context.Context, k *work) (out []string) {
 	if k.offer.Remote() && k.sight.shared() {
 		out = append(out, fmt.Sprintf("others on this machine may read %s, and with it the token; chmod 600 keeps them out", k.sight.real))
 	}
-	if k.in.scope() == deployment.Project {
+	if k.in.scope() == deployment.ScopeProject {
 		out = append(out, "a project's file is shared: whoever uses it needs countersign on their PATH")
 		if k.host.Note != "" {
 			out = append(out, k.host.Note)
@@ -188,6 +188,6 @@ func (s *service) diff(k *work) string {
 			docs = append(docs, values[0])
 		}
 	}
-	hidden := Hidden(docs...)
-	return Diff(k.sight.path, Mask(string(k.sight.data), hidden), Mask(string(k.after), hidden), s.Differ.Unified)
+	hidden := SecretValues(docs...)
+	return RedactedDiff(k.sight.path, RedactText(string(k.sight.data), hidden), RedactText(string(k.after), hidden), s.Differ.Unified)
 }

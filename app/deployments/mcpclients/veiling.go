@@ -16,9 +16,9 @@ const masked = "[masked]"
 // shortest is the shortest value that is masked wherever it stands: shorter ones are words of ordinary text.
 const shortest = 4
 
-// Hidden are the texts in documents, each as the JSON of its whole value, that their owner would not show: environments and headers of servers, and
+// SecretValues are the texts in documents, each as the JSON of its whole value, that their owner would not show: environments and headers of servers, and
 // whatever is named like a secret. The door masks what looks like a secret by itself; this is for those that do not. Longer ones come first.
-func Hidden(docs ...json.RawMessage) (out []string) {
+func SecretValues(docs ...json.RawMessage) (out []string) {
 	for _, doc := range docs {
 		var all any
 		if len(doc) > 0 && json.Unmarshal(doc, &all) == nil {
@@ -49,7 +49,7 @@ func gather(out []string, v any, secret bool) []string {
 }
 
 // open reports a value that only stands for a token.
-func open(value string) bool { return strings.TrimPrefix(value, "Bearer ") == Placeholder }
+func open(value string) bool { return strings.TrimPrefix(value, "Bearer ") == TokenPlaceholder }
 
 // private reports the name of a member whose value is not shown.
 func private(name string) bool {
@@ -62,8 +62,8 @@ func private(name string) bool {
 		"cookie", "oauth"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// Mask is text without those values, as they may be written in it.
-func Mask(text string, hidden []string) string {
+// RedactText is text without those values, as they may be written in it.
+func RedactText(text string, hidden []string) string {
 	for _, value := range hidden {
 		if quoted, err := json.Marshal(value); err == nil {
 			text = strings.ReplaceAll(text, string(quoted), `"`+masked+`"`)
@@ -74,12 +74,12 @@ func Mask(text string, hidden []string) string {
 	return text
 }
 
-// Entry is an entry as it is shown: its environment and its headers by name alone; nil for none.
-func Entry(o target.Object) json.RawMessage {
+// RedactedEntry is an entry as it is shown: its environment and its headers by name alone; nil for none.
+func RedactedEntry(o target.Object) json.RawMessage {
 	if o == nil {
 		return nil
 	}
-	text, err := target.Value(veil(map[string]any(o), false))
+	text, err := target.EncodeValue(veil(map[string]any(o), false))
 	if err != nil {
 		return nil
 	}
@@ -115,8 +115,8 @@ const (
 	longest  = 4000
 )
 
-// Diff is the difference of two texts for a person: unified, or, where a line of it would be too long to read, what they do not share.
-func Diff(path, old, now string, unified func(oldName, newName string, old, new []byte) string) string {
+// RedactedDiff is the difference of two texts for a person: unified, or, where a line of it would be too long to read, what they do not share.
+func RedactedDiff(path, old, now string, unified func(oldName, newName string, old, new []byte) string) string {
 	text := unified(path, path, []byte(old), []byte(now))
 	for line := range strings.Lines(text) {
 		if len(line) > longLine {

@@ -37,7 +37,7 @@ type stage struct {
 	clock                   *clock.Fake
 	step                    func(step, path string)
 	lasting                 bool
-	rules                   mcpclients.Rules
+	rules                   mcpclients.PolicyInfo
 }
 
 func newStage(t testing.TB) *stage {
@@ -56,11 +56,11 @@ func newStage(t testing.TB) *stage {
 
 func (s *stage) tools() []tool.Entry {
 	env := func(name string) string { return s.env[name] }
-	machine := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: s.clock, Env: env, Step: s.step})
-	here := local.NewHost(s.own, env)
+	machine := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: s.clock, Env: env, Step: s.step})
+	here := local.NewSurroundings(s.own, env)
 	here.System, here.Program = "linux", func() (string, bool, error) { return program, s.lasting, nil }
-	d := mcpclients.Deps{Places: configrepo.NewLocation(env, s.project), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
-		Clock: s.clock, Here: here, Default: []string{"packs", "deployments"}, Rules: func(context.Context) (mcpclients.Rules, error) { return s.rules, nil }}
+	d := mcpclients.Deps{Places: configrepo.NewPlaces(env, s.project), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
+		Clock: s.clock, Here: here, Default: []string{"packs", "deployments"}, Rules: func(context.Context) (mcpclients.PolicyInfo, error) { return s.rules, nil }}
 	if s.keys != nil {
 		d.Keys = s.keys
 	}
@@ -124,22 +124,22 @@ func (b begun) commit() (json.RawMessage, []string, error) {
 }
 
 // try is a whole call of connect_host.
-func (s *stage) try(a args) (mcpclients.Answer, error) {
+func (s *stage) try(a args) (mcpclients.ConnectResult, error) {
 	s.Helper()
 	b, err := s.begin("connect_host", a)
 	if err != nil {
-		return mcpclients.Answer{}, err
+		return mcpclients.ConnectResult{}, err
 	}
 	data, _, err := b.commit()
 	if err != nil {
-		return mcpclients.Answer{}, err
+		return mcpclients.ConnectResult{}, err
 	}
-	var answer mcpclients.Answer
+	var answer mcpclients.ConnectResult
 	require.NoError(s, json.Unmarshal(data, &answer))
 	return answer, nil
 }
 
-func (s *stage) must(a args) mcpclients.Answer {
+func (s *stage) must(a args) mcpclients.ConnectResult {
 	s.Helper()
 	answer, err := s.try(a)
 	require.NoError(s, err)
@@ -147,15 +147,15 @@ func (s *stage) must(a args) mcpclients.Answer {
 }
 
 // listed are the hosts, by name.
-func (s *stage) listed(a args) map[string]mcpclients.Listed {
+func (s *stage) listed(a args) map[string]mcpclients.HostStatus {
 	s.Helper()
 	b, err := s.begin("list_hosts", a)
 	require.NoError(s, err)
 	data, _, err := b.commit()
 	require.NoError(s, err)
-	var hosts mcpclients.Hosts
+	var hosts mcpclients.HostList
 	require.NoError(s, json.Unmarshal(data, &hosts))
-	out := map[string]mcpclients.Listed{}
+	out := map[string]mcpclients.HostStatus{}
 	for _, h := range hosts.Hosts {
 		out[h.Host] = h
 	}
@@ -220,7 +220,7 @@ func (k *keyring) Renew(_ context.Context, name string, toolsets []string) (stri
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.made++
-	k.secrets[name], k.scopes[name] = "cst_"+canon.Bytes("test", []byte{byte(k.made)}).Hex()[:26], toolsets
+	k.secrets[name], k.scopes[name] = "cst_"+canon.SumBytes("test", []byte{byte(k.made)}).Hex()[:26], toolsets
 	return k.secrets[name], nil
 }
 

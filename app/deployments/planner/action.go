@@ -28,8 +28,8 @@ type Report struct {
 // Reviewed says that people decide by reports: nothing in them is passed on unseen.
 func (Report) Reviewed() {}
 
-// About is how a tool presents itself. Input is its published schema; empty, it is made from the table of package inputs.
-type About struct {
+// ToolInfo is how a tool presents itself. Input is its published schema; empty, it is made from the table of package inputs.
+type ToolInfo struct {
 	Name               tool.Name
 	Title, Description string
 	Input              string
@@ -50,13 +50,13 @@ type Command struct {
 	Commit   func(ctx context.Context, sc tool.Scope, c Call, p tool.Plan) (any, error)
 }
 
-// Read is the entry of a query.
-func Read(a About, run Query) tool.Entry {
+// QueryEntry is the entry of a query.
+func QueryEntry(a ToolInfo, run Query) tool.Entry {
 	return tool.Entry{Spec: a.spec(policy.ClassRead, policy.Read|policy.Network, readTimeout), Handler: handler{name: a.Name, run: run}}
 }
 
-// Change is the entry of a command.
-func Change(a About, c Command) tool.Entry {
+// CommandEntry is the entry of a command.
+func CommandEntry(a ToolInfo, c Command) tool.Entry {
 	if c.Class == policy.ClassUnknown {
 		c.Class = policy.ClassDangerous
 	}
@@ -73,10 +73,10 @@ func Change(a About, c Command) tool.Entry {
 
 func changes() policy.Effects { return policy.Read | policy.Write | policy.Delete | policy.Network }
 
-func (a About) spec(class policy.Class, effects policy.Effects, timeout time.Duration) tool.Spec {
+func (a ToolInfo) spec(class policy.Class, effects policy.Effects, timeout time.Duration) tool.Spec {
 	input := json.RawMessage(a.Input)
 	if len(input) == 0 {
-		input = Schema(a.Name)
+		input = InputSchema(a.Name)
 	}
 	return tool.Spec{Name: a.Name, Title: a.Title, Description: a.Description, Class: class, Effects: effects, Timeout: timeout, Input: input}
 }
@@ -90,7 +90,7 @@ type handler struct {
 
 // Decode reads the arguments. Without yes a tool that needs it refuses before anything else is looked at (seed 000).
 func (h handler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	c, err := InputRead(h.name, raw)
+	c, err := DecodeCall(h.name, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func (i invocation) Commit(ctx context.Context, sc tool.Scope, p tool.Plan) (any
 	return i.handler.command.Commit(ctx, sc, i.call, p)
 }
 
-// Warned puts warnings that were gathered before a failure into its details, where the contract's presenter finds them.
-func Warned(err error, warnings []string) error {
+// WithWarnings puts warnings that were gathered before a failure into its details, where the contract's presenter finds them.
+func WithWarnings(err error, warnings []string) error {
 	if len(warnings) == 0 {
 		return err
 	}
@@ -152,8 +152,8 @@ func Warned(err error, warnings []string) error {
 // maxWarnings is how many warnings an answer carries.
 const maxWarnings = 100
 
-// Unique is every warning once, in the order of their first appearance, and of very many the first and how many more there are; never nil.
-func Unique(lists ...[]string) []string {
+// UniqueWarnings is every warning once, in the order of their first appearance, and of very many the first and how many more there are; never nil.
+func UniqueWarnings(lists ...[]string) []string {
 	out, seen := []string{}, map[string]bool{}
 	for _, w := range slices.Concat(lists...) {
 		if !seen[w] {
@@ -167,8 +167,8 @@ func Unique(lists ...[]string) []string {
 	return out
 }
 
-// Progress reports writes as steps of the call.
-func Progress(sc tool.Scope, what string) func(done, total int) {
+// ReportProgress reports writes as steps of the call.
+func ReportProgress(sc tool.Scope, what string) func(done, total int) {
 	return func(done, total int) {
 		sc.Progress(tool.Progress{Done: int64(done), Total: int64(total), Message: what})
 	}

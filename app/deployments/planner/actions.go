@@ -16,7 +16,7 @@ type Action struct {
 
 // Next is what a person would do about the drift, as commands.
 func (d Drift) Next(prefix string) []string {
-	s := Summarise(d.Items)
+	s := SummarizeDrift(d.Items)
 	var out []string
 	add := func(commands ...string) {
 		for _, command := range commands {
@@ -40,8 +40,8 @@ func (d Drift) Next(prefix string) []string {
 	return out
 }
 
-// Prefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
-func Prefix(c Call) string {
+// CommandPrefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
+func CommandPrefix(c Call) string {
 	prefix := "countersign agents"
 	add := func(flag, value string) {
 		if value != "" {
@@ -90,8 +90,8 @@ func kindOf(command string) (action string, order int) {
 	return "other", 100
 }
 
-// Ordered is the commands in the order of doing, each once, and beside them what each does.
-func Ordered(commands []string) ([]string, []Action) {
+// OrderCommands is the commands in the order of doing, each once, and beside them what each does.
+func OrderCommands(commands []string) ([]string, []Action) {
 	sorting.By(commands, func(a, b string) int {
 		_, x := kindOf(a)
 		_, y := kindOf(b)

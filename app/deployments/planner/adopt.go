@@ -9,8 +9,8 @@ import (
 // maxSamples is how many paths an adopt refusal names (agentpack contract §4.4).
 const maxSamples = 20
 
-// AdoptRefusal is ErrAdopt for changes that would overwrite or delete somebody's own work; there has to be one at least.
-func AdoptRefusal(adoptions []deployment.Change) error {
+// AdoptError is ErrAdopt for changes that would overwrite or delete somebody's own work; there has to be one at least.
+func AdoptError(adoptions []deployment.Change) error {
 	counts := map[deployment.Gate]int{}
 	paths := make([]string, 0, len(adoptions))
 	for _, c := range adoptions {
@@ -20,7 +20,7 @@ func AdoptRefusal(adoptions []deployment.Change) error {
 	slices.Sort(paths)
 	sample := paths[:min(len(paths), maxSamples)]
 	return deployment.ErrAdopt.Sayf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)",
-		len(adoptions), sample[0]).With(deployment.Reason("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
+		len(adoptions), sample[0]).With(deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample))
 }

@@ -45,10 +45,10 @@ type Call struct {
 // Asked is what the call says about the place.
 func (c Call) Asked() deployport.Asked { return deployport.Asked{Repo: c.Repo, Machine: c.Machine} }
 
-// InputRead decodes the arguments of a tool. It fails with tool.ErrArguments, naming every problem, and with deployment.ErrTarget for a
+// DecodeCall decodes the arguments of a tool. It fails with tool.ErrArguments, naming every problem, and with deployment.ErrTarget for a
 // target that does not exist.
-func InputRead(of tool.Name, raw json.RawMessage) (Call, error) {
-	c := Call{Profile: deployment.DefaultProfile, Target: "all", Scope: deployment.GlobalScope, TargetScope: deployment.Both}
+func DecodeCall(of tool.Name, raw json.RawMessage) (Call, error) {
+	c := Call{Profile: deployment.DefaultProfile, Target: "all", Scope: deployment.GlobalScope, TargetScope: deployment.ScopeBoth}
 	var given map[string]json.RawMessage
 	if len(bytes.TrimSpace(raw)) > 0 && json.Unmarshal(raw, &given) != nil {
 		return c, tool.ErrArguments.Sayf("the arguments of %s must be a JSON object", of)
@@ -70,10 +70,10 @@ func InputRead(of tool.Name, raw json.RawMessage) (Call, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return c, tool.ErrArguments.Sayf("%s: %s", of, strings.Join(problems, "; ")).With(deployment.Fields("problems", problems))
+		return c, tool.ErrArguments.Sayf("%s: %s", of, strings.Join(problems, "; ")).With(deployment.FieldDetails("problems", problems))
 	}
 	c.fill()
-	if c.Target != "all" && !slices.Contains(target.Names(), c.Target) {
+	if c.Target != "all" && !slices.Contains(target.TargetNames(), c.Target) {
 		return c, unknownTarget(c.Target)
 	}
 	return c, nil
@@ -96,9 +96,9 @@ func (c *Call) fill() {
 }
 
 func unknownTarget(name string) error {
-	return deployment.ErrTarget.Sayf("there is no target %q; there are: all, %s", name, strings.Join(target.Names(), ", ")).
-		With(deployment.Reason("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").
-			Add("target", name).Add("allowed", append([]string{"all"}, target.Names()...)))
+	return deployment.ErrTarget.Sayf("there is no target %q; there are: all, %s", name, strings.Join(target.TargetNames(), ", ")).
+		With(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").
+			Add("target", name).Add("allowed", append([]string{"all"}, target.TargetNames()...)))
 }
 
 func find(takes []argument, name string) (argument, bool) {

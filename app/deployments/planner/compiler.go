@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// All is the target filter that stands for every configured target.
-const All = "all"
+// AllTargets is the target filter that stands for every configured target.
+const AllTargets = "all"
 
 // workers bounds how many modules are composed at once.
 const workers = 8
@@ -82,7 +82,7 @@ func (c Compiler) Load(ctx context.Context, r Request) (State, error) {
 		return s, err
 	}
 	s.Warnings = slices.Clone(s.Config.Warnings)
-	s.Targets, err = target.Sorted(s.Config.Manifest.Targets, r.Target)
+	s.Targets, err = target.SelectTargets(s.Config.Manifest.Targets, r.Target)
 	return s, err
 }
 
@@ -169,7 +169,7 @@ func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Mo
 		return out, composed.Warnings, err
 	}
 	out.Tree, out.composed = composed.Tree, composed
-	return out, composed.Warnings, deployment.Validate(m, out.Tree, read, c.Configs.Frontmatter)
+	return out, composed.Warnings, deployment.ValidateModule(m, out.Tree, read, c.Configs.Frontmatter)
 }
 
 // Upstream is a module's files before any overlay: those of the config repository, or of the commit that the lockfile names, whose sum
@@ -179,7 +179,7 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 		tree, err := c.Local(ctx, s.Place, m)
 		return tree, nil, err
 	}
-	locked, err := Locked(s.Config.Lock, m)
+	locked, err := FindLocked(s.Config.Lock, m)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +189,7 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 	}
 	if sum := tree.Sum(); sum != locked.Sum {
 		return nil, nil, deployment.ErrContent.Sayf("the cached checkout of module %s is not what %s says; countersign agents fetch replaces it", m.ID, deployment.LockFile).
-			With(deployment.Fields("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
+			With(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
 	}
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
 }
@@ -201,7 +201,7 @@ func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.M
 	if !errors.As(err, &f) {
 		return tree, err
 	}
-	details := deployment.Fields("module_id", m.ID)
+	details := deployment.FieldDetails("module_id", m.ID)
 	if known, ok := f.Details.(deployment.Details); ok {
 		maps.Copy(details, known)
 	}
@@ -223,12 +223,12 @@ func LocalOrigin(ctx context.Context, history deployport.History, repo, source s
 	return &overlay.Origin{Local: local}, nil
 }
 
-// Locked is a git module's entry in the lockfile. It fails with ErrLock where there is none, or one of another source.
-func Locked(lock *deployment.Lock, m deployment.Module) (deployment.LockedModule, error) {
+// FindLocked is a git module's entry in the lockfile. It fails with ErrLock where there is none, or one of another source.
+func FindLocked(lock *deployment.Lock, m deployment.Module) (deployment.LockedModule, error) {
 	locked, ok := lock.Module(m.ID)
 	if ok && locked.Source.Git != nil && locked.Source.Git.URL == m.Source.Git.URL && locked.Source.Git.Subdir == m.Source.Git.Subdir {
 		return locked, nil
 	}
 	return locked, deployment.ErrLock.Sayf("%s does not hold module %s as %s names it; lock again", deployment.LockFile, m.ID, deployment.ManifestFile).
-		With(deployment.Reason("lockfile_out_of_date", "run_lock", "run_update", "retry_command").Add("module_id", m.ID))
+		With(deployment.ReasonDetails("lockfile_out_of_date", "run_lock", "run_update", "retry_command").Add("module_id", m.ID))
 }

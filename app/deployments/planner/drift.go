@@ -13,13 +13,13 @@ import (
 
 // The kinds of drift (agentpack contract §5.6). A file that a deployment would add counts as Missing.
 const (
-	Missing  = "missing"
-	Modified = "modified"
-	Extra    = "extra"
+	DriftMissing  = "missing"
+	DriftModified = "modified"
+	DriftExtra    = "extra"
 )
 
-// Item is one file that is not as it should be.
-type Item struct {
+// DriftItem is one file that is not as it should be.
+type DriftItem struct {
 	Actual    *string  `json:"actual"`
 	Expected  *string  `json:"expected"`
 	Kind      string   `json:"kind"`
@@ -31,32 +31,32 @@ type Item struct {
 	Modules   []string `json:"-"`
 }
 
-// Summary counts files by kind of drift.
-type Summary struct {
+// DriftSummary counts files by kind of drift.
+type DriftSummary struct {
 	Extra    int `json:"extra"`
 	Missing  int `json:"missing"`
 	Modified int `json:"modified"`
 }
 
-// RootSummary counts those of one root.
-type RootSummary struct {
-	Root      string  `json:"root"`
-	RootPosix string  `json:"root_posix"`
-	Summary   Summary `json:"summary"`
-	Target    string  `json:"target"`
+// RootDrift counts those of one root.
+type RootDrift struct {
+	Root      string       `json:"root"`
+	RootPosix string       `json:"root_posix"`
+	Summary   DriftSummary `json:"summary"`
+	Target    string       `json:"target"`
 }
 
 // Drift is what is found to differ, and what follows from it.
 type Drift struct {
-	Items       []Item
+	Items       []DriftItem
 	Warnings    []string
 	NeedsDeploy bool // a root lacks its manifest
 	AnyManifest bool
 }
 
-// Find looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
-func Find(ctx context.Context, machine deployport.Machine, r Result, unmanaged bool) (Drift, error) {
-	d := Drift{Items: []Item{}}
+// FindDrift looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
+func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmanaged bool) (Drift, error) {
+	d := Drift{Items: []DriftItem{}}
 	for _, root := range r.Plan.Roots {
 		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
 	}
@@ -101,9 +101,9 @@ func unknown(r Result, paths []string) []string {
 func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, in search) error {
 	ledger, root := ledgerOf(r.Observed, in.root), in.root
 	wanted := make(map[string]bool, len(ledger.Owned))
-	var items []Item
-	found := func(item Item) {
-		item.Target, item.Root, item.RootPosix, item.PathPosix = root.Target, root.Path, deployment.Posix(root.Path), deployment.Posix(item.Path)
+	var items []DriftItem
+	found := func(item DriftItem) {
+		item.Target, item.Root, item.RootPosix, item.PathPosix = root.Target, root.Path, deployment.PosixPath(root.Path), deployment.PosixPath(item.Path)
 		items = append(items, item)
 	}
 	for i := range r.Files {
@@ -118,14 +118,14 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 	}
 	for i := range ledger.Owned {
 		have := &ledger.Owned[i]
-		if wanted[have.Path] || have.Owner != deployment.Deploy {
+		if wanted[have.Path] || have.Owner != deployment.OwnerDeploy {
 			continue
 		}
 		if now := r.Observed.Files[have.Path]; now.Kind != deployment.Absent {
-			found(Item{Path: have.Path, Kind: Extra, Actual: labelled(now.Sum), Modules: have.Modules})
+			found(DriftItem{Path: have.Path, Kind: DriftExtra, Actual: labelled(now.Sum), Modules: have.Modules})
 		}
 	}
-	sorting.Stable(items, func(a, b Item) int { return byComponents(a.Path, b.Path) })
+	sorting.Stable(items, func(a, b DriftItem) int { return byComponents(a.Path, b.Path) })
 	if !ledger.Present && len(wanted) > 0 {
 		d.NeedsDeploy = true
 		if d.AnyManifest {
@@ -143,7 +143,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 			return err
 		}
 		for _, path := range paths {
-			found(Item{Path: path, Kind: Extra, Actual: labelled(seen.Files[path].Sum)})
+			found(DriftItem{Path: path, Kind: DriftExtra, Actual: labelled(seen.Files[path].Sum)})
 		}
 	}
 	d.Items = append(d.Items, items...)
@@ -151,65 +151,67 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 }
 
 // differsFrom compares one wanted file with what stands there.
-func differsFrom(f *deployment.Desired, now deployment.Seen) (Item, bool) {
-	item := Item{Path: f.Path, Modules: f.Modules}
+func differsFrom(f *deployment.Desired, now deployment.Seen) (DriftItem, bool) {
+	item := DriftItem{Path: f.Path, Modules: f.Modules}
 	switch {
 	case now.Kind == deployment.Absent || f.Part != nil && f.Merge.Now.IsZero():
-		item.Kind = Missing
+		item.Kind = DriftMissing
 	case f.Part != nil && f.Merge.Now == f.Merge.Ours, f.Part == nil && now.Is(f.Content.Sum, f.Mode):
 		return item, false
 	default:
-		item.Kind, item.Actual = Modified, labelled(now.Sum)
+		item.Kind, item.Actual = DriftModified, labelled(now.Sum)
 	}
 	item.Expected = labelled(f.Content.Sum)
 	return item, true
 }
 
-func ledgerOf(o deployment.Observed, root deployment.Root) deployment.Ledger {
-	i := slices.IndexFunc(o.Ledgers, func(l deployment.Ledger) bool { return l.Root.Target == root.Target && l.Root.Path == root.Path })
+func ledgerOf(o deployment.Observed, root deployment.Root) deployment.OwnershipManifest {
+	i := slices.IndexFunc(o.Ledgers, func(l deployment.OwnershipManifest) bool {
+		return l.Root.Target == root.Target && l.Root.Path == root.Path
+	})
 	if i < 0 {
-		return deployment.Ledger{Root: root}
+		return deployment.OwnershipManifest{Root: root}
 	}
 	return o.Ledgers[i]
 }
 
 // byComponents orders paths by their components: a/b before a-b.
 func byComponents(a, b string) int {
-	return cmp.Compare(strings.ReplaceAll(deployment.Posix(a), "/", "\x00"), strings.ReplaceAll(deployment.Posix(b), "/", "\x00"))
+	return cmp.Compare(strings.ReplaceAll(deployment.PosixPath(a), "/", "\x00"), strings.ReplaceAll(deployment.PosixPath(b), "/", "\x00"))
 }
 
-// Summarise counts items by kind.
-func Summarise(items []Item) Summary {
-	var s Summary
+// SummarizeDrift counts items by kind.
+func SummarizeDrift(items []DriftItem) DriftSummary {
+	var s DriftSummary
 	for _, i := range items {
 		s.count(i.Kind)
 	}
 	return s
 }
 
-func (s *Summary) count(kind string) {
+func (s *DriftSummary) count(kind string) {
 	switch kind {
-	case Missing:
+	case DriftMissing:
 		s.Missing++
-	case Modified:
+	case DriftModified:
 		s.Modified++
-	case Extra:
+	case DriftExtra:
 		s.Extra++
 	}
 }
 
-// ByRoot summarises roots that have drift, by target and root.
-func ByRoot(items []Item) []RootSummary {
-	out := []RootSummary{}
+// DriftByRoot summarises roots that have drift, by target and root.
+func DriftByRoot(items []DriftItem) []RootDrift {
+	out := []RootDrift{}
 	for _, item := range items {
-		i := slices.IndexFunc(out, func(r RootSummary) bool { return r.Target == item.Target && r.Root == item.Root })
+		i := slices.IndexFunc(out, func(r RootDrift) bool { return r.Target == item.Target && r.Root == item.Root })
 		if i < 0 {
 			i = len(out)
-			out = append(out, RootSummary{Root: item.Root, RootPosix: item.RootPosix, Target: item.Target})
+			out = append(out, RootDrift{Root: item.Root, RootPosix: item.RootPosix, Target: item.Target})
 		}
 		out[i].Summary.count(item.Kind)
 	}
-	sorting.By(out, func(a, b RootSummary) int {
+	sorting.By(out, func(a, b RootDrift) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.RootPosix, b.RootPosix))
 	})
 	return out

@@ -57,7 +57,7 @@ func (e *Edit) Hash() canon.Hash {
 	if err != nil {
 		text = []byte(e.Command) // a report always has a JSON form
 	}
-	return canon.Bytes("deployment.edit.v1", text)
+	return canon.SumBytes("deployment.edit.v1", text)
 }
 
 // Prompt is one line for whoever confirms.
@@ -71,16 +71,16 @@ func (e *Edit) Transaction() deployment.Transaction {
 	return deployment.Transaction{Kind: deployment.KindEdit, Place: e.Place, Writes: e.Writes}
 }
 
-// Put is the write that gives a file this content, below root; nil when it has it already.
-func Put(root, path string, now deployment.Seen, data []byte) *deployment.Write {
-	content := deployment.Bytes(data)
+// FileWrite is the write that gives a file this content, below root; nil when it has it already.
+func FileWrite(root, path string, now deployment.Seen, data []byte) *deployment.Write {
+	content := deployment.ContentOf(data)
 	if now.Kind == deployment.Regular && now.Sum == content.Sum {
 		return nil
 	}
-	op := deployment.Create
+	op := deployment.OpCreate
 	if now.Kind != deployment.Absent {
-		op = deployment.Update
+		op = deployment.OpUpdate
 	}
 	return &deployment.Write{Op: op, Path: path, Root: root, Before: now, Data: content,
-		After: deployment.Seen{Kind: deployment.Regular, Sum: content.Sum, Size: content.Size, Mode: deployment.Plain}}
+		After: deployment.Seen{Kind: deployment.Regular, Sum: content.Sum, Size: content.Size, Mode: deployment.PlainMode}}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Fill gives the writes of a way back the contents that are kept by sum. It fails with ErrSnapshotDamaged where one is lost.
-func Fill(ctx context.Context, t *deployment.Transaction, kept deployport.Snapshots) error {
+// FillContents gives the writes of a way back the contents that are kept by sum. It fails with ErrSnapshotDamaged where one is lost.
+func FillContents(ctx context.Context, t *deployment.Transaction, kept deployport.Snapshots) error {
 	for i, w := range t.Writes {
 		if w.After.Kind != deployment.Regular || w.Data.Data != nil {
 			continue
@@ -17,7 +17,7 @@ func Fill(ctx context.Context, t *deployment.Transaction, kept deployport.Snapsh
 		if err != nil {
 			return err
 		}
-		t.Writes[i].Data = deployment.Bytes(data)
+		t.Writes[i].Data = deployment.ContentOf(data)
 		t.Writes[i].After.Size = int64(len(data))
 	}
 	return nil

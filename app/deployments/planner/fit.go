@@ -2,12 +2,12 @@ package planner
 
 import "encoding/json"
 
-// Slack is what an answer needs besides its lists, in bytes.
-const Slack = 16 << 10
+// AnswerOverhead is what an answer needs besides its lists, in bytes.
+const AnswerOverhead = 16 << 10
 
-// Fit is as much of a list as takes at most limit bytes as JSON, and how many items are left out. A limit of 0 or less is none: what a caller
+// FitJSON is as much of a list as takes at most limit bytes as JSON, and how many items are left out. A limit of 0 or less is none: what a caller
 // takes bounds lists, never the shape of an answer.
-func Fit[T any](list []T, limit int) (shown []T, omitted int) {
+func FitJSON[T any](list []T, limit int) (shown []T, omitted int) {
 	if limit <= 0 {
 		return list, 0
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Handed is the files of a plan that hand power on to agents, each with what it hands on.
-type Handed []handing
+// Handovers is the files of a plan that hand power on to agents, each with what it hands on.
+type Handovers []handing
 
 type handing struct{ path, what string }
 
@@ -19,21 +19,21 @@ const (
 	maxRead   = 1 << 20
 )
 
-// HandedOn finds them. read is the content that a change leaves, for files whose text decides; a nil content is not known, and is taken for nothing.
-func HandedOn(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (h Handed, err error) {
+// FindHandovers finds them. read is the content that a change leaves, for files whose text decides; a nil content is not known, and is taken for nothing.
+func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (h Handovers, err error) {
 	for _, c := range changes {
-		path := deployment.Posix(c.Path)
-		what := deployment.Of(path, c.Mode)
-		if c.Op == deployment.Delete && !deployment.Restrains(path) {
+		path := deployment.PosixPath(c.Path)
+		what := deployment.HandoverOf(path, c.Mode)
+		if c.Op == deployment.OpDelete && !deployment.IsRestrictive(path) {
 			continue // what is gone runs nothing
 		}
-		if what == "" && c.Op != deployment.Delete && c.Link == "" && deployment.Reads(path) {
+		if what == "" && c.Op != deployment.OpDelete && c.Link == "" && deployment.MayHandOver(path) {
 			if c.After.Size > maxRead {
 				what = "too long to be looked through"
 			} else if text, err := read(c); err != nil {
 				return nil, err
 			} else {
-				what = deployment.Text(text)
+				what = deployment.TextHandover(text)
 			}
 		}
 		if what != "" {
@@ -44,7 +44,7 @@ func HandedOn(changes []deployment.Change, read func(deployment.Change) ([]byte,
 }
 
 // Assessment is of high risk where power is handed on, so that nothing that was allowed beforehand covers it.
-func (h Handed) Assessment() policy.Assessment {
+func (h Handovers) Assessment() policy.Assessment {
 	if len(h) == 0 {
 		return policy.Assessment{}
 	}
@@ -52,7 +52,7 @@ func (h Handed) Assessment() policy.Assessment {
 }
 
 // Warnings say so to whoever decides, in one line; nil where nothing is handed on.
-func (h Handed) Warnings() []string {
+func (h Handovers) Warnings() []string {
 	if len(h) == 0 {
 		return nil
 	}

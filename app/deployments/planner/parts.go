@@ -100,7 +100,7 @@ func (p Planner) merge(ctx context.Context, home string, d *deployment.Desired, 
 		return err
 	}
 	var merged []byte
-	if d.Part.Format == deployment.Markdown {
+	if d.Part.Format == deployment.FormatMarkdown {
 		merged, err = mergeBlock(d, doc)
 	} else {
 		merged, err = p.mergeKeys(ctx, d, doc, ownedPart{have, managed, home})
@@ -110,7 +110,7 @@ func (p Planner) merge(ctx context.Context, home string, d *deployment.Desired, 
 	}
 	d.Merge.Remove = d.Merge.Ours.IsZero() && found && have.Created && empty(merged)
 	if found || !d.Merge.Ours.IsZero() {
-		d.Content = deployment.Bytes(merged)
+		d.Content = deployment.ContentOf(merged)
 	}
 	return nil
 }
@@ -127,12 +127,12 @@ func empty(doc []byte) bool {
 // about names the file in a fault of its content.
 func about(err error, path string) error {
 	return deployment.ErrConfig.Sayf("%s: %s", path, messageOf(err)).
-		With(deployment.Reason("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
+		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
 }
 
 func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 	text := string(doc)
-	now, there, err := deployment.Block(text)
+	now, there, err := deployment.FindBlock(text)
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +140,14 @@ func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 		d.Merge.Now = deployment.SumOf([]byte(now))
 	}
 	if d.Part.Block == "" {
-		text, _, err = deployment.Cut(text)
+		text, _, err = deployment.CutBlock(text)
 		return []byte(text), err
 	}
-	text, err = deployment.Put(text, d.Part.Block)
+	text, err = deployment.PutBlock(text, d.Part.Block)
 	if err != nil {
 		return nil, err
 	}
-	put, _, err := deployment.Block(text)
+	put, _, err := deployment.FindBlock(text)
 	d.Merge.Ours = deployment.SumOf([]byte(put))
 	return []byte(text), err
 }

@@ -47,11 +47,11 @@ func (p Planner) Survey(ctx context.Context, s State) (Result, error) {
 
 func (p Planner) wanted(ctx context.Context, s State) (deployment.Wanted, error) {
 	roots, err := p.withOrphans(ctx, s)
-	return deployment.Wanted{Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
+	return deployment.Wanted{Binding: ApprovalBinding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
 }
 
-// Binding is what a confirmation of a deployment is good for, resolved.
-func Binding(s State) deployment.Binding {
+// ApprovalBinding is what a confirmation of a deployment is good for, resolved.
+func ApprovalBinding(s State) deployment.Binding {
 	return deployment.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
 		Repo: s.Place.Repo, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
 }
@@ -66,7 +66,7 @@ func (p Planner) withOrphans(ctx context.Context, s State) ([]deployment.Root, e
 	roots := slices.Clone(s.Output.Roots)
 	for _, k := range known {
 		_, configured := s.Config.Manifest.Targets[k.Target]
-		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == All
+		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == AllTargets
 		here := k.Repo == s.Place.Repo && (k.Project == "" || k.Project == s.Place.ProjectRoot)
 		named := slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Target == k.Target && r.Path == k.Path })
 		if chosen && here && !named {
@@ -83,7 +83,7 @@ func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wan
 		return r, err
 	}
 	w.Files = r.Files
-	r.Plan, err = deployment.Make(w, r.Observed)
+	r.Plan, err = deployment.NewPlan(w, r.Observed)
 	return r, err
 }
 
@@ -119,9 +119,9 @@ func neighbours(roots []deployment.Root, known []deployport.KnownRoot) []deploym
 	return out
 }
 
-// Back is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is
+// Rollback is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is
 // scoped to the roots of that snapshot (for the initial state: the place's own and those without a project).
-func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Result, error) {
+func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (Result, error) {
 	wanted, warnings, err := p.before(ctx, at, to)
 	if err != nil {
 		return Result{}, err
@@ -150,18 +150,18 @@ func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Resu
 
 // before is what was owned at that snapshot.
 func (p Planner) before(ctx context.Context, at deployment.Place, to string) (deployment.Wanted, []string, error) {
-	if to != deployment.Initial {
+	if to != deployment.InitialSnapshot {
 		s, err := p.Snapshots.Load(ctx, at.Home, to)
 		switch {
 		case err != nil:
 			return deployment.Wanted{}, nil, err
 		case s.Kind == deployment.KindRollback:
 			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
-				With(deployment.Reason("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
-		case s.Status == deployment.Undone || s.Status == deployment.Applying:
+				With(deployment.ReasonDetails("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
+		case s.Status == deployment.StatusUndone || s.Status == deployment.StatusApplying:
 			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
 		}
-		return deployment.WantedOf(s), nil, nil
+		return deployment.SnapshotWanted(s), nil, nil
 	}
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
@@ -196,8 +196,8 @@ func (p Planner) others(ctx context.Context, at deployment.Place) (map[deploymen
 	byProject := map[string]map[deployment.Root]bool{}
 	for _, s := range all { // oldest first
 		switch {
-		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != deployment.Applied:
-		case s.Kind == deployment.KindRollback && s.RolledBackTo == deployment.Initial:
+		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != deployment.StatusApplied:
+		case s.Kind == deployment.KindRollback && s.RolledBackTo == deployment.InitialSnapshot:
 			delete(byProject, s.ProjectRoot)
 		case s.Kind == deployment.KindDeploy:
 			roots := map[deployment.Root]bool{}

@@ -156,9 +156,9 @@ func operating(of tool.Name, edit []argument) []argument {
 	return edit // init, lock, fetch, policy lock
 }
 
-// Schema is the published schema of a tool that seed 000 gives none for, made from the table: the properties sorted by name. It is written
+// InputSchema is the published schema of a tool that seed 000 gives none for, made from the table: the properties sorted by name. It is written
 // out by hand, because every start of the process makes all of them.
-func Schema(of tool.Name) json.RawMessage {
+func InputSchema(of tool.Name) json.RawMessage {
 	takes := argumentsOf(of)
 	var required []string
 	for _, a := range takes {

@@ -31,7 +31,7 @@ func TestSchemaIsWhatTheEncoderWrites(t *testing.T) {
 			Required   []string            `json:"required,omitempty"`
 			Properties map[string]property `json:"properties"`
 		}
-		text := planner.Schema(name)
+		text := planner.InputSchema(name)
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
 		require.NoError(t, decoder.Decode(&doc), "%s: %s", name, text)

@@ -32,7 +32,7 @@ type AskAnswer struct {
 	Lines       []string          `json:"lines"` // the last 200
 	Dropped     int64             `json:"dropped"`
 	Outputs     map[string]string `json:"outputs"`
-	runs.Shown
+	runs.Envelope
 }
 
 // Bounds of asking: it happens within a call.
@@ -48,7 +48,7 @@ type asked struct {
 }
 
 func (s service) planAsk(ctx context.Context, sc tool.Scope, in AskInput) (runs.Plan, error) {
-	f, err := s.Valid(ctx, sc, in.Ecosystem)
+	f, err := s.FindValid(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -70,17 +70,17 @@ func (s service) planAsk(ctx context.Context, sc tool.Scope, in AskInput) (runs.
 }
 
 // toAsk is the environment with what deployed it; where nothing is, with what would.
-func (s service) toAsk(ctx context.Context, f runs.Found, environment string, a ecosystem.Action) (picture, error) {
+func (s service) toAsk(ctx context.Context, f runs.Ecosystem, environment string, a ecosystem.Action) (picture, error) {
 	p, err := s.look(ctx, f, environment, nil)
 	if err != nil {
 		return p, err
 	}
-	if p.state.State == ecosystem.None || a == ecosystem.Plan {
-		p.provisioner, err = ecosystem.Find(f.Manifest(), s.script(ctx, f))
+	if p.state.State == ecosystem.PhaseNone || a == ecosystem.ActionPlan {
+		p.provisioner, err = ecosystem.FindProvisioner(f.Manifest(), s.script(ctx, f))
 	} else {
 		p.provisioner, err = ecosystem.Deployer(p.state, f.Manifest(), s.script(ctx, f))
 	}
-	if err == nil && p.provisioner.Kind == ecosystem.Local {
+	if err == nil && p.provisioner.Kind == ecosystem.KindLocal {
 		err = ecosystem.ErrUnsupported.Sayf("the built-in provisioner local has no %s of its own; ecosystem_spin_status shows its services, and the dry run of amof_spin_deploy what it would start", a)
 	}
 	if err == nil {
@@ -96,7 +96,7 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 	if err := json.Unmarshal(plan.Payload, &in); err != nil {
 		return AskAnswer{}, err
 	}
-	f, err := s.Valid(ctx, sc, plan.Ecosystem)
+	f, err := s.FindValid(ctx, sc, plan.Ecosystem)
 	if err != nil {
 		return AskAnswer{}, err
 	}
@@ -112,22 +112,22 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 		return AskAnswer{}, err
 	}
 	a := AskAnswer{Status: "success", Ecosystem: f.Layout.Name, Environment: p.environment, Provisioner: p.provisioner.Name, Action: string(in.Action), Lines: []string{}, Outputs: map[string]string{}}
-	heard := New(func(_, line string) { a.Lines = append(a.Lines, line) }, a.Outputs)
+	heard := NewProcessOutput(func(_, line string) { a.Lines = append(a.Lines, line) }, a.Outputs)
 	st, err := s.programs().Run(ctx, spec, heard)
 	if err != nil {
 		return a, err
 	}
 	switch a.ExitCode = st.Exit.Code; {
 	case st.Status == process.TimedOut:
-		return a, fault.ErrTimeout.Sayf("%s took longer than %v to answer and was ended", p.provisioner.Name, spec.Timeout).With(map[string]any{"last_lines": heard.Last()})
+		return a, fault.ErrTimeout.Sayf("%s took longer than %v to answer and was ended", p.provisioner.Name, spec.Timeout).With(map[string]any{"last_lines": heard.LastLines()})
 	case st.Exit.Code == ecosystem.ExitUnsupported:
 		a.Status = "unsupported"
 	case st.Status != process.Completed:
 		a.Status = "failed"
 	}
 	cut := max(0, len(a.Lines)-maxAsked)
-	a.Lines, a.Dropped = a.Lines[cut:], heard.Beyond()+int64(cut)
-	a.Shown = s.Show(sc, runs.About{Ecosystem: a.Ecosystem}, runs.Text{Summary: fmt.Sprintf("Asked %s for its %s: %s", short(a.Provisioner), a.Action, a.Status), Details: a.Lines[:min(len(a.Lines), 15)]})
+	a.Lines, a.Dropped = a.Lines[cut:], heard.DroppedLines()+int64(cut)
+	a.Envelope = s.Show(sc, runs.Subject{Ecosystem: a.Ecosystem}, runs.AnswerText{Summary: fmt.Sprintf("Asked %s for its %s: %s", short(a.Provisioner), a.Action, a.Status), Details: a.Lines[:min(len(a.Lines), 15)]})
 	return a, nil
 }
 
@@ -142,9 +142,9 @@ func (s service) question(ctx context.Context, p picture, a ecosystem.Action) (p
 	if err != nil {
 		return process.Spec{}, err
 	}
-	spec := s.started(l, ecosystem.About{Ticket: p.found.State.Active(), Environment: p.environment, RunID: p.state.RunID, Dir: dir}, argv, l.Root, nil)
-	spec.Timeout = min(ecosystem.Timeout(p.found.Manifest()), askTimeout)
-	if a == ecosystem.Plan {
+	spec := s.started(l, ecosystem.ActionContext{Ticket: p.found.State.Active(), Environment: p.environment, RunID: p.state.RunID, Dir: dir}, argv, l.Root, nil)
+	spec.Timeout = min(ecosystem.ProvisionerTimeout(p.found.Manifest()), askTimeout)
+	if a == ecosystem.ActionPlan {
 		spec.Env["AMOF_DRY_RUN"] = "1"
 	}
 	return spec, nil

@@ -86,7 +86,7 @@ func TestScriptsThatFail(t *testing.T) {
 			assert.Equal(t, "failed", st["state"])
 			assert.Equal(t, rec.Error, st["error"])
 			rec, log = r.done(destroy, nil)
-			assert.Equal(t, ecosystem.Success, rec.Status, log)
+			assert.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestHanging(t *testing.T) {
 	assert.Equal(t, ecosystem.ExitTimeout, *rec.ExitCode)
 	assert.Contains(t, rec.Error, "spin.timeout_seconds")
 	assert.Empty(t, r.living())
-	assert.Equal(t, ecosystem.Failed, r.note().State)
+	assert.Equal(t, ecosystem.PhaseFailed, r.note().State)
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, file := range environs {
@@ -125,9 +125,9 @@ func TestCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-drained)
 	rec, _ := r.ended(id)
-	assert.Equal(t, ecosystem.Cancelled, rec.Status)
+	assert.Equal(t, ecosystem.RunCancelled, rec.Status)
 	assert.Empty(t, r.living())
-	assert.Equal(t, ecosystem.Failed, r.note().State)
+	assert.Equal(t, ecosystem.PhaseFailed, r.note().State)
 }
 
 // TestOutput: a quarter of a gigabyte of it costs little, secrets and control characters stay out of the log, and the outputs are still heard.
@@ -145,7 +145,7 @@ echo the end`, secret, 256<<20))
 	runtime.ReadMemStats(&before)
 	rec, log := r.done(deploy, nil)
 	runtime.ReadMemStats(&after)
-	require.Equal(t, ecosystem.Success, rec.Status, rec.Error)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, rec.Error)
 	assert.Equal(t, "http://late", object(t, rec.Result)["outputs"].(args)["url"])
 	assert.NotContains(t, log, secret)
 	assert.NotContains(t, log, "\x1b")
@@ -169,7 +169,7 @@ func TestServiceThatDies(t *testing.T) {
 	assert.Empty(t, r.living())
 	assert.Equal(t, "failed", r.state()["state"])
 	rec, log = r.done(destroy, nil)
-	assert.Equal(t, ecosystem.Success, rec.Status, log)
+	assert.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 }
 
 // TestServiceThatEndsLater is seen in the status, is no reason not to deploy again, and destroying works without it.
@@ -177,7 +177,7 @@ func TestServiceThatEndsLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, services("exec sleep 300", "trap '' TERM; echo $$; while :; do sleep 1; done"))
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	_, err := r.procs.Stop(t.Context(), r.living()[1].ID, 0)
 	require.NoError(t, err)
 	st := r.state()
@@ -187,7 +187,7 @@ func TestServiceThatEndsLater(t *testing.T) {
 	require.NoError(t, o.Err)
 	assert.True(t, o.DryRun, "there is something to do")
 	rec, log = r.done(destroy, nil)
-	assert.Equal(t, ecosystem.Success, rec.Status, log)
+	assert.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.Empty(t, r.living(), "what ignores SIGTERM is killed")
 }
 
@@ -228,7 +228,7 @@ func TestInterrupted(t *testing.T) {
 			id := r.queued(deploy, nil)
 			cmd := exec.Command(os.Args[0], "drain", r.root, filepath.Dir(r.root))
 			require.NoError(t, cmd.Start())
-			require.Eventually(t, func() bool { return r.runs() > 0 && r.note().State == ecosystem.Deploying }, time.Minute, 2*time.Millisecond)
+			require.Eventually(t, func() bool { return r.runs() > 0 && r.note().State == ecosystem.PhaseDeploying }, time.Minute, 2*time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
 			_ = cmd.Wait()
 			require.NotZero(t, r.runs(), "it outlives its worker")
@@ -241,9 +241,9 @@ func TestInterrupted(t *testing.T) {
 			assert.Equal(t, "eco_interrupted", rec.Code, log)
 			assert.Contains(t, log, "ended ")
 			assert.Empty(t, r.living())
-			assert.Equal(t, ecosystem.None, r.note().State)
+			assert.Equal(t, ecosystem.PhaseNone, r.note().State)
 			rec, log = r.ended(next)
-			assert.Equal(t, ecosystem.Success, rec.Status, log)
+			assert.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 		})
 	}
 }
@@ -253,8 +253,8 @@ func TestDoneButNotOnRecord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, services("exec sleep 300", "exec sleep 300"))
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
-	rec.Status = ecosystem.Running
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
+	rec.Status = ecosystem.RunRunning
 	rec.ID = "00000000-0000-4000-8000-000000000000"
 	st := r.note()
 	st.RunID = rec.ID
@@ -262,14 +262,14 @@ func TestDoneButNotOnRecord(t *testing.T) {
 	require.NoError(t, r.store.Runs().Add(t.Context(), rec))
 	require.NoError(t, r.worker.Drain(t.Context(), r.root, "demo"))
 	assert.Len(t, r.living(), 2)
-	assert.Equal(t, ecosystem.Deployed, r.note().State)
+	assert.Equal(t, ecosystem.PhaseDeployed, r.note().State)
 }
 
 // TestUnreadableState is said, and nothing is done about it.
 func TestUnreadableState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, services("true", "true"))
-	require.NoError(t, r.store.States().Note(t.Context(), r.layout, ecosystem.Note("default"), []byte("{")))
+	require.NoError(t, r.store.States().Note(t.Context(), r.layout, ecosystem.StateKey("default"), []byte("{")))
 	assert.Equal(t, "eco_state_unreadable", code(r.say(deploy, args{"mode": "plan"}).Err))
 	require.ErrorIs(t, r.say(status, nil, person).Err, ecosystem.ErrState)
 }

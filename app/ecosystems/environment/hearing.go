@@ -19,7 +19,7 @@ type Programs struct {
 
 // Run starts a program, which goes on when this process ends, listens to it until it has ended, and returns its last state. When ctx ends first the
 // program is ended, and the end of ctx is the error.
-func (p Programs) Run(ctx context.Context, spec process.Spec, heard *Hearing) (process.State, error) {
+func (p Programs) Run(ctx context.Context, spec process.Spec, heard *ProcessOutput) (process.State, error) {
 	st, err := p.Processes.Start(ctx, spec)
 	if err != nil {
 		return st, err
@@ -27,7 +27,7 @@ func (p Programs) Run(ctx context.Context, spec process.Spec, heard *Hearing) (p
 	var at process.Cursor
 	for {
 		chunk, err := p.Table.Watch(ctx, st.ID, at)
-		heard.Hear(chunk)
+		heard.Add(chunk)
 		switch at = chunk.Next; {
 		case err == nil && chunk.Ended:
 			heard.End()
@@ -48,13 +48,13 @@ func (p Programs) Inspect(ctx context.Context, id string) (process.State, error)
 	return st, err
 }
 
-// Runs reports a process that has not been told to end.
-func Runs(st process.State) bool {
+// IsRunning reports a process that has not been told to end.
+func IsRunning(st process.State) bool {
 	return st.Status == process.Running || st.Status == process.Starting
 }
 
-// Gone reports that nothing is left of a process. A state may be final and still tell of something that could not be ended.
-func Gone(st process.State) bool {
+// IsGone reports that nothing is left of a process. A state may be final and still tell of something that could not be ended.
+func IsGone(st process.State) bool {
 	return st.Status.Final() && !strings.Contains(st.Reason, "could not be ended")
 }
 
@@ -65,8 +65,8 @@ const (
 	maxSaid   = 300 // characters of its last line, in a message
 )
 
-// Hearing is what is heard of one program: its lines go to the log, what it says of the environment to the outputs.
-type Hearing struct {
+// ProcessOutput is what is heard of one program: its lines go to the log, what it says of the environment to the outputs.
+type ProcessOutput struct {
 	service string // whose lines they are, where there are several
 	log     func(level, message string)
 	outputs map[string]string
@@ -77,25 +77,27 @@ type Hearing struct {
 	grumble string // the last line that came over standard error: the two streams have no order between them
 }
 
-// New hears for that log, and notes in outputs what a program says of its environment.
-func New(log func(level, message string), outputs map[string]string) *Hearing {
-	return &Hearing{log: log, outputs: outputs, owners: map[string]string{}, last: []string{}}
+// NewProcessOutput hears for that log, and notes in outputs what a program says of its environment.
+func NewProcessOutput(log func(level, message string), outputs map[string]string) *ProcessOutput {
+	return &ProcessOutput{log: log, outputs: outputs, owners: map[string]string{}, last: []string{}}
 }
 
-// Turn goes on with what another service prints.
-func (h *Hearing) Turn(service string) { h.service, h.last, h.grumble = service, []string{}, "" }
+// SetService goes on with what another service prints.
+func (h *ProcessOutput) SetService(service string) {
+	h.service, h.last, h.grumble = service, []string{}, ""
+}
 
-// Hear takes what a program printed.
-func (h *Hearing) Hear(c process.Chunk) {
+// Add takes what a program printed.
+func (h *ProcessOutput) Add(c process.Chunk) {
 	h.beyond += c.Dropped
 	for _, line := range c.Lines {
 		h.line(line)
 	}
 }
 
-func (h *Hearing) line(line process.Line) {
+func (h *ProcessOutput) line(line process.Line) {
 	if line.Stream == process.Stdout {
-		ecosystem.Hear(h.outputs, h.owners, h.service, line.Text)
+		ecosystem.RecordOutput(h.outputs, h.owners, h.service, line.Text)
 	} else if text := strings.TrimSpace(line.Text); text != "" {
 		h.grumble = text
 	}
@@ -120,7 +122,7 @@ func (h *Hearing) line(line process.Line) {
 }
 
 // End tells of what the log has not.
-func (h *Hearing) End() {
+func (h *ProcessOutput) End() {
 	if h.beyond == 0 {
 		return
 	}
@@ -132,14 +134,14 @@ func (h *Hearing) End() {
 	}
 }
 
-// Last is the last lines, whatever was logged: 20 at most.
-func (h *Hearing) Last() []string { return h.last }
+// LastLines is the last lines, whatever was logged: 20 at most.
+func (h *ProcessOutput) LastLines() []string { return h.last }
 
-// Beyond is how many lines the log has not.
-func (h *Hearing) Beyond() int64 { return h.beyond }
+// DroppedLines is how many lines the log has not.
+func (h *ProcessOutput) DroppedLines() int64 { return h.beyond }
 
-// Said is why the program failed, in its own words, for a message: its last line, of standard error if there is one.
-func (h *Hearing) Said() string {
+// FailureMessage is why the program failed, in its own words, for a message: its last line, of standard error if there is one.
+func (h *ProcessOutput) FailureMessage() string {
 	text := h.grumble
 	for i := len(h.last) - 1; i >= 0 && text == ""; i-- {
 		text = strings.TrimSpace(h.last[i])

@@ -56,7 +56,7 @@ func (w *work) launch(ctx context.Context) error {
 
 // settle listens to the services for a while, and fails when one of them ends meanwhile.
 func (w *work) settle(ctx context.Context) error {
-	heard := New(w.Log, w.out.Outputs)
+	heard := NewProcessOutput(w.Log, w.out.Outputs)
 	settle := w.Settling
 	if settle == nil {
 		settle = settling
@@ -64,7 +64,7 @@ func (w *work) settle(ctx context.Context) error {
 	window, done := settle(ctx)
 	defer done()
 	for _, v := range w.state.Services { // while one is listened to the others go on; what they say is kept
-		heard.Turn(v.Repo)
+		heard.SetService(v.Repo)
 		if err := w.listen(window, v, heard); err != nil {
 			return err
 		}
@@ -74,14 +74,14 @@ func (w *work) settle(ctx context.Context) error {
 }
 
 // listen hears a service until the window closes.
-func (w *work) listen(window context.Context, v ecosystem.Service, heard *Hearing) error {
+func (w *work) listen(window context.Context, v ecosystem.Service, heard *ProcessOutput) error {
 	var at process.Cursor
 	for {
 		chunk, err := w.Table.Watch(window, process.ID(v.ProcessID), at)
 		if err != nil {
 			return err
 		}
-		heard.Hear(chunk)
+		heard.Add(chunk)
 		switch at = chunk.Next; {
 		case chunk.Ended:
 			return w.died(window, v, heard)
@@ -92,7 +92,7 @@ func (w *work) listen(window context.Context, v ecosystem.Service, heard *Hearin
 }
 
 // died says how a service ended that should not have.
-func (w *work) died(ctx context.Context, v ecosystem.Service, heard *Hearing) error {
+func (w *work) died(ctx context.Context, v ecosystem.Service, heard *ProcessOutput) error {
 	st, err := w.programs().Inspect(context.WithoutCancel(ctx), v.ProcessID)
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func (w *work) died(ctx context.Context, v ecosystem.Service, heard *Hearing) er
 	if st.Exit.Signal != "" {
 		how = st.Exit.Signal
 	}
-	return ecosystem.ErrProgram.Sayf("the service of %s ended at once (%s)%s", v.Repo, how, heard.Said()).
-		With(map[string]any{"repo": v.Repo, "exit_code": st.Exit.Code, "last_lines": heard.Last(), "log": v.Log})
+	return ecosystem.ErrProgram.Sayf("the service of %s ended at once (%s)%s", v.Repo, how, heard.FailureMessage()).
+		With(map[string]any{"repo": v.Repo, "exit_code": st.Exit.Code, "last_lines": heard.LastLines(), "log": v.Log})
 }
 
 // aService reports what keeps running until it is ended.
@@ -148,7 +148,7 @@ func (w *work) stopOne(ctx context.Context, p process.State) error {
 	if errors.Is(err, process.ErrNotFound) { // it ended long ago
 		return nil
 	}
-	if err == nil && !Gone(st) {
+	if err == nil && !IsGone(st) {
 		err = ecosystem.ErrProgram.Sayf("%s could not be ended: %s", title(p), st.Reason)
 	}
 	return err

@@ -21,8 +21,8 @@ const (
 	labelService     = "service" // the repository; of what keeps running alone
 )
 
-// Result is what came of a run.
-type Result struct {
+// RunResult is what came of a run.
+type RunResult struct {
 	Environment string              `json:"environment"`
 	State       ecosystem.Phase     `json:"state"`
 	Provisioner string              `json:"provisioner"`
@@ -39,10 +39,10 @@ type work struct {
 	runs.Job
 	picture
 	dir string // the environment's private one
-	out Result
+	out RunResult
 }
 
-func (s service) open(ctx context.Context, j runs.Job, find func(context.Context, runs.Found, payload) (picture, error)) (*work, error) {
+func (s service) open(ctx context.Context, j runs.Job, find func(context.Context, runs.Ecosystem, payload) (picture, error)) (*work, error) {
 	in, err := decode(j.Run.Payload)
 	if err != nil {
 		return nil, err
@@ -52,53 +52,53 @@ func (s service) open(ctx context.Context, j runs.Job, find func(context.Context
 		return nil, err
 	}
 	w.dir, err = s.Provisioners.Dir(ctx, j.Found.Layout, w.environment)
-	w.out = Result{Environment: w.environment, Provisioner: w.provisioner.Name, Outputs: map[string]string{}, Repos: w.heads}
+	w.out = RunResult{Environment: w.environment, Provisioner: w.provisioner.Name, Outputs: map[string]string{}, Repos: w.heads}
 	return w, err
 }
 
 // deploy carries out spin_deploy.
 func (s service) deploy(ctx context.Context, j runs.Job) (any, error) {
-	w, err := s.open(ctx, j, func(ctx context.Context, f runs.Found, in payload) (picture, error) {
+	w, err := s.open(ctx, j, func(ctx context.Context, f runs.Ecosystem, in payload) (picture, error) {
 		return s.toDeploy(ctx, f, in.Environment, in.Args)
 	})
 	if err != nil {
 		return nil, err
 	}
-	begun := w.state.Begun(ecosystem.Deploying, j.Run.ID, s.now())
+	begun := w.state.Begun(ecosystem.PhaseDeploying, j.Run.ID, s.now())
 	begun.Provisioner, begun.Kind, begun.ScriptSHA256, begun.Repos = w.provisioner.Name, w.provisioner.Kind, w.provisioner.SHA256, w.heads
 	begun.Outputs = map[string]string{}
 	if err := w.note(ctx, begun); err != nil { // before anything is done: Mend goes by it
 		return nil, err
 	}
-	if w.provisioner.Kind == ecosystem.Local {
+	if w.provisioner.Kind == ecosystem.KindLocal {
 		err = w.startAll(ctx)
 	} else {
-		err = w.program(ctx, ecosystem.Deploy)
+		err = w.program(ctx, ecosystem.ActionDeploy)
 	}
 	w.state.Outputs = w.out.Outputs
-	return w.ended(ctx, ecosystem.Deployed, err)
+	return w.ended(ctx, ecosystem.PhaseDeployed, err)
 }
 
 // destroy carries out spin_destroy.
 func (s service) destroy(ctx context.Context, j runs.Job) (any, error) {
-	w, err := s.open(ctx, j, func(ctx context.Context, f runs.Found, in payload) (picture, error) {
+	w, err := s.open(ctx, j, func(ctx context.Context, f runs.Ecosystem, in payload) (picture, error) {
 		return s.toDestroy(ctx, f, in.Environment)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if w.state.State == ecosystem.None {
+	if w.state.State == ecosystem.PhaseNone {
 		return w.out, ecosystem.ErrChanged.Sayf("nothing is deployed in environment %s any more", w.environment)
 	}
-	if err := w.note(ctx, w.state.Begun(ecosystem.Destroying, j.Run.ID, s.now())); err != nil {
+	if err := w.note(ctx, w.state.Begun(ecosystem.PhaseDestroying, j.Run.ID, s.now())); err != nil {
 		return nil, err
 	}
-	if w.provisioner.Kind == ecosystem.Local {
+	if w.provisioner.Kind == ecosystem.KindLocal {
 		w.out.Stopped, err = w.stopAll(ctx, aService)
 	} else {
-		err = w.program(ctx, ecosystem.Destroy)
+		err = w.program(ctx, ecosystem.ActionDestroy)
 	}
-	return w.ended(ctx, ecosystem.None, err)
+	return w.ended(ctx, ecosystem.PhaseNone, err)
 }
 
 func (s service) programs() Programs {
@@ -111,7 +111,7 @@ func (s service) now() time.Time { return s.Clock.Now().UTC() }
 func (w *work) note(ctx context.Context, st ecosystem.EnvironmentState) error {
 	doc, err := tool.Encode(st)
 	if err == nil {
-		err = w.States.Note(context.WithoutCancel(ctx), w.Found.Layout, ecosystem.Note(w.environment), doc)
+		err = w.States.Note(context.WithoutCancel(ctx), w.Found.Layout, ecosystem.StateKey(w.environment), doc)
 	}
 	if err == nil {
 		w.state = st
@@ -123,7 +123,7 @@ func (w *work) note(ctx context.Context, st ecosystem.EnvironmentState) error {
 func (w *work) ended(ctx context.Context, to ecosystem.Phase, failure error) (any, error) {
 	why := ""
 	if failure != nil {
-		to, why = ecosystem.Failed, fault.From(failure).Message
+		to, why = ecosystem.PhaseFailed, fault.From(failure).Message
 	}
 	err := w.note(ctx, w.state.Ended(to, why, w.now()))
 	w.out.State, w.out.Services = w.state.State, w.state.Services
@@ -135,7 +135,7 @@ func (w *work) ended(ctx context.Context, to ecosystem.Phase, failure error) (an
 
 // spec is how a program of this run is started.
 func (w *work) spec(argv []string, dir string, extra map[string]string) process.Spec {
-	about := ecosystem.About{Ticket: w.Found.State.Active(), Environment: w.environment, RunID: w.Run.ID, Dir: w.dir}
+	about := ecosystem.ActionContext{Ticket: w.Found.State.Active(), Environment: w.environment, RunID: w.Run.ID, Dir: w.dir}
 	return w.started(w.Found.Layout, about, argv, dir, extra)
 }
 
@@ -145,8 +145,8 @@ func opted() []string {
 	return []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "KUBECONFIG"}
 }
 
-func (s service) started(l ecosystem.Layout, about ecosystem.About, argv []string, dir string, labels map[string]string) process.Spec {
-	env, secrets := process.Environment(s.Provisioners.Inherited(), opted(), ecosystem.Environment(l, about), nil)
+func (s service) started(l ecosystem.Layout, about ecosystem.ActionContext, argv []string, dir string, labels map[string]string) process.Spec {
+	env, secrets := process.ChildEnvironment(s.Provisioners.Inherited(), opted(), ecosystem.ProvisionerEnv(l, about), nil)
 	all := map[string]string{labelState: l.State, labelEnvironment: about.Environment, labelRun: about.RunID}
 	for name, value := range labels {
 		all[name] = value
@@ -162,9 +162,9 @@ func (w *work) program(ctx context.Context, a ecosystem.Action) error {
 		return err
 	}
 	spec := w.spec(argv, l.Root, nil)
-	spec.Timeout, spec.Leaves = ecosystem.Timeout(w.Found.Manifest()), true
+	spec.Timeout, spec.Leaves = ecosystem.ProvisionerTimeout(w.Found.Manifest()), true
 	w.Log("info", fmt.Sprintf("%s with %s: %s", a, w.provisioner.Name, shown(argv, w.provisioner.Line(a))))
-	heard := New(w.Log, w.out.Outputs)
+	heard := NewProcessOutput(w.Log, w.out.Outputs)
 	st, err := w.programs().Run(ctx, spec, heard)
 	if err != nil {
 		return err
@@ -176,23 +176,23 @@ func (w *work) program(ctx context.Context, a ecosystem.Action) error {
 }
 
 // judge is what the end of a program means.
-func (w *work) judge(a ecosystem.Action, st process.State, heard *Hearing) error {
+func (w *work) judge(a ecosystem.Action, st process.State, heard *ProcessOutput) error {
 	name := w.provisioner.Name
-	details := map[string]any{"exit_code": st.Exit.Code, "last_lines": heard.Last()}
+	details := map[string]any{"exit_code": st.Exit.Code, "last_lines": heard.LastLines()}
 	switch {
 	case st.Status == process.Completed:
 		return nil
 	case st.Status == process.TimedOut:
-		return fault.ErrTimeout.Sayf("%s with %s took longer than %v and was ended; spin.timeout_seconds in the manifest allows more, up to 3600", a, name, ecosystem.Timeout(w.Found.Manifest())).
+		return fault.ErrTimeout.Sayf("%s with %s took longer than %v and was ended; spin.timeout_seconds in the manifest allows more, up to 3600", a, name, ecosystem.ProvisionerTimeout(w.Found.Manifest())).
 			With(details).Because(context.DeadlineExceeded)
 	case st.Exit.Code == ecosystem.ExitUnsupported:
 		return ecosystem.ErrUnsupported.Sayf("the provisioner %s does not know %s (exit code %d)", name, a, ecosystem.ExitUnsupported).With(details)
 	case st.Exit.Signal != "":
-		return ecosystem.ErrProgram.Sayf("%s with %s was ended by a signal (%s)%s", a, name, st.Exit.Signal, heard.Said()).With(details)
+		return ecosystem.ErrProgram.Sayf("%s with %s was ended by a signal (%s)%s", a, name, st.Exit.Signal, heard.FailureMessage()).With(details)
 	case st.Lost:
 		return ecosystem.ErrProgram.Sayf("%s with %s: %s", a, name, st.Reason).With(details)
 	}
-	return ecosystem.ErrProgram.Sayf("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.Said()).With(details)
+	return ecosystem.ErrProgram.Sayf("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.FailureMessage()).With(details)
 }
 
 // mend ends what an interrupted run started, and says that it failed. Where the run had done its work, it stands.
@@ -201,11 +201,11 @@ func (s service) mend(ctx context.Context, j runs.Job) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.States.Noted(ctx, j.Found.Layout, ecosystem.Note(in.Environment))
+	doc, err := s.States.Noted(ctx, j.Found.Layout, ecosystem.StateKey(in.Environment))
 	if err != nil {
 		return err
 	}
-	st, err := ecosystem.Decode(in.Environment, doc)
+	st, err := ecosystem.DecodeEnvironment(in.Environment, doc)
 	if err != nil || st.RunID != j.Run.ID || !st.State.Passing() {
 		return err
 	}

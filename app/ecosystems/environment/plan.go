@@ -16,7 +16,7 @@ import (
 
 // picture is an environment as it is, and with what it would be worked on.
 type picture struct {
-	found       runs.Found
+	found       runs.Ecosystem
 	environment string
 	args        []string
 	provisioner ecosystem.Provisioner
@@ -28,17 +28,17 @@ type picture struct {
 
 // facts are what a preview is made from (amof contract §14 rule 4).
 type facts struct {
-	Manifest    string            `json:"manifest_sha256"`
-	Provisioner string            `json:"provisioner"`
-	Kind        ecosystem.Kind    `json:"kind"`
-	Script      string            `json:"script"`
-	SHA256      string            `json:"script_sha256"`
-	Args        []string          `json:"args"`
-	Environment string            `json:"environment"`
-	Ticket      string            `json:"ticket"`
-	Repos       map[string]string `json:"repos"`
-	Spin        []string          `json:"spin"`
-	Reads       []process.Read    `json:"reads,omitempty"`
+	Manifest    string             `json:"manifest_sha256"`
+	Provisioner string             `json:"provisioner"`
+	Kind        ecosystem.Kind     `json:"kind"`
+	Script      string             `json:"script"`
+	SHA256      string             `json:"script_sha256"`
+	Args        []string           `json:"args"`
+	Environment string             `json:"environment"`
+	Ticket      string             `json:"ticket"`
+	Repos       map[string]string  `json:"repos"`
+	Spin        []string           `json:"spin"`
+	Reads       []process.CodeFile `json:"reads,omitempty"`
 }
 
 func (p picture) facts() facts {
@@ -60,13 +60,13 @@ func (p picture) startables() (out []ecosystem.Repo) {
 }
 
 // look reads the recorded state and where the repositories stand.
-func (s service) look(ctx context.Context, f runs.Found, environment string, args []string) (picture, error) {
+func (s service) look(ctx context.Context, f runs.Ecosystem, environment string, args []string) (picture, error) {
 	p := picture{found: f, environment: environment, args: args, heads: map[string]string{}}
-	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.Note(environment))
+	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.StateKey(environment))
 	if err != nil {
 		return p, err
 	}
-	if p.state, err = ecosystem.Decode(environment, doc); err != nil {
+	if p.state, err = ecosystem.DecodeEnvironment(environment, doc); err != nil {
 		return p, err
 	}
 	if p.state.State.Passing() && !s.underWay(ctx, p.state.RunID) {
@@ -88,15 +88,15 @@ func (s service) look(ctx context.Context, f runs.Found, environment string, arg
 // read finds the files that an action reads as code: those that services are started from, and those that a provisioner's program or shell line names.
 func (s service) read(ctx context.Context, p *picture, a ecosystem.Action) (err error) {
 	l := p.found.Layout
-	var commands []process.Command
+	var commands []process.ShellCommand
 	switch {
-	case p.provisioner.Kind == ecosystem.Noop, p.provisioner.Kind == ecosystem.Local && a != ecosystem.Deploy:
+	case p.provisioner.Kind == ecosystem.KindNoop, p.provisioner.Kind == ecosystem.KindLocal && a != ecosystem.ActionDeploy:
 		return nil
-	case p.provisioner.Kind == ecosystem.Local:
+	case p.provisioner.Kind == ecosystem.KindLocal:
 		for _, r := range p.startables() {
-			commands = append(commands, process.Command{Dir: p.clone(r), Text: r.Run})
+			commands = append(commands, process.ShellCommand{Dir: p.clone(r), Text: r.Run})
 		}
-	case p.provisioner.Kind == ecosystem.Scripted:
+	case p.provisioner.Kind == ecosystem.KindScript:
 		argv, err := p.provisioner.Command(a, l, nil)
 		if err != nil {
 			return err
@@ -104,41 +104,41 @@ func (s service) read(ctx context.Context, p *picture, a ecosystem.Action) (err 
 		for i := range argv {
 			argv[i] = "'" + strings.ReplaceAll(argv[i], "'", `'\''`) + "'"
 		}
-		commands = append(commands, process.Command{Dir: l.Root, Text: strings.Join(argv, " ")})
+		commands = append(commands, process.ShellCommand{Dir: l.Root, Text: strings.Join(argv, " ")})
 	default:
-		commands = append(commands, process.Command{Dir: l.Root, Text: p.provisioner.Line(a)})
+		commands = append(commands, process.ShellCommand{Dir: l.Root, Text: p.provisioner.Line(a)})
 	}
-	if p.code, err = s.Code.Code(ctx, l.Root, commands); err == nil && p.provisioner.Kind != ecosystem.Local {
+	if p.code, err = s.Code.Code(ctx, l.Root, commands); err == nil && p.provisioner.Kind != ecosystem.KindLocal {
 		p.code.NotBound = append(p.code.NotBound, "what the provisioner does elsewhere: on other machines, in containers, at a provider")
 	}
 	return err
 }
 
-func (s service) script(ctx context.Context, f runs.Found) func(string) (ecosystem.Script, error) {
+func (s service) script(ctx context.Context, f runs.Ecosystem) func(string) (ecosystem.Script, error) {
 	return func(name string) (ecosystem.Script, error) { return s.Provisioners.Script(ctx, f.Layout, name) }
 }
 
 // toDeploy is the environment, and what would deploy it.
-func (s service) toDeploy(ctx context.Context, f runs.Found, environment string, args []string) (p picture, err error) {
+func (s service) toDeploy(ctx context.Context, f runs.Ecosystem, environment string, args []string) (p picture, err error) {
 	if p, err = s.look(ctx, f, environment, args); err != nil {
 		return p, err
 	}
-	if p.provisioner, err = ecosystem.Find(f.Manifest(), s.script(ctx, f)); err != nil {
+	if p.provisioner, err = ecosystem.FindProvisioner(f.Manifest(), s.script(ctx, f)); err != nil {
 		return p, err
 	}
-	if p.state.State == ecosystem.Deployed && p.state.Provisioner != p.provisioner.Name {
+	if p.state.State == ecosystem.PhaseDeployed && p.state.Provisioner != p.provisioner.Name {
 		return p, ecosystem.ErrOther.Sayf("environment %s of %s was deployed with %s, and the manifest says %s now; destroy it first (amof_spin_destroy uses what deployed it)",
 			environment, f.Layout.Name, p.state.Provisioner, p.provisioner.Name)
 	}
-	if p.provisioner.Kind != ecosystem.Local {
-		_, err = p.provisioner.Command(ecosystem.Deploy, f.Layout, args)
+	if p.provisioner.Kind != ecosystem.KindLocal {
+		_, err = p.provisioner.Command(ecosystem.ActionDeploy, f.Layout, args)
 	} else {
 		err = p.startable()
 	}
 	if err != nil {
 		return p, err
 	}
-	return p, s.read(ctx, &p, ecosystem.Deploy)
+	return p, s.read(ctx, &p, ecosystem.ActionDeploy)
 }
 
 // startable fails where the built-in provisioner local could start nothing.
@@ -161,25 +161,25 @@ func (p picture) startable() error {
 }
 
 // toDestroy is the environment, and what would take it down: what deployed it. A state of none has no provisioner.
-func (s service) toDestroy(ctx context.Context, f runs.Found, environment string) (p picture, err error) {
-	if p, err = s.look(ctx, f, environment, nil); err != nil || p.state.State == ecosystem.None {
+func (s service) toDestroy(ctx context.Context, f runs.Ecosystem, environment string) (p picture, err error) {
+	if p, err = s.look(ctx, f, environment, nil); err != nil || p.state.State == ecosystem.PhaseNone {
 		return p, err
 	}
-	if p.state.Kind != ecosystem.Local && p.state.Kind != ecosystem.Noop {
+	if p.state.Kind != ecosystem.KindLocal && p.state.Kind != ecosystem.KindNoop {
 		if err := f.Sound(); err != nil {
 			return p, err
 		}
 	}
-	if p.provisioner, err = ecosystem.Deployer(p.state, f.Manifest(), s.script(ctx, f)); err != nil || p.provisioner.Kind == ecosystem.Local {
+	if p.provisioner, err = ecosystem.Deployer(p.state, f.Manifest(), s.script(ctx, f)); err != nil || p.provisioner.Kind == ecosystem.KindLocal {
 		return p, err
 	}
-	if _, err = p.provisioner.Command(ecosystem.Destroy, f.Layout, nil); err != nil {
+	if _, err = p.provisioner.Command(ecosystem.ActionDestroy, f.Layout, nil); err != nil {
 		return p, err
 	}
-	return p, s.read(ctx, &p, ecosystem.Destroy)
+	return p, s.read(ctx, &p, ecosystem.ActionDestroy)
 }
 
-func (s service) deployFacts(ctx context.Context, f runs.Found, doc json.RawMessage) (any, error) {
+func (s service) deployFacts(ctx context.Context, f runs.Ecosystem, doc json.RawMessage) (any, error) {
 	in, err := decode(doc)
 	if err == nil {
 		err = f.Sound()
@@ -191,7 +191,7 @@ func (s service) deployFacts(ctx context.Context, f runs.Found, doc json.RawMess
 	return p.facts(), err
 }
 
-func (s service) destroyFacts(ctx context.Context, f runs.Found, doc json.RawMessage) (any, error) {
+func (s service) destroyFacts(ctx context.Context, f runs.Ecosystem, doc json.RawMessage) (any, error) {
 	in, err := decode(doc)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ type Preview struct {
 	Script         string            `json:"script"`            // the script, or the shell line in full
 	SHA256         *string           `json:"script_sha256"`     // null for what is built in
 	Command        []string          `json:"command,omitempty"` // what is started, argument by argument
-	Services       []Start           `json:"services,omitempty"`
+	Services       []ServiceStart    `json:"services,omitempty"`
 	Seconds        *int64            `json:"estimated_duration_seconds"`
 	Source         *string           `json:"estimate_source"`
 	TimeoutSeconds int64             `json:"timeout_seconds"`
@@ -227,8 +227,8 @@ type Preview struct {
 	Hint           string            `json:"execute_hint"`
 }
 
-// Start is what the built-in provisioner local would start.
-type Start struct {
+// ServiceStart is what the built-in provisioner local would start.
+type ServiceStart struct {
 	Repo    string `json:"repo"`
 	Command string `json:"command"`
 	Dir     string `json:"dir"`
@@ -236,27 +236,27 @@ type Start struct {
 
 func (s service) preview(ctx context.Context, p picture, a ecosystem.Action, hint string) (Preview, error) {
 	out := Preview{Environment: p.environment, Provisioner: p.provisioner.Name, Kind: p.provisioner.Kind, Script: p.provisioner.Shown(a), Current: p.state.Brief(), Repos: p.heads,
-		TimeoutSeconds: int64(ecosystem.Timeout(p.found.Manifest()) / time.Second), Code: p.code, Hint: hint}
+		TimeoutSeconds: int64(ecosystem.ProvisionerTimeout(p.found.Manifest()) / time.Second), Code: p.code, Hint: hint}
 	if !p.provisioner.Built() {
 		out.SHA256 = &p.provisioner.SHA256
 	}
-	if p.provisioner.Kind != ecosystem.Local {
+	if p.provisioner.Kind != ecosystem.KindLocal {
 		var err error
 		if out.Command, err = p.provisioner.Command(a, p.found.Layout, p.args); err != nil {
 			return out, err
 		}
-		if argv, err := p.provisioner.Command(ecosystem.Plan, p.found.Layout, p.args); err == nil && a == ecosystem.Deploy {
-			out.PlanCommand = tool.Known(shown(argv, p.provisioner.Line(ecosystem.Plan)))
+		if argv, err := p.provisioner.Command(ecosystem.ActionPlan, p.found.Layout, p.args); err == nil && a == ecosystem.ActionDeploy {
+			out.PlanCommand = tool.NilIfZero(shown(argv, p.provisioner.Line(ecosystem.ActionPlan)))
 		}
 	}
-	action := map[ecosystem.Action]string{ecosystem.Deploy: ecosystem.RunDeploy, ecosystem.Destroy: ecosystem.RunDestroy}[a]
+	action := map[ecosystem.Action]string{ecosystem.ActionDeploy: ecosystem.RunDeploy, ecosystem.ActionDestroy: ecosystem.RunDestroy}[a]
 	l := p.found.Layout
-	past, err := s.Runs.List(ctx, ecosystem.Filter{Root: l.Root, Ecosystem: l.Name, Action: action, Statuses: []ecosystem.RunStatus{ecosystem.Success}, Limit: ecosystem.Remembered})
+	past, err := s.Runs.List(ctx, ecosystem.RunFilter{Root: l.Root, Ecosystem: l.Name, Action: action, Statuses: []ecosystem.RunStatus{ecosystem.RunSuccess}, Limit: ecosystem.MaxDurations})
 	var took []time.Duration
 	for _, r := range past {
 		took = append(took, r.Duration(s.Clock.Now()))
 	}
-	out.Seconds, out.Source = ecosystem.Estimate(took, p.found.Manifest().Spin.EstimateSeconds)
+	out.Seconds, out.Source = ecosystem.EstimateDuration(took, p.found.Manifest().Spin.EstimateSeconds)
 	return out, err
 }
 
@@ -269,7 +269,7 @@ func shown(argv []string, line string) string {
 }
 
 func (s service) planDeploy(ctx context.Context, sc tool.Scope, in DeployInput) (runs.Plan, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -283,17 +283,17 @@ func (s service) planDeploy(ctx context.Context, sc tool.Scope, in DeployInput) 
 	}
 	if idle {
 		message := "environment " + p.environment + " is deployed as the repositories are, and every service runs"
-		return runs.Plan{Tool: Deploy.Name, Noop: s.idle(sc, p, message, runs.Suggest("spin_destroy", f.Layout.Name, nil))}.Sealed(f)
+		return runs.Plan{Tool: Deploy.Name, Noop: s.idle(sc, p, message, runs.SuggestAction("spin_destroy", f.Layout.Name, nil))}.Sealed(f)
 	}
 	name := f.Layout.Name
 	hint := fmt.Sprintf("call amof_spin_deploy for %s in mode execute and confirm what it shows; it is queued then, and run_id is the answer", name)
-	show, err := s.preview(ctx, p, ecosystem.Deploy, hint)
+	show, err := s.preview(ctx, p, ecosystem.ActionDeploy, hint)
 	if err != nil {
 		return runs.Plan{}, err
 	}
 	for _, r := range p.startables() {
-		if p.provisioner.Kind == ecosystem.Local {
-			show.Services = append(show.Services, Start{Repo: r.Name, Command: r.Run, Dir: p.clone(r)})
+		if p.provisioner.Kind == ecosystem.KindLocal {
+			show.Services = append(show.Services, ServiceStart{Repo: r.Name, Command: r.Run, Dir: p.clone(r)})
 		}
 	}
 	doc, err := tool.Encode(payload{Environment: p.environment, Args: in.Args})
@@ -316,7 +316,7 @@ func (p Preview) what() string {
 	return strings.Join(names, "; ")
 }
 
-func (service) sealed(f runs.Found, p runs.Plan, err error) (runs.Plan, error) {
+func (service) sealed(f runs.Ecosystem, p runs.Plan, err error) (runs.Plan, error) {
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -326,11 +326,11 @@ func (service) sealed(f runs.Found, p runs.Plan, err error) (runs.Plan, error) {
 // warnings are what somebody should know before he says yes.
 func (p picture) warnings() (out []string) {
 	switch p.state.State {
-	case ecosystem.Deployed:
+	case ecosystem.PhaseDeployed:
 		out = append(out, fmt.Sprintf("environment %s is deployed already; it is deployed again, and services that run are started anew", p.environment))
-	case ecosystem.Deploying, ecosystem.Destroying:
+	case ecosystem.PhaseDeploying, ecosystem.PhaseDestroying:
 		out = append(out, fmt.Sprintf("the run %s is %s this environment; when that ends, this has to be confirmed again", ecosystem.Run{ID: p.state.RunID}.Short(), p.state.State))
-	case ecosystem.Failed:
+	case ecosystem.PhaseFailed:
 		out = append(out, "the last run about this environment failed: "+p.state.Error)
 	}
 	if len(p.missing) > 0 {
@@ -342,13 +342,13 @@ func (p picture) warnings() (out []string) {
 // upAlready reports that the built-in provisioner local would start what runs already, from the same commits.
 func (s service) upAlready(ctx context.Context, p picture) (bool, error) {
 	services := p.startables()
-	if p.provisioner.Kind != ecosystem.Local || p.state.State != ecosystem.Deployed || len(p.state.Services) != len(services) {
+	if p.provisioner.Kind != ecosystem.KindLocal || p.state.State != ecosystem.PhaseDeployed || len(p.state.Services) != len(services) {
 		return false, nil
 	}
 	for i, r := range services {
 		was := p.state.Services[i]
 		st, err := s.programs().Inspect(ctx, was.ProcessID)
-		if err != nil || !Runs(st) || was.Repo != r.Name || was.Command != r.Run || p.state.Repos[r.Name] != p.heads[r.Name] {
+		if err != nil || !IsRunning(st) || was.Repo != r.Name || was.Command != r.Run || p.state.Repos[r.Name] != p.heads[r.Name] {
 			return false, err
 		}
 	}
@@ -364,18 +364,18 @@ func (s service) planDestroy(ctx context.Context, sc tool.Scope, in DestroyInput
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	if p.state.State == ecosystem.None {
-		return runs.Plan{Tool: Destroy.Name, Noop: s.idle(sc, p, "nothing is deployed in environment "+p.environment, runs.Gone()...)}.Sealed(f)
+	if p.state.State == ecosystem.PhaseNone {
+		return runs.Plan{Tool: Destroy.Name, Noop: s.idle(sc, p, "nothing is deployed in environment "+p.environment, runs.AfterRemoval()...)}.Sealed(f)
 	}
 	name := f.Layout.Name
 	hint := fmt.Sprintf("call amof_spin_destroy for %s in mode execute and type its name; it is queued then, and run_id is the answer", name)
-	show, err := s.preview(ctx, p, ecosystem.Destroy, hint)
+	show, err := s.preview(ctx, p, ecosystem.ActionDestroy, hint)
 	if err != nil {
 		return runs.Plan{}, err
 	}
 	show.Destroys = p.destroys()
 	warnings := p.warnings()
-	if p.state.State == ecosystem.Deployed { // that it is deployed is what this is about
+	if p.state.State == ecosystem.PhaseDeployed { // that it is deployed is what this is about
 		warnings = warnings[1:]
 	}
 	if was := p.state.ScriptSHA256; was != "" && was != p.provisioner.SHA256 {

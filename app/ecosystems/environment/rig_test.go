@@ -41,7 +41,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var _ ecosystemport.Provisioners = ecosystemfile.Finder{}
+var _ ecosystemport.Provisioners = ecosystemfile.ProvisionerFinder{}
 
 // TestMain lets the test binary be the supervisors of what is started, and a service that answers over HTTP.
 func TestMain(m *testing.M) {
@@ -139,11 +139,11 @@ func (r *rig) assemble(top string) {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": r.root, "AMOF_HOME": filepath.Join(top, "amof")}
 	r.store = ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: top, Dir: r.root, Clock: system.Clock{}, Carry: osproc.ForWork})
 	r.procs = osproc.New(osproc.Options{Dir: filepath.Join(top, "processes"), Supervisor: []string{os.Args[0], "supervise"}})
-	workers := ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: r.store.WorkerDir, Start: func(context.Context, []string, string) error { return nil }}) // drain is when the test says
+	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: r.store.WorkerDir, Start: func(context.Context, []string, string) error { return nil }}) // drain is when the test says
 	r.deps = environment.Deps{
 		Deps: runs.Deps{Places: r.store, Manifests: r.store, States: r.store.States(), Runs: r.store.Runs(), Logs: r.store.Runs(), Workers: workers, Sessions: memstore.New().Sessions(),
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
-		Provisioners: ecosystemfile.Finder{}, Surveyor: ecogit.NewStatus(), Processes: r.procs, Table: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
+		Provisioners: ecosystemfile.ProvisionerFinder{}, Surveyor: ecogit.NewSurveyor(), Processes: r.procs, Table: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
 	}
 	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs(), r.store.Runs())}, Performers: environment.Performers(r.deps), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}
 }
@@ -324,9 +324,9 @@ func (r *rig) state() args {
 // note is the recorded state.
 func (r *rig) note() ecosystem.EnvironmentState {
 	r.t.Helper()
-	doc, err := r.store.States().Noted(r.t.Context(), r.layout, ecosystem.Note("default"))
+	doc, err := r.store.States().Noted(r.t.Context(), r.layout, ecosystem.StateKey("default"))
 	require.NoError(r.t, err)
-	st, err := ecosystem.Decode("default", doc)
+	st, err := ecosystem.DecodeEnvironment("default", doc)
 	require.NoError(r.t, err)
 	return st
 }
@@ -335,7 +335,7 @@ func (r *rig) note() ecosystem.EnvironmentState {
 func (r *rig) keep(st ecosystem.EnvironmentState) error {
 	doc, err := json.Marshal(st)
 	require.NoError(r.t, err)
-	return r.store.States().Note(r.t.Context(), r.layout, ecosystem.Note("default"), doc)
+	return r.store.States().Note(r.t.Context(), r.layout, ecosystem.StateKey("default"), doc)
 }
 
 func object(t *testing.T, doc json.RawMessage) args {

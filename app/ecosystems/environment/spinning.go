@@ -38,10 +38,10 @@ var (
 // Entries are the tools about environments.
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
-	deploy := runs.Dangerous(policy.Preview, "Deploy environment", "Deploy an ecosystem's environment with its provisioner, as a run.", deploySchema)
-	destroy := runs.Dangerous(policy.Typed, "Destroy environment", "Take an ecosystem's environment down with the provisioner that deployed it, as a run.", destroySchema)
-	status := runs.Read("Environment status", "Show what is recorded of an ecosystem's environment, and which of its services run.", statusSchema)
-	ask := runs.SafeWrite("Ask provisioner", "Run the provisioner's status or plan action, which change nothing by protocol, and show what it says.", askSchema)
+	deploy := runs.DangerousSpec(policy.Preview, "Deploy environment", "Deploy an ecosystem's environment with its provisioner, as a run.", deploySchema)
+	destroy := runs.DangerousSpec(policy.Typed, "Destroy environment", "Take an ecosystem's environment down with the provisioner that deployed it, as a run.", destroySchema)
+	status := runs.ReadSpec("Environment status", "Show what is recorded of an ecosystem's environment, and which of its services run.", statusSchema)
+	ask := runs.SafeWriteSpec("Ask provisioner", "Run the provisioner's status or plan action, which change nothing by protocol, and show what it says.", askSchema)
 	status.People, ask.People = true, true
 	deploy.When, destroy.When = "unless it is deployed so already", "unless nothing is deployed"
 	return []tool.Entry{
@@ -129,13 +129,13 @@ type noop struct {
 	Ecosystem string          `json:"ecosystem"`
 	Message   string          `json:"message"`
 	Current   ecosystem.Brief `json:"current_state"`
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) idle(sc tool.Scope, p picture, message string, next ...runs.Action) noop {
 	name := p.found.Layout.Name
-	text := runs.Text{Summary: "Found nothing to do", Details: []string{message}}
-	return noop{Status: "success", Noop: true, Ecosystem: name, Message: message, Current: p.state.Brief(), Shown: s.Show(sc, runs.About{Ecosystem: name}, text, next...)}
+	text := runs.AnswerText{Summary: "Found nothing to do", Details: []string{message}}
+	return noop{Status: "success", Noop: true, Ecosystem: name, Message: message, Current: p.state.Brief(), Envelope: s.Show(sc, runs.Subject{Ecosystem: name}, text, next...)}
 }
 
 // short keeps a name at a length that fits a summary.

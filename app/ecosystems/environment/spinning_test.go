@@ -18,7 +18,7 @@ func TestLocalService(t *testing.T) {
 	r := newRig(t, services("exec '"+os.Args[0]+"' web", "echo ready; exec sleep 300"))
 	r.settles(r.said)
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	result := object(t, rec.Result)
 	url := result["outputs"].(args)["url"].(string)
 	body, err := fetch(t, url)
@@ -40,14 +40,14 @@ func TestLocalService(t *testing.T) {
 
 	r.commit(r.clones["web"])
 	rec, log = r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.Len(t, r.living(), 2, "the old ones have ended")
 	_, err = fetch(t, url)
 	require.Error(t, err)
 	url = object(t, rec.Result)["outputs"].(args)["url"].(string)
 
 	rec, log = r.done(destroy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.Empty(t, r.living())
 	_, err = fetch(t, url)
 	require.Error(t, err, "the port is closed")
@@ -89,7 +89,7 @@ func TestThreeModes(t *testing.T) {
 	assert.Empty(t, r.living())
 
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.FileExists(t, filepath.Join(r.root, "up"), "the working directory is the workspace root")
 	o = r.say(destroy, args{"mode": "execute"})
 	require.NotNil(t, o.Issued)
@@ -97,7 +97,7 @@ func TestThreeModes(t *testing.T) {
 	assert.Equal(t, "demo", o.Issued.Target)
 	assert.NotEmpty(t, object(t, o.Issued.Plan)["preview"].(args)["destroys"])
 	rec, log = r.done(destroy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.NoFileExists(t, filepath.Join(r.root, "up"))
 }
 
@@ -107,7 +107,7 @@ func TestProtocol(t *testing.T) {
 	r := newRig(t, manifest("provisioner: box\n"))
 	r.script("box", `printf '%s|' "$0" "$@"; echo; pwd; env | grep ^AMOF_ | sort; [ -d "$AMOF_SPIN_DIR" ] && stat -c %a "$AMOF_SPIN_DIR"; echo "::amof url=http://x=1"; echo "::amof bad key=1"; cat`)
 	rec, log := r.done(deploy, args{"environment": "test", "args": []string{"--a b", "$HOME"}})
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	l := r.layout
 	for _, want := range []string{
 		filepath.Join(r.root, "provisioners/box/spin.sh") + "|deploy|" + l.Dir + "|--a b|$HOME|", "info " + r.root + "\n", "AMOF_ECOSYSTEM=demo\n", "AMOF_ECOSYSTEM_DIR=" + l.Dir + "\n",
@@ -117,7 +117,7 @@ func TestProtocol(t *testing.T) {
 	}
 	assert.NotContains(t, log, "AMOF_DRY_RUN")
 	assert.Equal(t, args{"url": "http://x=1"}, object(t, rec.Result)["outputs"])
-	assert.Equal(t, ecosystem.None, r.note().State, "environments are apart")
+	assert.Equal(t, ecosystem.PhaseNone, r.note().State, "environments are apart")
 
 	o := r.say(ask, args{"environment": "test", "action": "plan", "mode": "execute"}, person)
 	require.NoError(t, o.Err)
@@ -153,7 +153,7 @@ func TestNoop(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, manifest("provisioner: noop\n"))
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	mark := object(t, rec.Result)["outputs"].(args)["marker"].(string)
 	assert.FileExists(t, mark)
 	answer := object(t, r.say(ask, args{"action": "status", "mode": "execute"}, person).Value)
@@ -162,7 +162,7 @@ func TestNoop(t *testing.T) {
 	assert.Equal(t, "history", preview["estimate_source"])
 	assert.Positive(t, preview["estimated_duration_seconds"])
 	rec, log = r.done(destroy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.NoFileExists(t, mark)
 }
 
@@ -184,7 +184,7 @@ func TestChangedSince(t *testing.T) {
 			assert.Equal(t, ecosystem.RunFailed, rec.Status)
 			assert.Equal(t, "eco_preview_changed", rec.Code, log)
 			assert.NotContains(t, log, "ran\n")
-			assert.Equal(t, ecosystem.None, r.note().State)
+			assert.Equal(t, ecosystem.PhaseNone, r.note().State)
 		})
 	}
 }
@@ -222,14 +222,14 @@ func TestDeployTwice(t *testing.T) {
 	first, second := r.queued(deploy, nil), r.queued(deploy, args{"environment": "default"})
 	require.NoError(t, r.worker.Drain(t.Context(), r.root, "demo"))
 	rec, _ := r.ended(first)
-	assert.Equal(t, ecosystem.Success, rec.Status)
+	assert.Equal(t, ecosystem.RunSuccess, rec.Status)
 	rec, _ = r.ended(second)
 	assert.Equal(t, "eco_preview_changed", rec.Code)
 	text, err := os.ReadFile(filepath.Join(r.root, "ups"))
 	require.NoError(t, err)
 	assert.Equal(t, "x\n", string(text))
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, "asked again, it is deployed again: %s", log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, "asked again, it is deployed again: %s", log)
 }
 
 // TestAnotherProvisioner: what deployed an environment destroys it, whatever the manifest says meanwhile.
@@ -238,11 +238,11 @@ func TestAnotherProvisioner(t *testing.T) {
 	r := newRig(t, manifest("provisioner: box\n"))
 	r.script("box", `echo "box $1"`)
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	r.write("ecosystems/demo/ecosystem.yaml", manifest("provisioner: noop\n"), 0o644)
 	assert.Equal(t, "eco_spin_other_provisioner", code(r.say(deploy, args{"mode": "execute"}).Err))
 	rec, log = r.done(destroy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.Contains(t, log, "box destroy")
 }
 
@@ -251,10 +251,10 @@ func TestWhatADeployLeaves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"sleep 300 > /dev/null 2>&1 & echo ::amof pid=$!\", destroy: \"kill $(cat pid)\"}\n"))
 	rec, log := r.done(deploy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	pid := object(t, rec.Result)["outputs"].(args)["pid"].(string)
 	require.DirExists(t, "/proc/"+pid)
 	r.write("pid", pid, 0o644)
 	rec, log = r.done(destroy, nil)
-	require.Equal(t, ecosystem.Success, rec.Status, log)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 }

@@ -40,7 +40,7 @@ type StatusAnswer struct {
 	Healthy      *bool             `json:"healthy"` // whether every service runs; null where none is looked after
 	Interrupted  bool              `json:"interrupted"`
 	Error        string            `json:"error,omitempty"`
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (StatusAnswer, error) {
@@ -48,16 +48,16 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 	if err != nil {
 		return StatusAnswer{}, err
 	}
-	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.Note(in.name()))
+	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.StateKey(in.name()))
 	if err != nil {
 		return StatusAnswer{}, err
 	}
-	st, err := ecosystem.Decode(in.name(), doc)
+	st, err := ecosystem.DecodeEnvironment(in.name(), doc)
 	if err != nil {
 		return StatusAnswer{}, err
 	}
-	a := StatusAnswer{Ecosystem: f.Layout.Name, Environment: st.Environment, State: st.State, RunID: tool.Known(st.RunID), Provisioner: tool.Known(st.Provisioner),
-		ScriptSHA256: tool.Known(st.ScriptSHA256), Repos: st.Repos, Outputs: st.Outputs, Services: []ServiceStatus{}, Error: st.Error}
+	a := StatusAnswer{Ecosystem: f.Layout.Name, Environment: st.Environment, State: st.State, RunID: tool.NilIfZero(st.RunID), Provisioner: tool.NilIfZero(st.Provisioner),
+		ScriptSHA256: tool.NilIfZero(st.ScriptSHA256), Repos: st.Repos, Outputs: st.Outputs, Services: []ServiceStatus{}, Error: st.Error}
 	if !st.Since.IsZero() {
 		a.Since = &st.Since
 	}
@@ -65,25 +65,25 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 		return a, err
 	}
 	a.Interrupted = st.State.Passing() && !s.underWay(ctx, st.RunID)
-	a.Shown = s.Show(sc, runs.About{Ecosystem: a.Ecosystem}, a.text(), a.next()...)
+	a.Envelope = s.Show(sc, runs.Subject{Ecosystem: a.Ecosystem}, a.text(), a.next()...)
 	return a, nil
 }
 
 // services looks at the services, and listens to what they said of themselves since they were started.
 func (s service) services(ctx context.Context, a *StatusAnswer, st ecosystem.EnvironmentState) error {
 	outputs := map[string]string{}
-	heard := New(func(string, string) {}, outputs)
+	heard := NewProcessOutput(func(string, string) {}, outputs)
 	for _, v := range st.Services {
 		p, err := s.programs().Inspect(ctx, v.ProcessID)
 		if err != nil {
 			return err
 		}
-		now := ServiceStatus{Service: v, Running: Runs(p), Status: "unknown"}
+		now := ServiceStatus{Service: v, Running: IsRunning(p), Status: "unknown"}
 		if p.ID != "" {
 			now.Status = p.Status.String()
-			heard.Turn(v.Repo)
+			heard.SetService(v.Repo)
 			if chunk, err := s.Table.Output(ctx, p.ID, 0); err == nil {
-				heard.Hear(chunk)
+				heard.Add(chunk)
 			}
 		}
 		healthy := now.Running && (a.Healthy == nil || *a.Healthy)
@@ -97,19 +97,19 @@ func (s service) services(ctx context.Context, a *StatusAnswer, st ecosystem.Env
 // underWay reports a run that somebody carries out.
 func (s service) underWay(ctx context.Context, id string) bool {
 	r, err := s.Runs.Load(ctx, id)
-	return err == nil && r.Status == ecosystem.Running && !s.Owner.Judge(r.Owner).Dead()
+	return err == nil && r.Status == ecosystem.RunRunning && !s.Owner.Judge(r.Owner).Dead()
 }
 
 func (a StatusAnswer) next() []runs.Action {
-	if a.State == ecosystem.None || a.RunID == nil {
-		return []runs.Action{runs.Suggest("spin_deploy", a.Ecosystem, nil)}
+	if a.State == ecosystem.PhaseNone || a.RunID == nil {
+		return []runs.Action{runs.SuggestAction("spin_deploy", a.Ecosystem, nil)}
 	}
-	return []runs.Action{runs.RunStatus(*a.RunID), runs.Suggest("spin_deploy", a.Ecosystem, nil), runs.Suggest("spin_destroy", a.Ecosystem, nil)}
+	return []runs.Action{runs.SuggestRunStatus(*a.RunID), runs.SuggestAction("spin_deploy", a.Ecosystem, nil), runs.SuggestAction("spin_destroy", a.Ecosystem, nil)}
 }
 
-func (a StatusAnswer) text() runs.Text {
+func (a StatusAnswer) text() runs.AnswerText {
 	const most = 15
-	text := runs.Text{Summary: fmt.Sprintf("Read environment %s: %s", short(a.Environment), a.State)}
+	text := runs.AnswerText{Summary: fmt.Sprintf("Read environment %s: %s", short(a.Environment), a.State)}
 	if a.Interrupted {
 		text.Summary += " (interrupted)"
 	}

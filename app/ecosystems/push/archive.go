@@ -39,10 +39,10 @@ type ArchivePreview struct {
 	Trash       string       `json:"trash"`
 }
 
-// cargoList is an archive that is prepared: what is pushed, and what has to be where before anything goes.
-type cargoList struct {
-	fleet   []*Vessel
-	holding Holding
+// archiveContents is an archive that is prepared: what is pushed, and what has to be where before anything goes.
+type archiveContents struct {
+	fleet   []*WorkingTree
+	holding WorkspaceContents
 	bundles []bundle
 	lops    []lop
 }
@@ -65,24 +65,24 @@ type lop struct {
 
 // archiveFact is what the preview of an archive rests on.
 type archiveFact struct {
-	Fleet   []Fact  `json:"fleet"`
-	Holding Holding `json:"holding"`
+	Fleet   []PreviewFact     `json:"fleet"`
+	Holding WorkspaceContents `json:"holding"`
 }
 
-func (c cargoList) facts() archiveFact { return archiveFact{Facts(c.fleet), c.holding} }
+func (c archiveContents) facts() archiveFact { return archiveFact{PreviewFacts(c.fleet), c.holding} }
 
 // prepare works out an archive. It fails with ecosystem.ErrUnsaved where something is in the way.
-func (s service) prepare(ctx context.Context, f runs.Found, o Order) (c cargoList, err error) {
-	if c.fleet, err = s.yard.Look(ctx, f, o); err != nil {
+func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c archiveContents, err error) {
+	if c.fleet, err = s.yard.Status(ctx, f, o); err != nil {
 		return c, err
 	}
-	if c.holding, err = s.stow.Holds(ctx, f); err != nil {
+	if c.holding, err = s.stow.Contents(ctx, f); err != nil {
 		return c, err
 	}
 	if err := s.clean(ctx, f, c.holding); err != nil {
 		return c, err
 	}
-	for _, r := range Clones(f) {
+	for _, r := range clones(f) {
 		if b, ok := c.bundleOf(r, o); ok {
 			c.bundles = append(c.bundles, b)
 		}
@@ -97,13 +97,13 @@ func (s service) prepare(ctx context.Context, f runs.Found, o Order) (c cargoLis
 }
 
 // root is the workspace's own working tree.
-func (c cargoList) root() *Vessel {
-	i := slices.IndexFunc(c.fleet, func(v *Vessel) bool { return v.Name == "" })
+func (c archiveContents) root() *WorkingTree {
+	i := slices.IndexFunc(c.fleet, func(v *WorkingTree) bool { return v.Name == "" })
 	return c.fleet[i]
 }
 
 // clean fails where something is not committed, or in the middle, or where it cannot be told.
-func (s service) clean(ctx context.Context, f runs.Found, h Holding) error {
+func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContents) error {
 	if h.Trees[len(h.Trees)-1].Cargo.Missing {
 		return ecosystem.ErrUnsaved.Sayf("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
 	}
@@ -121,11 +121,11 @@ func (s service) clean(ctx context.Context, f runs.Found, h Holding) error {
 		return nil
 	}
 	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that no commit has, the first being %s; commit them (amof_push_ecosystem with commit_all and message) or take them away, then archive again",
-		f.Layout.Name, Counted(count, "thing", "things"), list[0]).With(map[string]any{"dirty_files": list, "dirty_count": count})
+		f.Layout.Name, CountNoun(count, "thing", "things"), list[0]).With(map[string]any{"dirty_files": list, "dirty_count": count})
 }
 
 // bundleOf says whether a repository has to be saved on this machine.
-func (c cargoList) bundleOf(r Clone, o Order) (bundle, bool) {
+func (c archiveContents) bundleOf(r Clone, o Options) (bundle, bool) {
 	remote, stashes, there := "", 0, false
 	for _, t := range c.holding.Trees {
 		if t.Repo == r.Name && t.Dir == r.Dir {
@@ -141,7 +141,7 @@ func (c cargoList) bundleOf(r Clone, o Order) (bundle, bool) {
 	case o.Offline && !r.ReadOnly:
 		b.Reason = "nothing is pushed"
 	case stashes > 0:
-		b.Reason, b.rest = Counted(stashes, "stash", "stashes"), true
+		b.Reason, b.rest = CountNoun(stashes, "stash", "stashes"), true
 	case c.unpushed(r.Name) > 0 && r.ReadOnly:
 		b.Reason, b.rest = "it is read-only and has commits of its own", true
 	default:
@@ -151,7 +151,7 @@ func (c cargoList) bundleOf(r Clone, o Order) (bundle, bool) {
 	return b, true
 }
 
-func (c cargoList) unpushed(repo string) (n int) {
+func (c archiveContents) unpushed(repo string) (n int) {
 	for _, h := range c.holding.Heads {
 		if h.Repo == repo {
 			n += h.Unpushed
@@ -161,7 +161,7 @@ func (c cargoList) unpushed(repo string) (n int) {
 }
 
 // lopsOf are the tickets' branches of a repository.
-func lopsOf(f runs.Found, r Clone, h Holding) (lops []lop) {
+func lopsOf(f runs.Ecosystem, r Clone, h WorkspaceContents) (lops []lop) {
 	for _, head := range h.Heads {
 		for _, t := range f.State.Tickets {
 			if head.Repo == r.Name && t.Repos[r.Name] == head.Branch {
@@ -173,7 +173,7 @@ func lopsOf(f runs.Found, r Clone, h Holding) (lops []lop) {
 }
 
 // stranded fails for branches with commits that nothing will push and no bundle will hold.
-func (c cargoList) stranded(f runs.Found, o Order) error {
+func (c archiveContents) stranded(f runs.Ecosystem, o Options) error {
 	saved := map[string]bool{}
 	for _, b := range c.bundles {
 		saved[b.Repo] = !b.rest || b.readOnly
@@ -187,7 +187,7 @@ func (c cargoList) stranded(f runs.Found, o Order) error {
 	var list []string
 	for _, h := range c.holding.Heads {
 		if h.Repo != "" && h.Unpushed > 0 && !saved[h.Repo] && !going[h.Repo+"\x00"+h.Branch] {
-			list = append(list, fmt.Sprintf("%s: %s (%s)", h.Repo, h.Branch, Counted(h.Unpushed, "commit", "commits")))
+			list = append(list, fmt.Sprintf("%s: %s (%s)", h.Repo, h.Branch, CountNoun(h.Unpushed, "commit", "commits")))
 		}
 	}
 	if root := c.root(); o.Cut && !saved["workspace"] && root.Skip != "" {
@@ -200,8 +200,8 @@ func (c cargoList) stranded(f runs.Found, o Order) error {
 }
 
 // unmoved fails when somebody has gone on working since the archive was prepared.
-func (s service) unmoved(ctx context.Context, f runs.Found, c cargoList) error {
-	now, err := s.stow.Holds(ctx, f)
+func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContents) error {
+	now, err := s.stow.Contents(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -226,23 +226,23 @@ func (s service) unmoved(ctx context.Context, f runs.Found, c cargoList) error {
 }
 
 // stay refuses to remove what is nowhere else.
-func stay(f runs.Found, list []string, way string) error {
-	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, Counted(len(list), "branch", "branches"), list[0], way).
+func stay(f runs.Ecosystem, list []string, way string) error {
+	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, CountNoun(len(list), "branch", "branches"), list[0], way).
 		With(map[string]any{"unsaved": list})
 }
 
 func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput) (runs.Plan, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	o := Order{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, Lop: in.Lop}
+	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, Lop: in.Lop}
 	c, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err
 	}
 	name, dir := f.Layout.Name, f.State.WorkspaceDir
-	preview := ArchivePreview{Preview: Show(f, c.fleet, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
+	preview := ArchivePreview{Preview: NewPreview(f, c.fleet, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
 		Keeps: []string{f.State.WorkspaceBranch}, Deletes: []string{}, Trash: "what is removed is kept for 7 days; countersign eco restore " + name + " brings it back"}
 	if in.Cut {
 		preview.Keeps = []string{}
@@ -255,8 +255,8 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	for _, l := range c.lops {
 		preview.Deletes = append(preview.Deletes, l.repo+": "+l.head.Branch)
 	}
-	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, Counted(len(preview.ReposAffected), "repository", "repositories"), len(preview.Bundles)),
-		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), Warnings(c.fleet, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, CountNoun(len(preview.ReposAffected), "repository", "repositories"), len(preview.Bundles)),
+		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), PushWarnings(c.fleet, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote", "removes the workspace once everything is saved"}},
 		Explanation: runs.Explanation{What: "Pushes everything, verifies that every commit is on a remote or in a bundle, commits a record of it in the workspace root, and moves the workspace to the trash. If anything cannot be verified, nothing is removed.",
 			Irreversible: true, Affects: append([]string{dir}, preview.ReposAffected...), Alternatives: []string{string(Push.Name)}}}
@@ -266,8 +266,8 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	return p.Sealed(f)
 }
 
-func (s service) archiveFacts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
-	o, err := Read(payload)
+func (s service) archiveFacts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
+	o, err := DecodeOptions(payload)
 	if err != nil {
 		return nil, err
 	}
@@ -277,5 +277,5 @@ func (s service) archiveFacts(ctx context.Context, f runs.Found, payload json.Ra
 
 // relative is a path in the root's repository, with slashes.
 func relative(l ecosystem.Layout, file string) string {
-	return path.Join(Within(l.Root, l.Dir), file)
+	return path.Join(RelativePath(l.Root, l.Dir), file)
 }

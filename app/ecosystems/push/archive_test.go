@@ -50,7 +50,7 @@ func TestAnArchive(t *testing.T) {
 	assert.Equal(t, head, r.git("api", "rev-parse", "HEAD"))
 	again := r.worked(archive, nil)
 	assert.Equal(t, "ecosystems/demo/archives/demo-20260301T120000Z-2.json", again["archive_file"], "one time, two archives")
-	require.Equal(t, ecosystem.Success, r.do("amof_install_ecosystem", nil).Status, "the branch is free again")
+	require.Equal(t, ecosystem.RunSuccess, r.do("amof_install_ecosystem", nil).Status, "the branch is free again")
 }
 
 func TestWhatKeepsAnArchive(t *testing.T) {

@@ -34,11 +34,11 @@ type Discarded struct {
 }
 
 func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target) (runs.Plan, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	h, err := s.stow.Holds(ctx, f)
+	h, err := s.stow.Contents(ctx, f)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -55,7 +55,7 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 	for _, tree := range h.Strange {
 		warnings = append(warnings, "the worktree "+tree+" is not in the workspace; it stays, and works again when the ecosystem is restored")
 	}
-	p := runs.Plan{Tool: Discard.Name, Action: discarding, Summary: fmt.Sprintf("discard of %s (%s, %s)", name, Counted(unpushed, "unpushed commit", "unpushed commits"), Counted(preview.DirtyCount, "dirty file", "dirty files")),
+	p := runs.Plan{Tool: Discard.Name, Action: discarding, Summary: fmt.Sprintf("discard of %s (%s, %s)", name, CountNoun(unpushed, "unpushed commit", "unpushed commits"), CountNoun(preview.DirtyCount, "dirty file", "dirty files")),
 		Preview: preview, Facts: h, Warnings: warnings, Current: map[string]any{"branches": preview.Branches, "dirty_count": preview.DirtyCount, "active_ticket": f.State.ActiveTicket},
 		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"removes the workspace with everything that is not pushed", "after 7 days it cannot be brought back"}},
 		Explanation: runs.Explanation{What: "Removes the workspace: its clones, branches, tickets and everything that is not committed. Nothing is pushed, and no remote is touched. It is irreversible once the trash is purged, 7 days later.",
@@ -76,8 +76,8 @@ func named(heads []ecosystemport.StowedHead) []ecosystemport.StowedHead {
 	return out
 }
 
-func (s service) discardFacts(ctx context.Context, f runs.Found, _ json.RawMessage) (any, error) {
-	return s.stow.Holds(ctx, f)
+func (s service) discardFacts(ctx context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
+	return s.stow.Contents(ctx, f)
 }
 
 // discard carries out a confirmed discard.
@@ -87,7 +87,7 @@ func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	s.stow.Purge(ctx, l, j.Log)
-	h, err := s.stow.Holds(ctx, j.Found)
+	h, err := s.stow.Contents(ctx, j.Found)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	j.Log("info", "moving "+e.Workspace+" to the trash as "+e.ID)
-	if err := s.stow.Stow(ctx, l, &Entry{Phase: Removing, Stowed: e}); err != nil {
+	if err := s.stow.MoveToTrash(ctx, l, &Operation{Phase: PhaseRemoving, Stowed: e}); err != nil {
 		return nil, err
 	}
 	j.Percent(1, 1)

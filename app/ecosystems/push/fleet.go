@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Yard looks at fleets and sends them. Every field is required.
-type Yard struct {
+// Pusher looks at fleets and sends them. Every field is required.
+type Pusher struct {
 	States     ecosystemport.States
 	Shipping   ecosystemport.Shipping
 	Committing ecosystemport.Committing
@@ -25,11 +25,11 @@ type Yard struct {
 
 const parallel = 8 // repositories that are looked at at a time
 
-// MaxFiles are named at most; more are counted.
-const MaxFiles = 100
+// MaxListedFiles are named at most; more are counted.
+const MaxListedFiles = 100
 
-// Vessel is a working tree whose branch may be pushed, and what was seen of it.
-type Vessel struct {
+// WorkingTree is a working tree whose branch may be pushed, and what was seen of it.
+type WorkingTree struct {
 	Name   string // of the repository; empty: the workspace itself
 	Ticket string
 	Want   string // the branch it is to be on; empty: any
@@ -39,7 +39,7 @@ type Vessel struct {
 }
 
 // Title is what people call it.
-func (v *Vessel) Title() string {
+func (v *WorkingTree) Title() string {
 	switch {
 	case v.Name == "":
 		return "workspace"
@@ -49,20 +49,20 @@ func (v *Vessel) Title() string {
 	return v.Name
 }
 
-// Commits reports whether changes are committed first.
-func (v *Vessel) Commits(o Order) bool {
+// NeedsCommit reports whether changes are committed first.
+func (v *WorkingTree) NeedsCommit(o Options) bool {
 	return o.CommitAll && v.Skip == "" && len(v.Cargo.Changes) > 0
 }
 
-// Pushes reports whether there is something to push. Where origin has what is not known here, git will say what becomes of it.
-func (v *Vessel) Pushes(o Order) bool {
+// NeedsPush reports whether there is something to push. Where origin has what is not known here, git will say what becomes of it.
+func (v *WorkingTree) NeedsPush(o Options) bool {
 	c := v.Cargo
-	return v.Skip == "" && !o.Offline && (v.Commits(o) || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
+	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
 }
 
-// Look is what an order is about, looked at. It asks the remotes for the branches, unless the order keeps to this machine.
-func (y Yard) Look(ctx context.Context, f runs.Found, o Order) ([]*Vessel, error) {
-	fleet, err := muster(f, o)
+// Status is what an order is about, looked at. It asks the remotes for the branches, unless the order keeps to this machine.
+func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
+	fleet, err := selectTrees(f, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (y Yard) Look(ctx context.Context, f runs.Found, o Order) ([]*Vessel, error
 		group.Go(func() (err error) {
 			v.Cargo, err = y.Shipping.Look(ctx, v.Berth, !o.Offline)
 			if err != nil && ctx.Err() == nil {
-				v.Skip, err = Said(err), nil // one repository that is broken keeps no other from being pushed
+				v.Skip, err = ErrorMessage(err), nil // one repository that is broken keeps no other from being pushed
 			}
 			return err
 		})
@@ -85,25 +85,25 @@ func (y Yard) Look(ctx context.Context, f runs.Found, o Order) ([]*Vessel, error
 	}
 	for _, v := range fleet {
 		if v.Skip == "" {
-			v.Skip = unfit(v, o)
+			v.Skip = skipReason(v, o)
 		}
 	}
 	return fleet, y.secrets(f, fleet, o)
 }
 
-// muster is the working trees that an order is about.
-func muster(f runs.Found, o Order) ([]*Vessel, error) {
-	if _, err := Workspace(f); err != nil {
+// selectTrees is the working trees that an order is about.
+func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
+	if _, err := WorkspaceDir(f); err != nil {
 		return nil, err
 	}
 	chosen, err := f.Manifest().Choose(o.Repos)
 	if err != nil {
 		return nil, err
 	}
-	var fleet []*Vessel
+	var fleet []*WorkingTree
 	active := f.State.Active()
 	for _, r := range chosen {
-		v := &Vessel{Name: r.Name, Berth: ecosystemport.Berth{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
+		v := &WorkingTree{Name: r.Name, Berth: ecosystemport.Berth{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
 		switch {
 		case r.ReadOnly && slices.Contains(o.Repos, r.Name):
 			return nil, ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
@@ -118,14 +118,14 @@ func muster(f runs.Found, o Order) ([]*Vessel, error) {
 		}
 	}
 	if len(o.Repos) == 0 {
-		berth := ecosystemport.Berth{Dir: f.State.WorkspaceDir, Outside: Outside(f)}
-		fleet = append(fleet, &Vessel{Want: f.State.WorkspaceBranch, Berth: berth})
+		berth := ecosystemport.Berth{Dir: f.State.WorkspaceDir, Outside: outside(f)}
+		fleet = append(fleet, &WorkingTree{Want: f.State.WorkspaceBranch, Berth: berth})
 	}
 	return fleet, nil
 }
 
 // board has the vessel be the repository's worktree of a ticket.
-func (v *Vessel) board(f runs.Found, ticket string) {
+func (v *WorkingTree) board(f runs.Ecosystem, ticket string) {
 	t := f.State.Tickets[ticket]
 	v.Ticket, v.Want, v.Berth.Dir = ticket, t.Repos[v.Name], path.Join(t.WorktreeBase, v.Name)
 	if v.Want == "" {
@@ -134,7 +134,7 @@ func (v *Vessel) board(f runs.Found, ticket string) {
 }
 
 // tickets are the worktrees of a repository in every ticket.
-func tickets(f runs.Found, repo string) (fleet []*Vessel) {
+func tickets(f runs.Ecosystem, repo string) (fleet []*WorkingTree) {
 	ids := make([]string, 0, len(f.State.Tickets))
 	for id, t := range f.State.Tickets {
 		if t.Repos[repo] != "" {
@@ -143,15 +143,15 @@ func tickets(f runs.Found, repo string) (fleet []*Vessel) {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		v := &Vessel{Name: repo}
+		v := &WorkingTree{Name: repo}
 		v.board(f, id)
 		fleet = append(fleet, v)
 	}
 	return fleet
 }
 
-// unfit says why a working tree cannot be pushed as it is, or nothing.
-func unfit(v *Vessel, o Order) string {
+// skipReason says why a working tree cannot be pushed as it is, or nothing.
+func skipReason(v *WorkingTree, o Options) string {
 	c := v.Cargo
 	switch {
 	case c.Missing && v.Ticket != "":
@@ -177,39 +177,39 @@ func unfit(v *Vessel, o Order) string {
 	return ""
 }
 
-// Secret is a file that must not be committed.
-type Secret struct {
+// SecretFile is a file that must not be committed.
+type SecretFile struct {
 	Repo    string `json:"repo"`
 	Path    string `json:"path"`
 	Pattern string `json:"pattern"`
 }
 
 // secrets refuses, before anything is done, to commit what is protected.
-func (y Yard) secrets(f runs.Found, fleet []*Vessel, o Order) error {
-	rules := ecosystem.NewProtected(f.Manifest().NoTouch)
-	var found []Secret
+func (y Pusher) secrets(f runs.Ecosystem, fleet []*WorkingTree, o Options) error {
+	rules := ecosystem.NewProtectedRules(f.Manifest().NoTouch)
+	var found []SecretFile
 	for _, v := range fleet {
-		if v.Commits(o) {
+		if v.NeedsCommit(o) {
 			found = append(found, secretsIn(rules, v, staying(v.Cargo.Changes))...)
 		}
 	}
 	return refuse(found)
 }
 
-func secretsIn(rules ecosystem.Rules, v *Vessel, paths []string) (found []Secret) {
+func secretsIn(rules ecosystem.ProtectedRules, v *WorkingTree, paths []string) (found []SecretFile) {
 	for _, hit := range rules.Find(paths) {
-		found = append(found, Secret{Repo: v.Title(), Path: strings.ToValidUTF8(hit.Path, "\uFFFD"), Pattern: hit.Pattern})
+		found = append(found, SecretFile{Repo: v.Title(), Path: strings.ToValidUTF8(hit.Path, "\uFFFD"), Pattern: hit.Pattern})
 	}
 	return found
 }
 
-func refuse(found []Secret) error {
+func refuse(found []SecretFile) error {
 	if len(found) == 0 {
 		return nil
 	}
 	first := found[0]
 	return ecosystem.ErrSecrets.Sayf("%d files that must not leave this machine would be committed, the first being %s in %s (pattern %s); have git ignore them, or commit the rest by hand",
-		len(found), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxFiles)], "count": len(found)})
+		len(found), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
 }
 
 // staying are the paths of changes that leave something behind: a secret that is deleted may go.
@@ -222,8 +222,8 @@ func staying(changes []ecosystemport.Change) (paths []string) {
 	return paths
 }
 
-// Fact is what of a working tree a preview rests on (amof contract §14).
-type Fact struct {
+// PreviewFact is what of a working tree a preview rests on (amof contract §14).
+type PreviewFact struct {
 	Name      string `json:"name"`
 	Ticket    string `json:"ticket,omitempty"`
 	Branch    string `json:"branch,omitempty"`
@@ -235,12 +235,12 @@ type Fact struct {
 	Skip      string `json:"skip,omitempty"`
 }
 
-// Facts are what the preview of a fleet rests on.
-func Facts(fleet []*Vessel) []Fact {
-	out := make([]Fact, len(fleet))
+// PreviewFacts are what the preview of a fleet rests on.
+func PreviewFacts(fleet []*WorkingTree) []PreviewFact {
+	out := make([]PreviewFact, len(fleet))
 	for i, v := range fleet {
 		c := v.Cargo
-		out[i] = Fact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
+		out[i] = PreviewFact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
 	}
 	return out
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Holding is what is in a workspace, for what removes it.
-type Holding struct {
+// WorkspaceContents is what is in a workspace, for what removes it.
+type WorkspaceContents struct {
 	Heads   []ecosystemport.StowedHead `json:"branches"`
-	Trees   []TreeFact                 `json:"trees"`
+	Trees   []TreeState                `json:"trees"`
 	Strays  []string                   `json:"strays"`
 	Strange []string                   `json:"strange"`  // worktrees that are not in the workspace
 	Problem []string                   `json:"problems"` // what could not be looked at
 }
 
-// TreeFact is a working tree as it is.
-type TreeFact struct {
+// TreeState is a working tree as it is.
+type TreeState struct {
 	Repo      string              `json:"repo"`
 	Dir       string              `json:"dir"`
 	Branch    string              `json:"branch,omitempty"`
@@ -31,25 +31,25 @@ type TreeFact struct {
 	Cargo     ecosystemport.Cargo `json:"-"`
 }
 
-// Holds looks at everything in the workspace, on this machine alone.
-func (y TrashYard) Holds(ctx context.Context, f runs.Found) (h Holding, err error) {
-	dir, err := Workspace(f)
+// Contents looks at everything in the workspace, on this machine alone.
+func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h WorkspaceContents, err error) {
+	dir, err := WorkspaceDir(f)
 	if err != nil {
 		return h, err
 	}
 	known := []string{}
-	for _, c := range Clones(f) {
-		known = append(known, Within(dir, c.Dir))
+	for _, c := range clones(f) {
+		known = append(known, RelativePath(dir, c.Dir))
 		trees, err := y.Saving.Trees(ctx, c.Dir)
 		if err != nil {
 			if ctx.Err() != nil {
 				return h, err
 			}
-			h.Problem = append(h.Problem, c.Name+": "+Said(err))
+			h.Problem = append(h.Problem, c.Name+": "+ErrorMessage(err))
 			continue
 		}
 		for _, tree := range trees {
-			if rel := Within(dir, tree); rel == "" {
+			if rel := RelativePath(dir, tree); rel == "" {
 				h.Strange = append(h.Strange, tree)
 			} else {
 				known = append(known, rel)
@@ -69,17 +69,17 @@ func (y TrashYard) Holds(ctx context.Context, f runs.Found) (h Holding, err erro
 	for _, head := range heads {
 		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
-	cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: Outside(f)}, false)
+	cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: outside(f)}, false)
 	if err != nil && ctx.Err() == nil {
-		h.Problem = append(h.Problem, "workspace: "+Said(err))
+		h.Problem = append(h.Problem, "workspace: "+ErrorMessage(err))
 		err = nil
 	}
-	h.Trees = append(h.Trees, TreeFact{Dir: dir, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Cargo: cargo})
+	h.Trees = append(h.Trees, TreeState{Dir: dir, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Cargo: cargo})
 	return h, err
 }
 
 // inspect looks at a repository's branches and working trees.
-func (y TrashYard) inspect(ctx context.Context, h *Holding, c Clone, trees []string) error {
+func (y TrashManager) inspect(ctx context.Context, h *WorkspaceContents, c Clone, trees []string) error {
 	repo := c.Name
 	heads, err := y.Shipping.Heads(ctx, c.Dir, "")
 	for _, head := range heads {
@@ -91,20 +91,20 @@ func (y TrashYard) inspect(ctx context.Context, h *Holding, c Clone, trees []str
 			cargo, err = y.Shipping.Look(ctx, ecosystemport.Berth{Dir: tree}, false)
 		}
 		if !cargo.Missing {
-			h.Trees = append(h.Trees, TreeFact{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})
+			h.Trees = append(h.Trees, TreeState{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		h.Problem = append(h.Problem, repo+": "+Said(err))
+		h.Problem = append(h.Problem, repo+": "+ErrorMessage(err))
 		return nil
 	}
 	return err
 }
 
 // Dirty are the files that are not committed, and what else is in the way, at most fleet.MaxFiles, and how many.
-func (h Holding) Dirty(f runs.Found) (list []string, count int) {
+func (h WorkspaceContents) Dirty(f runs.Ecosystem) (list []string, count int) {
 	for _, t := range h.Trees {
-		where := Within(f.Layout.Root, t.Dir)
+		where := RelativePath(f.Layout.Root, t.Dir)
 		if t.Doing != "" {
 			list = append(list, fmt.Sprintf("%s (in the middle of a %s)", where, t.Doing))
 		}
@@ -113,17 +113,17 @@ func (h Holding) Dirty(f runs.Found) (list []string, count int) {
 		}
 	}
 	for _, stray := range h.Strays {
-		list = append(list, Within(f.Layout.Root, f.State.WorkspaceDir)+"/"+stray+" (no repository of the ecosystem)")
+		list = append(list, RelativePath(f.Layout.Root, f.State.WorkspaceDir)+"/"+stray+" (no repository of the ecosystem)")
 	}
 	slices.Sort(list)
 	if list = slices.Compact(list); list == nil {
 		list = []string{}
 	}
-	return list[:min(len(list), MaxFiles)], len(list)
+	return list[:min(len(list), MaxListedFiles)], len(list)
 }
 
 // Stashes are those of all clones; worktrees of one share theirs.
-func (h Holding) Stashes() (n int) {
+func (h WorkspaceContents) Stashes() (n int) {
 	seen := map[string]bool{}
 	for _, t := range h.Trees {
 		if !seen[t.Repo] {

@@ -16,40 +16,40 @@ const noteName = "shipping.json"
 
 // The phases. What was begun is undone up to Recording, unless the record is made already, and finished from Removing on.
 const (
-	Sending   = "sending"   // commits and pushes: Opened is unstaged, Sent is recorded if it arrived
-	Saving    = "saving"    // bundles: they go
-	Recording = "recording" // the archive's file: it goes, and the bundles
-	Removing  = "removing"  // the workspace on its way to the trash
-	Restoring = "restoring" // and back
+	PhaseSending   = "sending"   // commits and pushes: Opened is unstaged, Sent is recorded if it arrived
+	PhaseSaving    = "saving"    // bundles: they go
+	PhaseRecording = "recording" // the archive's file: it goes, and the bundles
+	PhaseRemoving  = "removing"  // the workspace on its way to the trash
+	PhaseRestoring = "restoring" // and back
 )
 
-// Entry is what is being done.
-type Entry struct {
+// Operation is what is being done.
+type Operation struct {
 	Phase   string               `json:"phase"`
-	Opened  *Opened              `json:"opened,omitempty"`
-	Sent    *Sent                `json:"sent,omitempty"`
+	Opened  *StagedTree          `json:"opened,omitempty"`
+	Sent    *PendingPush         `json:"sent,omitempty"`
 	Stowed  ecosystemport.Stowed `json:"stowed"`
 	File    string               `json:"file,omitempty"`    // of the archive, relative to the ecosystem's directory
 	Message string               `json:"message,omitempty"` // of the archive
 }
 
-// Opened is a working tree in which something is being staged.
-type Opened struct {
+// StagedTree is a working tree in which something is being staged.
+type StagedTree struct {
 	Dir   string `json:"dir"`
 	Head  string `json:"head"`
 	Index string `json:"index"`
 }
 
-// Sent is a branch that is being pushed.
-type Sent struct {
+// PendingPush is a branch that is being pushed.
+type PendingPush struct {
 	Repo   string `json:"repo"`
 	Dir    string `json:"dir"`
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
 }
 
-// Note notes it, durably.
-func (j *Entry) Note(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
+// Save notes it, durably.
+func (j *Operation) Save(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	doc, err := tool.Encode(j)
 	if err == nil {
 		err = states.Note(ctx, l, noteName, doc)
@@ -57,18 +57,18 @@ func (j *Entry) Note(ctx context.Context, states ecosystemport.States, l ecosyst
 	return err
 }
 
-// OperationDone forgets what was noted.
-func OperationDone(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
+// ClearOperation forgets what was noted.
+func ClearOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	return states.Note(ctx, l, noteName, nil)
 }
 
-// Noted is what was noted, or nil. It fails with ecosystem.ErrState.
-func Noted(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) (*Entry, error) {
+// LoadOperation is what was noted, or nil. It fails with ecosystem.ErrState.
+func LoadOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) (*Operation, error) {
 	doc, err := states.Noted(ctx, l, noteName)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	j := &Entry{}
+	j := &Operation{}
 	if err := json.Unmarshal(doc, j); err != nil {
 		return nil, ecosystem.ErrState.Sayf("the journal %s cannot be read; see what is in the trash, then move it away", path.Join(l.State, noteName)).Because(err)
 	}

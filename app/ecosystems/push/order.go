@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Order is what a run is asked to ship: its payload.
-type Order struct {
+// Options is what a run is asked to ship: its payload.
+type Options struct {
 	Message   string   `json:"message,omitempty"`
 	CommitAll bool     `json:"commit_all,omitempty"`
 	Repos     []string `json:"repos,omitempty"`
@@ -22,21 +22,21 @@ type Order struct {
 	Lop       bool     `json:"cleanup_features,omitempty"`
 }
 
-// Read is the order in a run's payload. It fails with ecosystem.ErrState.
-func Read(payload json.RawMessage) (o Order, err error) {
+// DecodeOptions is the order in a run's payload. It fails with ecosystem.ErrState.
+func DecodeOptions(payload json.RawMessage) (o Options, err error) {
 	if err := json.Unmarshal(payload, &o); err != nil {
 		return o, ecosystem.ErrState.Sayf("the run's payload cannot be read").Because(err)
 	}
 	return o, nil
 }
 
-// Workspace is the directory that is shipped, archived or discarded. One outside of the root is nobody's to remove: ecosystem.ErrState.
-func Workspace(f runs.Found) (string, error) {
+// WorkspaceDir is the directory that is shipped, archived or discarded. One outside of the root is nobody's to remove: ecosystem.ErrState.
+func WorkspaceDir(f runs.Ecosystem) (string, error) {
 	dir := f.State.WorkspaceDir
 	if !f.State.Installed() { // archived or discarded since it was confirmed
 		return "", ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed any more; nothing was done", f.Layout.Name)
 	}
-	if path.Clean(dir) != dir || Within(f.Layout.Root, dir) == "" {
+	if path.Clean(dir) != dir || RelativePath(f.Layout.Root, dir) == "" {
 		return "", ecosystem.ErrState.Sayf("the recorded workspace %s of %s is not inside %s; mend %s", dir, f.Layout.Name, f.Layout.Root, path.Join(f.Layout.State, "state.json"))
 	}
 	return dir, nil
@@ -48,8 +48,8 @@ type Clone struct {
 	Dir string
 }
 
-// Clones are all of an ecosystem: those of the manifest, whether enabled or not, and those that were installed and are no longer in it.
-func Clones(f runs.Found) []Clone {
+// clones are all of an ecosystem: those of the manifest, whether enabled or not, and those that were installed and are no longer in it.
+func clones(f runs.Ecosystem) []Clone {
 	var out []Clone
 	seen := map[string]bool{}
 	for _, r := range f.Manifest().Repos {
@@ -65,17 +65,17 @@ func Clones(f runs.Found) []Clone {
 	return out
 }
 
-// Outside are the paths in the workspace that are not its own: its repositories and tickets.
-func Outside(f runs.Found) []string {
+// outside are the paths in the workspace that are not its own: its repositories and tickets.
+func outside(f runs.Ecosystem) []string {
 	paths := []string{"tickets"}
-	for _, c := range Clones(f) {
+	for _, c := range clones(f) {
 		paths = append(paths, c.Path)
 	}
 	return paths
 }
 
-// Said is an error's message without what a program makes of it.
-func Said(err error) string {
+// ErrorMessage is an error's message without what a program makes of it.
+func ErrorMessage(err error) string {
 	var known *fault.Error
 	if errors.As(err, &known) {
 		return known.Message
@@ -83,8 +83,8 @@ func Said(err error) string {
 	return err.Error()
 }
 
-// Within is a path relative to the directory that it is in, or empty.
-func Within(dir, name string) string {
+// RelativePath is a path relative to the directory that it is in, or empty.
+func RelativePath(dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
 		return rest
 	}

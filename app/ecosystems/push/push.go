@@ -27,27 +27,27 @@ func (in PushInput) Validate() error {
 	return nil
 }
 
-// Idle is the answer where there is nothing to do.
-type Idle struct {
+// NothingToPush is the answer where there is nothing to do.
+type NothingToPush struct {
 	Status  string   `json:"status"`
 	Noop    bool     `json:"noop"`
 	Message string   `json:"message"`
 	Preview *Preview `json:"preview,omitempty"`
-	runs.Shown
+	runs.Envelope
 }
 
 func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (runs.Plan, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	o := Order{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
-	found, err := s.yard.Look(ctx, f, o)
+	o := Options{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
+	found, err := s.yard.Status(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err
 	}
 	for _, v := range found {
-		if !v.Commits(o) {
+		if !v.NeedsCommit(o) {
 			continue
 		}
 		if err := s.Committing.Author(ctx, v.Berth.Dir); err != nil {
@@ -55,19 +55,19 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		}
 		break // it is the same for all
 	}
-	preview := Show(f, found, o)
+	preview := NewPreview(f, found, o)
 	n := len(preview.ReposAffected)
-	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, Counted(n, "repository", "repositories")), Preview: preview, Facts: Facts(found),
-		Warnings: Warnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: PreviewFacts(found),
+		Warnings: PushWarnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk:        runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}},
 		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force; with commit_all, commits everything else first.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
 	if o.CommitAll {
 		p.Risk.Reasons = append(p.Risk.Reasons, "commits what is not committed")
 	}
 	if n == 0 {
-		text := runs.Text{Summary: "Found nothing to push", Details: Lines(preview)}
-		p.Noop = Idle{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
-			Shown: s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, runs.Suggest("status", f.Layout.Name, nil))}
+		text := runs.AnswerText{Summary: "Found nothing to push", Details: PreviewLines(preview)}
+		p.Noop = NothingToPush{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
+			Envelope: s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, runs.SuggestAction("status", f.Layout.Name, nil))}
 	}
 	if p.Payload, err = tool.Encode(o); err != nil {
 		return p, err
@@ -75,27 +75,27 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 	return p.Sealed(f)
 }
 
-func (s service) pushFacts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
-	o, err := Read(payload)
+func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
+	o, err := DecodeOptions(payload)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.yard.Look(ctx, f, o)
-	return Facts(found), err
+	found, err := s.yard.Status(ctx, f, o)
+	return PreviewFacts(found), err
 }
 
 // push carries out a confirmed push.
 func (s service) push(ctx context.Context, j runs.Job) (any, error) {
-	o, err := Read(j.Run.Payload)
+	o, err := DecodeOptions(j.Run.Payload)
 	if err == nil {
 		err = s.mend(ctx, j.Found, j.Log)
 	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.yard.Look(ctx, j.Found, o)
+	found, err := s.yard.Status(ctx, j.Found, o)
 	if err != nil {
 		return nil, err
 	}
-	return s.yard.Send(ctx, j, found, o)
+	return s.yard.Push(ctx, j, found, o)
 }

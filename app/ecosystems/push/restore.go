@@ -23,7 +23,7 @@ type Restored struct {
 	Trash     string                     `json:"trash_id"`
 	Workspace string                     `json:"workspace_dir"`
 	Branches  []ecosystemport.StowedHead `json:"branches"`
-	runs.Shown
+	runs.Envelope
 }
 
 // TrashItem is an entry of the trash.
@@ -44,7 +44,7 @@ type TrashList struct {
 	Trash    []TrashItem              `json:"trash"`
 	Archives []ecosystemport.Archived `json:"archives"`
 	Count    int                      `json:"count"`
-	runs.Shown
+	runs.Envelope
 }
 
 // restorePlan is the plan of a restore.
@@ -98,13 +98,13 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 		return p, err
 	}
 	e := p.entry
-	if state.Installed() && !s.stow.Halfway(ctx, p.layout, e) {
+	if state.Installed() && !s.stow.RestoreInterrupted(ctx, p.layout, e) {
 		return p, ecosystem.ErrInstalled.Sayf("ecosystem %s is installed at %s; discard or archive that before %s can be restored", e.Ecosystem, state.WorkspaceDir, e.ID)
 	}
 	item := itemOf(e)
 	p.Plan = runs.Plan{Tool: Restore.Name, Summary: fmt.Sprintf("restore of %s from %s", e.Ecosystem, e.ID), Preview: item, Facts: e.ID, Risk: runs.Risk{Level: "moderate"},
 		Explanation: runs.Explanation{What: "Moves the workspace back from the trash to where it was, with its branches.", Affects: []string{e.Workspace}}}
-	p.Plan, err = p.Plan.Sealed(runs.Found{Layout: p.layout})
+	p.Plan, err = p.Plan.Sealed(runs.Ecosystem{Layout: p.layout})
 	return p, err
 }
 
@@ -116,10 +116,10 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 	}
 	defer release()
 	mute := func(string, string) {}
-	finished := s.stow.Halfway(ctx, l, e)
-	f, err := s.At(ctx, l.Root, l.Name)
+	finished := s.stow.RestoreInterrupted(ctx, l, e)
+	f, err := s.FindAt(ctx, l.Root, l.Name)
 	if err != nil {
-		f = runs.Found{Layout: l} // without its manifest an ecosystem can be brought back still
+		f = runs.Ecosystem{Layout: l} // without its manifest an ecosystem can be brought back still
 	}
 	if err := s.mend(ctx, f, mute); err != nil {
 		return Restored{}, err
@@ -137,8 +137,8 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 		}
 	}
 	s.stow.Purge(ctx, l, mute)
-	text := runs.Text{Summary: "Restored " + e.Ecosystem, Details: []string{"workspace  " + e.Workspace, "from       " + e.ID}}
-	return Restored{Status: "success", Trash: e.ID, Workspace: e.Workspace, Branches: e.Heads, Shown: s.Show(sc, runs.About{Ecosystem: e.Ecosystem}, text, runs.Suggest("status", e.Ecosystem, nil))}, nil
+	text := runs.AnswerText{Summary: "Restored " + e.Ecosystem, Details: []string{"workspace  " + e.Workspace, "from       " + e.ID}}
+	return Restored{Status: "success", Trash: e.ID, Workspace: e.Workspace, Branches: e.Heads, Envelope: s.Show(sc, runs.Subject{Ecosystem: e.Ecosystem}, text, runs.SuggestAction("status", e.Ecosystem, nil))}, nil
 }
 
 func itemOf(e ecosystemport.Stowed) TrashItem {
@@ -155,7 +155,7 @@ func (s service) trash(ctx context.Context, sc tool.Scope, in runs.EcosystemInpu
 		return TrashList{}, err
 	}
 	out := TrashList{Status: "success", Trash: []TrashItem{}, Archives: []ecosystemport.Archived{}}
-	text, about := runs.Text{}, runs.About{}
+	text, about := runs.AnswerText{}, runs.Subject{}
 	for _, l := range layouts {
 		entries, archives, err := s.Attic.List(ctx, l)
 		if err != nil {
@@ -177,7 +177,7 @@ func (s service) trash(ctx context.Context, sc tool.Scope, in runs.EcosystemInpu
 		text.Details = append(text.Details[:most], fmt.Sprintf("and %d more", len(text.Details)-most))
 	}
 	out.Count = len(out.Trash)
-	text.Summary = fmt.Sprintf("Found %s in the trash, %s", Counted(len(out.Trash), "workspace", "workspaces"), Counted(len(out.Archives), "archive", "archives"))
-	out.Shown = s.Show(sc, about, text)
+	text.Summary = fmt.Sprintf("Found %s in the trash, %s", CountNoun(len(out.Trash), "workspace", "workspaces"), CountNoun(len(out.Archives), "archive", "archives"))
+	out.Envelope = s.Show(sc, about, text)
 	return out, nil
 }

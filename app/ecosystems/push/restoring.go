@@ -8,7 +8,7 @@ import (
 )
 
 // Find is the entry of that id, or the newest one. An entry that was never finished is none, unless it is being restored.
-func (y TrashYard) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.Stowed, error) {
+func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.Stowed, error) {
 	entries, _, err := y.Attic.List(ctx, l)
 	if err != nil {
 		return ecosystemport.Stowed{}, err
@@ -24,15 +24,15 @@ func (y TrashYard) Find(ctx context.Context, l ecosystem.Layout, id string) (eco
 	return ecosystemport.Stowed{}, ecosystem.ErrTrash.Sayf("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
 }
 
-// Halfway reports whether a restore of that entry was interrupted.
-func (y TrashYard) Halfway(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) bool {
-	j, err := Noted(ctx, y.States, l)
-	return err == nil && j != nil && j.Phase == Restoring && j.Stowed.ID == e.ID
+// RestoreInterrupted reports whether a restore of that entry was interrupted.
+func (y TrashManager) RestoreInterrupted(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) bool {
+	j, err := LoadOperation(ctx, y.States, l)
+	return err == nil && j != nil && j.Phase == PhaseRestoring && j.Stowed.ID == e.ID
 }
 
 // Restore notes a restore and carries it out; one that cannot be finished goes back to the trash.
-func (y TrashYard) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
-	err := (&Entry{Phase: Restoring, Stowed: e}).Note(ctx, y.States, l)
+func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	err := (&Operation{Phase: PhaseRestoring, Stowed: e}).Save(ctx, y.States, l)
 	if err == nil {
 		err = y.bring(ctx, l, e)
 	}
@@ -46,7 +46,7 @@ func (y TrashYard) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemp
 	if y.back(aside, l, e) != nil {
 		return err // the journal stays
 	}
-	if undone := OperationDone(aside, y.States, l); undone != nil {
+	if undone := ClearOperation(aside, y.States, l); undone != nil {
 		return undone
 	}
 	return err

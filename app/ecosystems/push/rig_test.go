@@ -83,7 +83,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	r.root.Commit("demo")
 	r.open(dependencies(r.root.Dir, r.home, r.clock))
 	done := r.do("amof_install_ecosystem", nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	return r
 }
 
@@ -91,7 +91,7 @@ func newRig(t *testing.T, names ...string) *rig {
 func dependencies(root, home string, c *clock) push.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
-	git := ecogit.NewPush(time.Millisecond)
+	git := ecogit.NewPushClient(time.Millisecond)
 	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Shipping: git, Committing: git, Recording: git, Saving: git, Moorings: git, Attic: ecogit.NewTrash(nil)}
 }
@@ -113,10 +113,10 @@ func (r *rig) open(d push.Deps) {
 	r.t.Helper()
 	var err error
 	clones := ecogit.New(ecogit.Options{Pause: 1})
-	install := workspace.Deps{Grounds: clones, Publisher: clones, Clones: clones.Clones()}
+	install := workspace.InstallDeps{Grounds: clones, Publisher: clones, Clones: clones.Clones()}
 	r.App, r.deps, err = doorOf(d, func(d push.Deps) []tool.Entry {
 		install.Deps = d.Deps
-		return append(push.Entries(d), workspace.Entries(install)...)
+		return append(push.Entries(d), workspace.InstallEntries(install)...)
 	})
 	require.NoError(r.t, err)
 	door := r.App
@@ -184,7 +184,7 @@ func (r *rig) do(name string, a args) ecosystem.Run { r.t.Helper(); return r.dra
 func (r *rig) worked(name string, a args) args {
 	r.t.Helper()
 	done := r.do(name, a)
-	require.Equal(r.t, ecosystem.Success, done.Status, "%s %s\n%s", done.Code, done.Error, r.log(done.ID))
+	require.Equal(r.t, ecosystem.RunSuccess, done.Status, "%s %s\n%s", done.Code, done.Error, r.log(done.ID))
 	return decoded(r.t, done.Result)
 }
 
@@ -231,9 +231,9 @@ func decoded(t testing.TB, doc []byte) args {
 	return out
 }
 
-func (r *rig) found() runs.Found {
+func (r *rig) found() runs.Ecosystem {
 	r.t.Helper()
-	f, err := r.deps.At(context.Background(), r.root.Dir, "demo")
+	f, err := r.deps.FindAt(context.Background(), r.root.Dir, "demo")
 	require.NoError(r.t, err)
 	return f
 }

@@ -17,39 +17,39 @@ import (
 
 // Archived is the result of an archive.
 type Archived struct {
-	Status      string       `json:"status"`
-	ArchiveFile string       `json:"archive_file,omitempty"`
-	Bundles     []string     `json:"bundles"`
-	Push        Done         `json:"push"`
-	Cleanup     []LopResult  `json:"cleanup,omitempty"`
-	Trash       string       `json:"trash_id,omitempty"`
-	Until       *time.Time   `json:"restorable_until,omitempty"`
-	Restore     string       `json:"restore,omitempty"`
-	Repos       []RecordRepo `json:"repos,omitempty"`
+	Status      string           `json:"status"`
+	ArchiveFile string           `json:"archive_file,omitempty"`
+	Bundles     []string         `json:"bundles"`
+	Push        PushResult       `json:"push"`
+	Cleanup     []BranchDeletion `json:"cleanup,omitempty"`
+	Trash       string           `json:"trash_id,omitempty"`
+	Until       *time.Time       `json:"restorable_until,omitempty"`
+	Restore     string           `json:"restore,omitempty"`
+	Repos       []ArchivedRepo   `json:"repos,omitempty"`
 }
 
-// LopResult is what became of a ticket's branch at its remote: deleted or kept.
-type LopResult struct {
+// BranchDeletion is what became of a ticket's branch at its remote: deleted or kept.
+type BranchDeletion struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Record is the file of an archive (amof contract §5).
-type Record struct {
-	Ecosystem       string       `json:"ecosystem"`
-	ArchivedAt      time.Time    `json:"archived_at"`
-	WorkspaceBranch string       `json:"workspace_branch"`
-	WorkspaceCommit string       `json:"workspace_commit"`
-	Message         string       `json:"message"`
-	Tickets         []string     `json:"tickets"`
-	Repos           []RecordRepo `json:"repos"`
-	Trash           string       `json:"trash_id"`
+// ArchiveRecord is the file of an archive (amof contract §5).
+type ArchiveRecord struct {
+	Ecosystem       string         `json:"ecosystem"`
+	ArchivedAt      time.Time      `json:"archived_at"`
+	WorkspaceBranch string         `json:"workspace_branch"`
+	WorkspaceCommit string         `json:"workspace_commit"`
+	Message         string         `json:"message"`
+	Tickets         []string       `json:"tickets"`
+	Repos           []ArchivedRepo `json:"repos"`
+	Trash           string         `json:"trash_id"`
 }
 
-// RecordRepo is a repository in the file of an archive.
-type RecordRepo struct {
+// ArchivedRepo is a repository in the file of an archive.
+type ArchivedRepo struct {
 	Name     string `json:"name"`
 	Branch   string `json:"branch"`
 	Commit   string `json:"commit"`
@@ -61,8 +61,8 @@ type RecordRepo struct {
 // archive carries out a confirmed archive: push, verify, bundle, record, remove.
 func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	f, l := j.Found, j.Found.Layout
-	done := Archived{Status: "failed", Bundles: []string{}, Push: Done{Repos: []Result{}}}
-	o, err := Read(j.Run.Payload)
+	done := Archived{Status: "failed", Bundles: []string{}, Push: PushResult{Repos: []RepoResult{}}}
+	o, err := DecodeOptions(j.Run.Payload)
 	if err == nil {
 		err = s.mend(ctx, f, j.Log)
 	}
@@ -75,7 +75,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 		return done, err
 	}
 	if !o.Offline {
-		if done.Push, err = s.yard.Send(ctx, j, c.fleet, o); err != nil {
+		if done.Push, err = s.yard.Push(ctx, j, c.fleet, o); err != nil {
 			return done, halted(f, err)
 		}
 	}
@@ -90,7 +90,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	if e, err = s.Attic.Keep(ctx, l, e); err != nil {
 		return done, err
 	}
-	jr := &Entry{Phase: Saving, Stowed: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
+	jr := &Operation{Phase: PhaseSaving, Stowed: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
 	if err := s.save(ctx, j, c, jr, &done); err != nil {
 		return done, err
 	}
@@ -98,8 +98,8 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 		done.Cleanup = append(done.Cleanup, s.lop(ctx, j, lop))
 	}
 	j.Log("info", "everything is saved; moving "+e.Workspace+" to the trash as "+e.ID)
-	jr.Phase = Removing
-	if err := s.stow.Stow(ctx, l, jr); err != nil {
+	jr.Phase = PhaseRemoving
+	if err := s.stow.MoveToTrash(ctx, l, jr); err != nil {
 		return done, err
 	}
 	done.Status, done.ArchiveFile, done.Trash, done.Until, done.Restore = "success", relative(l, jr.File), e.ID, &e.Until, e.Restore
@@ -107,22 +107,22 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 }
 
 // halted says that a push that failed kept everything where it is.
-func halted(f runs.Found, err error) error {
+func halted(f runs.Ecosystem, err error) error {
 	if errors.Is(err, ecosystem.ErrFailed) {
-		return ecosystem.ErrUnsaved.Sayf("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, Said(err)).Because(err)
+		return ecosystem.ErrUnsaved.Sayf("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, ErrorMessage(err)).Because(err)
 	}
 	return err
 }
 
 // verify has every commit of every repository that may be written to be at its remote, by what that says now, unless a bundle will hold it.
-func (s service) verify(ctx context.Context, j runs.Job, c cargoList, o Order) error {
+func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Options) error {
 	full := map[string]bool{}
 	for _, b := range c.bundles {
 		full[b.Repo] = !b.rest
 	}
 	var list []string
-	for _, r := range Clones(j.Found) {
-		there := slices.ContainsFunc(c.holding.Trees, func(t TreeFact) bool { return t.Dir == r.Dir })
+	for _, r := range clones(j.Found) {
+		there := slices.ContainsFunc(c.holding.Trees, func(t TreeState) bool { return t.Dir == r.Dir })
 		if !there || r.ReadOnly || full[r.Name] {
 			continue
 		}
@@ -156,9 +156,9 @@ func (s service) verify(ctx context.Context, j runs.Job, c cargoList, o Order) e
 }
 
 // save writes the bundles and the record. What it had begun is undone when it fails.
-func (s service) save(ctx context.Context, j runs.Job, c cargoList, jr *Entry, done *Archived) error {
+func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Operation, done *Archived) error {
 	l := j.Found.Layout
-	err := jr.Note(ctx, s.States, l)
+	err := jr.Save(ctx, s.States, l)
 	bundles := map[string]string{}
 	for _, b := range c.bundles {
 		if err != nil {
@@ -175,8 +175,8 @@ func (s service) save(ctx context.Context, j runs.Job, c cargoList, jr *Entry, d
 		err = s.unmoved(ctx, j.Found, c)
 	}
 	if err == nil {
-		jr.Phase = Recording
-		err = jr.Note(ctx, s.States, l)
+		jr.Phase = PhaseRecording
+		err = jr.Save(ctx, s.States, l)
 	}
 	if err == nil {
 		done.Repos = record(j.Found, c, bundles)
@@ -186,7 +186,7 @@ func (s service) save(ctx context.Context, j runs.Job, c cargoList, jr *Entry, d
 		return nil
 	}
 	if undone := s.undoSaving(context.WithoutCancel(ctx), j.Found, jr); undone == nil {
-		_ = OperationDone(context.WithoutCancel(ctx), s.States, l) // else whoever comes next undoes it
+		_ = ClearOperation(context.WithoutCancel(ctx), s.States, l) // else whoever comes next undoes it
 	}
 	done.Bundles = []string{}
 	return err
@@ -198,12 +198,12 @@ func (s service) bundles(l ecosystem.Layout, e ecosystemport.Stowed) string {
 }
 
 // record is the repositories as they are archived.
-func record(f runs.Found, c cargoList, bundles map[string]string) []RecordRepo {
-	repos := []RecordRepo{}
-	for _, r := range Clones(f) {
+func record(f runs.Ecosystem, c archiveContents, bundles map[string]string) []ArchivedRepo {
+	repos := []ArchivedRepo{}
+	for _, r := range clones(f) {
 		for _, t := range c.holding.Trees {
 			if t.Repo == r.Name && t.Dir == r.Dir {
-				repos = append(repos, RecordRepo{Name: r.Name, Branch: t.Cargo.Branch, Commit: t.Head, ReadOnly: r.ReadOnly, URL: t.Cargo.Remote, Bundle: bundles[r.Name]})
+				repos = append(repos, ArchivedRepo{Name: r.Name, Branch: t.Cargo.Branch, Commit: t.Head, ReadOnly: r.ReadOnly, URL: t.Cargo.Remote, Bundle: bundles[r.Name]})
 			}
 		}
 	}
@@ -211,14 +211,14 @@ func record(f runs.Found, c cargoList, bundles map[string]string) []RecordRepo {
 }
 
 // record writes the archive's file into the ecosystem's directory, and commits that alone.
-func (s service) record(ctx context.Context, f runs.Found, jr *Entry, repos []RecordRepo) error {
+func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, repos []ArchivedRepo) error {
 	e := jr.Stowed
 	tickets := []string{}
 	for id := range f.State.Tickets {
 		tickets = append(tickets, id)
 	}
 	slices.Sort(tickets)
-	doc, err := json.MarshalIndent(Record{Ecosystem: e.Ecosystem, ArchivedAt: e.At, WorkspaceBranch: e.Branch, WorkspaceCommit: e.Head, Message: jr.Message, Tickets: tickets, Repos: repos, Trash: e.ID}, "", "  ")
+	doc, err := json.MarshalIndent(ArchiveRecord{Ecosystem: e.Ecosystem, ArchivedAt: e.At, WorkspaceBranch: e.Branch, WorkspaceCommit: e.Head, Message: jr.Message, Tickets: tickets, Repos: repos, Trash: e.ID}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -230,11 +230,11 @@ func (s service) record(ctx context.Context, f runs.Found, jr *Entry, repos []Re
 }
 
 // lop deletes a ticket's branch at its remote. That it stays is no failure.
-func (s service) lop(ctx context.Context, j runs.Job, l lop) LopResult {
-	r := LopResult{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
+func (s service) lop(ctx context.Context, j runs.Job, l lop) BranchDeletion {
+	r := BranchDeletion{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
 	kept, err := s.Shipping.Lop(ctx, l.dir, l.head, l.into)
 	if err != nil {
-		kept = Said(err)
+		kept = ErrorMessage(err)
 	}
 	if kept != "" {
 		r.Status, r.Reason = "kept", kept
@@ -244,9 +244,9 @@ func (s service) lop(ctx context.Context, j runs.Job, l lop) LopResult {
 }
 
 // undoSaving takes the bundles, the record that was not committed, and the entry of the trash away again.
-func (s service) undoSaving(ctx context.Context, f runs.Found, j *Entry) error {
+func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation) error {
 	l, repos := f.Layout, []string{f.Layout.Root}
-	for _, c := range Clones(f) {
+	for _, c := range clones(f) {
 		repos = append(repos, c.Dir)
 	}
 	if err := s.Saving.Drop(ctx, s.bundles(l, j.Stowed), repos); err != nil {
@@ -259,7 +259,7 @@ func (s service) undoSaving(ctx context.Context, f runs.Found, j *Entry) error {
 }
 
 // mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
-func (s service) mendRecording(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+func (s service) mendRecording(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	done, err := s.Recording.Recorded(ctx, f.Layout.Root, relative(f.Layout, j.File))
 	if err != nil {
 		return err

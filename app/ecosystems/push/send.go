@@ -10,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Result is what came of a repository: pushed, up_to_date, rejected, skipped or failed.
-type Result struct {
+// RepoResult is what came of a repository: pushed, up_to_date, rejected, skipped or failed.
+type RepoResult struct {
 	Name      string `json:"name"`
 	Ticket    string `json:"ticket,omitempty"`
 	Branch    string `json:"branch,omitempty"`
@@ -21,17 +21,17 @@ type Result struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// Done is the result of a push.
-type Done struct {
-	Status string   `json:"status"` // success or failed
-	Repos  []Result `json:"repos"`
-	Pushed int      `json:"pushed"`
-	Failed int      `json:"failed"`
+// PushResult is the result of a push.
+type PushResult struct {
+	Status string       `json:"status"` // success or failed
+	Repos  []RepoResult `json:"repos"`
+	Pushed int          `json:"pushed"`
+	Failed int          `json:"failed"`
 }
 
-// Send commits and pushes, one repository after the other. One that fails keeps no other from being pushed, and fails the whole: ecosystem.ErrFailed.
-func (y Yard) Send(ctx context.Context, j runs.Job, fleet []*Vessel, o Order) (Done, error) {
-	done := Done{Status: "success", Repos: []Result{}}
+// Push commits and pushes, one repository after the other. One that fails keeps no other from being pushed, and fails the whole: ecosystem.ErrFailed.
+func (y Pusher) Push(ctx context.Context, j runs.Job, fleet []*WorkingTree, o Options) (PushResult, error) {
+	done := PushResult{Status: "success", Repos: []RepoResult{}}
 	var bad []string
 	for i, v := range fleet {
 		r, err := y.sendOne(ctx, j, v, o)
@@ -63,8 +63,8 @@ func (y Yard) Send(ctx context.Context, j runs.Job, fleet []*Vessel, o Order) (D
 }
 
 // sendOne commits and pushes one repository. An error is one that nothing can be done after.
-func (y Yard) sendOne(ctx context.Context, j runs.Job, v *Vessel, o Order) (Result, error) {
-	r := Result{Name: v.Title(), Ticket: v.Ticket, Branch: v.Cargo.Branch, Commit: v.Cargo.Head}
+func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Options) (RepoResult, error) {
+	r := RepoResult{Name: v.Title(), Ticket: v.Ticket, Branch: v.Cargo.Branch, Commit: v.Cargo.Head}
 	if v.Name != "" {
 		r.Name = v.Name
 	}
@@ -72,31 +72,31 @@ func (y Yard) sendOne(ctx context.Context, j runs.Job, v *Vessel, o Order) (Resu
 	case v.Skip != "":
 		r.Status, r.Reason = "skipped", v.Skip
 		return r, nil
-	case !v.Pushes(o):
+	case !v.NeedsPush(o):
 		r.Status = "up_to_date"
 		if v.Cargo.Behind != 0 {
 			r.Reason = "the remote is ahead"
 		}
 		return r, nil
 	}
-	if v.Commits(o) {
+	if v.NeedsCommit(o) {
 		commit, err := y.commit(ctx, j.Found, v, o)
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
 		if err != nil {
-			r.Status, r.Reason = "failed", Said(err)
+			r.Status, r.Reason = "failed", ErrorMessage(err)
 			return r, nil
 		}
 		r.Commit, r.Committed = commit, commit != v.Cargo.Head
 	}
-	on := Sent{Repo: v.Name, Dir: v.Berth.Dir, Branch: v.Cargo.Branch, Commit: r.Commit}
-	if err := (&Entry{Phase: Sending, Sent: &on}).Note(ctx, y.States, j.Found.Layout); err != nil {
+	on := PendingPush{Repo: v.Name, Dir: v.Berth.Dir, Branch: v.Cargo.Branch, Commit: r.Commit}
+	if err := (&Operation{Phase: PhaseSending, Sent: &on}).Save(ctx, y.States, j.Found.Layout); err != nil {
 		return r, err
 	}
 	pushed, err := y.Shipping.Push(ctx, v.Berth.Dir, v.Cargo.Branch)
 	if err != nil {
-		r.Status, r.Reason = "failed", Said(err)
+		r.Status, r.Reason = "failed", ErrorMessage(err)
 		return r, err // the journal stays: nobody knows whether it arrived
 	}
 	r.Status, r.Reason = pushed.Status, pushed.Reason
@@ -105,19 +105,19 @@ func (y Yard) sendOne(ctx context.Context, j runs.Job, v *Vessel, o Order) (Resu
 			return r, err
 		}
 	}
-	return r, OperationDone(ctx, y.States, j.Found.Layout)
+	return r, ClearOperation(ctx, y.States, j.Found.Layout)
 }
 
 // commit commits what the preview showed, and nothing that is protected: what was staged, and what hooks added, is looked at again.
-func (y Yard) commit(ctx context.Context, f runs.Found, v *Vessel, o Order) (commit string, err error) {
+func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o Options) (commit string, err error) {
 	index, err := y.Committing.Index(ctx, v.Berth.Dir)
 	if err != nil {
 		return "", err
 	}
-	if err := (&Entry{Phase: Sending, Opened: &Opened{Dir: v.Berth.Dir, Head: v.Cargo.Head, Index: index}}).Note(ctx, y.States, f.Layout); err != nil {
+	if err := (&Operation{Phase: PhaseSending, Opened: &StagedTree{Dir: v.Berth.Dir, Head: v.Cargo.Head, Index: index}}).Save(ctx, y.States, f.Layout); err != nil {
 		return "", err
 	}
-	rules := ecosystem.NewProtected(f.Manifest().NoTouch)
+	rules := ecosystem.NewProtectedRules(f.Manifest().NoTouch)
 	var committed []string
 	staged, err := y.Committing.Stage(ctx, v.Berth.Dir, v.Cargo.Changes)
 	if err == nil {
@@ -134,21 +134,21 @@ func (y Yard) commit(ctx context.Context, f runs.Found, v *Vessel, o Order) (com
 	} else if hits := secretsIn(rules, v, committed); len(hits) > 0 {
 		err = ecosystem.ErrSecrets.Sayf("commit %s has %s, which must not leave this machine (a hook added it); it was not pushed: undo the commit", commit, hits[0].Path)
 	}
-	if noted := OperationDone(aside, y.States, f.Layout); err == nil {
+	if noted := ClearOperation(aside, y.States, f.Layout); err == nil {
 		err = noted
 	}
 	return commit, err
 }
 
 // Mend takes back what was staged and never committed, and records a push that arrived.
-func (y Yard) Mend(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	if o := j.Opened; o != nil {
 		cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)
 		if err == nil && !cargo.Missing && cargo.Head == o.Head {
 			err = y.Committing.Unstage(ctx, o.Dir, o.Index)
 		}
 		if err != nil { // the files are as they were; what is staged is for somebody to see
-			log("warning", o.Dir+": what was staged could not be taken back: "+Said(err))
+			log("warning", o.Dir+": what was staged could not be taken back: "+ErrorMessage(err))
 		}
 	}
 	if sent := j.Sent; sent != nil {
@@ -162,7 +162,7 @@ func (y Yard) Mend(ctx context.Context, f runs.Found, j *Entry, log func(level, 
 }
 
 // record puts a push into the state.
-func (y Yard) record(ctx context.Context, l ecosystem.Layout, p Sent) error {
+func (y Pusher) record(ctx context.Context, l ecosystem.Layout, p PendingPush) error {
 	_, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
 		if r := state.Repo(p.Repo); r != nil {
 			r.LastPush = &ecosystem.Push{Branch: p.Branch, Commit: p.Commit[:min(7, len(p.Commit))], CommitFull: p.Commit, PushedAt: y.Clock.Now().UTC()}

@@ -44,23 +44,23 @@ const lockWait = 30 * time.Second
 
 type service struct {
 	Deps
-	yard Yard
-	stow TrashYard
+	yard Pusher
+	stow TrashManager
 }
 
 func newService(d Deps) service {
-	return service{d, Yard{States: d.States, Shipping: d.Shipping, Committing: d.Committing, Clock: d.Clock},
-		TrashYard{States: d.States, Shipping: d.Shipping, Saving: d.Saving, Attic: d.Attic, Moorings: d.Moorings, Clock: d.Clock}}
+	return service{d, Pusher{States: d.States, Shipping: d.Shipping, Committing: d.Committing, Clock: d.Clock},
+		TrashManager{States: d.States, Shipping: d.Shipping, Saving: d.Saving, Attic: d.Attic, Moorings: d.Moorings, Clock: d.Clock}}
 }
 
 // Entries are the tools. The last two only people are served.
 func Entries(d Deps) []tool.Entry {
 	s := newService(d)
-	push := runs.Dangerous(policy.Simple, "Push ecosystem", "Push what the repositories have committed to their remotes; with commit_all, commit what is not committed first. Never with force.", pushSchema)
-	archive := runs.Dangerous(policy.Simple, "Archive ecosystem", "Push everything, verify that every commit is on a remote or in a bundle, then remove the workspace.", archiveSchema)
-	discard := runs.Dangerous(policy.Typed, "Discard ecosystem", "Remove the workspace with everything in it, without pushing. It is kept in the trash for seven days.", discardSchema)
-	restore := runs.SafeWrite("Restore ecosystem", "Bring a workspace that was discarded or archived back from the trash.", restoreSchema)
-	trash := runs.Read("List trash", "List the workspaces in the trash, and the archives.", trashSchema)
+	push := runs.DangerousSpec(policy.Simple, "Push ecosystem", "Push what the repositories have committed to their remotes; with commit_all, commit what is not committed first. Never with force.", pushSchema)
+	archive := runs.DangerousSpec(policy.Simple, "Archive ecosystem", "Push everything, verify that every commit is on a remote or in a bundle, then remove the workspace.", archiveSchema)
+	discard := runs.DangerousSpec(policy.Typed, "Discard ecosystem", "Remove the workspace with everything in it, without pushing. It is kept in the trash for seven days.", discardSchema)
+	restore := runs.SafeWriteSpec("Restore ecosystem", "Bring a workspace that was discarded or archived back from the trash.", restoreSchema)
+	trash := runs.ReadSpec("List trash", "List the workspaces in the trash, and the archives.", trashSchema)
 	restore.People, trash.People = true, true
 	push.When = "unless there is nothing to push"
 	return []tool.Entry{
@@ -74,7 +74,7 @@ func Entries(d Deps) []tool.Entry {
 
 // Performers carry out the runs.
 func Performers(d Deps) []runs.Performer {
-	s, limit := newService(d), int(ecosystem.Lifecycle/time.Second)
+	s, limit := newService(d), int(ecosystem.LifecycleTimeout/time.Second)
 	mend := func(ctx context.Context, j runs.Job) error { return s.mend(ctx, j.Found, j.Log) }
 	return []runs.Performer{
 		{Action: pushing, Limit: limit, Facts: s.pushFacts, Do: s.push, Mend: mend},
@@ -84,35 +84,35 @@ func Performers(d Deps) []runs.Performer {
 }
 
 // mend finishes or undoes what a process that is gone had begun. The caller has the ecosystem's lock.
-func (s service) mend(ctx context.Context, f runs.Found, log func(level, message string)) error {
-	j, err := Noted(ctx, s.States, f.Layout)
+func (s service) mend(ctx context.Context, f runs.Ecosystem, log func(level, message string)) error {
+	j, err := LoadOperation(ctx, s.States, f.Layout)
 	if err != nil || j == nil {
 		return err
 	}
 	log("info", "putting in order what an interrupted run left: "+j.Phase)
 	switch j.Phase {
-	case Sending:
+	case PhaseSending:
 		err = s.yard.Mend(ctx, f, j, log)
-	case Saving:
+	case PhaseSaving:
 		err = s.undoSaving(ctx, f, j)
-	case Recording:
+	case PhaseRecording:
 		err = s.mendRecording(ctx, f, j, log)
-	case Removing:
+	case PhaseRemoving:
 		err = s.stow.MendRemoving(ctx, f, j, log)
-	case Restoring:
+	case PhaseRestoring:
 		err = s.stow.MendRestoring(ctx, f.Layout, j)
 	}
 	if err != nil {
 		return err
 	}
-	return OperationDone(ctx, s.States, f.Layout)
+	return ClearOperation(ctx, s.States, f.Layout)
 }
 
 // deployed warns of an environment that runs in what is to be removed.
-func (s service) deployed(ctx context.Context, f runs.Found) []string {
-	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.Note(ecosystem.DefaultEnvironment))
+func (s service) deployed(ctx context.Context, f runs.Ecosystem) []string {
+	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.StateKey(ecosystem.DefaultEnvironment))
 	var now ecosystem.EnvironmentState
-	if err != nil || json.Unmarshal(doc, &now) != nil || now.State != ecosystem.Deployed {
+	if err != nil || json.Unmarshal(doc, &now) != nil || now.State != ecosystem.PhaseDeployed {
 		return nil
 	}
 	return []string{"the environment " + ecosystem.DefaultEnvironment + " is deployed, and may run in the directories that are removed; amof_spin_destroy takes it down first"}

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Repo is what would be done with a repository.
-type Repo struct {
+// RepoPreview is what would be done with a repository.
+type RepoPreview struct {
 	Name       string   `json:"name"`
 	Ticket     string   `json:"ticket,omitempty"`
 	Branch     string   `json:"branch"`
@@ -29,30 +29,30 @@ type Repo struct {
 
 // Preview is what would be pushed (amof contract §13, tool 10).
 type Preview struct {
-	Repos           []Repo   `json:"repos"`
-	ReposAffected   []string `json:"repos_affected"`
-	WorkspaceBranch string   `json:"workspace_branch"`
-	Workspace       *Repo    `json:"workspace,omitempty"`
-	Message         string   `json:"message,omitempty"`
+	Repos           []RepoPreview `json:"repos"`
+	ReposAffected   []string      `json:"repos_affected"`
+	WorkspaceBranch string        `json:"workspace_branch"`
+	Workspace       *RepoPreview  `json:"workspace,omitempty"`
+	Message         string        `json:"message,omitempty"`
 }
 
-// Counted is a number of things.
-func Counted(n int, one, many string) string {
+// CountNoun is a number of things.
+func CountNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Show is the preview of a fleet.
-func Show(f runs.Found, fleet []*Vessel, o Order) Preview {
-	p := Preview{Repos: []Repo{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}
+// NewPreview is the preview of a fleet.
+func NewPreview(f runs.Ecosystem, fleet []*WorkingTree, o Options) Preview {
+	p := Preview{Repos: []RepoPreview{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}
 	for _, v := range fleet {
 		r := v.shown(o)
-		if v.Pushes(o) {
+		if v.NeedsPush(o) {
 			p.ReposAffected = append(p.ReposAffected, v.Title())
 		}
-		if v.Commits(o) {
+		if v.NeedsCommit(o) {
 			p.Message = o.Message
 		}
 		if v.Name == "" {
@@ -64,17 +64,17 @@ func Show(f runs.Found, fleet []*Vessel, o Order) Preview {
 	return p
 }
 
-func (v *Vessel) shown(o Order) Repo {
+func (v *WorkingTree) shown(o Options) RepoPreview {
 	c := v.Cargo
-	r := Repo{Name: v.Title(), Ticket: v.Ticket, Branch: c.Branch, Remote: c.Remote, Head: c.Head, Verified: c.Asked, RemoteHead: tool.Known(c.RemoteHead), Ahead: c.Ahead, DirtyFiles: []string{},
-		DirtyCount: len(c.Changes), WillCommit: v.Commits(o), WillPush: v.Pushes(o), Hooks: []string{}, Skipped: v.Skip}
+	r := RepoPreview{Name: v.Title(), Ticket: v.Ticket, Branch: c.Branch, Remote: c.Remote, Head: c.Head, Verified: c.Asked, RemoteHead: tool.NilIfZero(c.RemoteHead), Ahead: c.Ahead, DirtyFiles: []string{},
+		DirtyCount: len(c.Changes), WillCommit: v.NeedsCommit(o), WillPush: v.NeedsPush(o), Hooks: []string{}, Skipped: v.Skip}
 	if v.Name != "" {
 		r.Name = v.Name
 	}
 	if c.Behind >= 0 {
 		r.Behind = &c.Behind
 	}
-	for _, change := range c.Changes[:min(len(c.Changes), MaxFiles)] {
+	for _, change := range c.Changes[:min(len(c.Changes), MaxListedFiles)] {
 		r.DirtyFiles = append(r.DirtyFiles, strings.ToValidUTF8(change.Path, "\uFFFD"))
 	}
 	for _, hook := range c.Hooks {
@@ -85,23 +85,23 @@ func (v *Vessel) shown(o Order) Repo {
 	return r
 }
 
-// Warnings are what somebody should know who is about to say yes.
-func Warnings(fleet []*Vessel, o Order) (out []string) {
+// PushWarnings are what somebody should know who is about to say yes.
+func PushWarnings(fleet []*WorkingTree, o Options) (out []string) {
 	for _, v := range fleet {
 		c := v.Cargo
-		if v.Pushes(o) && c.Behind != 0 {
+		if v.NeedsPush(o) && c.Behind != 0 {
 			out = append(out, fmt.Sprintf("%s: the remote has commits on %s that are not here; the push will be rejected unless amof_sync_ecosystem brings them first", v.Title(), c.Branch))
 		}
-		if v.Pushes(o) && !c.Asked {
+		if v.NeedsPush(o) && !c.Asked {
 			out = append(out, v.Title()+": the remote did not answer; what is shown of it is what was last known")
 		}
 		if v.Skip == "" && len(c.Changes) > 0 && !o.CommitAll {
-			out = append(out, fmt.Sprintf("%s: %s not committed and will not be pushed; commit_all with message commits them", v.Title(), Counted(len(c.Changes), "file is", "files are")))
+			out = append(out, fmt.Sprintf("%s: %s not committed and will not be pushed; commit_all with message commits them", v.Title(), CountNoun(len(c.Changes), "file is", "files are")))
 		}
 		if hooks := v.shown(o).Hooks; len(hooks) > 0 {
 			out = append(out, v.Title()+": the repository's hooks run: "+strings.Join(hooks, ", "))
 		}
-		if v.Commits(o) {
+		if v.NeedsCommit(o) {
 			for _, filter := range c.Filters {
 				out = append(out, v.Title()+": a filter that the repository's own configuration names runs on files that are committed: "+filter)
 			}
@@ -110,8 +110,8 @@ func Warnings(fleet []*Vessel, o Order) (out []string) {
 	return out
 }
 
-// Lines tell of a preview, a repository a line.
-func Lines(p Preview) []string {
+// PreviewLines tell of a preview, a repository a line.
+func PreviewLines(p Preview) []string {
 	var out []string
 	for _, r := range p.Repos {
 		state := "up to date"

@@ -163,7 +163,7 @@ func TestADirectoryDeletedByHand(t *testing.T) {
 	assert.False(t, r.found().State.Installed())
 	assert.NotContains(t, r.root.Git("worktree", "list"), "demo")
 	done := r.do("amof_install_ecosystem", nil)
-	assert.Equal(t, ecosystem.Success, done.Status, done.Error)
+	assert.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 }
 
 func TestRestoreInTheWay(t *testing.T) {
@@ -171,7 +171,7 @@ func TestRestoreInTheWay(t *testing.T) {
 	r := newRig(t, "api")
 	first := r.worked(discard, nil)["trash_id"].(string)
 	done := r.do("amof_install_ecosystem", nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	r.refused("eco_already_installed", restore, nil)
 	second := r.worked(discard, nil)["trash_id"].(string)
 	assert.NotEqual(t, first, second, "one second, two entries")
@@ -195,11 +195,11 @@ func TestTheTrashIsPurged(t *testing.T) {
 	r := newRig(t, "api")
 	old := r.worked(discard, nil)["trash_id"].(string)
 	r.clock.now = r.clock.now.Add(6 * 24 * time.Hour)
-	require.Equal(t, ecosystem.Success, r.do("amof_install_ecosystem", nil).Status)
+	require.Equal(t, ecosystem.RunSuccess, r.do("amof_install_ecosystem", nil).Status)
 	younger := r.worked(discard, nil)["trash_id"].(string)
 	assert.Len(t, decoded(t, r.call(trash, "", nil).Value)["trash"], 2)
 	r.clock.now = r.clock.now.Add(-60 * 24 * time.Hour)
-	require.Equal(t, ecosystem.Success, r.do("amof_install_ecosystem", nil).Status)
+	require.Equal(t, ecosystem.RunSuccess, r.do("amof_install_ecosystem", nil).Status)
 	r.worked(discard, nil)
 	assert.Len(t, decoded(t, r.call(trash, "", nil).Value)["trash"], 3, "a clock that went back purges nothing")
 	r.clock.now = r.clock.now.Add(61*24*time.Hour + 13*time.Hour + 24*time.Hour)

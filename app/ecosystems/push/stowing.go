@@ -11,11 +11,11 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Kept is how long what was discarded or archived can be brought back (amof contract §20.4).
-const Kept = 7 * 24 * time.Hour
+// TrashRetention is how long what was discarded or archived can be brought back (amof contract §20.4).
+const TrashRetention = 7 * 24 * time.Hour
 
-// TrashYard moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
-type TrashYard struct {
+// TrashManager moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
+type TrashManager struct {
 	States   ecosystemport.States
 	Shipping ecosystemport.Shipping
 	Saving   ecosystemport.Saving
@@ -25,19 +25,19 @@ type TrashYard struct {
 }
 
 // Entry describes the workspace as it goes to the trash. It changes nothing.
-func (y TrashYard) Entry(ctx context.Context, f runs.Found, why string, heads []ecosystemport.StowedHead) (ecosystemport.Stowed, error) {
-	dir, err := Workspace(f)
+func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, heads []ecosystemport.StowedHead) (ecosystemport.Stowed, error) {
+	dir, err := WorkspaceDir(f)
 	if err != nil {
 		return ecosystemport.Stowed{}, err
 	}
 	now := y.Clock.Now().UTC()
 	name := f.Layout.Name
-	return y.Moorings.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(Kept), Workspace: dir, Branch: f.State.WorkspaceBranch,
+	return y.Moorings.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(TrashRetention), Workspace: dir, Branch: f.State.WorkspaceBranch,
 		Heads: heads, State: f.State, Restore: "countersign eco restore " + name})
 }
 
 // Remove moves the workspace to the trash, and forgets it. It may be repeated from anywhere in its middle.
-func (y TrashYard) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	if err := y.Attic.Take(ctx, l, e); err != nil {
 		return err
 	}
@@ -56,26 +56,26 @@ func (y TrashYard) Remove(ctx context.Context, l ecosystem.Layout, e ecosystempo
 	if _, err := y.Attic.Keep(ctx, l, e); err != nil {
 		return err
 	}
-	return OperationDone(ctx, y.States, l)
+	return ClearOperation(ctx, y.States, l)
 }
 
 // away reports whether the workspace has left home.
-func (y TrashYard) away(l ecosystem.Layout, e ecosystemport.Stowed) bool {
+func (y TrashManager) away(l ecosystem.Layout, e ecosystemport.Stowed) bool {
 	_, there := y.Moorings.Where(l, e)
 	return there || e.Absent
 }
 
 // abandon undoes a removal of which nothing was moved.
-func (y TrashYard) abandon(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	if err := y.Attic.Forget(ctx, l, e); err != nil {
 		return err
 	}
-	return OperationDone(ctx, y.States, l)
+	return ClearOperation(ctx, y.States, l)
 }
 
 // MendRemoving finishes a removal that had begun to move. One that had not is undone: since then somebody
 // may have worked in it.
-func (y TrashYard) MendRemoving(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+func (y TrashManager) MendRemoving(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	e := j.Stowed
 	if y.away(f.Layout, e) {
 		return y.Remove(ctx, f.Layout, e)
@@ -85,7 +85,7 @@ func (y TrashYard) MendRemoving(ctx context.Context, f runs.Found, j *Entry, log
 }
 
 // bring puts a workspace back where it was, and records it again. It may be repeated from anywhere in its middle.
-func (y TrashYard) bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	if err := y.Attic.Bring(ctx, l, e); err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (y TrashYard) bring(ctx context.Context, l ecosystem.Layout, e ecosystempor
 	if err := y.Attic.Forget(ctx, l, e); err != nil {
 		return err
 	}
-	return OperationDone(ctx, y.States, l)
+	return ClearOperation(ctx, y.States, l)
 }
 
 // MendRestoring finishes a restoring. One that somebody has got in the way of meanwhile goes back to the trash.
-func (y TrashYard) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Entry) error {
+func (y TrashManager) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Operation) error {
 	err := y.bring(ctx, l, j.Stowed)
 	if errors.Is(err, ecosystem.ErrConflict) {
 		return y.back(ctx, l, j.Stowed)
@@ -114,7 +114,7 @@ func (y TrashYard) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Ent
 }
 
 // back has a workspace that was brought home, and cannot be there, go to the trash again.
-func (y TrashYard) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	if home, away := y.Moorings.Where(l, e); !home || away {
 		return nil
 	}
@@ -125,10 +125,10 @@ func (y TrashYard) back(ctx context.Context, l ecosystem.Layout, e ecosystemport
 }
 
 // Purge lets go of what was in the trash for long enough. What cannot be removed is tried again next time.
-func (y TrashYard) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
+func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
 	entries, _, err := y.Attic.List(ctx, l)
 	if err != nil {
-		log("warning", "the trash could not be looked through: "+Said(err))
+		log("warning", "the trash could not be looked through: "+ErrorMessage(err))
 	}
 	for _, e := range entries {
 		if y.Clock.Now().Before(e.Until) {
@@ -142,13 +142,13 @@ func (y TrashYard) Purge(ctx context.Context, l ecosystem.Layout, log func(level
 			log("info", "purged "+e.ID+" from the trash")
 			continue
 		}
-		log("warning", e.ID+" could not be purged from the trash: "+Said(err))
+		log("warning", e.ID+" could not be purged from the trash: "+ErrorMessage(err))
 	}
 }
 
-// Stow notes a removal and carries it out. One that moved nothing is undone at once.
-func (y TrashYard) Stow(ctx context.Context, l ecosystem.Layout, j *Entry) error {
-	err := j.Note(ctx, y.States, l)
+// MoveToTrash notes a removal and carries it out. One that moved nothing is undone at once.
+func (y TrashManager) MoveToTrash(ctx context.Context, l ecosystem.Layout, j *Operation) error {
+	err := j.Save(ctx, y.States, l)
 	if err == nil {
 		err = y.Remove(ctx, l, j.Stowed)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Order is what was asked for, and what it came to when it was confirmed.
-type Order struct {
+// Request is what was asked for, and what it came to when it was confirmed.
+type Request struct {
 	Action  string              `json:"action"` // bump or promote
 	Part    string              `json:"bump_part,omitempty"`
 	Stage   string              `json:"stage,omitempty"` // pre_release, or target
@@ -31,7 +31,7 @@ type Order struct {
 }
 
 // next is the version that the order leads to.
-func (o Order) next(v release.Version) (release.Version, error) {
+func (o Request) next(v release.Version) (release.Version, error) {
 	if o.Action == "promote" {
 		return release.Promote(v, o.Stage)
 	}
@@ -40,19 +40,19 @@ func (o Order) next(v release.Version) (release.Version, error) {
 
 // Draft is a release that was worked out and not made.
 type Draft struct {
-	*Situation
-	Order  Order
+	*ReleaseState
+	Order  Request
 	Next   release.Version
 	Checks release.Checks
 }
 
 // Draft works a release out. Nothing but what cannot be asked about is an error: the checks say what is in the way.
-func (d DraftDeps) Draft(ctx context.Context, f runs.Found, o Order) (*Draft, error) {
-	s, err := d.Survey(ctx, f)
+func (d DraftDeps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, error) {
+	s, err := d.LoadState(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	dr := &Draft{Situation: s, Order: o}
+	dr := &Draft{ReleaseState: s, Order: o}
 	for _, m := range s.Members {
 		if m.Foot.Err != nil {
 			return nil, release.ErrChecks.Sayf("%s cannot be released: %s", m.Name, fault.From(m.Foot.Err).Message).Because(m.Foot.Err)
@@ -68,24 +68,24 @@ func (d DraftDeps) Draft(ctx context.Context, f runs.Found, o Order) (*Draft, er
 	if err := dr.taken(); err != nil {
 		return nil, err
 	}
-	if err := d.Spread(ctx, s, release.MaxSubjects); err != nil {
+	if err := d.LoadCommits(ctx, s, release.MaxSubjects); err != nil {
 		return nil, err
 	}
-	d.Texts(ctx, s, dr.Next.String(), dr.notes)
+	d.LoadFiles(ctx, s, dr.Next.String(), dr.notes)
 	stage, _ := dr.Next.Stage()
 	dr.Checks = d.Check(ctx, s, o, dr.Order.Tag, stage)
 	return dr, nil
 }
 
 // notes are what a member's changelog is told.
-func (dr *Draft) notes(m *Member) release.Notes {
+func (dr *Draft) notes(m *RepoState) release.Notes {
 	n := release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: m.Subjects(), More: m.History.Total - len(m.History.Commits)}
-	n.Subjects = slices.DeleteFunc(n.Subjects, func(s string) bool { return strings.HasPrefix(s, release.Subject("")) })
+	n.Subjects = slices.DeleteFunc(n.Subjects, func(s string) bool { return strings.HasPrefix(s, release.CommitSubject("")) })
 	return n
 }
 
 // Subjects are those of its commits.
-func (m *Member) Subjects() []string {
+func (m *RepoState) Subjects() []string {
 	out := make([]string, 0, len(m.History.Commits))
 	for _, c := range m.History.Commits {
 		out = append(out, c.Subject)
@@ -108,8 +108,8 @@ func (dr *Draft) taken() error {
 		strings.Join(has, ", "), dr.Order.Tag).With(map[string]any{"tag": dr.Order.Tag, "repos": has})
 }
 
-// Refused fails with release.ErrChecks when a check failed.
-func (dr *Draft) Refused() error {
+// CheckError fails with release.ErrChecks when a check failed.
+func (dr *Draft) CheckError() error {
 	if dr.Checks.OK {
 		return nil
 	}
@@ -117,15 +117,15 @@ func (dr *Draft) Refused() error {
 		With(map[string]any{"validation": dr.Checks, "current": dr.Current.Shown(), "next": dr.Next.Shown()})
 }
 
-// Change is a file that a release writes, relative to the workspace root.
-type Change struct {
+// FileChange is a file that a release writes, relative to the workspace root.
+type FileChange struct {
 	Path   string `json:"path"`
 	Change string `json:"change"`
 }
 
 // Files are what the release writes.
-func (dr *Draft) Files() []Change {
-	out := []Change{}
+func (dr *Draft) Files() []FileChange {
+	out := []FileChange{}
 	for _, m := range dr.Members {
 		below := strings.TrimPrefix(m.Dir, dr.Found.Layout.Root+"/")
 		for _, e := range m.Edits {
@@ -138,10 +138,10 @@ func (dr *Draft) Files() []Change {
 			if e.Path == dr.Rules.Changelog {
 				does = append(does, "section ["+dr.Next.String()+"]")
 			}
-			out = append(out, Change{Path: path.Join(below, e.Path), Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
+			out = append(out, FileChange{Path: path.Join(below, e.Path), Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
 		}
 	}
-	return append(out, Change{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
+	return append(out, FileChange{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
 }
 
 // Facts are what the release is made from (amof contract §14, rule 4).
@@ -158,16 +158,16 @@ func (dr *Draft) Facts() any {
 }
 
 // Facts implements footing.Performer.
-func (d DraftDeps) Facts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
-	var o Order
+func (d DraftDeps) Facts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
+	var o Request
 	if err := json.Unmarshal(payload, &o); err != nil {
 		return nil, err
 	}
-	s, err := d.Survey(ctx, f)
+	s, err := d.LoadState(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	dr := &Draft{Situation: s, Order: o}
+	dr := &Draft{ReleaseState: s, Order: o}
 	if dr.Next, err = o.next(s.Current); err != nil {
 		return nil, err
 	}

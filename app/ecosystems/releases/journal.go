@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Maker makes them.
-type Maker struct{ DraftDeps }
+// Publisher makes them.
+type Publisher struct{ DraftDeps }
 
 // What is noted beside the state of an ecosystem.
 const (
@@ -35,7 +35,7 @@ type journal struct {
 	Push   bool                        `json:"push"` // it is to be pushed afterwards
 }
 
-func (d Maker) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
+func (d Publisher) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	if j == nil {
 		return d.States.Note(ctx, l, journalNote, nil)
 	}
@@ -46,7 +46,7 @@ func (d Maker) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	return d.States.Note(ctx, l, journalNote, doc)
 }
 
-func (d Maker) noted(ctx context.Context, l ecosystem.Layout) (*journal, error) {
+func (d Publisher) noted(ctx context.Context, l ecosystem.Layout) (*journal, error) {
 	doc, err := d.States.Noted(ctx, l, journalNote)
 	if err != nil || doc == nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (d Maker) noted(ctx context.Context, l ecosystem.Layout) (*journal, error) 
 
 // Tidy puts in order what an interrupted release left, before a new one is worked out. While one is being made it fails with
 // ecosystem.ErrBusy.
-func (d Maker) Tidy(ctx context.Context, f runs.Found) error {
+func (d Publisher) Tidy(ctx context.Context, f runs.Ecosystem) error {
 	j, err := d.noted(ctx, f.Layout)
 	if err != nil || j == nil {
 		return err
@@ -74,12 +74,12 @@ func (d Maker) Tidy(ctx context.Context, f runs.Found) error {
 }
 
 // Mend implements footing.Performer.
-func (d Maker) Mend(ctx context.Context, j runs.Job) error {
+func (d Publisher) Mend(ctx context.Context, j runs.Job) error {
 	return d.settle(ctx, j.Found.Layout, j.Log)
 }
 
 // settle finishes an interrupted release all of whose tags exist, and takes any other back. The caller has the ecosystem's lock.
-func (d Maker) settle(ctx context.Context, l ecosystem.Layout, log func(level, message string)) error {
+func (d Publisher) settle(ctx context.Context, l ecosystem.Layout, log func(level, message string)) error {
 	j, err := d.noted(ctx, l)
 	if err != nil || j == nil {
 		return err
@@ -104,7 +104,7 @@ func (d Maker) settle(ctx context.Context, l ecosystem.Layout, log func(level, m
 }
 
 // finish brings the steps to their end.
-func (d Maker) finish(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
+func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
 	for i, s := range j.Steps {
 		if s.Tag == "" {
 			again, err := d.recordAgain(ctx, j)
@@ -132,7 +132,7 @@ func (d Maker) finish(ctx context.Context, l ecosystem.Layout, j *journal, log f
 }
 
 // plead puts on record what of a release is to be pushed: from then on, the next push brings it out whatever becomes of this one.
-func (d Maker) plead(ctx context.Context, l ecosystem.Layout, j *journal) error {
+func (d Publisher) plead(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	if !j.Push {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (d Maker) plead(ctx context.Context, l ecosystem.Layout, j *journal) error 
 
 // recordAgain is the step that records the release, where the workspace root has gone on since it was prepared and the record is not there; nil
 // where the step can be finished as it is.
-func (d Maker) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
+func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
 	step := j.Steps[len(j.Steps)-1]
 	foot := d.Sources.Footings(ctx, []string{step.Dir})[0]
 	file := d.Sources.Texts(ctx, step.Dir, []string{j.Record.Files[0].Path})[0]
@@ -164,7 +164,7 @@ func (d Maker) recordAgain(ctx context.Context, j *journal) (*ecosystemport.Rele
 }
 
 // undo takes the steps back that were begun, the last one first.
-func (d Maker) undo(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
+func (d Publisher) undo(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
 	var failed []error
 	for _, s := range slices.Backward(j.Steps[:min(j.At+1, len(j.Steps))]) {
 		left, err := d.DraftDeps.Maker.Undo(ctx, s)
@@ -187,7 +187,7 @@ func tell(log func(level, message string), left []string) {
 }
 
 // Unpushed are the tags that earlier pushes failed to bring out, by repository, as far as they are still here.
-func (d Maker) Unpushed(ctx context.Context, s *Situation) (map[string][]string, error) {
+func (d Publisher) Unpushed(ctx context.Context, s *ReleaseState) (map[string][]string, error) {
 	left, err := d.loadUnpushed(ctx, s.Found.Layout)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (d Maker) Unpushed(ctx context.Context, s *Situation) (map[string][]string,
 	return out, nil
 }
 
-func (d Maker) loadUnpushed(ctx context.Context, l ecosystem.Layout) (map[string][]string, error) {
+func (d Publisher) loadUnpushed(ctx context.Context, l ecosystem.Layout) (map[string][]string, error) {
 	doc, err := d.States.Noted(ctx, l, unpushedNote)
 	left := map[string][]string{}
 	if err == nil && doc != nil && json.Unmarshal(doc, &left) != nil {
@@ -215,7 +215,7 @@ func (d Maker) loadUnpushed(ctx context.Context, l ecosystem.Layout) (map[string
 	return left, err
 }
 
-func (d Maker) saveUnpushed(ctx context.Context, l ecosystem.Layout, left map[string][]string) error {
+func (d Publisher) saveUnpushed(ctx context.Context, l ecosystem.Layout, left map[string][]string) error {
 	if len(left) == 0 {
 		return d.States.Note(ctx, l, unpushedNote, nil)
 	}
@@ -227,6 +227,6 @@ func (d Maker) saveUnpushed(ctx context.Context, l ecosystem.Layout, left map[st
 }
 
 // byHand is what a person would type to push a repository.
-func byHand(m *Member, names []string) string {
+func byHand(m *RepoState, names []string) string {
 	return "git -C '" + strings.ReplaceAll(m.Dir, "'", `'\''`) + "' push --atomic origin " + m.Foot.Branch + " " + strings.Join(names, " ")
 }

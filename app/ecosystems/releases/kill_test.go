@@ -147,7 +147,7 @@ func TestKilledBetweenSteps(t *testing.T) {
 		if !r.doom(step) {
 			done, err := r.deps.Runs.Load(t.Context(), id)
 			require.NoError(t, err)
-			require.Equal(t, ecosystem.Success, done.Status, done.Error)
+			require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 			break
 		}
 		if r.settled(id, "v"+next, before) {
@@ -211,7 +211,7 @@ func TestFailedAtEachStep(t *testing.T) {
 		r.deps = stepping(real, &stepper{left: step, then: func() error { return errors.New("the disk is full") }})
 		done := r.drain(id)
 		r.deps = real
-		if done.Status == ecosystem.Success {
+		if done.Status == ecosystem.RunSuccess {
 			break
 		}
 		failed++
@@ -289,14 +289,14 @@ func TestCancelled(t *testing.T) {
 	job := workerOf(d)
 	done, err := r.deps.Runs.Load(ctx, id)
 	require.NoError(t, err)
-	found, err := d.At(ctx, r.root.Dir, "demo")
+	found, err := d.FindAt(ctx, r.root.Dir, "demo")
 	require.NoError(t, err)
 	_, err = job.Performers[0].Do(ctx, basisJob(found, done))
 	require.Error(t, err)
 	assert.Equal(t, before, r.snapshot())
 }
 
-func basisJob(f runs.Found, r ecosystem.Run) runs.Job {
+func basisJob(f runs.Ecosystem, r ecosystem.Run) runs.Job {
 	return runs.Job{Found: f, Run: r, Log: func(string, string) {}, Percent: func(int, int) {}}
 }
 
@@ -312,7 +312,7 @@ func TestAnotherEcosystemRecords(t *testing.T) {
 		return nil
 	}})
 	done := r.drain(id)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, "chore(release): v0.0.1\nother", r.root.Git("log", "-2", "--format=%s"))
 	assert.Empty(t, r.root.Git("status", "--porcelain"))
 	assert.Contains(t, r.git("api", "cat-file", "-p", "v0.0.1"), "\n\nodd\nlines\n\nEcosystem")

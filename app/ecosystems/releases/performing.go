@@ -31,8 +31,8 @@ type ReleasedRepo struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Released is the result of a run.
-type Released struct {
+// ReleaseResult is the result of a run.
+type ReleaseResult struct {
 	Status  string         `json:"status"` // success or failed
 	Version string         `json:"version"`
 	Tag     string         `json:"tag"`
@@ -52,18 +52,18 @@ const attempts = 5
 
 // job is a release that is being made.
 type job struct {
-	Maker
+	Publisher
 	runs.Job
 	*Draft
 	journal *journal
 	record  release.Record
-	out     Released
+	out     ReleaseResult
 }
 
 // Do implements footing.Performer: every object is made first, then every repository is moved in one stroke each, then the release is recorded.
 // On a failure before that everything is taken back. Pushing comes last, and its failure takes nothing back.
-func (d Maker) Do(ctx context.Context, j runs.Job) (any, error) {
-	var o Order
+func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
+	var o Request
 	if err := json.Unmarshal(j.Run.Payload, &o); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d Maker) Do(ctx context.Context, j runs.Job) (any, error) {
 		err = same(dr, j)
 	}
 	if err == nil {
-		err = dr.Refused()
+		err = dr.CheckError()
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (d Maker) Do(ctx context.Context, j runs.Job) (any, error) {
 	if asked := j.Run.CreatedAt.UTC().Truncate(time.Second); asked.Format(time.DateOnly) == dr.Order.At.Format(time.DateOnly) {
 		dr.Order.At = asked
 	}
-	w := &job{Maker: d, Job: j, Draft: dr, out: Released{Status: "success", Version: dr.Next.Shown(), Tag: dr.Order.Tag, Was: tool.Known(dr.Tag), Record: dr.RecordPath(dr.Order.Tag),
+	w := &job{Publisher: d, Job: j, Draft: dr, out: ReleaseResult{Status: "success", Version: dr.Next.Shown(), Tag: dr.Order.Tag, Was: tool.NilIfZero(dr.Tag), Record: dr.RecordPath(dr.Order.Tag),
 		Notes: []string{"hooks of the repositories were not run", "commits and tags are not signed"}}}
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (w *job) prepare(ctx context.Context) error {
 }
 
 // work is the commit and the tag of a member.
-func (w *job) work(m *Member) ecosystemport.ReleaseWork {
-	message := release.Subject(w.Order.Tag) + "\n"
+func (w *job) work(m *RepoState) ecosystemport.ReleaseWork {
+	message := release.CommitSubject(w.Order.Tag) + "\n"
 	if w.Order.Message != "" {
 		message += "\n" + w.Order.Message + "\n"
 	}
@@ -150,10 +150,10 @@ func (w *job) work(m *Member) ecosystemport.ReleaseWork {
 // recorded is what the steps will have made.
 func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 	stage, number := w.Next.Stage()
-	r := release.Record{Schema: release.Schema, Ecosystem: w.Found.Layout.Name, Version: w.Next.String(), Tag: w.Order.Tag, Previous: tool.Known(w.Tag), Timestamp: w.Order.At, Action: w.Order.Action,
-		Part: tool.Known(w.Order.Part), Stage: stage, Number: number, Branch: w.Branch(), Commit: steps[0].New, Author: steps[0].Author, Commits: w.Commits(), Subjects: []string{},
+	r := release.Record{Schema: release.RecordVersion, Ecosystem: w.Found.Layout.Name, Version: w.Next.String(), Tag: w.Order.Tag, Previous: tool.NilIfZero(w.Tag), Timestamp: w.Order.At, Action: w.Order.Action,
+		Part: tool.NilIfZero(w.Order.Part), Stage: stage, Number: number, Branch: w.Branch(), Commit: steps[0].New, Author: steps[0].Author, Commits: w.Commits(), Subjects: []string{},
 		FilesUpdated: []string{}, Origin: w.Order.Origin, Repos: map[string]release.Recorded{}}
-	for _, c := range w.Merged(release.MaxSubjects) {
+	for _, c := range w.NewestCommits(release.MaxSubjects) {
 		r.Subjects = append(r.Subjects, c.Repo+": "+c.Subject)
 	}
 	for _, f := range w.Files() {
@@ -168,7 +168,7 @@ func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 // recording is the commit of the record in the workspace root, over what is there of it.
 func (w *job) recording(head string, old []byte) (ecosystemport.ReleaseWork, error) {
 	text, err := w.record.Text()
-	return ecosystemport.ReleaseWork{Name: "workspace root", Dir: w.Found.Layout.Root, Branch: w.Root.Branch, Head: head, At: w.Order.At, Message: release.Subject(w.Order.Tag) + "\n",
+	return ecosystemport.ReleaseWork{Name: "workspace root", Dir: w.Found.Layout.Root, Branch: w.Root.Branch, Head: head, At: w.Order.At, Message: release.CommitSubject(w.Order.Tag) + "\n",
 		Files: []ecosystemport.FileEdit{{Path: w.RecordPath(w.Order.Tag), Old: old, New: text}}}, err
 }
 
@@ -190,7 +190,7 @@ func (w *job) make(ctx context.Context) error {
 			return err
 		}
 		if s.Tag != "" {
-			w.Log("info", fmt.Sprintf("%s: tagged %s at %s", s.Name, s.Tag, Short(s.New)))
+			w.Log("info", fmt.Sprintf("%s: tagged %s at %s", s.Name, s.Tag, ShortCommit(s.New)))
 		} else {
 			w.Log("info", "recorded "+w.out.Record)
 		}
@@ -308,7 +308,7 @@ func (w *job) statePushed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	work.Message = release.Subject(w.Order.Tag) + " pushed\n"
+	work.Message = release.CommitSubject(w.Order.Tag) + " pushed\n"
 	next, err := w.DraftDeps.Maker.Prepare(ctx, work)
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ type Preview struct {
 	Current  string              `json:"current"`
 	Next     string              `json:"next"`
 	Branch   string              `json:"branch"`
-	Commits  []Commit            `json:"commits"` // at most release.MaxSubjects, the newest first
+	Commits  []UnreleasedCommit  `json:"commits"` // at most release.MaxSubjects, the newest first
 	Total    int                 `json:"commits_total"`
-	Files    []Change            `json:"files"`
+	Files    []FileChange        `json:"files"`
 	Tag      string              `json:"tag"`
 	WillPush bool                `json:"will_push"`
 	Checks   release.Checks      `json:"validation"`
@@ -41,12 +41,12 @@ type Preview struct {
 }
 
 func (d service) planBump(ctx context.Context, sc tool.Scope, in BumpInput) (runs.Plan, error) {
-	o := Order{Action: "bump", Part: in.BumpType, Stage: in.PreRelease}
+	o := Request{Action: "bump", Part: in.BumpType, Stage: in.PreRelease}
 	return d.plan(ctx, sc, call{in.Target, in.ChangeInput, Bump.Name, BumpAction}, o)
 }
 
 func (d service) planPromote(ctx context.Context, sc tool.Scope, in PromoteInput) (runs.Plan, error) {
-	return d.plan(ctx, sc, call{in.Target, in.ChangeInput, Promote.Name, PromoteAction}, Order{Action: "promote", Stage: in.Stage})
+	return d.plan(ctx, sc, call{in.Target, in.ChangeInput, Promote.Name, PromoteAction}, Request{Action: "promote", Stage: in.Stage})
 }
 
 // call is what bumps and promotions are called with.
@@ -57,12 +57,12 @@ type call struct {
 	action string
 }
 
-func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Order) (runs.Plan, error) {
-	f, err := d.Installed(ctx, sc, in.Ecosystem)
+func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (runs.Plan, error) {
+	f, err := d.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	maker := Maker{DraftDeps: d.Deps}
+	maker := Publisher{DraftDeps: d.Deps}
 	if err := maker.Tidy(ctx, f); err != nil {
 		return runs.Plan{}, err
 	}
@@ -73,7 +73,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Order) (run
 	}
 	dr, err := d.Draft(ctx, f, o)
 	if err == nil {
-		err = dr.Refused()
+		err = dr.CheckError()
 	}
 	if err != nil {
 		return runs.Plan{}, err
@@ -82,7 +82,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Order) (run
 		if err := d.afar(ctx, dr); err != nil {
 			return runs.Plan{}, err
 		}
-		if dr.Order.Earlier, err = maker.Unpushed(ctx, dr.Situation); err != nil {
+		if dr.Order.Earlier, err = maker.Unpushed(ctx, dr.ReleaseState); err != nil {
 			return runs.Plan{}, err
 		}
 	}
@@ -133,12 +133,12 @@ const askAtATime = 8
 // planOf is the draft as it is shown.
 func planOf(dr *Draft) runs.Plan {
 	name := dr.Found.Layout.Name
-	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.Merged(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,
+	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.NewestCommits(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,
 		WillPush: dr.Order.Push, Checks: dr.Checks, Message: dr.Order.Message, Earlier: dr.Order.Earlier,
 		Notes: []string{"hooks of the repositories are not run", "commits and tags are not signed"}}
 	affects := []string{}
 	for _, m := range dr.Members {
-		pv.Repos = append(pv.Repos, RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: Short(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0})
+		pv.Repos = append(pv.Repos, RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0})
 		affects = append(affects, m.Name+" ("+m.Foot.Branch+")")
 	}
 	risk := runs.Risk{Level: "high", Irreversible: dr.Order.Push, Reasons: []string{"tags every repository"}}
@@ -150,7 +150,7 @@ func planOf(dr *Draft) runs.Plan {
 	stage, _ := dr.Current.Stage()
 	return runs.Plan{Summary: fmt.Sprintf("release of %s as %s (%s)", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories")), Preview: pv, Facts: dr.Facts(), Warnings: dr.Checks.Warnings,
 		Explanation: runs.Explanation{What: what + ".", Irreversible: dr.Order.Push, Affects: affects, Alternatives: []string{string(Status.Name), string(Validate.Name)}},
-		Current:     map[string]any{"tag": tool.Known(dr.Tag), "version": dr.Current.Shown(), "stage": stage, "commits_since_tag": dr.Commits(), "dirty": dr.Dirty()},
+		Current:     map[string]any{"tag": tool.NilIfZero(dr.Tag), "version": dr.Current.Shown(), "stage": stage, "commits_since_tag": dr.Commits(), "dirty": dr.Dirty()},
 		Risk:        risk, Hint: "repeat the call in execute mode, look at the preview and confirm it"}
 }
 

@@ -32,39 +32,39 @@ type RepoStatus struct {
 
 // StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
 type StatusResult struct {
-	Version string        `json:"current_version"`
-	Tag     *string       `json:"tag"`
-	Stage   string        `json:"stage"`
-	Dirty   bool          `json:"dirty"`
-	Drift   bool          `json:"version_drift"`
-	Branch  string        `json:"branch"`
-	Commits int           `json:"commits_since_tag"`
-	Recent  []Commit      `json:"recent_commits"`
-	Next    []release.Way `json:"next_versions"`
-	Repos   []RepoStatus  `json:"repos"`
-	runs.Shown
+	Version string             `json:"current_version"`
+	Tag     *string            `json:"tag"`
+	Stage   string             `json:"stage"`
+	Dirty   bool               `json:"dirty"`
+	Drift   bool               `json:"version_drift"`
+	Branch  string             `json:"branch"`
+	Commits int                `json:"commits_since_tag"`
+	Recent  []UnreleasedCommit `json:"recent_commits"`
+	Next    []release.Way      `json:"next_versions"`
+	Repos   []RepoStatus       `json:"repos"`
+	runs.Envelope
 }
 
 func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (StatusResult, error) {
-	f, err := d.Installed(ctx, sc, in.Ecosystem)
+	f, err := d.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return StatusResult{}, err
 	}
-	s, err := d.Survey(ctx, f)
+	s, err := d.LoadState(ctx, f)
 	if err == nil {
-		err = d.Spread(ctx, s, recentCommits)
+		err = d.LoadCommits(ctx, s, recentCommits)
 	}
 	if err != nil {
 		return StatusResult{}, err
 	}
-	d.Texts(ctx, s, "", nil)
+	d.LoadFiles(ctx, s, "", nil)
 	stage, _ := s.Current.Stage()
-	out := StatusResult{Version: s.Current.Shown(), Tag: tool.Known(s.Tag), Stage: stage, Dirty: s.Dirty(), Drift: len(s.Differ) > 0, Branch: s.Branch(), Commits: s.Commits(),
-		Recent: s.Merged(recentCommits), Next: release.Ways(s.Current)}
+	out := StatusResult{Version: s.Current.Shown(), Tag: tool.NilIfZero(s.Tag), Stage: stage, Dirty: s.Dirty(), Drift: len(s.Differ) > 0, Branch: s.Branch(), Commits: s.Commits(),
+		Recent: s.NewestCommits(recentCommits), Next: release.Ways(s.Current)}
 	var details []string
 	for _, m := range s.Members {
 		s.Examine(m, "")
-		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: Short(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem}
+		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem}
 		for _, file := range m.Checked.Versions {
 			out.Drift = out.Drift || s.Tag != "" && file.Says != s.Current.String()
 		}
@@ -75,13 +75,13 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		}
 		details = append(details, cmp.Or(r.Problem, line))
 	}
-	text := runs.Text{Summary: fmt.Sprintf("Found %s at %s (%s), %d commits since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, out.Commits), Details: lines(details)}
-	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name, Release: s.Tag}, text, runs.AfterRelease(f.Layout.Name, current(s), out.Commits)...)
+	text := runs.AnswerText{Summary: fmt.Sprintf("Found %s at %s (%s), %d commits since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, out.Commits), Details: lines(details)}
+	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name, Release: s.Tag}, text, runs.AfterRelease(f.Layout.Name, current(s), out.Commits)...)
 	return out, nil
 }
 
 // current is the stage of the current release, empty for none.
-func current(s *Situation) string {
+func current(s *ReleaseState) string {
 	if s.Tag == "" {
 		return ""
 	}
@@ -107,20 +107,20 @@ type ValidateInput struct {
 // Validation is whether an ecosystem can be released (amof contract §13.25).
 type Validation struct {
 	release.Checks
-	runs.Shown
+	runs.Envelope
 }
 
 func (d service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) (Validation, error) {
-	f, err := d.Installed(ctx, sc, in.Ecosystem)
+	f, err := d.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return Validation{}, err
 	}
-	s, err := d.Survey(ctx, f)
+	s, err := d.LoadState(ctx, f)
 	if err != nil {
 		return Validation{}, err
 	}
-	d.Texts(ctx, s, "", nil)
-	out := Validation{Checks: d.Check(ctx, s, Order{}, "", cmp.Or(in.Stage, release.Stable))}
+	d.LoadFiles(ctx, s, "", nil)
+	out := Validation{Checks: d.Check(ctx, s, Request{}, "", cmp.Or(in.Stage, release.Stable))}
 	verdict := map[string]string{"ok": "Checked %s: it can be released", "warning": "Checked %s: it can be released, with %d warnings", "failed": "Checked %s: it cannot be released, %d errors"}[out.Status]
 	args := []any{f.Layout.Name}
 	switch out.Status {
@@ -136,8 +136,8 @@ func (d service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) 
 	for _, w := range out.Warnings {
 		details = append(details, "! "+w)
 	}
-	text := runs.Text{Summary: fmt.Sprintf(verdict, args...), Details: lines(details)}
-	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, runs.AfterRelease(f.Layout.Name, current(s), 0)...)
+	text := runs.AnswerText{Summary: fmt.Sprintf(verdict, args...), Details: lines(details)}
+	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, runs.AfterRelease(f.Layout.Name, current(s), 0)...)
 	return out, nil
 }
 
@@ -157,21 +157,21 @@ type LogEntry struct {
 	Origin  *string    `json:"origin"`
 }
 
-// Logged is the releases of an ecosystem (amof contract §13.28): from the records, or from the tags where there are none.
-type Logged struct {
+// ReleaseLog is the releases of an ecosystem (amof contract §13.28): from the records, or from the tags where there are none.
+type ReleaseLog struct {
 	Records []LogEntry `json:"records"`
 	Source  string     `json:"source"` // records or tags
-	runs.Shown
+	runs.Envelope
 }
 
-func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (Logged, error) {
-	f, err := d.Valid(ctx, sc, in.Ecosystem)
+func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (ReleaseLog, error) {
+	f, err := d.FindValid(ctx, sc, in.Ecosystem)
 	if err != nil {
-		return Logged{}, err
+		return ReleaseLog{}, err
 	}
 	texts, err := d.Records.Records(ctx, f.Layout.Root, f.Manifest().Release.RecordDir)
 	if err != nil {
-		return Logged{}, err
+		return ReleaseLog{}, err
 	}
 	var records []release.Record
 	for _, text := range texts {
@@ -179,16 +179,16 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (Logged, e
 			records = append(records, r)
 		}
 	}
-	out := Logged{Records: []LogEntry{}, Source: "records"}
+	out := ReleaseLog{Records: []LogEntry{}, Source: "records"}
 	limit := cmp.Or(in.Limit, logDefault)
 	if len(records) == 0 && f.State.Installed() {
 		out.Source = "tags"
 		if out.Records, err = d.tagged(ctx, f, min(limit, maxTags)); err != nil {
-			return Logged{}, err
+			return ReleaseLog{}, err
 		}
 	}
-	for _, r := range release.Sorted(records)[:min(limit, len(records))] {
-		out.Records = append(out.Records, LogEntry{Tag: r.Tag, Date: &r.Timestamp, Action: tool.Known(r.Action), Stage: r.Stage, Commits: &r.Commits, Origin: tool.Known(r.Origin)})
+	for _, r := range release.SortRecords(records)[:min(limit, len(records))] {
+		out.Records = append(out.Records, LogEntry{Tag: r.Tag, Date: &r.Timestamp, Action: tool.NilIfZero(r.Action), Stage: r.Stage, Commits: &r.Commits, Origin: tool.NilIfZero(r.Origin)})
 	}
 	var details []string
 	for _, e := range out.Records {
@@ -198,22 +198,22 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (Logged, e
 		}
 		details = append(details, line)
 	}
-	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name}, runs.Text{Summary: fmt.Sprintf("Listed %d releases of %s", len(out.Records), f.Layout.Name), Details: lines(details)})
+	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, runs.AnswerText{Summary: fmt.Sprintf("Listed %d releases of %s", len(out.Records), f.Layout.Name), Details: lines(details)})
 	return out, nil
 }
 
 // tagged is the log that the tags tell which all repositories have.
-func (d service) tagged(ctx context.Context, f runs.Found, limit int) ([]LogEntry, error) {
-	s, err := d.Survey(ctx, f)
+func (d service) tagged(ctx context.Context, f runs.Ecosystem, limit int) ([]LogEntry, error) {
+	s, err := d.LoadState(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	first := s.Members[0]
-	shared := release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(first.Foot.Tags)))
+	shared := release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(first.Foot.Tags)))
 	maps.DeleteFunc(shared, func(tag string, _ release.Version) bool {
-		return slices.ContainsFunc(s.Members, func(m *Member) bool { _, has := m.Foot.Tags[tag]; return !has })
+		return slices.ContainsFunc(s.Members, func(m *RepoState) bool { _, has := m.Foot.Tags[tag]; return !has })
 	})
-	names := slices.SortedFunc(maps.Keys(shared), func(a, b string) int { return cmp.Or(release.Compare(shared[b], shared[a]), cmp.Compare(b, a)) })
+	names := slices.SortedFunc(maps.Keys(shared), func(a, b string) int { return cmp.Or(release.CompareVersions(shared[b], shared[a]), cmp.Compare(b, a)) })
 	names = names[:min(limit, len(names))]
 	times, err := d.Sources.Times(ctx, first.Dir, names)
 	if err != nil {
@@ -222,7 +222,7 @@ func (d service) tagged(ctx context.Context, f runs.Found, limit int) ([]LogEntr
 	out := []LogEntry{}
 	for _, name := range names {
 		stage, _ := shared[name].Stage()
-		out = append(out, LogEntry{Tag: name, Stage: stage, Date: tool.Known(times[name])})
+		out = append(out, LogEntry{Tag: name, Stage: stage, Date: tool.NilIfZero(times[name])})
 	}
 	return out, nil
 }

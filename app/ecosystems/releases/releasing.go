@@ -12,7 +12,7 @@ import (
 var (
 	Status   = tool.Ref[runs.EcosystemInput, StatusResult]{Name: "amof_release_status"}
 	Validate = tool.Ref[ValidateInput, Validation]{Name: "amof_release_validate"}
-	Log      = tool.Ref[LogInput, Logged]{Name: "amof_release_log"}
+	Log      = tool.Ref[LogInput, ReleaseLog]{Name: "amof_release_log"}
 	Bump     = tool.Ref[BumpInput, any]{Name: "amof_release_bump"}
 	Promote  = tool.Ref[PromoteInput, any]{Name: "amof_release_promote"}
 )
@@ -32,20 +32,20 @@ type service struct{ Deps }
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
-		bind.Query(Status, runs.Read("Release status", "Show the current version of an ecosystem, its stage, what was committed since, whether its repositories and version files agree, and the versions that can follow.",
+		bind.Query(Status, runs.ReadSpec("Release status", "Show the current version of an ecosystem, its stage, what was committed since, whether its repositories and version files agree, and the versions that can follow.",
 			statusSchema), s.status),
-		bind.Query(Validate, runs.Read("Validate release", "Check whether an ecosystem can be released: clean working trees, branches, version files, changelogs. Changes nothing.", validateSchema), s.validate),
-		bind.Query(Log, runs.Read("Release log", "List the releases of an ecosystem, the highest version first.", logSchema), s.log),
-		bind.Command(Bump, runs.Dangerous(policy.Preview, "Bump release", "Release the next patch, minor or major version of an ecosystem, or a pre-release: an annotated tag in every repository or in none.", bumpSchema), s.planBump, d.Enqueue),
-		bind.Command(Promote, runs.Dangerous(policy.Preview, "Promote release", "Release the current pre-release of an ecosystem as the next stage (beta, rc) or, without a target, as stable.", promoteSchema),
+		bind.Query(Validate, runs.ReadSpec("Validate release", "Check whether an ecosystem can be released: clean working trees, branches, version files, changelogs. Changes nothing.", validateSchema), s.validate),
+		bind.Query(Log, runs.ReadSpec("Release log", "List the releases of an ecosystem, the highest version first.", logSchema), s.log),
+		bind.Command(Bump, runs.DangerousSpec(policy.Preview, "Bump release", "Release the next patch, minor or major version of an ecosystem, or a pre-release: an annotated tag in every repository or in none.", bumpSchema), s.planBump, d.Enqueue),
+		bind.Command(Promote, runs.DangerousSpec(policy.Preview, "Promote release", "Release the current pre-release of an ecosystem as the next stage (beta, rc) or, without a target, as stable.", promoteSchema),
 			s.planPromote, d.Enqueue),
 	}
 }
 
 // Performers carry out the runs.
 func Performers(d Deps) []runs.Performer {
-	m := Maker{DraftDeps: d}
-	limit := int(ecosystem.Lifecycle.Seconds())
+	m := Publisher{DraftDeps: d}
+	limit := int(ecosystem.LifecycleTimeout.Seconds())
 	return []runs.Performer{
 		{Action: BumpAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},
 		{Action: PromoteAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},

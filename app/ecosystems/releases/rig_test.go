@@ -49,7 +49,7 @@ func (patient) Turn(context.Context, int) (func(), error)    { return func() {},
 func depsOf(root, home string, c ports.Clock) releases.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
-	git := ecogit.NewRelease()
+	git := ecogit.NewReleaseClient()
 	return releases.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Sources: git, Maker: git, Remotes: git, Records: git}
 }
@@ -231,7 +231,7 @@ func (r *rig) do(name string, a args) ecosystem.Run { r.t.Helper(); return r.dra
 func (r *rig) released(name string, a args) args {
 	r.t.Helper()
 	done := r.do(name, a)
-	require.Equal(r.t, ecosystem.Success, done.Status, "%s %s", done.Error, r.said(done.ID))
+	require.Equal(r.t, ecosystem.RunSuccess, done.Status, "%s %s", done.Error, r.said(done.ID))
 	return object(r.t, done.Result)
 }
 

@@ -27,8 +27,8 @@ type DraftDeps struct {
 	Records ecosystemport.ReleaseRecords
 }
 
-// Member is a repository of a release, as it is.
-type Member struct {
+// RepoState is a repository of a release, as it is.
+type RepoState struct {
 	ecosystem.Repo
 	Dir     string // absolute
 	Foot    ecosystemport.Footing
@@ -37,11 +37,11 @@ type Member struct {
 	Checked release.Repo
 }
 
-// Situation is what a release starts from.
-type Situation struct {
-	Found   runs.Found
+// ReleaseState is what a release starts from.
+type ReleaseState struct {
+	Found   runs.Ecosystem
 	Rules   ecosystem.Release
-	Members []*Member
+	Members []*RepoState
 	Root    ecosystemport.Footing // of the workspace root, where releases are recorded
 	Tag     string                // the current one; empty for none
 	Current release.Version
@@ -50,13 +50,13 @@ type Situation struct {
 
 // members are the repositories of a release, in the order of the manifest's release.repos. It fails with ecosystem.ErrRepo,
 // ecosystem.ErrReadOnly and ecosystem.ErrNoWork.
-func members(f runs.Found) ([]*Member, error) {
+func members(f runs.Ecosystem) ([]*RepoState, error) {
 	m := f.Manifest()
 	names := m.Release.Repos
 	if len(names) == 0 {
 		names = ecosystem.RepoNames(m.Writable())
 	}
-	var out []*Member
+	var out []*RepoState
 	for _, name := range names {
 		repos, err := m.Choose([]string{name})
 		if err != nil {
@@ -65,7 +65,7 @@ func members(f runs.Found) ([]*Member, error) {
 		if repos[0].ReadOnly {
 			return nil, ecosystem.ErrReadOnly.Sayf("release.repos of ecosystem %s names %s, which is read-only; take it out, or make it writable", m.Name, name)
 		}
-		out = append(out, &Member{Repo: repos[0], Dir: path.Join(f.Layout.Workspace, repos[0].Path)})
+		out = append(out, &RepoState{Repo: repos[0], Dir: path.Join(f.Layout.Workspace, repos[0].Path)})
 	}
 	if len(out) == 0 {
 		return nil, ecosystem.ErrNoWork.Sayf("ecosystem %s has no repository that may be written, so that there is nothing to release", m.Name)
@@ -73,9 +73,9 @@ func members(f runs.Found) ([]*Member, error) {
 	return out, nil
 }
 
-// Survey looks at all repositories, and at the workspace root.
-func (d DraftDeps) Survey(ctx context.Context, f runs.Found) (*Situation, error) {
-	s := &Situation{Found: f, Rules: f.Manifest().Release}
+// LoadState looks at all repositories, and at the workspace root.
+func (d DraftDeps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, error) {
+	s := &ReleaseState{Found: f, Rules: f.Manifest().Release}
 	var err error
 	if s.Members, err = members(f); err != nil {
 		return nil, err
@@ -92,16 +92,16 @@ func (d DraftDeps) Survey(ctx context.Context, f runs.Found) (*Situation, error)
 	for i, m := range s.Members {
 		m.Foot = feet[i]
 		if m.Foot.Err == nil { // one that cannot be looked at says so in the checks, and nothing about versions
-			versions = append(versions, release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
+			versions = append(versions, release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
 		}
 	}
 	s.Root = feet[len(s.Members)]
-	s.Tag, s.Current, s.Differ = release.Common(versions)
+	s.Tag, s.Current, s.Differ = release.CommonTag(versions)
 	return s, nil
 }
 
-// Spread reads what was committed since the current tag, at most that many commits a repository.
-func (d DraftDeps) Spread(ctx context.Context, s *Situation, most int) error {
+// LoadCommits reads what was committed since the current tag, at most that many commits a repository.
+func (d DraftDeps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error {
 	var spans []ecosystemport.Span
 	for _, m := range s.Members {
 		spans = append(spans, ecosystemport.Span{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
@@ -112,7 +112,7 @@ func (d DraftDeps) Spread(ctx context.Context, s *Situation, most int) error {
 			m.Foot.Err = h.Err
 		}
 		for j := range m.History.Commits {
-			m.History.Commits[j].Subject = release.Plain(m.History.Commits[j].Subject)
+			m.History.Commits[j].Subject = release.PlainSubject(m.History.Commits[j].Subject)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -122,8 +122,8 @@ func (d DraftDeps) Spread(ctx context.Context, s *Situation, most int) error {
 }
 
 // Examine fills in what the checks want of a member.
-func (s *Situation) Examine(m *Member, nextTag string) {
-	own, _ := release.Highest(release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
+func (s *ReleaseState) Examine(m *RepoState, nextTag string) {
+	own, _ := release.HighestTag(release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
 	_, has := m.Foot.Tags[nextTag]
 	m.Checked.Name, m.Checked.Usual, m.Checked.Highest, m.Checked.HasNext = m.Name, m.Branch, own, has && nextTag != ""
 	m.Checked.Branch, m.Checked.Born, m.Checked.Doing = m.Foot.Branch, m.Foot.Head != "", m.Foot.Doing
@@ -134,7 +134,7 @@ func (s *Situation) Examine(m *Member, nextTag string) {
 }
 
 // Branch is the branch that the repositories stand on; several are all named.
-func (s *Situation) Branch() string {
+func (s *ReleaseState) Branch() string {
 	var names []string
 	for _, m := range s.Members {
 		if b := m.Foot.Branch; b != "" && !slices.Contains(names, b) {
@@ -145,20 +145,20 @@ func (s *Situation) Branch() string {
 }
 
 // Dirty reports changes that are not committed.
-func (s *Situation) Dirty() bool {
-	return slices.ContainsFunc(s.Members, func(m *Member) bool { return len(m.Foot.Changed) > 0 })
+func (s *ReleaseState) Dirty() bool {
+	return slices.ContainsFunc(s.Members, func(m *RepoState) bool { return len(m.Foot.Changed) > 0 })
 }
 
 // Commits is how many there are since the current tag.
-func (s *Situation) Commits() (n int) {
+func (s *ReleaseState) Commits() (n int) {
 	for _, m := range s.Members {
 		n += m.History.Total
 	}
 	return n
 }
 
-// Texts reads the version files and the changelog of every member and works out what becomes of them. Without a next version, nothing does.
-func (d DraftDeps) Texts(ctx context.Context, s *Situation, next string, notes func(*Member) release.Notes) {
+// LoadFiles reads the version files and the changelog of every member and works out what becomes of them. Without a next version, nothing does.
+func (d DraftDeps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes func(*RepoState) release.Notes) {
 	for _, m := range s.Members {
 		if m.Foot.Err != nil {
 			continue
@@ -179,7 +179,7 @@ func (d DraftDeps) Texts(ctx context.Context, s *Situation, next string, notes f
 			if name == s.Rules.Changelog {
 				m.Checked.Log = release.File{Path: name, Missing: found[i].Missing, Err: found[i].Err}
 				if found[i].Data != nil && next != "" {
-					edit.New, _ = release.Changelog(edit.New, notes(m))
+					edit.New, _ = release.UpdateChangelog(edit.New, notes(m))
 				}
 			}
 			if string(edit.New) != string(edit.Old) {
@@ -190,7 +190,7 @@ func (d DraftDeps) Texts(ctx context.Context, s *Situation, next string, notes f
 }
 
 // versions applies every pattern of the file.
-func (s *Situation) versions(m *Member, edit *ecosystemport.FileEdit, found ecosystemport.FileText, next string) {
+func (s *ReleaseState) versions(m *RepoState, edit *ecosystemport.FileEdit, found ecosystemport.FileText, next string) {
 	for _, v := range s.Rules.VersionFiles {
 		if v.Repo != m.Name || v.Path != edit.Path {
 			continue
@@ -211,9 +211,9 @@ func (s *Situation) versions(m *Member, edit *ecosystemport.FileEdit, found ecos
 }
 
 // wrong is what makes a release impossible wherever it is tagged.
-func (s *Situation) wrong() (out []string) {
+func (s *ReleaseState) wrong() (out []string) {
 	for _, v := range s.Rules.VersionFiles {
-		if !slices.ContainsFunc(s.Members, func(m *Member) bool { return m.Name == v.Repo }) {
+		if !slices.ContainsFunc(s.Members, func(m *RepoState) bool { return m.Name == v.Repo }) {
 			out = append(out, "release.version_files of the manifest names "+v.Path+" of "+v.Repo+", which is not released; take it out, or add the repository to release.repos")
 		}
 	}
@@ -232,7 +232,7 @@ func (s *Situation) wrong() (out []string) {
 }
 
 // RecordPath is where the release of a tag is recorded, relative to the workspace root.
-func (s *Situation) RecordPath(tag string) string {
+func (s *ReleaseState) RecordPath(tag string) string {
 	return path.Join(s.Rules.RecordDir, strings.ReplaceAll(tag, "/", "-")+".json")
 }
 
@@ -244,18 +244,18 @@ func tagName(tag string) error {
 	return nil
 }
 
-// Commit is a commit that no release has.
-type Commit struct {
+// UnreleasedCommit is a commit that no release has.
+type UnreleasedCommit struct {
 	Repo    string `json:"repo"`
 	Commit  string `json:"commit"` // short
 	Subject string `json:"subject"`
 }
 
-// Merged are the newest commits of all members, at most that many.
-func (s *Situation) Merged(most int) []Commit {
+// NewestCommits are the newest commits of all members, at most that many.
+func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 	type place struct {
 		at    time.Time
-		m     *Member
+		m     *RepoState
 		index int
 	}
 	var all []*place
@@ -265,21 +265,21 @@ func (s *Situation) Merged(most int) []Commit {
 		}
 	}
 	sorting.Stable(all, func(a, b *place) int { return b.at.Compare(a.at) })
-	out := []Commit{}
+	out := []UnreleasedCommit{}
 	for _, p := range all[:min(most, len(all))] {
 		c := p.m.History.Commits[p.index]
-		out = append(out, Commit{Repo: p.m.Name, Commit: Short(c.ID), Subject: c.Subject})
+		out = append(out, UnreleasedCommit{Repo: p.m.Name, Commit: ShortCommit(c.ID), Subject: c.Subject})
 	}
 	return out
 }
 
-// Short is a commit as people see it.
-func Short(id string) string { return id[:min(12, len(id))] }
+// ShortCommit is a commit as people see it.
+func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
 // Check is the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
-func (d DraftDeps) Check(ctx context.Context, s *Situation, o Order, nextTag, stage string) release.Checks {
-	aim := release.Aim{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
-	if i := slices.IndexFunc(s.Members, func(m *Member) bool { return m.Foot.Err == nil }); i >= 0 {
+func (d DraftDeps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
+	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
+	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
 		_, aim.Author = d.Sources.Author(ctx, s.Members[i].Dir)
 	}
 	if nextTag != "" && len(aim.Wrong) == 0 {
@@ -293,5 +293,5 @@ func (d DraftDeps) Check(ctx context.Context, s *Situation, o Order, nextTag, st
 		s.Examine(m, nextTag)
 		repos = append(repos, m.Checked)
 	}
-	return release.Check(aim, repos)
+	return release.RunChecks(aim, repos)
 }

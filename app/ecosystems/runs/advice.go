@@ -50,9 +50,9 @@ func suggestions() []suggestion {
 	}
 }
 
-// Suggest is the action of that id about that ecosystem (empty: none), with arguments of its own. An id that is unknown is list_ecosystems, which is
+// SuggestAction is the action of that id about that ecosystem (empty: none), with arguments of its own. An id that is unknown is list_ecosystems, which is
 // never wrong.
-func Suggest(id, ecosystemName string, args map[string]any) Action {
+func SuggestAction(id, ecosystemName string, args map[string]any) Action {
 	all := suggestions()
 	s := all[max(slices.IndexFunc(all, func(s suggestion) bool { return s.id == id }), 0)]
 	a := Action{ID: s.id, Label: s.label, Tool: s.tool, Args: map[string]any{}, Scope: s.scope, ModeRequired: "ask", Safety: s.safety, Confirm: s.confirm, Priority: s.priority,
@@ -72,8 +72,8 @@ func Suggest(id, ecosystemName string, args map[string]any) Action {
 	return a
 }
 
-// Noticed is what a look at an ecosystem found, as far as it suggests something to do. The numbers count repositories.
-type Noticed struct {
+// Observations is what a look at an ecosystem found, as far as it suggests something to do. The numbers count repositories.
+type Observations struct {
 	Ecosystem   string
 	Invalid     bool // the manifest has errors
 	Installed   bool
@@ -85,39 +85,39 @@ type Noticed struct {
 }
 
 // Actions are what suggests itself after that look (amof contract §15), the most pressing first.
-func (n Noticed) Actions() []Action {
+func (n Observations) Actions() []Action {
 	if n.Invalid {
-		return []Action{Suggest("validate", n.Ecosystem, nil), Suggest("describe", n.Ecosystem, nil)}
+		return []Action{SuggestAction("validate", n.Ecosystem, nil), SuggestAction("describe", n.Ecosystem, nil)}
 	}
 	if !n.Installed {
-		return Pressing([]Action{Suggest("install", n.Ecosystem, nil), Suggest("validate", n.Ecosystem, nil), Suggest("describe", n.Ecosystem, nil)})
+		return PrioritizeActions([]Action{SuggestAction("install", n.Ecosystem, nil), SuggestAction("validate", n.Ecosystem, nil), SuggestAction("describe", n.Ecosystem, nil)})
 	}
 	var out []Action
 	if n.Missing > 0 {
-		out = append(out, Suggest("sync", n.Ecosystem, nil))
+		out = append(out, SuggestAction("sync", n.Ecosystem, nil))
 	}
 	if n.Unpushed > 0 {
-		out = append(out, Suggest("push", n.Ecosystem, nil))
+		out = append(out, SuggestAction("push", n.Ecosystem, nil))
 	}
 	if n.Dirty > 0 {
-		a := Suggest("push", n.Ecosystem, nil)
+		a := SuggestAction("push", n.Ecosystem, nil)
 		a.Priority, a.Label, a.Description, a.Condition = 2, "Commit and push", "Push; changes are committed only with commit_all and a message.", "there are changes that are not committed"
 		out = append(out, a)
 	}
 	if n.WrongBranch > 0 {
-		out = append(out, Suggest("ticket_switch", n.Ecosystem, map[string]any{"ticket_id": cmp.Or(n.Ticket, "main")}))
+		out = append(out, SuggestAction("ticket_switch", n.Ecosystem, map[string]any{"ticket_id": cmp.Or(n.Ticket, "main")}))
 	}
 	if n.Ticket == "" {
-		out = append(out, Suggest("ticket_start", n.Ecosystem, nil))
+		out = append(out, SuggestAction("ticket_start", n.Ecosystem, nil))
 	}
-	return Pressing(append(out, Suggest("ticket_list", n.Ecosystem, nil)))
+	return PrioritizeActions(append(out, SuggestAction("ticket_list", n.Ecosystem, nil)))
 }
 
 // AfterRelease is what suggests itself at that stage of a release (alpha, beta, rc, stable or empty for none yet), with so many commits since
 // (amof contract §15).
 func AfterRelease(ecosystemName, stage string, unreleased int) []Action {
 	promote := func(label string, args map[string]any) Action {
-		a := Suggest("release_promote", ecosystemName, args)
+		a := SuggestAction("release_promote", ecosystemName, args)
 		a.Label = label
 		return a
 	}
@@ -130,19 +130,19 @@ func AfterRelease(ecosystemName, stage string, unreleased int) []Action {
 	case "rc":
 		out = append(out, promote("Promote to stable", nil))
 	default:
-		out = append(out, Suggest("release_log", ecosystemName, nil))
+		out = append(out, SuggestAction("release_log", ecosystemName, nil))
 	}
 	if unreleased > 0 {
-		out = append(out, Suggest("release_bump", ecosystemName, map[string]any{"bump_type": "patch", "pre_release": "alpha"}))
+		out = append(out, SuggestAction("release_bump", ecosystemName, map[string]any{"bump_type": "patch", "pre_release": "alpha"}))
 	}
-	return Pressing(out)
+	return PrioritizeActions(out)
 }
 
-// Gone is what is left to do after an ecosystem was discarded, archived or its environment destroyed (amof contract §15).
-func Gone() []Action { return []Action{Suggest("list_ecosystems", "", nil)} }
+// AfterRemoval is what is left to do after an ecosystem was discarded, archived or its environment destroyed (amof contract §15).
+func AfterRemoval() []Action { return []Action{SuggestAction("list_ecosystems", "", nil)} }
 
-// Pressing is actions by their priority, 1 first, and of several with one id the most pressing.
-func Pressing(actions []Action) []Action {
+// PrioritizeActions is actions by their priority, 1 first, and of several with one id the most pressing.
+func PrioritizeActions(actions []Action) []Action {
 	out := make([]Action, 0, len(actions))
 	for priority := 1; priority <= 5; priority++ {
 		for i := range actions {

@@ -20,7 +20,7 @@ func brief(actions []runs.Action) string {
 }
 
 func TestActionsAfterALook(t *testing.T) {
-	for want, n := range map[string]runs.Noticed{
+	for want, n := range map[string]runs.Observations{
 		"validate! describe!!!":                                       {Ecosystem: "demo", Invalid: true, Installed: true, Dirty: 1},
 		"install! validate! describe!!!":                              {Ecosystem: "demo"},
 		"ticket_start!!! ticket_list!!!!":                             {Ecosystem: "demo", Installed: true},
@@ -37,7 +37,7 @@ func TestActionsAfterALook(t *testing.T) {
 			assert.Equal(t, "demo", a.Args["ecosystem"])
 		}
 	}
-	wrong := runs.Noticed{Ecosystem: "demo", Installed: true, WrongBranch: 1}
+	wrong := runs.Observations{Ecosystem: "demo", Installed: true, WrongBranch: 1}
 	assert.Equal(t, "main", wrong.Actions()[0].Args["ticket_id"])
 	wrong.Ticket = "T"
 	assert.Equal(t, "T", wrong.Actions()[0].Args["ticket_id"])
@@ -53,7 +53,7 @@ func TestActionsAfterARelease(t *testing.T) {
 	assert.Equal(t, "release_log!!!", brief(runs.AfterRelease("demo", "stable", 0)))
 	assert.Equal(t, "release_bump!! release_log!!!", brief(runs.AfterRelease("demo", "stable", 1)))
 	assert.Equal(t, "release_log!!!", brief(runs.AfterRelease("demo", "", 0)))
-	assert.Equal(t, "list_ecosystems!!!", brief(runs.Gone()))
+	assert.Equal(t, "list_ecosystems!!!", brief(runs.AfterRemoval()))
 }
 
 // sound holds an action to the contract.
@@ -76,14 +76,14 @@ func TestSuggest(t *testing.T) {
 	for _, id := range []string{"list_ecosystems", "create_ecosystem", "switch_ecosystem", "scope_global", "describe", "status", "validate", "install", "sync", "push", "ticket_list",
 		"ticket_start", "ticket_switch", "spin_deploy", "spin_destroy", "archive", "discard", "release_status", "release_validate", "release_log", "release_bump", "release_promote",
 		"server_start"} {
-		a := runs.Suggest(id, "demo", map[string]any{"x": 1})
+		a := runs.SuggestAction(id, "demo", map[string]any{"x": 1})
 		assert.Equal(t, id, a.ID)
 		assert.Equal(t, 1, a.Args["x"])
 		sound(t, a)
 	}
-	a := runs.Suggest("push", "demo", nil)
+	a := runs.SuggestAction("push", "demo", nil)
 	a.Args["x"] = 1
-	assert.Equal(t, map[string]any{"ecosystem": "demo"}, runs.Suggest("push", "demo", nil).Args)
-	assert.Equal(t, map[string]any{}, runs.Suggest("list_ecosystems", "demo", nil).Args)
-	assert.Equal(t, map[string]any{"ecosystem": "demo"}, runs.Suggest("switch_ecosystem", "demo", nil).Args)
+	assert.Equal(t, map[string]any{"ecosystem": "demo"}, runs.SuggestAction("push", "demo", nil).Args)
+	assert.Equal(t, map[string]any{}, runs.SuggestAction("list_ecosystems", "demo", nil).Args)
+	assert.Equal(t, map[string]any{"ecosystem": "demo"}, runs.SuggestAction("switch_ecosystem", "demo", nil).Args)
 }

@@ -36,26 +36,26 @@ const (
 	changeTimeout = 5 * time.Minute
 )
 
-// Read is a tool that only reads, in every mode.
-func Read(title, description, schema string) tool.Spec {
+// ReadSpec is a tool that only reads, in every mode.
+func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// Note is a tool that changes nothing but what this session works on.
-func Note(title, description, schema string) tool.Spec {
+// SessionSpec is a tool that changes nothing but what this session works on.
+func SessionSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// SafeWrite is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, not confirmed in execute (amof contract §11),
+// SafeWriteSpec is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, not confirmed in execute (amof contract §11),
 // except where only people confirm: what it makes is in their repositories.
-func SafeWrite(title, description, schema string) tool.Spec {
+func SafeWriteSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, AtOnce: true, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// Dangerous is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).
-func Dangerous(strength policy.Strength, title, description, schema string) tool.Spec {
-	s := SafeWrite(title, description, schema)
+// DangerousSpec is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).
+func DangerousSpec(strength policy.Strength, title, description, schema string) tool.Spec {
+	s := SafeWriteSpec(title, description, schema)
 	s.Class, s.Effects, s.Confirm, s.Anew = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
 	return s
 }
@@ -132,34 +132,34 @@ func (d Deps) SetFocus(ctx context.Context, sc tool.Scope, f Focus) error {
 	})
 }
 
-// Found is an ecosystem that a call is about, as it is now.
-type Found struct {
+// Ecosystem is an ecosystem that a call is about, as it is now.
+type Ecosystem struct {
 	Layout ecosystem.Layout
 	Loaded ecosystemport.Loaded
 	State  ecosystem.State
 }
 
 // Manifest is what its manifest says.
-func (f Found) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
+func (f Ecosystem) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
 
 // Find is the ecosystem that is named, else the one the session works on. Its manifest may have errors. What a killed run of
 // it left is put in order first. It fails with ecosystem.ErrNone and ecosystem.ErrUnknown.
-func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, error) {
+func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	if name == "" {
 		f, err := d.Focus(ctx, sc)
 		if err != nil {
-			return Found{}, err
+			return Ecosystem{}, err
 		}
 		name = f.Ecosystem
 	}
 	if name == "" {
-		return Found{}, ecosystem.ErrNone
+		return Ecosystem{}, ecosystem.ErrNone
 	}
 	root, err := d.Places.Root(ctx)
 	if err != nil {
-		return Found{}, err
+		return Ecosystem{}, err
 	}
-	f, err := d.At(ctx, root, name)
+	f, err := d.FindAt(ctx, root, name)
 	if err != nil || d.Settle == nil {
 		return f, err
 	}
@@ -170,12 +170,12 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, erro
 	if err := d.Settle(ctx, f.Layout); err != nil {
 		return f, err
 	}
-	return d.At(ctx, root, name)
+	return d.FindAt(ctx, root, name)
 }
 
 // interrupted reports a run of the ecosystem whose process is gone: what it left would stand in the way of whatever is planned now.
-func (d Deps) interrupted(ctx context.Context, f Found) (bool, error) {
-	running, err := d.Runs.List(ctx, ecosystem.Filter{Root: f.Layout.Root, Ecosystem: f.Layout.Name, Statuses: []ecosystem.RunStatus{ecosystem.Running}})
+func (d Deps) interrupted(ctx context.Context, f Ecosystem) (bool, error) {
+	running, err := d.Runs.List(ctx, ecosystem.RunFilter{Root: f.Layout.Root, Ecosystem: f.Layout.Name, Statuses: []ecosystem.RunStatus{ecosystem.RunRunning}})
 	for _, r := range running {
 		if d.Owner.Judge(r.Owner).Dead() {
 			return true, nil
@@ -184,8 +184,8 @@ func (d Deps) interrupted(ctx context.Context, f Found) (bool, error) {
 	return false, err
 }
 
-// At is the ecosystem of that name in that workspace root.
-func (d Deps) At(ctx context.Context, root, name string) (f Found, err error) {
+// FindAt is the ecosystem of that name in that workspace root.
+func (d Deps) FindAt(ctx context.Context, root, name string) (f Ecosystem, err error) {
 	if f.Layout, err = d.Places.Layout(ctx, root, name); err != nil {
 		return f, err
 	}
@@ -199,8 +199,8 @@ func (d Deps) At(ctx context.Context, root, name string) (f Found, err error) {
 	return f, err
 }
 
-// Valid is Find for tools that work with the manifest: one with errors is ecosystem.ErrManifest.
-func (d Deps) Valid(ctx context.Context, sc tool.Scope, name string) (Found, error) {
+// FindValid is Find for tools that work with the manifest: one with errors is ecosystem.ErrManifest.
+func (d Deps) FindValid(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	f, err := d.Find(ctx, sc, name)
 	if err == nil {
 		err = f.Sound()
@@ -209,7 +209,7 @@ func (d Deps) Valid(ctx context.Context, sc tool.Scope, name string) (Found, err
 }
 
 // Sound fails with ecosystem.ErrManifest for a manifest with errors.
-func (f Found) Sound() error {
+func (f Ecosystem) Sound() error {
 	r := f.Loaded.Manifest
 	if r.Valid() {
 		return nil
@@ -222,9 +222,9 @@ func (f Found) Sound() error {
 		With(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
 }
 
-// Installed is Valid for tools that need a workspace: ecosystem.ErrNotInstalled.
-func (d Deps) Installed(ctx context.Context, sc tool.Scope, name string) (Found, error) {
-	f, err := d.Valid(ctx, sc, name)
+// FindInstalled is Valid for tools that need a workspace: ecosystem.ErrNotInstalled.
+func (d Deps) FindInstalled(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
+	f, err := d.FindValid(ctx, sc, name)
 	if err == nil && !f.State.Installed() {
 		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed; amof_install_ecosystem installs it", f.Layout.Name)
 	}
@@ -256,22 +256,22 @@ type Context struct {
 	Timestamp  time.Time `json:"timestamp"`
 }
 
-// Text is an answer for people: a summary of at most 80 characters, verb first, and details of at most 15 lines (amof contract §15).
-type Text struct {
+// AnswerText is an answer for people: a summary of at most 80 characters, verb first, and details of at most 15 lines (amof contract §15).
+type AnswerText struct {
 	Summary string   `json:"summary"`
 	Details []string `json:"details,omitempty"`
 }
 
-// Shown is what every answer carries besides its own members. Presenters turn Text and Actions into their forms.
-type Shown struct {
-	Context Context  `json:"_context"`
-	Text    Text     `json:"_text"`
-	Actions []Action `json:"suggested_actions"` // as they may be: modes and bounds are the presenter's
+// Envelope is what every answer carries besides its own members. Presenters turn Text and Actions into their forms.
+type Envelope struct {
+	Context Context    `json:"_context"`
+	Text    AnswerText `json:"_text"`
+	Actions []Action   `json:"suggested_actions"` // as they may be: modes and bounds are the presenter's
 }
 
 // Show is the envelope of an answer about that ecosystem (empty: none), and that run (empty: none).
-func (d Deps) Show(sc tool.Scope, about About, text Text, actions ...Action) Shown {
-	c := Context{Scope: "global", Ecosystem: tool.Known(about.Ecosystem), Breadcrumb: Breadcrumb(about.Ecosystem, about.Run, about.Release), RunID: tool.Known(about.Run),
+func (d Deps) Show(sc tool.Scope, about Subject, text AnswerText, actions ...Action) Envelope {
+	c := Context{Scope: "global", Ecosystem: tool.NilIfZero(about.Ecosystem), Breadcrumb: Breadcrumb(about.Ecosystem, about.Run, about.Release), RunID: tool.NilIfZero(about.Run),
 		SessionID: sc.Session, Timestamp: d.Clock.Now().UTC()}
 	switch {
 	case about.Release != "":
@@ -284,11 +284,11 @@ func (d Deps) Show(sc tool.Scope, about About, text Text, actions ...Action) Sho
 	if actions == nil {
 		actions = []Action{}
 	}
-	return Shown{Context: c, Text: text, Actions: actions}
+	return Envelope{Context: c, Text: text, Actions: actions}
 }
 
-// About is what an answer is about.
-type About struct{ Ecosystem, Run, Release string }
+// Subject is what an answer is about.
+type Subject struct{ Ecosystem, Run, Release string }
 
 // Action is a call that suggests itself (amof contract §15).
 type Action struct {

@@ -43,7 +43,7 @@ type LogsAnswer struct {
 	Truncated bool                `json:"truncated"` // events that fit the question are missing here
 	Next      int64               `json:"next"`      // since, to go on
 	Status    ecosystem.RunStatus `json:"status"`
-	Shown
+	Envelope
 }
 
 func (s service) logs(ctx context.Context, sc tool.Scope, in LogsInput) (LogsAnswer, error) {
@@ -73,11 +73,11 @@ func (s service) logs(ctx context.Context, sc tool.Scope, in LogsInput) (LogsAns
 	if keep = min(keep, maxTail); len(out.Events) > keep {
 		out.Events, out.Truncated = out.Events[len(out.Events)-keep:], true
 	}
-	text := Text{Summary: fmt.Sprintf("Read %d of %d events of run %s", len(out.Events), out.Total, r.Short())}
+	text := AnswerText{Summary: fmt.Sprintf("Read %d of %d events of run %s", len(out.Events), out.Total, r.Short())}
 	for _, e := range out.Events[max(0, len(out.Events)-14):] {
 		text.Details = append(text.Details, e.Message)
 	}
-	out.Shown = s.Show(sc, About{Ecosystem: r.Ecosystem, Run: r.ID}, text, RunStatus(r.ID))
+	out.Envelope = s.Show(sc, Subject{Ecosystem: r.Ecosystem, Run: r.ID}, text, SuggestRunStatus(r.ID))
 	return out, nil
 }
 
@@ -95,8 +95,8 @@ func since(text string) (after int64, later time.Time, err error) {
 	return 0, time.Time{}, ecosystem.ErrArguments.Sayf("since %q is neither a sequence number nor a time such as 2026-01-02T15:04:05Z", text)
 }
 
-// Summary is a run in short.
-type Summary struct {
+// RunSummary is a run in short.
+type RunSummary struct {
 	ID        string              `json:"run_id"`
 	Action    string              `json:"action"`
 	Ecosystem string              `json:"ecosystem"`
@@ -105,19 +105,19 @@ type Summary struct {
 	LogEvents int                 `json:"log_events"`
 	Errors    []string            `json:"errors"` // at most 5, of at most 120 characters
 	ExitCode  *int                `json:"exit_code"`
-	Shown
+	Envelope
 }
 
-func (s service) summarize(ctx context.Context, sc tool.Scope, in RunInput) (Summary, error) {
+func (s service) summarize(ctx context.Context, sc tool.Scope, in RunInput) (RunSummary, error) {
 	r, err := s.must(ctx, sc, in.ID)
 	if err != nil {
-		return Summary{}, err
+		return RunSummary{}, err
 	}
 	chunk, err := s.Logs.Events(ctx, r.ID, 0)
 	if err != nil {
-		return Summary{}, err
+		return RunSummary{}, err
 	}
-	out := Summary{ID: r.ID, Action: r.Action, Ecosystem: r.Ecosystem, Status: r.Status, Seconds: int64(r.Duration(s.Clock.Now()).Round(time.Second) / time.Second),
+	out := RunSummary{ID: r.ID, Action: r.Action, Ecosystem: r.Ecosystem, Status: r.Status, Seconds: int64(r.Duration(s.Clock.Now()).Round(time.Second) / time.Second),
 		Errors: []string{}, ExitCode: r.ExitCode}
 	for _, e := range chunk.Events {
 		if e.Type == "log" {
@@ -127,8 +127,8 @@ func (s service) summarize(ctx context.Context, sc tool.Scope, in RunInput) (Sum
 			out.Errors = append(out.Errors, clip(e.Message))
 		}
 	}
-	text := Text{Summary: fmt.Sprintf("Run %s: %s of %s, %s after %d s", r.Short(), r.Action, r.Ecosystem, r.Status, out.Seconds), Details: out.Errors}
-	out.Shown = s.Show(sc, About{Ecosystem: r.Ecosystem, Run: r.ID}, text, RunLogs(r.ID))
+	text := AnswerText{Summary: fmt.Sprintf("Run %s: %s of %s, %s after %d s", r.Short(), r.Action, r.Ecosystem, r.Status, out.Seconds), Details: out.Errors}
+	out.Envelope = s.Show(sc, Subject{Ecosystem: r.Ecosystem, Run: r.ID}, text, SuggestRunLogs(r.ID))
 	return out, nil
 }
 

@@ -54,7 +54,7 @@ type Plan struct {
 }
 
 // Sealed is the plan with its hashes, for the ecosystem that was found.
-func (p Plan) Sealed(f Found) (Plan, error) { return p.SealedAs(f.Layout.Name, f.Layout.Root) }
+func (p Plan) Sealed(f Ecosystem) (Plan, error) { return p.SealedAs(f.Layout.Name, f.Layout.Root) }
 
 // SealedAs is Sealed for a plan about the ecosystem of that name (empty: none) in that workspace root.
 func (p Plan) SealedAs(name, root string) (Plan, error) {
@@ -134,7 +134,7 @@ type QueuedRun struct {
 	Action    string `json:"action"`
 	Ecosystem string `json:"ecosystem"`
 	Position  int    `json:"position"`
-	Shown
+	Envelope
 }
 
 // Enqueue puts on record the run that will carry out the plan, and has a worker see to it. Once it returns, the run is carried out or told of,
@@ -147,7 +147,7 @@ func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := d.Runs.List(ctx, ecosystem.Filter{Root: p.root, Ecosystem: p.Ecosystem, Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Paused, ecosystem.Running}})
+	open, err := d.Runs.List(ctx, ecosystem.RunFilter{Root: p.root, Ecosystem: p.Ecosystem, Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunPaused, ecosystem.RunRunning}})
 	if err != nil {
 		return nil, err
 	}
@@ -155,32 +155,32 @@ func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
 		return nil, ecosystem.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
 	}
 	r := p.run()
-	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, ecosystem.Queued
+	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, ecosystem.RunQueued
 	r.CreatedAt, r.SessionID, r.Call = d.Clock.Now().UTC(), sc.Session, sc.CallID
 	if err := d.Runs.Add(ctx, r); err != nil {
 		return nil, err
 	}
-	queued := ecosystem.Event{Level: "info", Type: "lifecycle_action_queued", Message: p.Action + " of " + p.Ecosystem + " queued"}
+	queued := ecosystem.RunEvent{Level: "info", Type: "lifecycle_action_queued", Message: p.Action + " of " + p.Ecosystem + " queued"}
 	if err := d.Logs.Append(ctx, r.ID, queued); err != nil {
 		return nil, err
 	}
 	if err := d.Workers.Wake(ctx, l); err != nil {
 		return nil, err
 	}
-	position := ecosystem.Position(r.ID, append(open, r))
-	text := Text{Summary: fmt.Sprintf("Queued %s as run %s (position %d)", p.Action, r.Short(), position)}
-	shown := d.Show(sc, About{Ecosystem: p.Ecosystem, Run: r.ID}, text, RunStatus(r.ID), RunLogs(r.ID))
-	return QueuedRun{Status: "queued", RunID: r.ID, Action: p.Action, Ecosystem: p.Ecosystem, Position: position, Shown: shown}, nil
+	position := ecosystem.QueuePosition(r.ID, append(open, r))
+	text := AnswerText{Summary: fmt.Sprintf("Queued %s as run %s (position %d)", p.Action, r.Short(), position)}
+	shown := d.Show(sc, Subject{Ecosystem: p.Ecosystem, Run: r.ID}, text, SuggestRunStatus(r.ID), SuggestRunLogs(r.ID))
+	return QueuedRun{Status: "queued", RunID: r.ID, Action: p.Action, Ecosystem: p.Ecosystem, Position: position, Envelope: shown}, nil
 }
 
-// RunStatus suggests looking at a run.
-func RunStatus(id string) Action {
+// SuggestRunStatus suggests looking at a run.
+func SuggestRunStatus(id string) Action {
 	return Action{ID: "run_status", Label: "Run status", Tool: "amof_get_run_status", Args: map[string]any{"run_id": id}, Scope: "run", ModeRequired: "ask", Safety: "read-only",
 		Confirm: "none", Priority: 1, Description: "See how far the run is."}
 }
 
-// RunLogs suggests reading a run's log.
-func RunLogs(id string) Action {
+// SuggestRunLogs suggests reading a run's log.
+func SuggestRunLogs(id string) Action {
 	return Action{ID: "run_logs", Label: "Run logs", Tool: "amof_get_run_logs", Args: map[string]any{"run_id": id}, Scope: "run", ModeRequired: "ask", Safety: "read-only",
 		Confirm: "none", Priority: 2, Description: "Read what the run said."}
 }
@@ -188,7 +188,7 @@ func RunLogs(id string) Action {
 // Job is a run that is carried out: the ecosystem as it is now, what was confirmed, and where to tell of progress. The caller has the
 // ecosystem's lock.
 type Job struct {
-	Found   Found
+	Found   Ecosystem
 	Run     ecosystem.Run
 	Log     func(level, message string)
 	Percent func(done, total int)
@@ -200,7 +200,7 @@ type Job struct {
 type Performer struct {
 	Action string
 	Limit  int // seconds; zero is the setting's
-	Facts  func(ctx context.Context, f Found, payload json.RawMessage) (any, error)
+	Facts  func(ctx context.Context, f Ecosystem, payload json.RawMessage) (any, error)
 	Do     func(ctx context.Context, j Job) (any, error)
 	Mend   func(ctx context.Context, j Job) error
 }

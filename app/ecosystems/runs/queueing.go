@@ -23,13 +23,13 @@ type QueueDeps struct {
 
 // The typed handles.
 var (
-	List      = tool.Ref[ListInput, Listing]{Name: "amof_list_runs"}
-	Active    = tool.Ref[ActiveInput, Listing]{Name: "amof_get_active_runs"}
+	List      = tool.Ref[ListInput, RunList]{Name: "amof_list_runs"}
+	Active    = tool.Ref[ActiveInput, RunList]{Name: "amof_get_active_runs"}
 	Status    = tool.Ref[StatusInput, StatusAnswer]{Name: "amof_get_run_status"}
 	Logs      = tool.Ref[LogsInput, LogsAnswer]{Name: "amof_get_run_logs"}
-	Summarize = tool.Ref[RunInput, Summary]{Name: "amof_summarize_run"}
+	Summarize = tool.Ref[RunInput, RunSummary]{Name: "amof_summarize_run"}
 	Cancel    = tool.Ref[CancelInput, Cancelled]{Name: "amof_cancel_run"}
-	Telemetry = tool.Ref[NoInput, Totals]{Name: "amof_get_global_telemetry"}
+	Telemetry = tool.Ref[NoInput, RunTotals]{Name: "amof_get_global_telemetry"}
 )
 
 // NoInput is the input of a tool without arguments.
@@ -38,28 +38,28 @@ type NoInput struct{}
 // How many runs a list has when nobody says, and at most.
 const (
 	listed = 20
-	most   = ecosystem.Kept
+	most   = ecosystem.MaxKeptRuns
 )
 
 // Entries are the tools about runs and about the server.
 func Entries(d QueueDeps) []tool.Entry {
 	s := service{d}
-	cancel := SafeWrite("Cancel run", "Cancel a run: one that waits ends at once, one that is carried out is told to stop.", cancelSchema)
+	cancel := SafeWriteSpec("Cancel run", "Cancel a run: one that waits ends at once, one that is carried out is told to stop.", cancelSchema)
 	return slices.Concat([]tool.Entry{
-		bind.Query(List, Read("List runs", "List runs of ecosystems, newest first.", listSchema), s.list),
-		bind.Query(Active, Read("Active runs", "List the runs that wait or are carried out, with their place in the queue.", activeSchema), s.active),
-		bind.Query(Status, Read("Run status", "Show how far a run is; with wait_seconds, wait for its end with progress.", statusSchema), s.status),
-		bind.Query(Logs, Read("Run logs", "Read what a run said, from the end or after a sequence number.", logsSchema), s.logs),
-		bind.Query(Summarize, Read("Summarize run", "Summarize a run: how it went, how long it took, its first errors.", runSchema), s.summarize),
+		bind.Query(List, ReadSpec("List runs", "List runs of ecosystems, newest first.", listSchema), s.list),
+		bind.Query(Active, ReadSpec("Active runs", "List the runs that wait or are carried out, with their place in the queue.", activeSchema), s.active),
+		bind.Query(Status, ReadSpec("Run status", "Show how far a run is; with wait_seconds, wait for its end with progress.", statusSchema), s.status),
+		bind.Query(Logs, ReadSpec("Run logs", "Read what a run said, from the end or after a sequence number.", logsSchema), s.logs),
+		bind.Query(Summarize, ReadSpec("Summarize run", "Summarize a run: how it went, how long it took, its first errors.", runSchema), s.summarize),
 		bind.Command(Cancel, cancel, s.planCancel, s.cancel),
-		bind.Query(Telemetry, Read("Global telemetry", "Count the latest runs by status, ecosystem and action.", noSchema), s.telemetry),
+		bind.Query(Telemetry, ReadSpec("Global telemetry", "Count the latest runs by status, ecosystem and action.", noSchema), s.telemetry),
 	}, s.server())
 }
 
 type service struct{ QueueDeps }
 
-// Item is a run in a list.
-type Item struct {
+// RunItem is a run in a list.
+type RunItem struct {
 	ID         string              `json:"run_id"`
 	Ecosystem  string              `json:"ecosystem"`
 	Action     string              `json:"action"`
@@ -71,11 +71,11 @@ type Item struct {
 	Position   *int                `json:"position"` // in the queue of its ecosystem, from 1
 }
 
-// Listing is runs, newest first.
-type Listing struct {
-	Runs  []Item `json:"runs"`
-	Count int    `json:"count"`
-	Shown
+// RunList is runs, newest first.
+type RunList struct {
+	Runs  []RunItem `json:"runs"`
+	Count int       `json:"count"`
+	Envelope
 }
 
 // ListInput chooses runs.
@@ -86,13 +86,13 @@ type ListInput struct {
 	Limit     int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=default 20"`
 }
 
-func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (Listing, error) {
+func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (RunList, error) {
 	if in.Ecosystem != "" {
 		if err := ecosystem.CheckName(in.Ecosystem); err != nil {
-			return Listing{}, err
+			return RunList{}, err
 		}
 	}
-	f := ecosystem.Filter{Ecosystem: in.Ecosystem, Action: in.Action, Limit: in.Limit}
+	f := ecosystem.RunFilter{Ecosystem: in.Ecosystem, Action: in.Action, Limit: in.Limit}
 	if in.Status != "" {
 		f.Statuses = []ecosystem.RunStatus{ecosystem.RunStatus(in.Status)}
 	}
@@ -107,18 +107,18 @@ type ActiveInput struct {
 
 // open are the states of runs that have not ended.
 func open() []ecosystem.RunStatus {
-	return []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Paused, ecosystem.Running}
+	return []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunPaused, ecosystem.RunRunning}
 }
 
-func (s service) active(ctx context.Context, sc tool.Scope, in ActiveInput) (Listing, error) {
-	f := ecosystem.Filter{Statuses: open(), Limit: in.Limit}
+func (s service) active(ctx context.Context, sc tool.Scope, in ActiveInput) (RunList, error) {
+	f := ecosystem.RunFilter{Statuses: open(), Limit: in.Limit}
 	if in.Status != "" {
 		f.Statuses = []ecosystem.RunStatus{ecosystem.RunStatus(in.Status)}
 	}
 	return s.listing(ctx, sc, f)
 }
 
-func (s service) listing(ctx context.Context, sc tool.Scope, f ecosystem.Filter) (Listing, error) {
+func (s service) listing(ctx context.Context, sc tool.Scope, f ecosystem.RunFilter) (RunList, error) {
 	limit, wanted := f.Limit, f.Statuses
 	if limit == 0 {
 		limit = listed
@@ -126,9 +126,9 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f ecosystem.Filter)
 	f.Limit, f.Statuses = most, nil // what only looks open counts as what it is
 	found, err := s.Runs.List(ctx, f)
 	if err != nil {
-		return Listing{}, err
+		return RunList{}, err
 	}
-	out := Listing{Runs: []Item{}}
+	out := RunList{Runs: []RunItem{}}
 	var lines []string
 	looked := s.look()
 	for i := range found {
@@ -138,14 +138,14 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f ecosystem.Filter)
 		if len(out.Runs) == limit || len(wanted) > 0 && !slices.Contains(wanted, r.Status) {
 			continue
 		}
-		out.Runs = append(out.Runs, Item{ID: r.ID, Ecosystem: r.Ecosystem, Action: r.Action, Status: r.Status, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
-			ExitCode: r.ExitCode, Position: tool.Known(ecosystem.Position(r.ID, found))})
+		out.Runs = append(out.Runs, RunItem{ID: r.ID, Ecosystem: r.Ecosystem, Action: r.Action, Status: r.Status, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+			ExitCode: r.ExitCode, Position: tool.NilIfZero(ecosystem.QueuePosition(r.ID, found))})
 		if len(lines) < 14 {
 			lines = append(lines, fmt.Sprintf("%s  %-14s %-20s %s", r.Short(), r.Action, r.Ecosystem, r.Status))
 		}
 	}
 	out.Count = len(out.Runs)
-	out.Shown = s.Show(sc, About{Ecosystem: f.Ecosystem}, Text{Summary: fmt.Sprintf("Listed %d runs", out.Count), Details: lines})
+	out.Envelope = s.Show(sc, Subject{Ecosystem: f.Ecosystem}, AnswerText{Summary: fmt.Sprintf("Listed %d runs", out.Count), Details: lines})
 	return out, nil
 }
 
@@ -164,20 +164,20 @@ func (s service) look() look { return look{service: s, tried: map[place]bool{}} 
 // seen from here says so. A process records the end of its run before it ends itself, so what is on record once it is gone is the last word.
 // Where nobody can put it in order now, the run is shown as failed, with what is still to be done.
 func (s look) settled(ctx context.Context, r ecosystem.Run) ecosystem.Run {
-	if r.Status == ecosystem.Running && s.Owner.Judge(r.Owner).Dead() {
+	if r.Status == ecosystem.RunRunning && s.Owner.Judge(r.Owner).Dead() {
 		if last, err := s.Runs.Load(ctx, r.ID); err == nil {
-			if last.Status != ecosystem.Running || last.Owner != r.Owner {
+			if last.Status != ecosystem.RunRunning || last.Owner != r.Owner {
 				return last
 			}
 			r = last
 		}
 		if s.settle(ctx, r) {
-			if last, err := s.Runs.Load(ctx, r.ID); err == nil && last.Status != ecosystem.Running {
+			if last, err := s.Runs.Load(ctx, r.ID); err == nil && last.Status != ecosystem.RunRunning {
 				return last
 			}
 		}
 		_ = r.Interrupt(s.Clock.Now().UTC()) // a running one may end
-	} else if r.Status == ecosystem.Running {
+	} else if r.Status == ecosystem.RunRunning {
 		r.Error = s.Owner.Elsewhere(r.Owner)
 	}
 	return r
@@ -238,7 +238,7 @@ type StatusAnswer struct {
 	Error      string              `json:"error,omitempty"`
 	Code       string              `json:"code,omitempty"`
 	Result     any                 `json:"result,omitempty"`
-	Shown
+	Envelope
 }
 
 func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (StatusAnswer, error) {
@@ -262,21 +262,21 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 		a.Result = r.Result
 	}
 	if !a.Terminal {
-		waiting, err := s.Runs.List(ctx, ecosystem.Filter{Root: r.Root, Ecosystem: r.Ecosystem, Statuses: open()})
+		waiting, err := s.Runs.List(ctx, ecosystem.RunFilter{Root: r.Root, Ecosystem: r.Ecosystem, Statuses: open()})
 		if err != nil {
 			return a, err
 		}
-		a.Position = tool.Known(ecosystem.Position(r.ID, waiting))
+		a.Position = tool.NilIfZero(ecosystem.QueuePosition(r.ID, waiting))
 	}
-	actions := []Action{RunLogs(r.ID)}
+	actions := []Action{SuggestRunLogs(r.ID)}
 	if !a.Terminal {
-		actions = append(actions, RunStatus(r.ID))
+		actions = append(actions, SuggestRunStatus(r.ID))
 	}
-	text := Text{Summary: fmt.Sprintf("Run %s: %s of %s is %s", r.Short(), r.Action, r.Ecosystem, r.Status)}
+	text := AnswerText{Summary: fmt.Sprintf("Run %s: %s of %s is %s", r.Short(), r.Action, r.Ecosystem, r.Status)}
 	if a.Last != nil {
 		text.Details = []string{*a.Last}
 	}
-	a.Shown = s.Show(sc, About{Ecosystem: r.Ecosystem, Run: r.ID}, text, actions...)
+	a.Envelope = s.Show(sc, Subject{Ecosystem: r.Ecosystem, Run: r.ID}, text, actions...)
 	return a, nil
 }
 
@@ -317,7 +317,7 @@ type Cancelled struct {
 	ID        string              `json:"run_id"`
 	Status    ecosystem.RunStatus `json:"status"`
 	Requested bool                `json:"requested"`
-	Shown
+	Envelope
 }
 
 func (s service) planCancel(ctx context.Context, sc tool.Scope, in CancelInput) (Plan, error) {
@@ -344,33 +344,33 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, p Plan) (Cancelled, 
 	if err != nil && !errors.Is(err, ecosystem.ErrMove) {
 		return Cancelled{}, err
 	}
-	if r.Status == ecosystem.Cancelled {
-		err = s.Logs.Append(ctx, r.ID, ecosystem.Event{Level: "info", Type: "exit", Message: "cancelled before it began"})
+	if r.Status == ecosystem.RunCancelled {
+		err = s.Logs.Append(ctx, r.ID, ecosystem.RunEvent{Level: "info", Type: "exit", Message: "cancelled before it began"})
 	}
-	text := Text{Summary: "Cancelled run " + r.Short()}
+	text := AnswerText{Summary: "Cancelled run " + r.Short()}
 	if !r.Status.Final() {
 		text.Summary = "Told run " + r.Short() + " to stop"
 	}
-	return Cancelled{ID: r.ID, Status: r.Status, Requested: true, Shown: s.Show(sc, About{Ecosystem: r.Ecosystem, Run: r.ID}, text, RunStatus(r.ID))}, err
+	return Cancelled{ID: r.ID, Status: r.Status, Requested: true, Envelope: s.Show(sc, Subject{Ecosystem: r.Ecosystem, Run: r.ID}, text, SuggestRunStatus(r.ID))}, err
 }
 
-// Totals counts runs.
-type Totals struct {
+// RunTotals counts runs.
+type RunTotals struct {
 	Total       int            `json:"total_runs"`
 	ByStatus    map[string]int `json:"by_status"`
 	ByEcosystem map[string]int `json:"by_ecosystem"`
 	ByAction    map[string]int `json:"by_action"`
 	Average     *int64         `json:"avg_duration_seconds"`
 	Active      int            `json:"active"`
-	Shown
+	Envelope
 }
 
-func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (Totals, error) {
-	found, err := s.Runs.List(ctx, ecosystem.Filter{Limit: most})
+func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (RunTotals, error) {
+	found, err := s.Runs.List(ctx, ecosystem.RunFilter{Limit: most})
 	if err != nil {
-		return Totals{}, err
+		return RunTotals{}, err
 	}
-	t := Totals{Total: len(found), ByStatus: map[string]int{}, ByEcosystem: map[string]int{}, ByAction: map[string]int{}}
+	t := RunTotals{Total: len(found), ByStatus: map[string]int{}, ByEcosystem: map[string]int{}, ByAction: map[string]int{}}
 	var spent time.Duration
 	ended := 0
 	looked := s.look()
@@ -389,6 +389,6 @@ func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (Total
 		average := int64((spent / time.Duration(ended)).Round(time.Second) / time.Second)
 		t.Average = &average
 	}
-	t.Shown = s.Show(sc, About{}, Text{Summary: fmt.Sprintf("Counted %d runs, %d of them active", t.Total, t.Active)})
+	t.Envelope = s.Show(sc, Subject{}, AnswerText{Summary: fmt.Sprintf("Counted %d runs, %d of them active", t.Total, t.Active)})
 	return t, nil
 }

@@ -115,9 +115,9 @@ func TestCancel(t *testing.T) {
 		return nil, ctx.Err()
 	}))
 	run := r.load(id)
-	assert.Equal(t, ecosystem.Cancelled, run.Status)
+	assert.Equal(t, ecosystem.RunCancelled, run.Status)
 	assert.Equal(t, 130, *run.ExitCode)
-	assert.Equal(t, ecosystem.Cancelled, r.load(waiting).Status)
+	assert.Equal(t, ecosystem.RunCancelled, r.load(waiting).Status)
 	assert.ErrorIs(t, r.try("amof_cancel_run", args{"run_id": id}).Err, ecosystem.ErrMove)
 	assert.ErrorIs(t, r.try("amof_get_run_status", args{"run_id": "00000000"}).Err, ecosystem.ErrRunUnknown)
 	assert.ErrorIs(t, r.try("amof_get_run_logs", args{"run_id": id, "since": "yesterday"}).Err, ecosystem.ErrArguments)
@@ -154,7 +154,7 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	run := r.load(dead)
 	assert.Equal(t, ecosystem.RunFailed, run.Status)
 	assert.Equal(t, "eco_interrupted", run.Code)
-	assert.Equal(t, ecosystem.Success, r.load(next).Status)
+	assert.Equal(t, ecosystem.RunSuccess, r.load(next).Status)
 }
 
 // TestALookMendsFirst: whoever looks at a run whose process is gone has what it left put in order, and is told what came of that, not what will.
@@ -231,7 +231,7 @@ func TestARunThatEndsWhileSomebodyLooks(t *testing.T) {
 		_, err := r.deps.Runs.Change(t.Context(), id, func(run *ecosystem.Run) error { return run.Begin("999999999 1 an-earlier-start", time.Now()) })
 		require.NoError(t, err)
 		r.deps.Owner = lastMoment{end: func() {
-			if r.load(id).Status == ecosystem.Running {
+			if r.load(id).Status == ecosystem.RunRunning {
 				_, err := r.deps.Runs.Change(t.Context(), id, func(run *ecosystem.Run) error { return run.End(0, time.Now()) })
 				require.NoError(t, err)
 			}
@@ -268,9 +268,9 @@ func TestARunOfAnotherPlaceIsLeftAlone(t *testing.T) {
 	l, err := r.deps.Places.Layout(t.Context(), r.root, "demo")
 	require.NoError(t, err)
 	require.NoError(t, w.Settle(t.Context(), l))
-	assert.Equal(t, ecosystem.Running, r.load(away).Status)
+	assert.Equal(t, ecosystem.RunRunning, r.load(away).Status)
 	assert.Empty(t, r.load(away).Error, "what is shown is not stored")
-	assert.Equal(t, ecosystem.Queued, r.load(next).Status)
+	assert.Equal(t, ecosystem.RunQueued, r.load(next).Status)
 }
 
 // TestOneAtATime: two workers of one ecosystem never work at once; those of several do, four at most.
@@ -305,7 +305,7 @@ func TestOneAtATime(t *testing.T) {
 		}
 	}
 	all.Wait()
-	assert.LessOrEqual(t, most.Load(), int64(ecosystem.Parallel))
+	assert.LessOrEqual(t, most.Load(), int64(ecosystem.MaxParallel))
 	assert.Greater(t, most.Load(), int64(1))
 	for range 2 {
 		r.queue("a", "sync", 1)
@@ -329,7 +329,7 @@ func TestAFullQueueTakesNoMore(t *testing.T) {
 	for range ecosystem.MaxQueued {
 		r.queue("demo", "sync", 1)
 	}
-	f, err := r.deps.At(t.Context(), r.root, "demo")
+	f, err := r.deps.FindAt(t.Context(), r.root, "demo")
 	require.NoError(t, err)
 	p, err := runs.Plan{Action: "sync"}.Sealed(f)
 	require.NoError(t, err)
@@ -369,7 +369,7 @@ func TestNobodyQueuedIt(t *testing.T) {
 				var performers []runs.Performer
 				for _, action := range []string{"push", "sync"} {
 					p := doing(action, 1, func(context.Context, runs.Job) (any, error) { panic("carried out") })
-					p.Facts = func(context.Context, runs.Found, json.RawMessage) (any, error) { panic("looked at") }
+					p.Facts = func(context.Context, runs.Ecosystem, json.RawMessage) (any, error) { panic("looked at") }
 					p.Mend = func(context.Context, runs.Job) error { panic("put in order") }
 					performers = append(performers, p)
 				}

@@ -43,7 +43,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}})
 	var mu sync.Mutex
-	workers := ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(_ context.Context, argv []string, _ string) error {
+	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(_ context.Context, argv []string, _ string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		r.woken = append(r.woken, argv[len(argv)-1])
@@ -51,13 +51,13 @@ func newRig(t *testing.T, names ...string) *rig {
 	}})
 	runs := files.Runs()
 	r.store = memstore.New()
-	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewServer("1.2.3", system.Clock{}),
+	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewControlPlane("1.2.3", system.Clock{}),
 		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: r.store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}
 	for _, name := range names {
 		l, err := files.Layout(t.Context(), root, name)
 		require.NoError(t, err)
-		_, err = files.Create(t.Context(), l, ecosystem.New{Name: name, Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
+		_, err = files.Create(t.Context(), l, ecosystem.Draft{Name: name, Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
 		require.NoError(t, err)
 	}
 	r.serve()
@@ -81,7 +81,7 @@ func (r *rig) serve() {
 // queue puts a run of that action on record, confirmed from these facts.
 func (r *rig) queue(name, action string, facts any) string {
 	r.t.Helper()
-	f, err := r.deps.At(r.t.Context(), r.root, name)
+	f, err := r.deps.FindAt(r.t.Context(), r.root, name)
 	require.NoError(r.t, err)
 	p, err := appruns.Plan{Tool: "amof_" + tool.Name(action), Action: action, Facts: facts, Payload: []byte(`{}`)}.Sealed(f)
 	require.NoError(r.t, err)
@@ -128,5 +128,5 @@ func (r *rig) try(name string, in args) tool.Outcome {
 
 // doing performs with do; what it was confirmed from is facts.
 func doing(action string, facts any, do func(context.Context, appruns.Job) (any, error)) appruns.Performer {
-	return appruns.Performer{Action: action, Do: do, Facts: func(context.Context, appruns.Found, json.RawMessage) (any, error) { return facts, nil }}
+	return appruns.Performer{Action: action, Do: do, Facts: func(context.Context, appruns.Ecosystem, json.RawMessage) (any, error) { return facts, nil }}
 }

@@ -13,11 +13,11 @@ import (
 
 // The typed handles of the tools about the server: this process, and its optional listener (amof contract §20.7).
 var (
-	ServerStatus  = tool.Ref[NoInput, Server]{Name: "amof_get_server_status"}
-	ServerAlias   = tool.Ref[NoInput, Server]{Name: "amof_server_status"}
-	ServerStart   = tool.Ref[ServerInput, Server]{Name: "amof_server_start"}
-	ServerStop    = tool.Ref[ServerInput, Server]{Name: "amof_server_stop"}
-	ServerRestart = tool.Ref[ServerInput, Server]{Name: "amof_server_restart"}
+	ServerStatus  = tool.Ref[NoInput, ServerInfo]{Name: "amof_get_server_status"}
+	ServerAlias   = tool.Ref[NoInput, ServerInfo]{Name: "amof_server_status"}
+	ServerStart   = tool.Ref[ServerInput, ServerInfo]{Name: "amof_server_start"}
+	ServerStop    = tool.Ref[ServerInput, ServerInfo]{Name: "amof_server_stop"}
+	ServerRestart = tool.Ref[ServerInput, ServerInfo]{Name: "amof_server_restart"}
 )
 
 // Where the listener is when nobody says (amof contract §22).
@@ -33,63 +33,63 @@ type ServerInput struct {
 	ModeInput
 }
 
-// Queue counts open runs.
-type Queue struct {
+// QueueCounts counts open runs.
+type QueueCounts struct {
 	Queued  int `json:"queued"`
 	Running int `json:"running"`
 }
 
-// Server is this process, and its listener.
-type Server struct {
-	Running       bool    `json:"running"`
-	PID           int     `json:"pid"`
-	Port          *int    `json:"port"` // of the listener
-	APIBase       *string `json:"api_base"`
-	Uptime        int64   `json:"uptime_seconds"`
-	Version       string  `json:"version"`
-	WorkspaceRoot *string `json:"workspace_root"`
-	Queue         Queue   `json:"queue"`
-	Shown
+// ServerInfo is this process, and its listener.
+type ServerInfo struct {
+	Running       bool        `json:"running"`
+	PID           int         `json:"pid"`
+	Port          *int        `json:"port"` // of the listener
+	APIBase       *string     `json:"api_base"`
+	Uptime        int64       `json:"uptime_seconds"`
+	Version       string      `json:"version"`
+	WorkspaceRoot *string     `json:"workspace_root"`
+	Queue         QueueCounts `json:"queue"`
+	Envelope
 }
 
 func (s service) server() []tool.Entry {
 	status := func() tool.Spec {
-		return Read("Server status", "Show the server: this process, its optional HTTP listener, and how many runs wait.", noSchema)
+		return ReadSpec("Server status", "Show the server: this process, its optional HTTP listener, and how many runs wait.", noSchema)
 	}
 	return []tool.Entry{
 		bind.Query(ServerStatus, status(), s.serverStatus),
 		bind.Query(ServerAlias, status(), s.serverStatus),
-		bind.Command(ServerStart, SafeWrite("Start listener", "Have this server listen for health checks over HTTP, on loopback alone.", serverSchema), s.planServer(ServerStart.Name), s.start),
-		bind.Command(ServerStop, Dangerous(policy.Simple, "Stop listener", "Have this server listen over HTTP no more.", serverSchema), s.planServer(ServerStop.Name), s.stop),
-		bind.Command(ServerRestart, Dangerous(policy.Simple, "Restart listener", "Stop this server's HTTP listener and start it again.", serverSchema), s.planServer(ServerRestart.Name), s.restart),
+		bind.Command(ServerStart, SafeWriteSpec("Start listener", "Have this server listen for health checks over HTTP, on loopback alone.", serverSchema), s.planServer(ServerStart.Name), s.start),
+		bind.Command(ServerStop, DangerousSpec(policy.Simple, "Stop listener", "Have this server listen over HTTP no more.", serverSchema), s.planServer(ServerStop.Name), s.stop),
+		bind.Command(ServerRestart, DangerousSpec(policy.Simple, "Restart listener", "Stop this server's HTTP listener and start it again.", serverSchema), s.planServer(ServerRestart.Name), s.restart),
 	}
 }
 
-func (s service) serverStatus(ctx context.Context, sc tool.Scope, _ NoInput) (Server, error) {
+func (s service) serverStatus(ctx context.Context, sc tool.Scope, _ NoInput) (ServerInfo, error) {
 	return s.said(ctx, sc, "Looked at the server")
 }
 
-func (s service) said(ctx context.Context, sc tool.Scope, summary string) (Server, error) {
+func (s service) said(ctx context.Context, sc tool.Scope, summary string) (ServerInfo, error) {
 	is := s.Server.Status(ctx)
-	out := Server{Running: true, PID: is.PID, Port: tool.Known(is.Port), Uptime: int64(s.Clock.Now().Sub(is.StartedAt) / time.Second), Version: is.Version}
+	out := ServerInfo{Running: true, PID: is.PID, Port: tool.NilIfZero(is.Port), Uptime: int64(s.Clock.Now().Sub(is.StartedAt) / time.Second), Version: is.Version}
 	if is.Port != 0 {
-		out.APIBase = tool.Known(fmt.Sprintf("http://%s:%d", is.Host, is.Port))
+		out.APIBase = tool.NilIfZero(fmt.Sprintf("http://%s:%d", is.Host, is.Port))
 	}
 	if root, err := s.Places.Root(ctx); err == nil {
 		out.WorkspaceRoot = &root
 	}
-	open, err := s.Runs.List(ctx, ecosystem.Filter{Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}})
+	open, err := s.Runs.List(ctx, ecosystem.RunFilter{Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunRunning}})
 	if err != nil {
 		return out, err
 	}
 	for _, r := range open {
-		if r.Status == ecosystem.Queued {
+		if r.Status == ecosystem.RunQueued {
 			out.Queue.Queued++
 		} else {
 			out.Queue.Running++
 		}
 	}
-	out.Shown = s.Show(sc, About{}, Text{Summary: summary, Details: []string{fmt.Sprintf("pid %d, %d runs queued, %d running", out.PID, out.Queue.Queued, out.Queue.Running)}})
+	out.Envelope = s.Show(sc, Subject{}, AnswerText{Summary: summary, Details: []string{fmt.Sprintf("pid %d, %d runs queued, %d running", out.PID, out.Queue.Queued, out.Queue.Running)}})
 	return out, nil
 }
 
@@ -118,17 +118,17 @@ func (s service) planServer(name tool.Name) func(context.Context, tool.Scope, Se
 	}
 }
 
-func (s service) start(ctx context.Context, sc tool.Scope, p serverPlan) (Server, error) {
+func (s service) start(ctx context.Context, sc tool.Scope, p serverPlan) (ServerInfo, error) {
 	if err := s.Server.Start(ctx, p.in.Host, p.in.Port); err != nil {
-		return Server{}, err
+		return ServerInfo{}, err
 	}
 	return s.said(ctx, sc, fmt.Sprintf("Started the listener on port %d", p.in.Port))
 }
 
-func (s service) stop(ctx context.Context, sc tool.Scope, _ serverPlan) (Server, error) {
+func (s service) stop(ctx context.Context, sc tool.Scope, _ serverPlan) (ServerInfo, error) {
 	stopped, err := s.Server.Stop(ctx)
 	if err != nil {
-		return Server{}, err
+		return ServerInfo{}, err
 	}
 	if !stopped {
 		return s.said(ctx, sc, "Found no listener to stop")
@@ -136,9 +136,9 @@ func (s service) stop(ctx context.Context, sc tool.Scope, _ serverPlan) (Server,
 	return s.said(ctx, sc, "Stopped the listener")
 }
 
-func (s service) restart(ctx context.Context, sc tool.Scope, p serverPlan) (Server, error) {
+func (s service) restart(ctx context.Context, sc tool.Scope, p serverPlan) (ServerInfo, error) {
 	if _, err := s.Server.Stop(ctx); err != nil {
-		return Server{}, err
+		return ServerInfo{}, err
 	}
 	return s.start(ctx, sc, p)
 }

@@ -45,7 +45,7 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 	defer unlock()
 	places := settings.QueueParallel
 	if places < 1 {
-		places = ecosystem.Parallel
+		places = ecosystem.MaxParallel
 	}
 	release, err := w.Workers.Turn(ctx, places)
 	if err != nil {
@@ -53,11 +53,11 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 	}
 	defer release()
 	for {
-		waiting, err := w.Runs.List(ctx, ecosystem.Filter{Root: root, Ecosystem: name, Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}})
+		waiting, err := w.Runs.List(ctx, ecosystem.RunFilter{Root: root, Ecosystem: name, Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunRunning}})
 		if err != nil || len(waiting) == 0 {
 			return errors.Join(err, w.Runs.Purge(ctx))
 		}
-		sorting.By(waiting, ecosystem.Older)
+		sorting.By(waiting, ecosystem.CompareAge)
 		if err := w.next(ctx, waiting, settings); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 // next settles the runs that were interrupted, or carries out the oldest.
 func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecosystem.Settings) error {
 	for _, r := range waiting {
-		if r.Status == ecosystem.Running { // we hold the lock of the ecosystem: whoever carried it out is gone, unless we share no locks
+		if r.Status == ecosystem.RunRunning { // we hold the lock of the ecosystem: whoever carried it out is gone, unless we share no locks
 			if where := w.Owner.Elsewhere(r.Owner); where != "" {
 				return ecosystem.ErrBusy.Sayf("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
 			}
@@ -91,7 +91,7 @@ func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
 		return err
 	}
 	defer unlock()
-	running, err := w.Runs.List(ctx, ecosystem.Filter{Root: l.Root, Ecosystem: l.Name, Statuses: []ecosystem.RunStatus{ecosystem.Running}})
+	running, err := w.Runs.List(ctx, ecosystem.RunFilter{Root: l.Root, Ecosystem: l.Name, Statuses: []ecosystem.RunStatus{ecosystem.RunRunning}})
 	for _, r := range running {
 		if w.Owner.Elsewhere(r.Owner) != "" {
 			continue
@@ -113,7 +113,7 @@ func (w Worker) performer(action string) *Performer {
 
 // mend puts in order what an interrupted run left, and puts its end on record.
 func (w Worker) mend(ctx context.Context, r ecosystem.Run) error {
-	w.say(ctx, r, ecosystem.Event{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
+	w.say(ctx, r, ecosystem.RunEvent{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
 	p := w.performer(r.Action)
 	mended := w.known(ctx, r)
 	if errors.Is(mended, ecosystem.ErrUnasked) {
@@ -122,14 +122,14 @@ func (w Worker) mend(ctx context.Context, r ecosystem.Run) error {
 	if mended != nil {
 		return mended // the audit cannot be read now: the run stays as it is
 	}
-	if found, err := w.At(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
+	if found, err := w.FindAt(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
 		found.Layout = w.layout(ctx, r, found.Layout)
 		if mended = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
 			mended = p.Mend(ctx, w.job(ctx, r, found))
 		}
 	}
 	if mended != nil {
-		w.say(ctx, r, ecosystem.Event{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
+		w.say(ctx, r, ecosystem.RunEvent{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
 	}
 	if mended != nil {
 		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(mended).Message, r.Ecosystem), exit: 1})
@@ -151,7 +151,7 @@ func (w Worker) known(ctx context.Context, r ecosystem.Run) error {
 	if err != nil || r.Call == "" || w.Audit == nil {
 		return ecosystem.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
 	}
-	records, err := w.Audit.Search(ctx, audit.Filter{Call: r.Call, Limit: audit.AtMost})
+	records, err := w.Audit.Search(ctx, audit.Filter{Call: r.Call, Limit: audit.MaxListed})
 	if err == nil && audit.StageOf(records, r.Call, plan) == audit.Unknown {
 		err = ecosystem.ErrUnasked.Sayf("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
 	}
@@ -178,7 +178,7 @@ func (w Worker) perform(ctx context.Context, r ecosystem.Run, settings ecosystem
 	if err != nil {
 		return err
 	}
-	w.say(ctx, begun, ecosystem.Event{Level: "info", Type: "lifecycle_action_started", Message: begun.Action + " of " + begun.Ecosystem + " started"})
+	w.say(ctx, begun, ecosystem.RunEvent{Level: "info", Type: "lifecycle_action_started", Message: begun.Action + " of " + begun.Ecosystem + " started"})
 	limited, cancel := context.WithTimeout(ctx, w.limit(begun, settings))
 	defer cancel()
 	stoppable, stop := w.Watch.Until(limited, begun.ID)
@@ -207,7 +207,7 @@ func (w Worker) limit(r ecosystem.Run, settings ecosystem.Settings) time.Duratio
 	if settings.RunTimeoutSeconds > 0 {
 		return time.Duration(settings.RunTimeoutSeconds) * time.Second
 	}
-	return ecosystem.Lifecycle
+	return ecosystem.LifecycleTimeout
 }
 
 // do checks that the run is still what was confirmed, and does it. A panic is an error of this run alone.
@@ -224,7 +224,7 @@ func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error)
 	if err := w.known(ctx, r); err != nil {
 		return nil, err
 	}
-	found, err := w.At(ctx, r.Root, r.Ecosystem)
+	found, err := w.FindAt(ctx, r.Root, r.Ecosystem)
 	if err != nil {
 		return nil, err
 	}
@@ -235,19 +235,19 @@ func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error)
 	return p.Do(ctx, j)
 }
 
-func (w Worker) job(ctx context.Context, r ecosystem.Run, found Found) Job {
+func (w Worker) job(ctx context.Context, r ecosystem.Run, found Ecosystem) Job {
 	kept := context.WithoutCancel(ctx) // what happens while it stops is told, too
 	return Job{Found: found, Run: r,
 		Log: func(level, message string) {
-			w.say(kept, r, ecosystem.Event{Level: level, Type: "log", Message: message})
+			w.say(kept, r, ecosystem.RunEvent{Level: level, Type: "log", Message: message})
 		},
 		Percent: func(done, total int) {
-			w.say(kept, r, ecosystem.Event{Level: "info", Type: "state", Message: fmt.Sprintf("%d of %d done", done, total), Payload: json.RawMessage(fmt.Sprintf(`{"done":%d,"total":%d}`, done, total))})
+			w.say(kept, r, ecosystem.RunEvent{Level: "info", Type: "state", Message: fmt.Sprintf("%d of %d done", done, total), Payload: json.RawMessage(fmt.Sprintf(`{"done":%d,"total":%d}`, done, total))})
 		}}
 }
 
 // say puts an event on record. Nothing depends on it: the record of the run says how it ended.
-func (w Worker) say(ctx context.Context, r ecosystem.Run, e ecosystem.Event) {
+func (w Worker) say(ctx context.Context, r ecosystem.Run, e ecosystem.RunEvent) {
 	e.RunID = r.ID
 	_ = w.QueueDeps.Deps.Logs.Append(ctx, r.ID, e)
 }
@@ -255,7 +255,7 @@ func (w Worker) say(ctx context.Context, r ecosystem.Run, e ecosystem.Event) {
 // end puts on record how a run ended.
 func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 	ctx = context.WithoutCancel(ctx)
-	events := []ecosystem.Event{}
+	events := []ecosystem.RunEvent{}
 	now := w.Clock.Now().UTC()
 	var doc json.RawMessage
 	if o.result != nil {
@@ -272,10 +272,10 @@ func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 		if o.exit == ecosystem.ExitCancelled {
 			level = "warning" // somebody wanted it so
 		}
-		events = append(events, ecosystem.Event{Level: level, Type: "log", Message: f.Message})
+		events = append(events, ecosystem.RunEvent{Level: level, Type: "log", Message: f.Message})
 	}
-	events = append(events, ecosystem.Event{Level: level, Type: kind, Message: message},
-		ecosystem.Event{Level: level, Type: "exit", Message: fmt.Sprintf("exit code %d", o.exit), Payload: json.RawMessage(fmt.Sprintf(`{"exit_code":%d}`, o.exit))})
+	events = append(events, ecosystem.RunEvent{Level: level, Type: kind, Message: message},
+		ecosystem.RunEvent{Level: level, Type: "exit", Message: fmt.Sprintf("exit code %d", o.exit), Payload: json.RawMessage(fmt.Sprintf(`{"exit_code":%d}`, o.exit))})
 	for _, e := range events {
 		w.say(ctx, r, e)
 	}
@@ -290,13 +290,13 @@ func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 
 // Unattended are the ecosystems with runs that wait or were interrupted, each once: somebody has to wake a worker for them.
 func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
-	open, err := w.Runs.List(ctx, ecosystem.Filter{Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}})
+	open, err := w.Runs.List(ctx, ecosystem.RunFilter{Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunRunning}})
 	if err != nil {
 		return nil, err
 	}
 	var out []ecosystem.Layout
 	for _, r := range open {
-		if r.Status == ecosystem.Running && !w.Owner.Judge(r.Owner).Dead() {
+		if r.Status == ecosystem.RunRunning && !w.Owner.Judge(r.Owner).Dead() {
 			continue
 		}
 		l, err := w.Places.Layout(ctx, r.Root, r.Ecosystem)

@@ -36,7 +36,7 @@ func BenchmarkSyncWithNothingNew(b *testing.B) {
 	sync := func() {
 		id := r.queued(sync9, nil)
 		done := r.drain(id)
-		require.Equal(b, ecosystem.Success, done.Status, done.Error)
+		require.Equal(b, ecosystem.RunSuccess, done.Status, done.Error)
 	}
 	fetch()
 	sync()
@@ -84,6 +84,6 @@ func benchRig(b *testing.B, n int) *rig {
 	r.manifest(text.String())
 	r.open()
 	done := r.drain(r.queued(install, nil))
-	require.Equal(b, ecosystem.Success, done.Status, done.Error)
+	require.Equal(b, ecosystem.RunSuccess, done.Status, done.Error)
 	return r
 }

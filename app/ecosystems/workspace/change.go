@@ -21,7 +21,7 @@ type SwitchInput struct {
 }
 
 // known refuses an id that no ticket has.
-func known(f runs.Found, id string) error {
+func known(f runs.Ecosystem, id string) error {
 	if _, ok := f.State.Tickets[id]; ok || id == mainTicket {
 		return nil
 	}
@@ -33,8 +33,8 @@ func known(f runs.Found, id string) error {
 }
 
 // find is the recorded ticket of that id, with how its worktrees are.
-func (s ticketService) find(ctx context.Context, sc tool.Scope, name, id string) (plan, []ecosystem.Standing, error) {
-	f, err := s.Installed(ctx, sc, name)
+func (s ticketService) find(ctx context.Context, sc tool.Scope, name, id string) (plan, []ecosystem.GitStatus, error) {
+	f, err := s.FindInstalled(ctx, sc, name)
 	if err == nil {
 		err = known(f, id)
 	}
@@ -60,7 +60,7 @@ func (s ticketService) planSwitch(ctx context.Context, sc tool.Scope, in SwitchI
 			p.items[i].Action = "make again"
 		}
 	}
-	p.Plan = runs.Plan{Tool: Switch.Name, Summary: fmt.Sprintf("switch of %s to %s", p.found.Layout.Name, in.ID), Preview: map[string]any{"ticket_id": in.ID, "from": p.found.State.ActiveTicket, "repos": p.items},
+	p.Plan = runs.Plan{Tool: SwitchTicket.Name, Summary: fmt.Sprintf("switch of %s to %s", p.found.Layout.Name, in.ID), Preview: map[string]any{"ticket_id": in.ID, "from": p.found.State.ActiveTicket, "repos": p.items},
 		Facts:       map[string]any{"active": p.found.State.Active()},
 		Explanation: runs.Explanation{What: "work on this ticket from then on; what the other one has stays as it is", Affects: names(p.trees)}, Current: current(p.found), Risk: runs.Risk{Level: "low"}}
 	if cmp.Or(p.found.State.Active(), mainTicket) == in.ID && missing == 0 {
@@ -73,8 +73,8 @@ func (s ticketService) planSwitch(ctx context.Context, sc tool.Scope, in SwitchI
 }
 
 // kept are worktrees to which nothing is done.
-func kept(trees []ecosystemport.TicketTree) []RepoItem {
-	items := make([]RepoItem, 0, len(trees))
+func kept(trees []ecosystemport.TicketTree) []TicketRepo {
+	items := make([]TicketRepo, 0, len(trees))
 	for _, t := range trees {
 		item := itemOf(t)
 		item.Result = "kept"
@@ -95,7 +95,7 @@ func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (any, 
 	if err := known(p.found, p.id); err != nil {
 		return nil, err
 	}
-	items, failed := []RepoItem{}, 0
+	items, failed := []TicketRepo{}, 0
 	for _, t := range treesOf(p.found.Manifest(), p.found.State, p.id) {
 		item, err := s.add(ctx, t)
 		if err != nil {
@@ -129,7 +129,7 @@ type EndInput struct {
 
 // Claims says that only a clean-up destroys anything (amof contract §12, row 17).
 func (in EndInput) Claims() (policy.Class, policy.Effects) {
-	s := runs.SafeWrite("", "", "")
+	s := runs.SafeWriteSpec("", "", "")
 	if in.cleans() {
 		return policy.ClassDangerous, s.Effects | policy.Delete
 	}
@@ -162,7 +162,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 		facts[p.items[i].Name] = fact
 	}
 	p.items = append(p.items, strays(p.found.State, in.ID)...)
-	p.Plan = runs.Plan{Tool: End.Name, Summary: fmt.Sprintf("end of ticket %s in %s", in.ID, p.found.Layout.Name),
+	p.Plan = runs.Plan{Tool: EndTicket.Name, Summary: fmt.Sprintf("end of ticket %s in %s", in.ID, p.found.Layout.Name),
 		Preview: map[string]any{"ticket_id": in.ID, "cleanup": cmp.Or(in.Cleanup, "none"), "force": in.Force, "repos": p.items}, Facts: facts,
 		Explanation: runs.Explanation{What: "record the ticket no more" + gone(in), Affects: names(p.trees), Alternatives: []string{"amof_ticket_switch main leaves the ticket as it is"}},
 		Current:     current(p.found), Risk: runs.Risk{Level: "low"}}
@@ -211,19 +211,19 @@ func gone(in EndInput) string {
 	return "; its worktrees and branches stay"
 }
 
-func (s ticketService) end(ctx context.Context, sc tool.Scope, p plan) (Changed, error) {
+func (s ticketService) end(ctx context.Context, sc tool.Scope, p plan) (TicketResult, error) {
 	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	defer unlock()
 	if err := known(p.found, p.id); err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	items := kept(treesOf(p.found.Manifest(), p.found.State, p.id))
 	if p.cleanup {
 		if items, err = s.clean(ctx, p); err != nil {
-			return Changed{}, err
+			return TicketResult{}, err
 		}
 	}
 	for _, item := range strays(p.found.State, p.id) {
@@ -242,15 +242,15 @@ func (s ticketService) end(ctx context.Context, sc tool.Scope, p plan) (Changed,
 		return nil
 	})
 	if err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	return s.changed(sc, p, state, items, "Ended ticket "+p.id), nil
 }
 
 // clean takes the ticket's worktrees and branches away. One that cannot go does not hold up the others, but the ticket stays on record then, so that
 // the call can be repeated.
-func (s ticketService) clean(ctx context.Context, p plan) ([]RepoItem, error) {
-	items := []RepoItem{}
+func (s ticketService) clean(ctx context.Context, p plan) ([]TicketRepo, error) {
+	items := []TicketRepo{}
 	var failed []string
 	var first error
 	for _, t := range treesOf(p.found.Manifest(), p.found.State, p.id) {

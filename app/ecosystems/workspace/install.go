@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// ToClone is a repository that an installation clones.
-type ToClone struct {
+// CloneStep is a repository that an installation clones.
+type CloneStep struct {
 	Name   string `json:"name"`
 	URL    string `json:"url"` // without secrets
 	Branch string `json:"branch"`
@@ -24,8 +24,8 @@ type ToClone struct {
 	Exists bool   `json:"exists"` // something is where it would be
 }
 
-// Conflict is why an installation cannot be carried out.
-type Conflict struct {
+// InstallConflict is why an installation cannot be carried out.
+type InstallConflict struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 	Fix     string `json:"fix"`
@@ -33,13 +33,13 @@ type Conflict struct {
 
 // InstallPreview is what an installation would do (amof contract §13, tool 8).
 type InstallPreview struct {
-	WorkspaceDir string     `json:"workspace_dir"`
-	Branch       string     `json:"branch"`
-	Repos        []ToClone  `json:"repos"`
-	Steps        []string   `json:"steps"`
-	Conflicts    []Conflict `json:"conflicts"`
-	Disk         *int64     `json:"disk_estimate_bytes"` // nobody knows before the clones are made
-	PushTo       *string    `json:"push_to"`             // masked URL that the workspace's branch is pushed to
+	WorkspaceDir string            `json:"workspace_dir"`
+	Branch       string            `json:"branch"`
+	Repos        []CloneStep       `json:"repos"`
+	Steps        []string          `json:"steps"`
+	Conflicts    []InstallConflict `json:"conflicts"`
+	Disk         *int64            `json:"disk_estimate_bytes"` // nobody knows before the clones are made
+	PushTo       *string           `json:"push_to"`             // masked URL that the workspace's branch is pushed to
 }
 
 // installFacts is what a preview is made from (amof contract §14, rule 4). What is to be excluded is none of it: another ecosystem's install may
@@ -65,21 +65,21 @@ type installPayload struct {
 // installPlan is an installation about to be queued.
 type installPlan struct {
 	runs.Plan
-	conflicts []Conflict
+	conflicts []InstallConflict
 }
 
 // Idle reports a plan that cannot be carried out: nobody need be asked about it.
 func (p installPlan) Idle() bool { return len(p.conflicts) > 0 }
 
 // ground is what lies where the workspace would be.
-func (s service) ground(ctx context.Context, f runs.Found) (ecosystemport.Site, ecosystemport.Ground, error) {
+func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.Site, ecosystemport.Ground, error) {
 	at := site(f)
 	g, err := s.Grounds.Look(ctx, at)
 	return at, g, err
 }
 
 // site is where the workspace would be.
-func site(f runs.Found) ecosystemport.Site {
+func site(f runs.Ecosystem) ecosystemport.Site {
 	m := f.Manifest()
 	at := ecosystemport.Site{Root: f.Layout.Root, Dir: f.Layout.Workspace, Branch: m.WorkspaceBranch()}
 	if m.WorkspaceDir != "" {
@@ -91,24 +91,24 @@ func site(f runs.Found) ecosystemport.Site {
 	return at
 }
 
-func factsOf(f runs.Found, g ecosystemport.Ground) installFacts {
+func factsOf(f runs.Ecosystem, g ecosystemport.Ground) installFacts {
 	return installFacts{Manifest: f.Loaded.SHA256, Installed: f.State.Installed(), Occupied: g.Occupied, Worktrees: g.Worktrees, Branch: g.Branch, UsedAt: g.UsedAt, Born: g.Head != "",
 		Remote: g.Remote, Links: g.Links, Taken: g.Taken}
 }
 
 // installFacts implements footing.Performer.
-func (s service) installFacts(ctx context.Context, f runs.Found, _ json.RawMessage) (any, error) {
+func (s service) installFacts(ctx context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
 	_, g, err := s.ground(ctx, f)
 	return factsOf(f, g), err
 }
 
-func installed(f runs.Found) error {
+func installed(f runs.Ecosystem) error {
 	return ecosystem.ErrInstalled.Sayf("ecosystem %s is installed already, at %s; amof_sync_ecosystem brings it up to date", f.Layout.Name, f.State.WorkspaceDir).
 		With(map[string]any{"ecosystem": f.Layout.Name, "workspace_dir": f.State.WorkspaceDir})
 }
 
 func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput) (installPlan, error) {
-	f, err := s.Valid(ctx, sc, in.Ecosystem)
+	f, err := s.FindValid(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return installPlan{}, err
 	}
@@ -154,8 +154,8 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 }
 
 // preview is what an installation there would do.
-func (s service) preview(f runs.Found, at ecosystemport.Site, g ecosystemport.Ground) InstallPreview {
-	pv := InstallPreview{WorkspaceDir: at.Dir, Branch: at.Branch, Repos: []ToClone{}, Steps: []string{}, Conflicts: s.conflicts(f, at, g)}
+func (s service) preview(f runs.Ecosystem, at ecosystemport.Site, g ecosystemport.Ground) InstallPreview {
+	pv := InstallPreview{WorkspaceDir: at.Dir, Branch: at.Branch, Repos: []CloneStep{}, Steps: []string{}, Conflicts: s.conflicts(f, at, g)}
 	if g.Head == "" {
 		pv.Steps = append(pv.Steps, "make an empty first commit in "+at.Root+", which has none")
 	}
@@ -172,7 +172,7 @@ func (s service) preview(f runs.Found, at ecosystemport.Site, g ecosystemport.Gr
 		if err != nil {
 			url = ""
 		}
-		t := ToClone{Name: r.Name, URL: url, Branch: r.Branch, Mode: r.Mode(), Path: r.Path, Exists: has(g.There, r.Path)}
+		t := CloneStep{Name: r.Name, URL: url, Branch: r.Branch, Mode: r.Mode(), Path: r.Path, Exists: has(g.There, r.Path)}
 		pv.Repos = append(pv.Repos, t)
 		pv.Steps = append(pv.Steps, fmt.Sprintf("clone %s (%s, branch %s) to %s", r.Name, t.Mode, r.Branch, r.Path))
 	}
@@ -189,10 +189,10 @@ func has(list []string, s string) bool {
 }
 
 // conflicts is all that stands in the way.
-func (s service) conflicts(f runs.Found, at ecosystemport.Site, g ecosystemport.Ground) []Conflict {
-	out := []Conflict{}
+func (s service) conflicts(f runs.Ecosystem, at ecosystemport.Site, g ecosystemport.Ground) []InstallConflict {
+	out := []InstallConflict{}
 	add := func(path, fix, form string, args ...any) {
-		out = append(out, Conflict{Path: path, Message: fmt.Sprintf(form, args...), Fix: fix})
+		out = append(out, InstallConflict{Path: path, Message: fmt.Sprintf(form, args...), Fix: fix})
 	}
 	const move = "move it away, or name another workspace_dir in the manifest"
 	rel := strings.TrimPrefix(at.Dir, at.Root+"/")
@@ -240,7 +240,7 @@ func (s service) install(ctx context.Context, sc tool.Scope, p installPlan) (any
 	return s.Enqueue(ctx, sc, p.Plan)
 }
 
-func refused(name string, found []Conflict) error {
+func refused(name string, found []InstallConflict) error {
 	if len(found) == 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestInstall(t *testing.T) {
 	assert.Equal(t, "workspace/demo", p.Preview.Branch)
 	assert.Empty(t, p.Preview.Conflicts)
 	assert.Nil(t, p.Preview.Disk)
-	assert.Equal(t, []workspace.ToClone{{Name: "api", URL: r.origins["api"].Remote, Branch: "main", Mode: "RW", Path: "repos/api"},
+	assert.Equal(t, []workspace.CloneStep{{Name: "api", URL: r.origins["api"].Remote, Branch: "main", Mode: "RW", Path: "repos/api"},
 		{Name: "web", URL: r.origins["web"].Remote, Branch: "main", Mode: "RO", Path: "repos/web"}}, p.Preview.Repos)
 	for _, key := range []string{`"disk_estimate_bytes":null`, `"conflicts":[]`, `"steps":[`, `"exists":false`} {
 		assert.Contains(t, string(r.call(install, "plan", nil).Value), key)
@@ -59,7 +59,7 @@ func TestInstall(t *testing.T) {
 	assert.Equal(t, before, r.tree(), "nothing is made before the run")
 
 	done := r.drain(id)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, "workspace/demo", r.root.Git("-C", r.workspace(), "symbolic-ref", "--short", "HEAD"))
 	assert.FileExists(t, r.workspace("README.md"))
 	assert.Equal(t, r.root.Head(), r.root.Git("-C", r.workspace(), "rev-parse", "HEAD"))
@@ -128,7 +128,7 @@ func TestInstallFails(t *testing.T) {
 
 	r.manifest(strings.NewReplacer("absent", "main", "branch: v1", "branch: main", r.origins["gone"].Remote, r.origins["api"].Remote).Replace(text))
 	again := r.do(install, nil)
-	require.Equal(t, ecosystem.Success, again.Status, again.Error)
+	require.Equal(t, ecosystem.RunSuccess, again.Status, again.Error)
 }
 
 // TestInstallConflicts: what is in the way is listed in plan, and refused in execute without asking anybody.
@@ -215,7 +215,7 @@ func TestInstallIntoARootWithoutCommits(t *testing.T) {
 
 	r.manifest("repos: [{name: api, url: " + origin + ", branch: main}]\n")
 	done := r.do(install, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, "1", r.root.Git("rev-list", "--count", "--all"))
 	assert.Equal(t, "AM ecosystems/demo/ecosystem.yaml", r.root.Git("status", "--porcelain"), "what was staged is staged")
 }
@@ -233,7 +233,7 @@ func TestInstallTakesUpItsBranch(t *testing.T) {
 	assert.Equal(t, before, r.tree())
 	r.manifest(strings.Replace("repos: [{name: api, url: URL, branch: main}]\n", "URL", r.origins["api"].Remote, 1))
 	done := r.do(install, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, kept, r.root.Git("-C", r.workspace(), "rev-parse", "HEAD"))
 }
 
@@ -244,7 +244,7 @@ func TestInstallPushes(t *testing.T) {
 	assert.Nil(t, plan(t, r, nil).Preview.PushTo)
 	assert.Equal(t, r.root.Remote, *plan(t, r, args{"push": true}).Preview.PushTo)
 	done := r.do(install, args{"push": true})
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Contains(t, string(done.Result), `"pushed":true`)
 	assert.Equal(t, r.root.Head(), r.root.Git("-C", r.root.Remote, "rev-parse", "workspace/demo"))
 
@@ -269,7 +269,7 @@ func TestInstallElsewhere(t *testing.T) {
 	r := newRig(t, "api")
 	r.manifest("workspace_dir: spaces/the demo\nrepos: [{name: api, url: " + r.origins["api"].Remote + ", branch: main, path: services/api}]\n")
 	done := r.do(install, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	dir := filepath.Join(r.root.Dir, "spaces", "the demo")
 	assert.FileExists(t, filepath.Join(dir, "services", "api", "api.txt"))
 	assert.Empty(t, r.root.Git("-C", dir, "status", "--porcelain"))

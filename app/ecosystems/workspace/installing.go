@@ -29,8 +29,8 @@ const (
 // parallel is how many repositories are worked on at a time.
 const parallel = 8
 
-// Deps is what the tools work with. Tickets may be nil; every other field is required.
-type Deps struct {
+// InstallDeps is what the tools work with. Tickets may be nil; every other field is required.
+type InstallDeps struct {
 	runs.Deps
 	Grounds   ecosystemport.Grounds
 	Publisher ecosystemport.Publisher
@@ -50,23 +50,23 @@ type SyncInput struct {
 	Repos []string `json:"repos,omitempty" jsonschema:"description=only these repositories; default all"`
 }
 
-type service struct{ Deps }
+type service struct{ InstallDeps }
 
-// Entries are the tools.
-func Entries(d Deps) []tool.Entry {
+// InstallEntries are the tools.
+func InstallEntries(d InstallDeps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
-		bind.Command(Install, runs.Dangerous(policy.Simple, "Install ecosystem", "Make the ecosystem's workspace: a git worktree of the workspace root with a clone of every repository, whole or not at all. "+
+		bind.Command(Install, runs.DangerousSpec(policy.Simple, "Install ecosystem", "Make the ecosystem's workspace: a git worktree of the workspace root with a clone of every repository, whole or not at all. "+
 			"Queued; answers with a run_id.", installSchema), s.planInstall, s.install),
-		bind.Command(Sync, runs.SafeWrite("Sync ecosystem", "Clone what is missing of the ecosystem's repositories and fast-forward the rest; what has changes, has diverged or is on another branch is "+
+		bind.Command(Sync, runs.SafeWriteSpec("Sync ecosystem", "Clone what is missing of the ecosystem's repositories and fast-forward the rest; what has changes, has diverged or is on another branch is "+
 			"left as it is and reported. Queued; answers with a run_id.", syncSchema), s.planSync, s.sync),
 	}
 }
 
 // Performers carry out the runs.
-func Performers(d Deps) []runs.Performer {
+func Performers(d InstallDeps) []runs.Performer {
 	s := service{d}
-	limit := int(ecosystem.Lifecycle.Seconds())
+	limit := int(ecosystem.LifecycleTimeout.Seconds())
 	return []runs.Performer{
 		{Action: actionInstall, Limit: limit, Facts: s.installFacts, Do: s.performInstall, Mend: s.mendInstall},
 		{Action: actionSync, Limit: limit, Facts: s.syncFacts, Do: s.performSync, Mend: s.mendSync},

@@ -200,7 +200,7 @@ func TestInstallKilled(t *testing.T) {
 			if !r.found().State.Installed() {
 				assert.Equal(t, before, r.tree())
 				again := r.do(install, nil)
-				require.Equal(t, ecosystem.Success, again.Status, again.Error)
+				require.Equal(t, ecosystem.RunSuccess, again.Status, again.Error)
 			} else {
 				whole++
 			}
@@ -229,12 +229,12 @@ func TestSyncKilled(t *testing.T) {
 	require.True(t, r.doom(-1))
 	again()
 	assert.Equal(t, ecosystem.RunFailed, r.drain(id).Status)
-	assert.Empty(t, osproc.Kin{Mark: r.mark()}.Living(), "git and what it started were ended first")
+	assert.Empty(t, osproc.ProcessTree{Mark: r.mark()}.Living(), "git and what it started were ended first")
 	entries, err := os.ReadDir(r.workspace("repos"))
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	done := r.do(sync9, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, r.origins["web"].Head(), r.git("web", "rev-parse", "HEAD"))
 }
 
@@ -250,7 +250,7 @@ func TestInstallStopped(t *testing.T) {
 	}}
 	r.worker = workerOf(r.deps)
 	done := r.drain(id)
-	assert.Equal(t, ecosystem.Cancelled, done.Status)
+	assert.Equal(t, ecosystem.RunCancelled, done.Status)
 	assert.Equal(t, before, r.tree())
 }
 
@@ -301,7 +301,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	r.root.Git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "attributes")
 	traps.Sprung()
 	done := r.do(install, args{"push": true})
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Empty(t, traps.Sprung())
 
 	for _, setting := range [][2]string{{"core.hooksPath", hooks}, {"core.fsmonitor", traps.Program("fsmonitor")}, {"core.sshCommand", traps.Program("ssh")},
@@ -316,7 +316,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	o.Git("push", "--quiet", "origin", "main")
 	traps.Sprung()
 	done = r.do(sync9, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Equal(t, "updated", outcomes(t, done)["api"].Result)
 	assert.Empty(t, traps.Sprung())
 }

@@ -24,8 +24,8 @@ type journal struct {
 	State ecosystem.State     `json:"state"` // to be recorded once the workspace is at its place
 }
 
-// Outcome is what came of one repository.
-type Outcome struct {
+// RepoOutcome is what came of one repository.
+type RepoOutcome struct {
 	Name   string `json:"name"`
 	Result string `json:"result"` // cloned, updated, up_to_date, skipped or failed
 	Commit string `json:"commit,omitempty"`
@@ -33,13 +33,13 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Installed is what came of an installation.
-type Installed struct {
-	Status       string    `json:"status"` // success or failed
-	WorkspaceDir string    `json:"workspace_dir"`
-	Branch       string    `json:"branch"`
-	Repos        []Outcome `json:"repos"`
-	Pushed       bool      `json:"pushed"`
+// InstallResult is what came of an installation.
+type InstallResult struct {
+	Status       string        `json:"status"` // success or failed
+	WorkspaceDir string        `json:"workspace_dir"`
+	Branch       string        `json:"branch"`
+	Repos        []RepoOutcome `json:"repos"`
+	Pushed       bool          `json:"pushed"`
 }
 
 // performInstall makes the workspace beside its place, moves it there, and puts that on record last.
@@ -70,7 +70,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	if w.Build.Create {
 		w.Build.Start = g.Head
 	}
-	out := Installed{Status: "failed", WorkspaceDir: at.Dir, Branch: at.Branch}
+	out := InstallResult{Status: "failed", WorkspaceDir: at.Dir, Branch: at.Branch}
 	out.Repos, err = s.build(ctx, j, w)
 	if err != nil {
 		return out, errors.Join(err, s.undo(ctx, j, w))
@@ -87,7 +87,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 }
 
 // state is what will be recorded.
-func (s service) state(f runs.Found, at ecosystemport.Site) ecosystem.State {
+func (s service) state(f runs.Ecosystem, at ecosystemport.Site) ecosystem.State {
 	now := s.Clock.Now().UTC()
 	st := ecosystem.State{Version: ecosystem.StateVersion, Ecosystem: f.Layout.Name, Root: at.Root, WorkspaceBranch: at.Branch, WorkspaceDir: at.Dir, Tickets: map[string]ecosystem.Ticket{}, CreatedAt: now, LastModified: now}
 	for _, r := range f.Manifest().Active() {
@@ -101,8 +101,8 @@ func recorded(r ecosystem.Repo) ecosystem.RepoState {
 }
 
 // build makes everything. It is written down before anything is made, and recorded as installed once everything is.
-func (s service) build(ctx context.Context, j runs.Job, w journal) ([]Outcome, error) {
-	l, none := j.Found.Layout, []Outcome{}
+func (s service) build(ctx context.Context, j runs.Job, w journal) ([]RepoOutcome, error) {
+	l, none := j.Found.Layout, []RepoOutcome{}
 	doc, err := tool.Encode(w)
 	if err != nil {
 		return none, err
@@ -133,7 +133,7 @@ func (s service) record(ctx context.Context, j runs.Job, w journal) error {
 	l := j.Found.Layout
 	_, err := s.States.Update(ctx, l, func(st *ecosystem.State) error {
 		if st.Installed() {
-			return installed(runs.Found{Layout: l, State: *st})
+			return installed(runs.Ecosystem{Layout: l, State: *st})
 		}
 		*st = w.State
 		return nil
@@ -149,16 +149,16 @@ func (s service) record(ctx context.Context, j runs.Job, w journal) error {
 }
 
 // clone clones every repository into a directory, to the last one even when some fail, so that all that is wrong is known at once.
-func (s service) clone(ctx context.Context, j runs.Job, dir string) ([]Outcome, error) {
+func (s service) clone(ctx context.Context, j runs.Job, dir string) ([]RepoOutcome, error) {
 	repos := j.Found.Manifest().Active()
-	outcomes, failed := make([]Outcome, len(repos)), make([]error, len(repos))
+	outcomes, failed := make([]RepoOutcome, len(repos)), make([]error, len(repos))
 	each(j, len(repos), func(i int, tell ecosystemport.Tell) {
 		outcomes[i], failed[i] = s.cloneOne(ctx, repos[i], path.Join(dir, repos[i].Path), tell)
 	})
 	return outcomes, failure(j, failed)
 }
 
-func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (Outcome, error) {
+func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (RepoOutcome, error) {
 	tell = named(r.Name, tell)
 	if url, err := s.Clones.Address(r); err == nil {
 		tell("info", fmt.Sprintf("cloning %s, branch %s", url, r.Branch))
@@ -167,10 +167,10 @@ func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tel
 	if err != nil {
 		message := fault.From(err).Message
 		tell("error", message)
-		return Outcome{Name: r.Name, Result: "failed", Reason: message}, err
+		return RepoOutcome{Name: r.Name, Result: "failed", Reason: message}, err
 	}
 	tell("info", "cloned at "+short(commit))
-	return Outcome{Name: r.Name, Result: "cloned", Commit: commit}, nil
+	return RepoOutcome{Name: r.Name, Result: "cloned", Commit: commit}, nil
 }
 
 func short(commit string) string { return commit[:min(7, len(commit))] }

@@ -50,7 +50,7 @@ type rig struct {
 	top     string
 	root    *gitfixture.Repo
 	origins map[string]*gitfixture.Repo
-	deps    workspace.Deps
+	deps    workspace.InstallDeps
 	worker  runs.Worker
 }
 
@@ -80,19 +80,19 @@ func rootOf(t testing.TB) *rig {
 }
 
 // dependencies are what the tools work with in that root.
-func dependencies(t testing.TB, root, home string) workspace.Deps {
+func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 	t.Helper()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork, End: func(work string) []int {
-		_, _, left := osproc.Kin{Mark: osproc.WorkMark(work)}.End(0)
+		_, _, left := osproc.ProcessTree{Mark: osproc.WorkMark(work)}.End(0)
 		return left
 	}})
 	git := ecogit.New(ecogit.Options{Pause: 1})
-	return workspace.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
+	return workspace.InstallDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Publisher: git, Clones: git.Clones()}
 }
 
-func workerOf(d workspace.Deps) runs.Worker {
+func workerOf(d workspace.InstallDeps) runs.Worker {
 	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs, d.Logs)}, Performers: workspace.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
@@ -106,7 +106,7 @@ func (r *rig) open() {
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	var err error
 	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
-		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: workspace.Entries(r.deps)})
+		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: workspace.InstallEntries(r.deps)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, r.Close(context.Background())) })
 	r.worker = workerOf(r.deps)
@@ -172,13 +172,13 @@ func installedRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, names...)
 	done := r.do(install, nil)
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	return r
 }
 
-func (r *rig) found() runs.Found {
+func (r *rig) found() runs.Ecosystem {
 	r.t.Helper()
-	f, err := r.deps.At(context.Background(), r.root.Dir, "demo")
+	f, err := r.deps.FindAt(context.Background(), r.root.Dir, "demo")
 	require.NoError(r.t, err)
 	return f
 }
@@ -206,11 +206,11 @@ func (r *rig) log(id string) string {
 }
 
 // outcomes are a run's results by repository.
-func outcomes(t testing.TB, done ecosystem.Run) map[string]workspace.Outcome {
+func outcomes(t testing.TB, done ecosystem.Run) map[string]workspace.RepoOutcome {
 	t.Helper()
-	var result struct{ Repos []workspace.Outcome }
+	var result struct{ Repos []workspace.RepoOutcome }
 	require.NoError(t, json.Unmarshal(done.Result, &result), string(done.Result))
-	by := map[string]workspace.Outcome{}
+	by := map[string]workspace.RepoOutcome{}
 	for _, o := range result.Repos {
 		by[o.Name] = o
 	}

@@ -17,9 +17,9 @@ import (
 // plan is what a tool about one ticket is about to do.
 type plan struct {
 	runs.Plan
-	found   runs.Found
+	found   runs.Ecosystem
 	id      string
-	items   []RepoItem // one for each repository that is considered
+	items   []TicketRepo // one for each repository that is considered
 	trees   []ecosystemport.TicketTree
 	cleanup bool
 	ending  ecosystemport.Ending
@@ -39,14 +39,14 @@ func (p plan) tree(repo string) (ecosystemport.TicketTree, bool) {
 	return ecosystemport.TicketTree{}, false
 }
 
-// Changed is what came of a ticket.
-type Changed struct {
-	Status string     `json:"status"` // success
-	Noop   bool       `json:"noop,omitempty"`
-	ID     string     `json:"ticket_id"`
-	Repos  []RepoItem `json:"repos"`
-	Active *string    `json:"active_ticket"`
-	runs.Shown
+// TicketResult is what came of a ticket.
+type TicketResult struct {
+	Status string       `json:"status"` // success
+	Noop   bool         `json:"noop,omitempty"`
+	ID     string       `json:"ticket_id"`
+	Repos  []TicketRepo `json:"repos"`
+	Active *string      `json:"active_ticket"`
+	runs.Envelope
 }
 
 // StartInput names a ticket to start.
@@ -60,7 +60,7 @@ func (s ticketService) planStart(ctx context.Context, sc tool.Scope, in StartInp
 	if err := ecosystem.CheckTicket(in.ID); err != nil {
 		return plan{}, err
 	}
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err == nil {
 		err = unknown(f, in.ID)
 	}
@@ -72,7 +72,7 @@ func (s ticketService) planStart(ctx context.Context, sc tool.Scope, in StartInp
 		return plan{}, err
 	}
 	branch := f.Manifest().TicketBranch(in.ID)
-	p.Plan = runs.Plan{Tool: Start.Name, Summary: fmt.Sprintf("start of ticket %s in %s (%s)", in.ID, f.Layout.Name, counted(len(p.trees), "repository")),
+	p.Plan = runs.Plan{Tool: StartTicket.Name, Summary: fmt.Sprintf("start of ticket %s in %s (%s)", in.ID, f.Layout.Name, counted(len(p.trees), "repository")),
 		Preview: map[string]any{"ticket_id": in.ID, "branch": branch, "repos": p.items}, Facts: map[string]any{"manifest": f.Loaded.SHA256, "active": f.State.Active()},
 		Explanation: runs.Explanation{What: "make a worktree on branch " + branch + " in every writable repository and work on that ticket from then on", Affects: names(p.trees)},
 		Current:     current(f), Risk: runs.Risk{Level: "low"}}
@@ -81,7 +81,7 @@ func (s ticketService) planStart(ctx context.Context, sc tool.Scope, in StartInp
 }
 
 // unknown refuses an id that a ticket has already.
-func unknown(f runs.Found, id string) error {
+func unknown(f runs.Ecosystem, id string) error {
 	if _, known := f.State.Tickets[id]; known {
 		return ecosystem.ErrTicketExists.Sayf("ecosystem %s has a ticket %s already; amof_ticket_switch switches to it", f.Layout.Name, id)
 	}
@@ -96,7 +96,7 @@ func names(trees []ecosystemport.TicketTree) []string {
 	return out
 }
 
-func current(f runs.Found) map[string]any {
+func current(f runs.Ecosystem) map[string]any {
 	return map[string]any{"active_ticket": f.State.ActiveTicket, "tickets": oldestFirst(f.State)}
 }
 
@@ -109,7 +109,7 @@ func (s ticketService) beginnings(ctx context.Context, p *plan, wanted []string)
 	if err != nil {
 		return err
 	}
-	p.items = []RepoItem{}
+	p.items = []TicketRepo{}
 	var why []string
 	for _, r := range chosen {
 		if r.ReadOnly && len(wanted) > 0 {
@@ -131,8 +131,8 @@ func (s ticketService) beginnings(ctx context.Context, p *plan, wanted []string)
 }
 
 // beginning says how the worktree of one repository would come to be.
-func (s ticketService) beginning(ctx context.Context, p *plan, r ecosystem.Repo) (item RepoItem, t ecosystemport.TicketTree) {
-	item = RepoItem{Name: r.Name, Branch: p.found.Manifest().TicketBranch(p.id), Action: skip}
+func (s ticketService) beginning(ctx context.Context, p *plan, r ecosystem.Repo) (item TicketRepo, t ecosystemport.TicketTree) {
+	item = TicketRepo{Name: r.Name, Branch: p.found.Manifest().TicketBranch(p.id), Action: skip}
 	recorded := p.found.State.Repo(r.Name)
 	switch {
 	case r.ReadOnly:
@@ -170,18 +170,18 @@ func (s ticketService) alone(ctx context.Context, p *plan) (held context.Context
 	return held, unlock, nil
 }
 
-func (s ticketService) start(ctx context.Context, sc tool.Scope, p plan) (Changed, error) {
+func (s ticketService) start(ctx context.Context, sc tool.Scope, p plan) (TicketResult, error) {
 	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	defer unlock()
 	if err := unknown(p.found, p.id); err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	made := map[string]string{}
 	var failed error
-	items := make([]RepoItem, 0, len(p.items))
+	items := make([]TicketRepo, 0, len(p.items))
 	for _, item := range p.items {
 		if t, ok := p.tree(item.Name); ok {
 			done, err := s.add(ctx, t)
@@ -196,7 +196,7 @@ func (s ticketService) start(ctx context.Context, sc tool.Scope, p plan) (Change
 		items = append(items, item)
 	}
 	if len(made) == 0 {
-		return Changed{}, ecosystem.ErrNoWork.Sayf("no worktree could be made for ticket %s: %s", p.id, fault.From(failed).Message).
+		return TicketResult{}, ecosystem.ErrNoWork.Sayf("no worktree could be made for ticket %s: %s", p.id, fault.From(failed).Message).
 			With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
 	}
 	now := s.Clock.Now().UTC()
@@ -209,13 +209,13 @@ func (s ticketService) start(ctx context.Context, sc tool.Scope, p plan) (Change
 		return nil
 	})
 	if err != nil {
-		return Changed{}, err
+		return TicketResult{}, err
 	}
 	return s.changed(sc, p, state, items, fmt.Sprintf("Started ticket %s in %d of %s", p.id, len(made), counted(len(items), "repository"))), nil
 }
 
 // add makes a worktree.
-func (s ticketService) add(ctx context.Context, t ecosystemport.TicketTree) (RepoItem, error) {
+func (s ticketService) add(ctx context.Context, t ecosystemport.TicketTree) (TicketRepo, error) {
 	item := itemOf(t)
 	how, err := s.Work.Add(ctx, t)
 	if item.Result = string(how); err != nil {
@@ -225,20 +225,20 @@ func (s ticketService) add(ctx context.Context, t ecosystemport.TicketTree) (Rep
 }
 
 // changed is an answer.
-func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, items []RepoItem, summary string) Changed {
-	text := runs.Text{Summary: summary}
+func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, items []TicketRepo, summary string) TicketResult {
+	text := runs.AnswerText{Summary: summary}
 	for _, i := range items {
 		text.Details = append(text.Details, said(i))
 	}
-	actions := []runs.Action{runs.Suggest("status", p.found.Layout.Name, nil), runs.Suggest("ticket_list", p.found.Layout.Name, nil)}
+	actions := []runs.Action{runs.SuggestAction("status", p.found.Layout.Name, nil), runs.SuggestAction("ticket_list", p.found.Layout.Name, nil)}
 	if state.Active() == "" {
-		actions = append(actions, runs.Suggest("ticket_start", p.found.Layout.Name, nil))
+		actions = append(actions, runs.SuggestAction("ticket_start", p.found.Layout.Name, nil))
 	}
-	return Changed{Status: "success", ID: p.id, Repos: items, Active: state.ActiveTicket, Shown: s.Show(sc, runs.About{Ecosystem: p.found.Layout.Name}, text, actions...)}
+	return TicketResult{Status: "success", ID: p.id, Repos: items, Active: state.ActiveTicket, Envelope: s.Show(sc, runs.Subject{Ecosystem: p.found.Layout.Name}, text, actions...)}
 }
 
 // said is a repository's result for people.
-func said(i RepoItem) string {
+func said(i TicketRepo) string {
 	mark := "✓"
 	switch {
 	case i.Result == "skipped":

@@ -23,8 +23,8 @@ const (
 	doSkip    = "skip"
 )
 
-// Step is what a sync would do with one repository.
-type Step struct {
+// SyncStep is what a sync would do with one repository.
+type SyncStep struct {
 	Name   string `json:"name"`
 	Action string `json:"action"` // clone, fetch+ff or skip
 	Reason string `json:"reason"`
@@ -32,9 +32,9 @@ type Step struct {
 
 // SyncPreview is what a sync would do, as far as it is known without asking any origin (amof contract §13, tool 9).
 type SyncPreview struct {
-	WorkspaceDir string  `json:"workspace_dir"`
-	Repos        []Step  `json:"repos"`
-	Ticket       *string `json:"active_ticket"` // whose missing worktrees are made again
+	WorkspaceDir string     `json:"workspace_dir"`
+	Repos        []SyncStep `json:"repos"`
+	Ticket       *string    `json:"active_ticket"` // whose missing worktrees are made again
 }
 
 // syncPayload is what a run is queued with.
@@ -49,12 +49,12 @@ type syncFacts struct {
 }
 
 // syncFacts implements footing.Performer.
-func (s service) syncFacts(_ context.Context, f runs.Found, _ json.RawMessage) (any, error) {
+func (s service) syncFacts(_ context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
 	return syncFacts{Manifest: f.Loaded.SHA256, WorkspaceDir: f.State.WorkspaceDir}, nil
 }
 
 func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (runs.Plan, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -62,7 +62,7 @@ func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (run
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	pv := SyncPreview{WorkspaceDir: f.State.WorkspaceDir, Repos: make([]Step, len(repos)), Ticket: f.State.ActiveTicket}
+	pv := SyncPreview{WorkspaceDir: f.State.WorkspaceDir, Repos: make([]SyncStep, len(repos)), Ticket: f.State.ActiveTicket}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i, r := range repos {
@@ -94,7 +94,7 @@ func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (run
 }
 
 // chosen are the repositories of those names, or all; with none there is nothing to do, and without the workspace they would lie in nowhere.
-func (s service) chosen(ctx context.Context, f runs.Found, names []string) ([]ecosystem.Repo, error) {
+func (s service) chosen(ctx context.Context, f runs.Ecosystem, names []string) ([]ecosystem.Repo, error) {
 	at, err := s.Clones.Look(ctx, ecosystem.Repo{}, f.State.WorkspaceDir)
 	if err == nil && at.Absent {
 		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is recorded as installed at %s, and that directory is gone; amof_discard_ecosystem forgets the record, amof_install_ecosystem makes it anew", f.Layout.Name, f.State.WorkspaceDir)
@@ -110,8 +110,8 @@ func (s service) chosen(ctx context.Context, f runs.Found, names []string) ([]ec
 }
 
 // step is what there is to do with a repository, and how it was found.
-func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (Step, ecosystemport.Checkout) {
-	skip := func(reason string) Step { return Step{Name: r.Name, Action: doSkip, Reason: reason} }
+func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (SyncStep, ecosystemport.Checkout) {
+	skip := func(reason string) SyncStep { return SyncStep{Name: r.Name, Action: doSkip, Reason: reason} }
 	if _, err := s.Clones.Address(r); err != nil {
 		return skip(fault.From(err).Message), ecosystemport.Checkout{}
 	}
@@ -120,12 +120,12 @@ func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (Step, 
 		return skip(fault.From(err).Message), c
 	}
 	if c.Absent {
-		return Step{Name: r.Name, Action: doClone, Reason: "it is not there"}, c
+		return SyncStep{Name: r.Name, Action: doClone, Reason: "it is not there"}, c
 	}
 	if reason := hindrance(r, c); reason != "" {
 		return skip(reason), c
 	}
-	return Step{Name: r.Name, Action: doForward, Reason: "it is on " + r.Branch + " without changes"}, c
+	return SyncStep{Name: r.Name, Action: doForward, Reason: "it is on " + r.Branch + " without changes"}, c
 }
 
 // hindrance is why a checkout is left as it is; empty when it need not be.
@@ -150,14 +150,14 @@ func (s service) sync(ctx context.Context, sc tool.Scope, p runs.Plan) (any, err
 	return s.Enqueue(ctx, sc, p)
 }
 
-// Synced is what came of a sync.
-type Synced struct {
-	Status  string    `json:"status"` // success or failed
-	Repos   []Outcome `json:"repos"`
-	Updated int       `json:"updated"` // clones made and brought forward
-	Skipped int       `json:"skipped"`
-	Failed  int       `json:"failed"`
-	Ticket  string    `json:"active_ticket,omitempty"`
+// SyncResult is what came of a sync.
+type SyncResult struct {
+	Status  string        `json:"status"` // success or failed
+	Repos   []RepoOutcome `json:"repos"`
+	Updated int           `json:"updated"` // clones made and brought forward
+	Skipped int           `json:"skipped"`
+	Failed  int           `json:"failed"`
+	Ticket  string        `json:"active_ticket,omitempty"`
 }
 
 // performSync goes on when one repository fails, and fails in the end.
@@ -171,7 +171,7 @@ func (s service) performSync(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	dir := j.Found.State.WorkspaceDir
-	out := Synced{Status: "failed", Repos: make([]Outcome, len(repos))}
+	out := SyncResult{Status: "failed", Repos: make([]RepoOutcome, len(repos))}
 	failed := make([]error, len(repos))
 	each(j, len(repos), func(i int, tell ecosystemport.Tell) {
 		out.Repos[i], failed[i] = s.syncOne(ctx, repos[i], path.Join(dir, repos[i].Path), tell)
@@ -204,9 +204,9 @@ func (s service) performSync(ctx context.Context, j runs.Job) (any, error) {
 }
 
 // syncOne clones a repository, brings it forward, or leaves it as it is.
-func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (Outcome, error) {
+func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (RepoOutcome, error) {
 	if err := ctx.Err(); err != nil {
-		return Outcome{Name: r.Name, Result: "failed", Reason: fault.From(err).Message}, err
+		return RepoOutcome{Name: r.Name, Result: "failed", Reason: fault.From(err).Message}, err
 	}
 	step, seen := s.step(ctx, r, dir)
 	switch step.Action {
@@ -214,11 +214,11 @@ func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell
 		return s.cloneOne(ctx, r, dir, tell)
 	case doSkip:
 		named(r.Name, tell)("warning", "skipped: "+step.Reason)
-		return Outcome{Name: r.Name, Result: "skipped", Commit: seen.Head, Reason: step.Reason}, nil
+		return RepoOutcome{Name: r.Name, Result: "skipped", Commit: seen.Head, Reason: step.Reason}, nil
 	}
 	tell = named(r.Name, tell)
 	moved, err := s.Clones.Forward(ctx, r, dir, seen, tell)
-	out := Outcome{Name: r.Name, Result: "up_to_date", Commit: moved.To}
+	out := RepoOutcome{Name: r.Name, Result: "up_to_date", Commit: moved.To}
 	switch {
 	case err != nil:
 		out.Result, out.Reason = "failed", fault.From(err).Message
@@ -239,7 +239,7 @@ func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell
 }
 
 // remember puts on record what was cloned, and what the manifest by now says of those that were brought up to date.
-func (s service) remember(ctx context.Context, j runs.Job, repos []ecosystem.Repo, outcomes []Outcome) error {
+func (s service) remember(ctx context.Context, j runs.Job, repos []ecosystem.Repo, outcomes []RepoOutcome) error {
 	var news []ecosystem.RepoState
 	for i, r := range repos {
 		is := recorded(r)
@@ -276,7 +276,7 @@ func (s service) remember(ctx context.Context, j runs.Job, repos []ecosystem.Rep
 }
 
 // ticket makes the missing worktrees of the active ticket again.
-func (s service) ticket(ctx context.Context, j runs.Job, out *Synced) error {
+func (s service) ticket(ctx context.Context, j runs.Job, out *SyncResult) error {
 	st, err := s.States.Load(ctx, j.Found.Layout)
 	if err != nil || st.Active() == "" || s.Tickets == nil {
 		return err

@@ -27,13 +27,13 @@ func (r *rig) news(name string) string {
 	return commit
 }
 
-func steps(t *testing.T, r *rig) map[string]workspace.Step {
+func steps(t *testing.T, r *rig) map[string]workspace.SyncStep {
 	t.Helper()
 	o := r.call(sync9, "plan", nil)
 	require.NoError(t, o.Err)
 	var p struct{ Preview workspace.SyncPreview }
 	require.NoError(t, json.Unmarshal(o.Value, &p))
-	by := map[string]workspace.Step{}
+	by := map[string]workspace.SyncStep{}
 	for _, s := range p.Preview.Repos {
 		by[s.Name] = s
 	}
@@ -113,7 +113,7 @@ func TestSyncSome(t *testing.T) {
 	before := r.git("web", "rev-parse", "HEAD")
 	require.ErrorIs(t, r.call(sync9, "execute", args{"repos": []string{"none"}}).Err, ecosystem.ErrRepo)
 	done := r.do(sync9, args{"repos": []string{"docs", "api"}})
-	require.Equal(t, ecosystem.Success, done.Status, done.Error)
+	require.Equal(t, ecosystem.RunSuccess, done.Status, done.Error)
 	assert.Len(t, outcomes(t, done), 2)
 	assert.Equal(t, before, r.git("web", "rev-parse", "HEAD"))
 	assert.Equal(t, "DISABLED", r.git("docs", "config", "remote.origin.pushurl"))
@@ -140,7 +140,7 @@ func TestSyncTicket(t *testing.T) {
 	tickets := &ensured{}
 	r.deps.Tickets = tickets
 	r.open()
-	require.Equal(t, ecosystem.Success, r.do(sync9, nil).Status)
+	require.Equal(t, ecosystem.RunSuccess, r.do(sync9, nil).Status)
 	assert.Empty(t, tickets.of)
 	_, err := r.deps.States.Update(context.Background(), r.found().Layout, func(s *ecosystem.State) error {
 		id := "PROJ-1"
@@ -149,7 +149,7 @@ func TestSyncTicket(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, ecosystem.Success, r.do(sync9, nil).Status)
+	require.Equal(t, ecosystem.RunSuccess, r.do(sync9, nil).Status)
 	assert.Equal(t, []string{"PROJ-1"}, tickets.of)
 	tickets.err = ecosystem.ErrTicket
 	assert.Equal(t, ecosystem.RunFailed, r.do(sync9, nil).Status)
@@ -160,7 +160,7 @@ func TestSyncWithoutAWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api")
 	require.ErrorIs(t, r.call(sync9, "execute", nil).Err, ecosystem.ErrNotInstalled)
-	require.Equal(t, ecosystem.Success, r.do(install, nil).Status)
+	require.Equal(t, ecosystem.RunSuccess, r.do(install, nil).Status)
 	id := r.queued(sync9, nil)
 	require.NoError(t, os.RemoveAll(r.workspace()))
 	done := r.drain(id)

@@ -26,10 +26,10 @@ type TicketDeps struct {
 
 // The typed handles.
 var (
-	List   = tool.Ref[runs.EcosystemInput, Listing]{Name: "amof_ticket_list"}
-	Start  = tool.Ref[StartInput, Changed]{Name: "amof_ticket_start"}
-	Switch = tool.Ref[SwitchInput, any]{Name: "amof_ticket_switch"}
-	End    = tool.Ref[EndInput, Changed]{Name: "amof_ticket_end"}
+	ListTickets  = tool.Ref[runs.EcosystemInput, TicketList]{Name: "amof_ticket_list"}
+	StartTicket  = tool.Ref[StartInput, TicketResult]{Name: "amof_ticket_start"}
+	SwitchTicket = tool.Ref[SwitchInput, any]{Name: "amof_ticket_switch"}
+	EndTicket    = tool.Ref[EndInput, TicketResult]{Name: "amof_ticket_end"}
 )
 
 // mainTicket is the name of no ticket: switching to it leaves the active one.
@@ -40,20 +40,20 @@ type ticketService struct{ TicketDeps }
 // TicketEntries are the tools about tickets.
 func TicketEntries(d TicketDeps) []tool.Entry {
 	s := ticketService{d}
-	end := runs.SafeWrite("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
+	end := runs.SafeWriteSpec("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
 	end.Class, end.Effects, end.Anew = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
-	change := runs.SafeWrite("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
+	change := runs.SafeWriteSpec("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
 	change.When = "unless it is the active one"
 	return []tool.Entry{
-		bind.Query(List, runs.Read("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
-		bind.Command(Start, runs.SafeWrite("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
-		bind.Command(Switch, change, s.planSwitch, s.change),
-		bind.Command(End, end, s.planEnd, s.end),
+		bind.Query(ListTickets, runs.ReadSpec("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
+		bind.Command(StartTicket, runs.SafeWriteSpec("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
+		bind.Command(SwitchTicket, change, s.planSwitch, s.change),
+		bind.Command(EndTicket, end, s.planEnd, s.end),
 	}
 }
 
-// RepoItem is a ticket in one repository.
-type RepoItem struct {
+// TicketRepo is a ticket in one repository.
+type TicketRepo struct {
 	Name     string   `json:"name"`
 	Branch   string   `json:"branch"`
 	Worktree string   `json:"worktree"`
@@ -64,54 +64,54 @@ type RepoItem struct {
 	Kept     []string `json:"kept_refs,omitempty"`
 }
 
-// Item is a ticket in a list.
-type Item struct {
-	ID        string     `json:"ticket_id"`
-	Active    bool       `json:"active"`
-	Phase     string     `json:"phase"`
-	CreatedAt time.Time  `json:"created_at"`
-	Repos     []RepoItem `json:"repos"`
+// TicketItem is a ticket in a list.
+type TicketItem struct {
+	ID        string       `json:"ticket_id"`
+	Active    bool         `json:"active"`
+	Phase     string       `json:"phase"`
+	CreatedAt time.Time    `json:"created_at"`
+	Repos     []TicketRepo `json:"repos"`
 }
 
-// Listing is an ecosystem's tickets, oldest first.
-type Listing struct {
-	Active  *string `json:"active_ticket"`
-	Tickets []Item  `json:"tickets"`
-	Count   int     `json:"count"`
-	runs.Shown
+// TicketList is an ecosystem's tickets, oldest first.
+type TicketList struct {
+	Active  *string      `json:"active_ticket"`
+	Tickets []TicketItem `json:"tickets"`
+	Count   int          `json:"count"`
+	runs.Envelope
 }
 
-func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (Listing, error) {
-	f, err := s.Installed(ctx, sc, in.Ecosystem)
+func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (TicketList, error) {
+	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
-		return Listing{}, err
+		return TicketList{}, err
 	}
 	ids := oldestFirst(f.State)
-	out := Listing{Active: f.State.ActiveTicket, Tickets: make([]Item, 0, len(ids)), Count: len(ids)}
+	out := TicketList{Active: f.State.ActiveTicket, Tickets: make([]TicketItem, 0, len(ids)), Count: len(ids)}
 	var all []ecosystemport.TicketTree
 	for _, id := range ids {
 		all = append(all, treesOf(f.Manifest(), f.State, id)...)
 	}
 	standings := s.standings(ctx, all)
-	text := runs.Text{Summary: fmt.Sprintf("Listed %s of %s", counted(len(ids), "ticket"), f.Layout.Name)}
+	text := runs.AnswerText{Summary: fmt.Sprintf("Listed %s of %s", counted(len(ids), "ticket"), f.Layout.Name)}
 	for _, id := range ids {
 		t := f.State.Tickets[id]
 		n := len(treesOf(f.Manifest(), f.State, id))
-		item := Item{ID: id, Active: id == f.State.Active(), Phase: t.Phase, CreatedAt: t.CreatedAt, Repos: append(itemsOf(all[:n], standings[:n]), strays(f.State, id)...)}
+		item := TicketItem{ID: id, Active: id == f.State.Active(), Phase: t.Phase, CreatedAt: t.CreatedAt, Repos: append(itemsOf(all[:n], standings[:n]), strays(f.State, id)...)}
 		all, standings = all[n:], standings[n:]
 		out.Tickets = append(out.Tickets, item)
 		text.Details = append(text.Details, ticketLine(item))
 	}
-	action := runs.Suggest("ticket_start", f.Layout.Name, nil)
+	action := runs.SuggestAction("ticket_start", f.Layout.Name, nil)
 	if f.State.Active() != "" {
-		action = runs.Suggest("status", f.Layout.Name, nil)
+		action = runs.SuggestAction("status", f.Layout.Name, nil)
 	}
-	out.Shown = s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, action)
+	out.Envelope = s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, action)
 	return out, nil
 }
 
 // ticketLine is a ticket for people.
-func ticketLine(item Item) string {
+func ticketLine(item TicketItem) string {
 	out := item.ID
 	if item.Active {
 		out += " (active)"
@@ -137,8 +137,8 @@ func counted(n int, one string) string {
 }
 
 // itemsOf is how worktrees are.
-func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.Standing) []RepoItem {
-	items := make([]RepoItem, 0, len(trees))
+func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.GitStatus) []TicketRepo {
+	items := make([]TicketRepo, 0, len(trees))
 	for i, st := range standings {
 		item := itemOf(trees[i])
 		item.Status, item.Problem = statusOf(st), st.Problem
@@ -147,11 +147,11 @@ func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.Standing) [
 	return items
 }
 
-func itemOf(t ecosystemport.TicketTree) RepoItem {
-	return RepoItem{Name: t.Repo, Branch: t.Branch, Worktree: t.Dir}
+func itemOf(t ecosystemport.TicketTree) TicketRepo {
+	return TicketRepo{Name: t.Repo, Branch: t.Branch, Worktree: t.Dir}
 }
 
-func statusOf(st ecosystem.Standing) string {
+func statusOf(st ecosystem.GitStatus) string {
 	switch {
 	case st.Missing:
 		return "missing worktree"
@@ -173,7 +173,7 @@ func oldestFirst(s ecosystem.State) []string {
 	return ids
 }
 
-func (s ticketService) standings(ctx context.Context, trees []ecosystemport.TicketTree) []ecosystem.Standing {
+func (s ticketService) standings(ctx context.Context, trees []ecosystemport.TicketTree) []ecosystem.GitStatus {
 	checkouts := make([]ecosystem.Checkout, 0, len(trees))
 	for _, t := range trees {
 		checkouts = append(checkouts, ecosystem.Checkout{Name: t.Repo, Dir: t.Dir})
@@ -198,15 +198,15 @@ func treesOf(m ecosystem.Manifest, state ecosystem.State, id string) []ecosystem
 }
 
 // strays are the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
-func strays(state ecosystem.State, id string) []RepoItem {
+func strays(state ecosystem.State, id string) []TicketRepo {
 	t := state.Tickets[id]
-	var out []RepoItem
+	var out []TicketRepo
 	for name, branch := range t.Repos {
 		if state.Repo(name) == nil {
-			out = append(out, RepoItem{Name: name, Branch: branch, Worktree: path.Join(baseOf(state, id), path.Base(name)), Problem: "not in the workspace any more"})
+			out = append(out, TicketRepo{Name: name, Branch: branch, Worktree: path.Join(baseOf(state, id), path.Base(name)), Problem: "not in the workspace any more"})
 		}
 	}
-	sorting.By(out, func(a, b RepoItem) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b TicketRepo) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -228,11 +228,11 @@ func branchOf(m ecosystem.Manifest, r ecosystem.RepoState) string {
 	return r.Branch
 }
 
-// Ensurer is an ecosystemport.TicketTrees.
-type Ensurer struct{ Work ecosystemport.TicketWork }
+// WorktreeEnsurer is an ecosystemport.TicketTrees.
+type WorktreeEnsurer struct{ Work ecosystemport.TicketWork }
 
 // Ensure makes again those of the ticket's worktrees that are missing. One that cannot be made does not hold up the others; the first says why.
-func (e Ensurer) Ensure(ctx context.Context, t ecosystemport.Ticketed) error {
+func (e WorktreeEnsurer) Ensure(ctx context.Context, t ecosystemport.Ticketed) error {
 	var failed error
 	for _, tree := range treesOf(t.Manifest, t.State, t.Ticket) {
 		if _, err := e.Work.Add(ctx, tree); err != nil {

@@ -141,7 +141,7 @@ func ticketDependencies(root, home string) workspace.TicketDeps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork})
 	return workspace.TicketDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: idle{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicket(system.Clock{}), Surveyor: ecogit.NewStatus()}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicketClient(system.Clock{}), Surveyor: ecogit.NewSurveyor()}
 }
 
 // idle are workers that nothing here needs.
@@ -176,11 +176,11 @@ func (r *ticketRig) call(name, mode string, in ticketArgs) tool.Outcome {
 }
 
 // does is a call in execute mode that needs no confirmation.
-func (r *ticketRig) does(name string, in ticketArgs) workspace.Changed {
+func (r *ticketRig) does(name string, in ticketArgs) workspace.TicketResult {
 	r.t.Helper()
 	o := r.call(name, "execute", in)
 	require.NoError(r.t, o.Err)
-	return read[workspace.Changed](r.t, o.Value)
+	return read[workspace.TicketResult](r.t, o.Value)
 }
 
 // confirmed is a call in execute mode, confirmed where that is asked for.
@@ -250,7 +250,7 @@ func (r *ticketRig) files() map[string]string {
 }
 
 // results are a change's results by repository.
-func results(items []workspace.RepoItem) map[string]string {
+func results(items []workspace.TicketRepo) map[string]string {
 	by := map[string]string{}
 	for _, i := range items {
 		by[i.Name] = i.Result

@@ -41,7 +41,7 @@ func TestATicketFromItsStartToItsEnd(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(r.tree("T-1", "api"), "new"), nil, 0o600))
 	require.NoError(t, os.RemoveAll(r.tree("T-1", "web")))
-	l := read[workspace.Listing](t, r.call(list, "", nil).Value)
+	l := read[workspace.TicketList](t, r.call(list, "", nil).Value)
 	assert.Equal(t, 2, l.Count)
 	assert.Equal(t, "T-1", l.Tickets[0].ID, "the oldest first")
 	assert.False(t, l.Tickets[0].Active)
@@ -129,7 +129,7 @@ func TestACleanUpIsConfirmed(t *testing.T) {
 	require.NotNil(t, changed.Issued, "there is a fresh question")
 	done := r.call(end, "execute", ticketArgs{"ticket_id": "T-1", "cleanup": "local", "confirm_token": changed.Issued.Token.Reveal()})
 	require.NoError(t, done.Err)
-	assert.Equal(t, map[string]string{"api": "removed", "web": "removed"}, results(read[workspace.Changed](t, done.Value).Repos))
+	assert.Equal(t, map[string]string{"api": "removed", "web": "removed"}, results(read[workspace.TicketResult](t, done.Value).Repos))
 	assert.NoDirExists(t, filepath.Dir(r.tree("T-1", "api")))
 	assert.Equal(t, "main", r.root.Git("-C", r.clone("api"), "branch", "--format=%(refname:short)"))
 	assert.Contains(t, r.root.Git("ls-remote", r.origins["api"].Remote), head+"\trefs/heads/feature/T-1", "cleanup local leaves origin alone")
@@ -177,7 +177,7 @@ func TestWorkIsNotCleanedUp(t *testing.T) {
 			in["force"] = true
 			o = r.confirmed(end, in)
 			require.NoError(t, o.Err)
-			a := read[workspace.Changed](t, o.Value)
+			a := read[workspace.TicketResult](t, o.Value)
 			require.Len(t, a.Repos[0].Kept, 1)
 			r.root.Git("-C", r.clone("api"), "rev-parse", "--verify", a.Repos[0].Kept[0])
 			assert.Contains(t, strings.Join(a.Text.Details, "\n"), a.Repos[0].Kept[0])
@@ -202,7 +202,7 @@ func TestACleanUpThatFailsInOneRepositoryCanBeRepeated(t *testing.T) {
 	o := r.confirmed(end, in)
 	require.ErrorIs(t, o.Err, ecosystem.ErrGit)
 	assert.Contains(t, o.Err.Error(), "because of web")
-	var details struct{ Repos []workspace.RepoItem }
+	var details struct{ Repos []workspace.TicketRepo }
 	doc, err := json.Marshal(fault.From(o.Err).Details)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(doc, &details))
@@ -212,7 +212,7 @@ func TestACleanUpThatFailsInOneRepositoryCanBeRepeated(t *testing.T) {
 	require.NoError(t, os.Remove(hook))
 	o = r.confirmed(end, in)
 	require.NoError(t, o.Err)
-	assert.Equal(t, map[string]string{"api": "removed", "web": "removed, at origin too"}, results(read[workspace.Changed](t, o.Value).Repos))
+	assert.Equal(t, map[string]string{"api": "removed", "web": "removed, at origin too"}, results(read[workspace.TicketResult](t, o.Value).Repos))
 	assert.Empty(t, r.state().Tickets)
 }
 
@@ -313,7 +313,7 @@ func TestATicketWhoseCloneIsGone(t *testing.T) {
 	r := ticketNewRig(t)
 	r.does(start, ticketArgs{"ticket_id": "T-1"})
 	require.NoError(t, os.RemoveAll(r.clone("api")))
-	l := read[workspace.Listing](t, r.call(list, "", nil).Value)
+	l := read[workspace.TicketList](t, r.call(list, "", nil).Value)
 	assert.Equal(t, "missing worktree", l.Tickets[0].Repos[0].Status)
 	assert.Contains(t, l.Tickets[0].Repos[0].Problem, "is gone")
 	o := r.call(end, "execute", ticketArgs{"ticket_id": "T-1", "cleanup": "local", "force": true})
@@ -330,11 +330,11 @@ func TestARepositoryThatLeftTheWorkspace(t *testing.T) {
 	r := ticketNewRig(t)
 	r.does(start, ticketArgs{"ticket_id": "T-1"})
 	r.record(func(s *ecosystem.State) { s.Repos = s.Repos[1:] })
-	l := read[workspace.Listing](t, r.call(list, "", nil).Value)
+	l := read[workspace.TicketList](t, r.call(list, "", nil).Value)
 	assert.Equal(t, "not in the workspace any more", l.Tickets[0].Repos[1].Problem)
 	o := r.confirmed(end, ticketArgs{"ticket_id": "T-1", "cleanup": "local", "force": true})
 	require.NoError(t, o.Err)
-	assert.Equal(t, map[string]string{"web": "removed", "api": "skipped"}, results(read[workspace.Changed](t, o.Value).Repos))
+	assert.Equal(t, map[string]string{"web": "removed", "api": "skipped"}, results(read[workspace.TicketResult](t, o.Value).Repos))
 	assert.FileExists(t, filepath.Join(r.tree("T-1", "api"), "api.txt"))
 }
 
@@ -352,7 +352,7 @@ func TestARecordOfAHostileTicket(t *testing.T) {
 	require.NoError(t, r.call(list, "", nil).Err)
 	o := r.confirmed(end, ticketArgs{"ticket_id": id[:min(len(id), 64)], "cleanup": "all", "force": true})
 	if o.Err == nil {
-		assert.Empty(t, read[workspace.Changed](t, o.Value).Repos)
+		assert.Empty(t, read[workspace.TicketResult](t, o.Value).Repos)
 	}
 	require.ErrorIs(t, r.confirmed(end, ticketArgs{"ticket_id": "T-2", "cleanup": "all", "force": true}).Err, ecosystem.ErrArguments)
 	assert.FileExists(t, filepath.Join(outside, "mine"))
@@ -397,10 +397,10 @@ func TestEnsureMakesAgainWhatIsMissing(t *testing.T) {
 		require.NoError(t, os.RemoveAll(r.tree("T-1", name)))
 	}
 	require.NoError(t, os.RemoveAll(r.clone("api")))
-	f, err := r.deps.At(t.Context(), r.root.Dir, "demo")
+	f, err := r.deps.FindAt(t.Context(), r.root.Dir, "demo")
 	require.NoError(t, err)
-	err = workspace.Ensurer{Work: r.deps.Work}.Ensure(t.Context(), ecosystemport.Ticketed{Layout: r.layout, Manifest: f.Manifest(), State: f.State, Ticket: "T-1"})
+	err = workspace.WorktreeEnsurer{Work: r.deps.Work}.Ensure(t.Context(), ecosystemport.Ticketed{Layout: r.layout, Manifest: f.Manifest(), State: f.State, Ticket: "T-1"})
 	require.ErrorIs(t, err, ecosystem.ErrConflict)
 	assert.Equal(t, "feature/T-1", r.branch(r.tree("T-1", "web")), "one that cannot be made does not hold up the others")
-	require.NoError(t, workspace.Ensurer{Work: r.deps.Work}.Ensure(t.Context(), ecosystemport.Ticketed{Manifest: f.Manifest(), State: f.State, Ticket: "none"}))
+	require.NoError(t, workspace.WorktreeEnsurer{Work: r.deps.Work}.Ensure(t.Context(), ecosystemport.Ticketed{Manifest: f.Manifest(), State: f.State, Ticket: "none"}))
 }

@@ -39,7 +39,7 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 		if confirms(name) { // the door takes these out before, in their one spelling
 			return nil, project.ErrArgument.Sayf("%s is spelled %s", alias, name)
 		}
-		if err := Merge(fields, name, alias); err != nil {
+		if err := MergeAliases(fields, name, alias); err != nil {
 			return nil, err
 		}
 		renamed = true
@@ -56,9 +56,9 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 
 func confirms(name string) bool { return name == "confirm_token" || name == "typed_value" }
 
-// Merge leaves the value of an argument under name alone, whichever of its names it was given by. Names with different values are
+// MergeAliases leaves the value of an argument under name alone, whichever of its names it was given by. Names with different values are
 // project.ErrArgument.
-func Merge(fields map[string]json.RawMessage, name string, aliases ...string) error {
+func MergeAliases(fields map[string]json.RawMessage, name string, aliases ...string) error {
 	for _, alias := range aliases {
 		value, given := fields[alias]
 		if !given {

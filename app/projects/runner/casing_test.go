@@ -25,7 +25,7 @@ type input struct {
 
 // entry is a tool that answers with what it was given.
 func entry() tool.Entry {
-	return runner.EitherCasing(bind.Query(tool.Ref[input, input]{Name: "echo"}, runner.Read(runner.Projects, "Echo", "Echo.", string(bind.SchemaOf[input]())),
+	return runner.EitherCasing(bind.Query(tool.Ref[input, input]{Name: "echo"}, runner.ReadSpec(runner.CategoryProjects, "Echo", "Echo.", string(bind.SchemaOf[input]())),
 		func(_ context.Context, _ tool.Scope, in input) (input, error) { return in, nil }))
 }
 
@@ -75,11 +75,11 @@ func TestEitherCasing(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	fields := map[string]json.RawMessage{"b": json.RawMessage(` [1, 2]`), "c": json.RawMessage(`[1,2]`)}
-	require.NoError(t, runner.Merge(fields, "a", "b", "c", "d"))
+	require.NoError(t, runner.MergeAliases(fields, "a", "b", "c", "d"))
 	assert.Len(t, fields, 1)
 	assert.JSONEq(t, `[1,2]`, string(fields["a"]))
-	assert.ErrorIs(t, runner.Merge(map[string]json.RawMessage{"a": json.RawMessage(`1`), "b": json.RawMessage(`2`)}, "a", "b"), project.ErrArgument)
-	require.NoError(t, runner.Merge(nil, "a", "b"))
+	assert.ErrorIs(t, runner.MergeAliases(map[string]json.RawMessage{"a": json.RawMessage(`1`), "b": json.RawMessage(`2`)}, "a", "b"), project.ErrArgument)
+	require.NoError(t, runner.MergeAliases(nil, "a", "b"))
 }
 
 // TestPlan: the hash is over all that is shown, and over nothing else.

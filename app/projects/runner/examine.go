@@ -23,8 +23,8 @@ const (
 	maxScripts = 100
 )
 
-// Started is a package.json script that a command starts, directly or through other scripts.
-type Started struct {
+// StartedScript is a package.json script that a command starts, directly or through other scripts.
+type StartedScript struct {
 	Name    string `json:"name"`
 	Command string `json:"command"`
 	Pre     string `json:"pre,omitempty"`
@@ -32,26 +32,28 @@ type Started struct {
 	Dir     string `json:"dir,omitempty"` // of the package.json, where it is not that of the directory the command runs in
 }
 
-// Examined is all that is to be known of commands before they run.
-type Examined struct {
+// ExamineResult is all that is to be known of commands before they run.
+type ExamineResult struct {
 	Findings Findings
-	Scripts  []Started
-	Settings []project.Setting // of package managers, where one is among what runs
-	DevLike  string            // the script among them that never ends; empty without one
-	Code     process.Code      // the files that are read as code
+	Scripts  []StartedScript
+	Settings []project.ManagerSetting // of package managers, where one is among what runs
+	DevLike  string                   // the script among them that never ends; empty without one
+	Code     process.Code             // the files that are read as code
 }
 
 // Same reports whether the commands would start the same as when they were examined before.
-func (e Examined) Same(before Examined) bool { return e.Alike(before) && e.Code.Same(before.Code) }
+func (e ExamineResult) Same(before ExamineResult) bool {
+	return e.Alike(before) && e.Code.Same(before.Code)
+}
 
 // Alike is Same for commands before which others of the same plan have run: those may have made what these read. Files that were made, most
 // likely, are not compared: what lies in directories for what is built and installed, and what package managers write themselves.
-func (e Examined) Alike(before Examined) bool {
+func (e ExamineResult) Alike(before ExamineResult) bool {
 	return slices.Equal(e.Scripts, before.Scripts) && slices.Equal(e.Settings, before.Settings) && slices.Equal(kept(e.Code), kept(before.Code))
 }
 
 // Changed is in words what is not as it was before.
-func (e Examined) Changed(before Examined) string {
+func (e ExamineResult) Changed(before ExamineResult) string {
 	if !slices.Equal(e.Scripts, before.Scripts) || !slices.Equal(e.Settings, before.Settings) {
 		return "a script of package.json, or a setting of the package manager"
 	}
@@ -69,8 +71,8 @@ func (e Examined) Changed(before Examined) string {
 }
 
 // kept are the files that no step of a plan is likely to make.
-func kept(c process.Code) []process.Read {
-	return slices.DeleteFunc(slices.Clone(c.Reads), func(r process.Read) bool {
+func kept(c process.Code) []process.CodeFile {
+	return slices.DeleteFunc(slices.Clone(c.Reads), func(r process.CodeFile) bool {
 		dirs := strings.Split(r.Path, "/")
 		last := dirs[len(dirs)-1]
 		return slices.ContainsFunc(dirs[:len(dirs)-1], func(dir string) bool {
@@ -89,14 +91,14 @@ type Command struct {
 
 // Examine is what the linter says of the commands and of every package.json script that they start, with the text of those scripts as it is
 // now (packageflow-security contract §4.6). A blocked one is project.ErrCommandBlocked; what cannot be followed is of high risk.
-func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c Command) (Examined, error) {
+func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c Command) (ExamineResult, error) {
 	x := &examination{runner: r, around: around, of: c, seen: map[string]bool{}, managed: c.Managed}
 	if c.Script != "" {
 		x.seen[c.Dir+"\x00"+c.Script] = true
 	}
 	for _, text := range c.Texts {
 		if err := x.text(ctx, c.Dir, text, 0); err != nil {
-			return Examined{}, err
+			return ExamineResult{}, err
 		}
 	}
 	if x.managed {
@@ -111,7 +113,7 @@ func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c 
 }
 
 // named are the files that settings of package managers name, as commands that load them.
-func (x *examination) named() (out []process.Command) {
+func (x *examination) named() (out []process.ShellCommand) {
 	for _, s := range x.out.Settings {
 		dir := x.of.Dir
 		if path.IsAbs(s.File) {
@@ -119,7 +121,7 @@ func (x *examination) named() (out []process.Command) {
 		}
 		for field := range strings.FieldsFuncSeq(s.Value, func(c rune) bool { return c == ' ' || c == '=' || c == ',' }) {
 			if strings.Contains(field, "/") || strings.HasSuffix(field, "js") {
-				out = append(out, process.Command{Dir: dir, Text: "node --require " + Quoted([]string{field})})
+				out = append(out, process.ShellCommand{Dir: dir, Text: "node --require " + QuoteArgs([]string{field})})
 			}
 		}
 	}
@@ -131,22 +133,22 @@ type examination struct {
 	runner   Runner
 	around   projectport.Surroundings
 	of       Command
-	out      Examined
-	seen     map[string]bool   // directory and name of scripts
-	looked   map[string]bool   // directories whose settings are known
-	commands []process.Command // everything that runs
+	out      ExamineResult
+	seen     map[string]bool        // directory and name of scripts
+	looked   map[string]bool        // directories whose settings are known
+	commands []process.ShellCommand // everything that runs
 	managed  bool
 }
 
 func (x *examination) find(rule, fragment, message string, args ...any) {
-	f := shellcmd.Finding{Rule: rule, Verdict: shellcmd.High, Message: fmt.Sprintf(message, args...), Fragment: clip(fragment)}
+	f := shellcmd.Finding{Rule: rule, Verdict: shellcmd.VerdictHigh, Message: fmt.Sprintf(message, args...), Fragment: clip(fragment)}
 	if !slices.Contains(x.out.Findings, f) {
 		x.out.Findings = append(x.out.Findings, f)
 	}
 }
 
 // set lists settings, each with a finding, because what runs is not what package.json says alone.
-func (x *examination) set(settings []project.Setting) {
+func (x *examination) set(settings []project.ManagerSetting) {
 	for _, s := range settings {
 		if slices.Contains(x.out.Settings, s) {
 			continue
@@ -165,15 +167,15 @@ func (x *examination) text(ctx context.Context, dir, text string, depth int) err
 		return err
 	}
 	if strings.TrimSpace(text) != "" {
-		x.commands = append(x.commands, process.Command{Dir: dir, Text: text})
+		x.commands = append(x.commands, process.ShellCommand{Dir: dir, Text: text})
 	}
 	for _, f := range report.Findings {
 		if !slices.Contains(x.out.Findings, f) {
 			x.out.Findings = append(x.out.Findings, f)
 		}
 	}
-	x.managed = x.managed || shellcmd.Managed(report.Starts)
-	for _, call := range shellcmd.Calls(report.Starts) {
+	x.managed = x.managed || shellcmd.UsesPackageManager(report.Starts)
+	for _, call := range shellcmd.ScriptCalls(report.Starts) {
 		if call.Unclear != "" {
 			x.find("script-unclear", call.Source, "%s", call.Unclear)
 			continue
@@ -188,7 +190,7 @@ func (x *examination) text(ctx context.Context, dir, text string, depth int) err
 }
 
 // call follows the scripts of one call in one directory.
-func (x *examination) call(ctx context.Context, call shellcmd.Call, at string, depth int) error {
+func (x *examination) call(ctx context.Context, call shellcmd.ScriptCall, at string, depth int) error {
 	dir, manifest, err := x.manifest(ctx, at)
 	if err != nil {
 		return err
@@ -215,7 +217,7 @@ func (x *examination) call(ctx context.Context, call shellcmd.Call, at string, d
 
 // started is one script of a call.
 type started struct {
-	call  shellcmd.Call
+	call  shellcmd.ScriptCall
 	dir   string
 	name  string
 	depth int
@@ -235,12 +237,12 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 		x.find("script-depth", s.call.Source, "it starts scripts through more than %d others, or more than %d in all; nobody looks further", maxDepth, maxScripts)
 		return nil
 	}
-	one := Started{Name: s.name, Command: text, Pre: m.Scripts["pre"+s.name], Post: m.Scripts["post"+s.name]}
+	one := StartedScript{Name: s.name, Command: text, Pre: m.Scripts["pre"+s.name], Post: m.Scripts["post"+s.name]}
 	if s.dir != x.of.Dir {
 		one.Dir = s.dir
 	}
 	x.out.Scripts = append(x.out.Scripts, one)
-	if x.out.DevLike == "" && shellcmd.DevLike(strings.ReplaceAll(s.name, ":", "-"), text) { // of names with a part behind a colon not all are servers
+	if x.out.DevLike == "" && shellcmd.LooksLongRunning(strings.ReplaceAll(s.name, ":", "-"), text) { // of names with a part behind a colon not all are servers
 		x.out.DevLike = s.name
 	}
 	for _, text := range []string{one.Pre, one.Command, one.Post} {
@@ -320,13 +322,13 @@ func (r Runner) Hidden(parts ...any) Findings {
 				fragment = plain
 			}
 		}
-		out = append(out, shellcmd.Finding{Rule: "masked", Verdict: shellcmd.High, Message: "part of this is masked: a secret stands in it, or something that looks like one; look at it where it is stored", Fragment: clip(fragment)})
+		out = append(out, shellcmd.Finding{Rule: "masked", Verdict: shellcmd.VerdictHigh, Message: "part of this is masked: a secret stands in it, or something that looks like one; look at it where it is stored", Fragment: clip(fragment)})
 	}
 	return out
 }
 
 // Parts are the texts of scripts and settings, for Hidden.
-func (e Examined) Parts() []any {
+func (e ExamineResult) Parts() []any {
 	var out []any
 	for _, s := range e.Scripts {
 		for _, text := range []string{s.Command, s.Pre, s.Post} {

@@ -24,7 +24,7 @@ import (
 const (
 	DefaultTimeout = 5 * time.Minute
 	MaxTimeout     = time.Hour
-	Grace          = 5 * time.Second // between asking a process group to end and killing it
+	StopGrace      = 5 * time.Second // between asking a process group to end and killing it
 )
 
 // Bounds of what is answered, in bytes: each stream of a result, and all of an answer's output together as JSON, so that it stays below
@@ -42,13 +42,13 @@ const (
 
 // Labels of this capability's processes.
 const (
-	LabelOf        = "capability"
-	LabelScript    = "script"
-	LabelProject   = "project"
-	LabelClient    = "client"
-	LabelSession   = "session"
-	LabelExecution = "execution"
-	OfProjects     = "projects"
+	LabelCapability    = "capability"
+	LabelScript        = "script"
+	LabelProject       = "project"
+	LabelClient        = "client"
+	LabelSession       = "session"
+	LabelExecution     = "execution"
+	CapabilityProjects = "projects"
 )
 
 // Runner starts programs. Every field is required.
@@ -57,7 +57,7 @@ type Runner struct {
 	Parser    projectport.ShellParser
 	Processes ports.Processes
 	Table     ports.ProcessTable
-	Mask      Mask             // replaces secrets in what a person is shown
+	Mask      RedactFunc       // replaces secrets in what a person is shown
 	Code      ports.CodeReader // which files commands would read as code
 }
 
@@ -111,7 +111,7 @@ func (r Runner) Environment(around projectport.Surroundings, p project.Project, 
 	if err := process.CheckEnv(extra); err != nil {
 		return Env{}, err
 	}
-	vars, secrets := process.Environment(around.Environ, p.Settings.EnvPass, extra, around.Paths)
+	vars, secrets := process.ChildEnvironment(around.Environ, p.Settings.EnvPass, extra, around.Paths)
 	e := Env{Vars: vars, Secrets: slices.Concat(secrets, around.Secrets)}
 	for _, name := range p.Settings.EnvPass {
 		if _, set := vars[name]; set {
@@ -135,16 +135,16 @@ func (r Runner) Inspect(around projectport.Surroundings, root, dir string, comma
 	return out, nil
 }
 
-func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (shellcmd.Report, error) {
+func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (shellcmd.CheckReport, error) {
 	if strings.TrimSpace(text) == "" {
-		return shellcmd.Report{}, nil
+		return shellcmd.CheckReport{}, nil
 	}
-	report := shellcmd.Check(r.Parser.Parse(text), shellcmd.Context{Home: around.Home, Project: root, Dir: dir, OwnDirs: around.Own, Parse: r.Parser.Parse})
+	report := shellcmd.CheckScript(r.Parser.Parse(text), shellcmd.CheckContext{Home: around.Home, Project: root, Dir: dir, OwnDirs: around.Own, Parse: r.Parser.Parse})
 	return report, report.Refusal()
 }
 
-// Quoted is an argument vector as a shell would have to be told it: for the linter, which reads shell.
-func Quoted(argv []string) string {
+// QuoteArgs is an argument vector as a shell would have to be told it: for the linter, which reads shell.
+func QuoteArgs(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
@@ -157,14 +157,14 @@ type Findings []shellcmd.Finding
 
 // Risk is high when one finding is, and medium otherwise: something runs.
 func (f Findings) Risk() policy.Risk {
-	if slices.ContainsFunc(f, func(x shellcmd.Finding) bool { return x.Verdict >= shellcmd.High }) {
+	if slices.ContainsFunc(f, func(x shellcmd.Finding) bool { return x.Verdict >= shellcmd.VerdictHigh }) {
 		return policy.RiskHigh
 	}
 	return policy.RiskMedium
 }
 
-// Outside reports arguments that name a place outside dir.
-func Outside(dir string, args []string) Findings {
+// ArgsOutside reports arguments that name a place outside dir.
+func ArgsOutside(dir string, args []string) Findings {
 	var out Findings
 	for _, a := range args {
 		_, value, assigned := strings.Cut(a, "=")
@@ -179,7 +179,7 @@ func Outside(dir string, args []string) Findings {
 			p = path.Join(dir, p)
 		}
 		if p = path.Clean(p); p != dir && !strings.HasPrefix(p, dir+"/") {
-			out = append(out, shellcmd.Finding{Rule: "argument_outside", Verdict: shellcmd.High, Message: "an argument names a place outside the project", Fragment: clip(a)})
+			out = append(out, shellcmd.Finding{Rule: "argument_outside", Verdict: shellcmd.VerdictHigh, Message: "an argument names a place outside the project", Fragment: clip(a)})
 		}
 	}
 	return out
@@ -192,8 +192,8 @@ func clip(s string) string {
 	return s
 }
 
-// Ended is what a program that was waited for did.
-type Ended struct {
+// ProcessResult is what a program that was waited for did.
+type ProcessResult struct {
 	ProcessID  process.ID `json:"process_id,omitempty"`
 	ExitCode   int        `json:"exit_code"`
 	Signal     string     `json:"signal,omitempty"`
@@ -206,19 +206,19 @@ type Ended struct {
 
 // Wait runs the program to its end and tells, as progress, when it runs. An end other than by itself with 0 is a fault whose details are
 // given: project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, each after the whole process group is gone.
-func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec process.Spec, details func(Ended) any) (Ended, error) {
+func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec process.Spec, details func(ProcessResult) any) (ProcessResult, error) {
 	var id process.ID
 	result, err := r.Processes.Run(ctx, spec, func(s process.State) {
 		id = s.ID
 		sc.Progress(tool.Progress{Message: fmt.Sprintf("%s runs as %s (pid %d)", what, s.ID, s.PID)})
 	})
 	if err != nil {
-		return Ended{}, err
+		return ProcessResult{}, err
 	}
-	e := Ended{ProcessID: id, ExitCode: result.Exit.Code, Signal: result.Exit.Signal, DurationMS: result.Elapsed.Milliseconds()}
+	e := ProcessResult{ProcessID: id, ExitCode: result.Exit.Code, Signal: result.Exit.Signal, DurationMS: result.Elapsed.Milliseconds()}
 	e.TotalBytes = int64(len(result.Stdout)+len(result.Stderr)) + result.Dropped
 	var cut bool
-	e.Stdout, e.Stderr, cut = streams(result.Stdout, result.Stderr, Room(sc))
+	e.Stdout, e.Stderr, cut = streams(result.Stdout, result.Stderr, OutputBudget(sc))
 	e.Truncated = cut || result.Dropped > 0
 	switch {
 	case result.OK():
@@ -233,8 +233,8 @@ func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec proce
 	return e, project.ErrExecutionFailed.Sayf("%s ended with exit code %d", what, result.Exit.Code).With(details(e))
 }
 
-// Room is how many bytes of output, as JSON, an answer to this call may have.
-func Room(sc tool.Scope) int {
+// OutputBudget is how many bytes of output, as JSON, an answer to this call may have.
+func OutputBudget(sc tool.Scope) int {
 	if sc.MaxOutput > 0 {
 		return min(MaxOutput, sc.MaxOutput*3/4)
 	}
@@ -245,16 +245,16 @@ func Room(sc tool.Scope) int {
 func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
 	var cutOut, cutErr bool
 	for limit := MaxStream; ; limit /= 2 {
-		out, cutOut = project.Cut(string(stdout), limit)
-		err, cutErr = project.Cut(string(stderr), limit)
-		if limit <= project.MinText || Size(out)+Size(err) <= room {
+		out, cutOut = project.TruncateMiddle(string(stdout), limit)
+		err, cutErr = project.TruncateMiddle(string(stderr), limit)
+		if limit <= project.MinText || JSONSize(out)+JSONSize(err) <= room {
 			return out, err, cutOut || cutErr
 		}
 	}
 }
 
-// Size is how many bytes the text takes as JSON.
-func Size(text string) int {
+// JSONSize is how many bytes the text takes as JSON.
+func JSONSize(text string) int {
 	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }) {
 		return len(text) + len(`""`)
 	}
@@ -262,11 +262,11 @@ func Size(text string) int {
 	return len(doc)
 }
 
-// Mask replaces the secrets in a JSON document that is about to be stored.
-type Mask func(json.RawMessage) json.RawMessage
+// RedactFunc replaces the secrets in a JSON document that is about to be stored.
+type RedactFunc func(json.RawMessage) json.RawMessage
 
 // Text is a text without its secrets; one that cannot be read is withheld.
-func (m Mask) Text(text string) string {
+func (m RedactFunc) Text(text string) string {
 	if text == "" {
 		return ""
 	}
@@ -291,13 +291,13 @@ func TriggeredBy(sc tool.Scope) string {
 
 // Labels are a process's labels: this capability's, and those given.
 func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string]string {
-	out := map[string]string{LabelOf: OfProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
+	out := map[string]string{LabelCapability: CapabilityProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
 	maps.Copy(out, more)
 	return out
 }
 
-// Timeout is a wish in milliseconds as a duration, or project.ErrArgument.
-func Timeout(ms int64) (time.Duration, error) {
+// ParseTimeout is a wish in milliseconds as a duration, or project.ErrArgument.
+func ParseTimeout(ms int64) (time.Duration, error) {
 	if ms < 1 || ms > MaxTimeout.Milliseconds() {
 		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())
 	}

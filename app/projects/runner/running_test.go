@@ -22,34 +22,34 @@ func TestOutside(t *testing.T) {
 		"": false, "a": false, "src/x": false, "./x": false, "/p": false, "/p/x": false, "--out=/p/x": false, "a=b=/p": false, "...": false, "wait...": false, "a..b": false, "x/../y": false,
 		"/": true, "/etc": true, "/pp": true, "..": true, "../x": true, "x/../../y": true, "--out=/etc": true, "--out=../x": true, "/p/../x": true,
 	} {
-		found := runner.Outside("/p", []string{"fine", arg})
+		found := runner.ArgsOutside("/p", []string{"fine", arg})
 		assert.Equal(t, outside, len(found) == 1, arg)
 		assert.Equal(t, outside, found.Risk() == policy.RiskHigh, arg)
 	}
-	long := runner.Outside("/p", []string{"/" + strings.Repeat("ü", 500)})
+	long := runner.ArgsOutside("/p", []string{"/" + strings.Repeat("ü", 500)})
 	assert.Len(t, []rune(long[0].Fragment), 120)
 }
 
 func TestTimeout(t *testing.T) {
 	for ms, want := range map[int64]time.Duration{1: time.Millisecond, 3_600_000: time.Hour} {
-		got, err := runner.Timeout(ms)
+		got, err := runner.ParseTimeout(ms)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
 	for _, ms := range []int64{0, -1, 3_600_001, 1 << 62} {
-		_, err := runner.Timeout(ms)
+		_, err := runner.ParseTimeout(ms)
 		require.ErrorIs(t, err, project.ErrArgument)
 	}
 }
 
 func TestMask(t *testing.T) {
-	mask := runner.Mask(func(doc json.RawMessage) json.RawMessage {
+	mask := runner.RedactFunc(func(doc json.RawMessage) json.RawMessage {
 		return json.RawMessage(strings.ReplaceAll(string(doc), "secret", "[masked]"))
 	})
 	assert.Equal(t, "a [masked] \"b\"\n", mask.Text("a secret \"b\"\n"))
 	assert.Empty(t, mask.Text(""))
 	for _, broken := range []string{"", "{}", `{"a"`, "null x"} {
-		withheld := runner.Mask(func(json.RawMessage) json.RawMessage { return json.RawMessage(broken) })
+		withheld := runner.RedactFunc(func(json.RawMessage) json.RawMessage { return json.RawMessage(broken) })
 		assert.Equal(t, "[withheld]", withheld.Text("secret"), "what cannot be read is not stored: %q", broken)
 	}
 }
@@ -62,9 +62,9 @@ func TestTriggeredBy(t *testing.T) {
 	} {
 		assert.Equal(t, want, runner.TriggeredBy(sc))
 	}
-	assert.Equal(t, 750, runner.Room(tool.Scope{MaxOutput: 1000}))
-	assert.Equal(t, runner.MaxOutput, runner.Room(tool.Scope{}))
-	assert.Equal(t, runner.MaxOutput, runner.Room(tool.Scope{MaxOutput: 1 << 30}))
+	assert.Equal(t, 750, runner.OutputBudget(tool.Scope{MaxOutput: 1000}))
+	assert.Equal(t, runner.MaxOutput, runner.OutputBudget(tool.Scope{}))
+	assert.Equal(t, runner.MaxOutput, runner.OutputBudget(tool.Scope{MaxOutput: 1 << 30}))
 }
 
 // TestProcessOf: a process that was lost, or never ran, has no exit code that anybody knows.
@@ -105,7 +105,7 @@ func FuzzQuoted(f *testing.F) {
 				return
 			}
 		}
-		got, plain := projectfile.Parser{}.Parse(runner.Quoted(argv)).Argv()
+		got, plain := projectfile.Parser{}.Parse(runner.QuoteArgs(argv)).Argv()
 		require.True(t, plain, "%q", argv)
 		require.Equal(t, argv, got)
 	})

@@ -14,13 +14,13 @@ import (
 
 // The categories under which tools are listed for people (packageflow contract §2.7).
 const (
-	Projects   = "Project Management"
-	Worktrees  = "Git Worktree"
-	Workflows  = "Workflows"
-	Templates  = "Templates"
-	Scripts    = "NPM/Package Scripts"
-	Background = "Background Processes"
-	Actions    = "MCP Actions"
+	CategoryProjects   = "Project Management"
+	CategoryWorktrees  = "Git Worktree"
+	CategoryWorkflows  = "Workflows"
+	CategoryTemplates  = "Templates"
+	CategoryScripts    = "NPM/Package Scripts"
+	CategoryBackground = "Background Processes"
+	CategoryActions    = "MCP Actions"
 )
 
 // readTimeout is for git in a large repository.
@@ -29,21 +29,21 @@ const readTimeout = time.Minute
 // RunTimeout bounds a call that runs something: the longest that may be asked for, and what starting and stopping it takes.
 const RunTimeout = time.Hour + 5*time.Minute
 
-// Read is a tool that only reads.
-func Read(category, title, description, schema string) tool.Spec {
+// ReadSpec is a tool that only reads.
+func ReadSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassRead, Effects: policy.Read, Timeout: readTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// Execute is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
-func Execute(category, title, description, schema string) tool.Spec {
+// ExecuteSpec is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
+func ExecuteSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
 		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// Store is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
-func Store(category, title, description, schema string) tool.Spec {
+// StoreSpec is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
+func StoreSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
 }
@@ -72,15 +72,15 @@ func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (
 // Bound is the plan with "always" narrowed to what it shows: the same target with anything else in it is asked for again
 // (packageflow-security contract §5.1: a grant is for a target in a class of content).
 func (p Plan) Bound() Plan {
-	p.assess.Scope, p.bound = Within(p.assess.Scope, p.hash), true
+	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, p.hash), true
 	return p
 }
 
 // BoundBut is Bound for a plan that says which files are read as code: less is the same plan without them. An "always" for the session leaves them
 // out, because editing them is the agent's job; a dated one covers the files as they are.
 func (p Plan) BoundBut(less Plan) Plan {
-	p.dated = Within(p.assess.Scope, p.hash)
-	p.assess.Scope, p.bound = Within(p.assess.Scope, less.hash), true
+	p.dated = ContentScope(p.assess.Scope, p.hash)
+	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, less.hash), true
 	return p
 }
 
@@ -88,7 +88,7 @@ func (p Plan) BoundBut(less Plan) Plan {
 func (p Plan) Confined() bool { return p.bound }
 
 // Of is the plan, of the project of that name.
-func (p Plan) Of(project string) Plan {
+func (p Plan) WithProject(project string) Plan {
 	p.about = project
 	return p
 }
@@ -111,8 +111,8 @@ func (p Plan) Loosely(bare any) (Plan, error) {
 // Loose is the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
 func (p Plan) Loose() canon.Hash { return p.loose }
 
-// Within is a scope narrowed to content by its hash.
-func Within(target string, content canon.Hash) string {
+// ContentScope is a scope narrowed to content by its hash.
+func ContentScope(target string, content canon.Hash) string {
 	_, digits, _ := strings.Cut(content.String(), ":")
 	return target + "@" + digits[:shortHash]
 }

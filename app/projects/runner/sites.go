@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// Finder finds sites. Every field is required.
-type Finder struct {
+// SiteFinder finds sites. Every field is required.
+type SiteFinder struct {
 	Projects projectport.Projects
 	Dirs     projectport.Directories
 	Git      projectport.Repositories
@@ -28,11 +28,11 @@ type Roots struct {
 	projects map[string]project.Project
 }
 
-// Of is the project registered at root.
-func (r Roots) Of(root string) project.Project { return r.projects[root] }
+// Project is the project registered at root.
+func (r Roots) Project(root string) project.Project { return r.projects[root] }
 
 // Roots are read anew for every call: somebody may have registered a project meanwhile.
-func (f Finder) Roots(ctx context.Context) (Roots, error) {
+func (f SiteFinder) Roots(ctx context.Context) (Roots, error) {
 	all, err := f.Projects.List(ctx)
 	if err != nil {
 		return Roots{}, err
@@ -46,7 +46,7 @@ func (f Finder) Roots(ctx context.Context) (Roots, error) {
 }
 
 // Directory is the site of a path inside a registered project, or project.ErrPath.
-func (f Finder) Directory(ctx context.Context, path string) (Site, error) {
+func (f SiteFinder) Directory(ctx context.Context, path string) (Site, error) {
 	if err := project.CheckPath(path); err != nil {
 		return Site{}, err
 	}
@@ -58,12 +58,12 @@ func (f Finder) Directory(ctx context.Context, path string) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
+	return Site{Project: roots.Project(root), Dir: dir, Root: root}, nil
 }
 
 // Worktree is the site of a path inside a registered project, or of a linked worktree of one that lies elsewhere: one that the project's
 // own list names and that says so itself (packageflow-security contract §4.1).
-func (f Finder) Worktree(ctx context.Context, path string) (Site, error) {
+func (f SiteFinder) Worktree(ctx context.Context, path string) (Site, error) {
 	site, outside := f.Directory(ctx, path)
 	if outside == nil || project.CheckPath(path) != nil {
 		return site, outside
@@ -87,7 +87,7 @@ func (f Finder) Worktree(ctx context.Context, path string) (Site, error) {
 }
 
 // top is the worktree of the project that the directory is in, as the project's own list has it.
-func (f Finder) top(ctx context.Context, p project.Project, dir string) (string, error) {
+func (f SiteFinder) top(ctx context.Context, p project.Project, dir string) (string, error) {
 	trees, err := f.Git.Worktrees(ctx, p.Path)
 	if err != nil {
 		return "", err
@@ -101,14 +101,14 @@ func (f Finder) top(ctx context.Context, p project.Project, dir string) (string,
 }
 
 // Contains reports whether a resolved directory lies in the project, which may have others registered within it.
-func (f Finder) Contains(ctx context.Context, p project.Project, dir string) bool {
+func (f SiteFinder) Contains(ctx context.Context, p project.Project, dir string) bool {
 	_, _, err := f.Dirs.Planned(ctx, dir, []string{p.Path})
 	return err == nil
 }
 
 // Planned is the site of a directory that need not exist yet: the cwd of a step. A relative one is the project's; none is given for a
 // global workflow, whose steps name absolute directories.
-func (f Finder) Planned(ctx context.Context, path string) (Site, error) {
+func (f SiteFinder) Planned(ctx context.Context, path string) (Site, error) {
 	if err := project.CheckPath(path); err != nil {
 		return Site{}, err
 	}
@@ -120,5 +120,5 @@ func (f Finder) Planned(ctx context.Context, path string) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
+	return Site{Project: roots.Project(root), Dir: dir, Root: root}, nil
 }

@@ -21,8 +21,8 @@ type CreateInput struct {
 	ProjectID   string `json:"project_id,omitempty" jsonschema:"description=the project it belongs to; none makes it global"`
 }
 
-// Created is the answer to a workflow created.
-type Created struct {
+// CreatedWorkflow is the answer to a workflow created.
+type CreatedWorkflow struct {
 	WorkflowID string    `json:"workflowId"`
 	Name       string    `json:"name"`
 	ProjectID  *string   `json:"projectId"`
@@ -32,7 +32,7 @@ type Created struct {
 
 type createPlan struct {
 	runner.Plan
-	made    project.WorkflowWorkflow
+	made    project.Workflow
 	warning string
 }
 
@@ -76,11 +76,11 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 	return p, err
 }
 
-func (s service) create(ctx context.Context, _ tool.Scope, p createPlan) (Created, error) {
+func (s service) create(ctx context.Context, _ tool.Scope, p createPlan) (CreatedWorkflow, error) {
 	w := p.made
 	w.ID, w.CreatedAt = "wf-"+s.UUIDs.NewUUID(), s.Clock.Now()
 	w.UpdatedAt = w.CreatedAt
-	return Created{WorkflowID: w.ID, Name: w.Name, ProjectID: tool.Known(string(w.ProjectID)), CreatedAt: w.CreatedAt, Warning: p.warning}, s.Workflows.Create(ctx, w)
+	return CreatedWorkflow{WorkflowID: w.ID, Name: w.Name, ProjectID: tool.NilIfZero(string(w.ProjectID)), CreatedAt: w.CreatedAt, Warning: p.warning}, s.Workflows.Create(ctx, w)
 }
 
 // StepInput is a step to add.
@@ -93,8 +93,8 @@ type StepInput struct {
 	TimeoutMS  int64  `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=3600000,description=milliseconds (default 300000)"`
 }
 
-// Added is the answer to a step added.
-type Added struct {
+// AddedStep is the answer to a step added.
+type AddedStep struct {
 	NodeID     string `json:"nodeId"`
 	WorkflowID string `json:"workflowId"`
 	Name       string `json:"name"`
@@ -114,8 +114,8 @@ func (s service) planStep(ctx context.Context, _ tool.Scope, in StepInput) (step
 	if err != nil {
 		return stepPlan{}, err
 	}
-	p := stepPlan{workflowID: w.ID, revision: w.Revision, order: in.Order, node: project.Node{Type: project.WorkflowScript, Name: in.Name,
-		Config: project.Config{Command: strings.TrimSpace(in.Command), Cwd: strings.TrimSpace(in.Cwd), TimeoutMS: in.TimeoutMS}}}
+	p := stepPlan{workflowID: w.ID, revision: w.Revision, order: in.Order, node: project.Node{Type: project.NodeScript, Name: in.Name,
+		Config: project.NodeConfig{Command: strings.TrimSpace(in.Command), Cwd: strings.TrimSpace(in.Cwd), TimeoutMS: in.TimeoutMS}}}
 	before := w
 	if err := before.Insert(p.node, in.Order, s.Clock.Now()); err != nil {
 		return stepPlan{}, err
@@ -156,7 +156,7 @@ func names(nodes []project.Node) []string {
 }
 
 // home is a workflow's project; the zero one for a global workflow.
-func (s service) home(ctx context.Context, w project.WorkflowWorkflow) (project.Project, error) {
+func (s service) home(ctx context.Context, w project.Workflow) (project.Project, error) {
 	if w.ProjectID == "" {
 		return project.Project{}, nil
 	}
@@ -165,11 +165,11 @@ func (s service) home(ctx context.Context, w project.WorkflowWorkflow) (project.
 
 // workDir is where a step would run: in the workflow's project, or for a global workflow in a registered one. That need not exist yet, and
 // is nowhere when nothing says where.
-func (s service) workDir(ctx context.Context, w project.WorkflowWorkflow, n project.Node, home project.Project) (runner.Site, error) {
+func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node, home project.Project) (runner.Site, error) {
 	if n.Config.Cwd == "" {
 		return runner.Site{Project: home, Dir: home.Path, Root: home.Path}, nil
 	}
-	at, err := project.WorkflowStep{Node: n, Workflow: &w}.Dir(home.Path, "")
+	at, err := project.ExpandedStep{Node: n, Workflow: &w}.Dir(home.Path, "")
 	if err != nil {
 		return runner.Site{}, err
 	}
@@ -186,28 +186,28 @@ func (s service) inspect(ctx context.Context, at runner.Site, command string) (r
 	if err != nil {
 		return nil, err
 	}
-	if command, err = shellcmd.Fill(shellcmd.Example(command), project.NPM); err != nil {
+	if command, err = shellcmd.FillPackageManager(shellcmd.FilledExample(command), project.NPM); err != nil {
 		return nil, err
 	}
 	return s.Engine.Runner.Inspect(around, at.Project.Path, at.Dir, command)
 }
 
-func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (Added, error) {
+func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (AddedStep, error) {
 	n := p.node
 	n.ID = "node-" + s.UUIDs.NewUUID()
-	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.WorkflowWorkflow) error {
+	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.Workflow) error {
 		if w.Revision != p.revision {
 			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
 		}
 		return w.Insert(n, p.order, s.Clock.Now())
 	})
 	if err != nil {
-		return Added{}, err
+		return AddedStep{}, err
 	}
 	for _, have := range w.Nodes {
 		if have.ID == n.ID {
 			n = have
 		}
 	}
-	return Added{NodeID: n.ID, WorkflowID: w.ID, Name: n.Name, Order: n.Order}, nil
+	return AddedStep{NodeID: n.ID, WorkflowID: w.ID, Name: n.Name, Order: n.Order}, nil
 }

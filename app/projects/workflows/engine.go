@@ -26,7 +26,7 @@ const (
 
 // Step is one prepared step: a command with everything that starting it takes, or the steps of a child workflow.
 type Step struct {
-	Step    project.WorkflowStep
+	Step    project.ExpandedStep
 	Command string                      // of a script, as it is shown
 	Spec    process.Spec                // of a script
 	Steps   []Step                      // of a trigger
@@ -39,11 +39,11 @@ type Engine struct {
 	Executions projectport.Executions
 	Clock      ports.Clock
 	Owner      ports.Owner
-	Mask       runner.Mask // replaces secrets in what is stored
+	Mask       runner.RedactFunc // replaces secrets in what is stored
 }
 
-// Outcome is what came of a run (packageflow contract §2.6, row 21).
-type Outcome struct {
+// RunResult is what came of a run (packageflow contract §2.6, row 21).
+type RunResult struct {
 	Success       bool        `json:"success"`
 	ExecutionID   string      `json:"executionId"`
 	WorkflowID    string      `json:"workflowId"`
@@ -85,14 +85,14 @@ type deferred struct {
 // Run runs the steps in order, until one fails or ctx ends, at most workflow.MaxRunTime long. e is the execution to write, running and
 // with its steps pending. It fails with project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, whose details are the Outcome;
 // the history has it either way.
-func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, steps []Step) (Outcome, error) {
+func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, steps []Step) (RunResult, error) {
 	e.Owner = g.Owner.Self()
 	e.Name = g.Mask.Text(e.Name)
 	for i := range e.Steps {
 		e.Steps[i].Name = g.Mask.Text(e.Steps[i].Name)
 	}
 	if err := g.Executions.Create(ctx, e); err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
 	r := &run{engine: g, scope: sc, id: e.ID, total: len(e.Steps)}
 	limited, cancel := context.WithTimeout(ctx, project.MaxRunTime)
@@ -246,21 +246,21 @@ func describe(r process.Result, timeout time.Duration) string {
 }
 
 // lines is the newest output of a step, masked as it was stored, and how many lines there were before it.
-func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (newest []project.Line, dropped int64) {
+func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (newest []project.OutputLine, dropped int64) {
 	if id == "" {
 		return nil, 0
 	}
-	chunk, err := r.engine.Runner.Table.Output(context.WithoutCancel(ctx), id, process.Tail(stepLines))
+	chunk, err := r.engine.Runner.Table.Output(context.WithoutCancel(ctx), id, process.TailCursor(stepLines))
 	if err != nil {
 		return nil, 0
 	}
-	out := make([]project.Line, 0, len(chunk.Lines))
+	out := make([]project.OutputLine, 0, len(chunk.Lines))
 	for _, l := range chunk.Lines {
 		stream := "stdout"
 		if l.Stream == process.Stderr {
 			stream = "stderr"
 		}
-		out = append(out, project.Line{NodeID: node.ID, Node: node.Name, Stream: stream, Content: l.Text})
+		out = append(out, project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: stream, Content: l.Text})
 	}
 	return out, chunk.Total - int64(len(out))
 }
@@ -271,14 +271,14 @@ type ending struct {
 	code    *int
 	message string
 	took    time.Duration
-	lines   []project.Line
+	lines   []project.OutputLine
 	dropped int64 // lines before those
 }
 
 func (r *run) begin(ctx context.Context, at int, node project.Node, line string, now time.Time) error {
 	return r.change(ctx, func(e *project.Execution) {
 		e.Steps[at].Status = project.StepRunning
-		e.Add(project.Line{NodeID: node.ID, Node: node.Name, Stream: "system", Content: r.engine.Mask.Text(line), At: now})
+		e.Add(project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: r.engine.Mask.Text(line), At: now})
 	})
 }
 
@@ -296,7 +296,7 @@ func (r *run) finish(ctx context.Context, at int, end ending) error {
 			l.At = now
 			e.Add(l)
 		}
-		e.Add(project.Line{NodeID: end.node.ID, Node: end.node.Name, Stream: "system", Content: word, At: now})
+		e.Add(project.OutputLine{NodeID: end.node.ID, Node: end.node.Name, Stream: "system", Content: word, At: now})
 	})
 }
 
@@ -314,7 +314,7 @@ func (r *run) change(ctx context.Context, f func(*project.Execution)) error {
 }
 
 // end settles the history and answers.
-func (r *run) end(ctx context.Context, e project.Execution, err error) (Outcome, error) {
+func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResult, error) {
 	now := r.engine.Clock.Now()
 	status, reason, message := project.Completed, "", ""
 	if err != nil {
@@ -337,9 +337,9 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (Outcome,
 		return x.End(status, reason, message, now)
 	})
 	if writing != nil {
-		return Outcome{}, errors.Join(writing, err)
+		return RunResult{}, errors.Join(writing, err)
 	}
-	o := Outcome{Success: err == nil, ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.Name, StepsExecuted: r.executed, TotalSteps: r.total,
+	o := RunResult{Success: err == nil, ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.Name, StepsExecuted: r.executed, TotalSteps: r.total,
 		Status: string(status), FailedStep: r.failed, Summary: summary(saved)}
 	if err == nil {
 		r.scope.Progress(tool.Progress{Done: int64(r.total), Total: int64(r.total), Message: "workflow " + e.Name + " is done"})

@@ -19,18 +19,18 @@ import (
 
 // The typed handles.
 var (
-	ListWorkflows  = tool.Ref[ListInput, List]{Name: "list_workflows"}
-	GetWorkflow    = tool.Ref[WorkflowInput, Detail]{Name: "get_workflow"}
-	CreateWorkflow = tool.Ref[CreateInput, Created]{Name: "create_workflow"}
-	AddStep        = tool.Ref[StepInput, Added]{Name: "add_workflow_step"}
-	RunWorkflow    = tool.Ref[RunInput, Outcome]{Name: "run_workflow"}
-	ListTemplates  = tool.Ref[TemplatesInput, Templates]{Name: "list_step_templates"}
+	ListWorkflows  = tool.Ref[ListInput, WorkflowList]{Name: "list_workflows"}
+	GetWorkflow    = tool.Ref[WorkflowInput, WorkflowDetail]{Name: "get_workflow"}
+	CreateWorkflow = tool.Ref[CreateInput, CreatedWorkflow]{Name: "create_workflow"}
+	AddStep        = tool.Ref[StepInput, AddedStep]{Name: "add_workflow_step"}
+	RunWorkflow    = tool.Ref[RunInput, RunResult]{Name: "run_workflow"}
+	ListTemplates  = tool.Ref[TemplatesInput, TemplateList]{Name: "list_step_templates"}
 	CreateTemplate = tool.Ref[TemplateInput, TemplateCreated]{Name: "create_step_template"}
 )
 
 // Deps is what the tools work with. Every field is required.
 type Deps struct {
-	Sites      runner.Finder
+	Sites      runner.SiteFinder
 	Workflows  projectport.Workflows
 	Templates  projectport.Templates
 	Executions projectport.Executions
@@ -46,13 +46,13 @@ type service struct{ Deps }
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
-		bind.Query(ListWorkflows, runner.Read(runner.Workflows, "List workflows", "List the workflows, the last changed first.", listSchema), s.list),
-		bind.Query(GetWorkflow, runner.Read(runner.Workflows, "Get workflow", "Show a workflow with its steps in order.", workflowSchema), s.get),
-		bind.Command(CreateWorkflow, runner.Store(runner.Workflows, "Create workflow", "Create a workflow without steps, for a project or global; add_workflow_step fills it.", createSchema), s.planCreate, s.create),
-		bind.Command(AddStep, runner.Store(runner.Workflows, "Add workflow step", "Add a command as a step of a workflow, at a place or at the end. Commands that could do great damage are refused, with the reason.", stepSchema), s.planStep, s.addStep),
-		bind.Command(RunWorkflow, runner.Execute(runner.Workflows, "Run workflow", "Run a workflow's steps in order and wait, until one fails. Asks for a confirmation that shows every command. Progress is sent as steps begin.", runSchema), s.planRun, s.run),
-		bind.Query(ListTemplates, runner.Read(runner.Templates, "List step templates", "List templates for workflow steps, built-in ones first; {pm} stands for the project's package manager.", templatesSchema), s.templates),
-		bind.Command(CreateTemplate, runner.Store(runner.Templates, "Create step template", "Store a template of your own for workflow steps.", templateSchema), s.planTemplate, s.createTemplate),
+		bind.Query(ListWorkflows, runner.ReadSpec(runner.CategoryWorkflows, "List workflows", "List the workflows, the last changed first.", listSchema), s.list),
+		bind.Query(GetWorkflow, runner.ReadSpec(runner.CategoryWorkflows, "Get workflow", "Show a workflow with its steps in order.", workflowSchema), s.get),
+		bind.Command(CreateWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Create workflow", "Create a workflow without steps, for a project or global; add_workflow_step fills it.", createSchema), s.planCreate, s.create),
+		bind.Command(AddStep, runner.StoreSpec(runner.CategoryWorkflows, "Add workflow step", "Add a command as a step of a workflow, at a place or at the end. Commands that could do great damage are refused, with the reason.", stepSchema), s.planStep, s.addStep),
+		bind.Command(RunWorkflow, runner.ExecuteSpec(runner.CategoryWorkflows, "Run workflow", "Run a workflow's steps in order and wait, until one fails. Asks for a confirmation that shows every command. Progress is sent as steps begin.", runSchema), s.planRun, s.run),
+		bind.Query(ListTemplates, runner.ReadSpec(runner.CategoryTemplates, "List step templates", "List templates for workflow steps, built-in ones first; {pm} stands for the project's package manager.", templatesSchema), s.templates),
+		bind.Command(CreateTemplate, runner.StoreSpec(runner.CategoryTemplates, "Create step template", "Store a template of your own for workflow steps.", templateSchema), s.planTemplate, s.createTemplate),
 	}
 }
 
@@ -61,8 +61,8 @@ type ListInput struct {
 	ProjectID string `json:"project_id,omitempty" jsonschema:"description=only those of this project"`
 }
 
-// Item is a workflow in a list.
-type Item struct {
+// WorkflowItem is a workflow in a list.
+type WorkflowItem struct {
 	ID             string     `json:"id"`
 	Name           string     `json:"name"`
 	Description    *string    `json:"description"`
@@ -73,14 +73,14 @@ type Item struct {
 	LastExecutedAt *time.Time `json:"lastExecutedAt"`
 }
 
-// List is workflows, the last updated first.
-type List struct {
-	Workflows []Item `json:"workflows"`
-	Total     int    `json:"total"`
+// WorkflowList is workflows, the last updated first.
+type WorkflowList struct {
+	Workflows []WorkflowItem `json:"workflows"`
+	Total     int            `json:"total"`
 }
 
-func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, error) {
-	out := List{Workflows: []Item{}}
+func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (WorkflowList, error) {
+	out := WorkflowList{Workflows: []WorkflowItem{}}
 	if in.ProjectID != "" {
 		if _, err := s.Sites.Projects.Find(ctx, project.ID(in.ProjectID)); err != nil {
 			return out, err
@@ -88,8 +88,8 @@ func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, er
 	}
 	found, err := s.Workflows.List(ctx, project.ID(in.ProjectID))
 	for _, w := range found {
-		out.Workflows = append(out.Workflows, Item{ID: w.ID, Name: w.Name, Description: tool.Known(w.Description), ProjectID: tool.Known(string(w.ProjectID)),
-			StepCount: len(w.Nodes), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, LastExecutedAt: tool.Known(w.LastExecutedAt)})
+		out.Workflows = append(out.Workflows, WorkflowItem{ID: w.ID, Name: w.Name, Description: tool.NilIfZero(w.Description), ProjectID: tool.NilIfZero(string(w.ProjectID)),
+			StepCount: len(w.Nodes), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, LastExecutedAt: tool.NilIfZero(w.LastExecutedAt)})
 	}
 	out.Total = len(out.Workflows)
 	return out, err
@@ -100,17 +100,17 @@ type WorkflowInput struct {
 	ID string `json:"workflow_id" jsonschema:"minLength=1,description=as list_workflows shows it"`
 }
 
-// Detail is a whole workflow; what its webhooks keep secret is masked.
-type Detail struct {
-	project.WorkflowWorkflow
+// WorkflowDetail is a whole workflow; what its webhooks keep secret is masked.
+type WorkflowDetail struct {
+	project.Workflow
 	NodeCount int `json:"nodeCount"`
 }
 
 // masked stands for a secret that is kept and not shown.
 const masked = "[REDACTED]"
 
-// Public is a workflow without the secrets of its webhooks.
-func Public(w project.WorkflowWorkflow) project.WorkflowWorkflow {
+// RedactedWorkflow is a workflow without the secrets of its webhooks.
+func RedactedWorkflow(w project.Workflow) project.Workflow {
 	if w.Webhook != nil {
 		hook := *w.Webhook
 		hook.Headers = map[string]string{}
@@ -131,12 +131,12 @@ func Public(w project.WorkflowWorkflow) project.WorkflowWorkflow {
 	return w
 }
 
-func (s service) get(ctx context.Context, _ tool.Scope, in WorkflowInput) (Detail, error) {
+func (s service) get(ctx context.Context, _ tool.Scope, in WorkflowInput) (WorkflowDetail, error) {
 	w, err := s.Workflows.Find(ctx, in.ID)
 	if err != nil {
-		return Detail{}, err
+		return WorkflowDetail{}, err
 	}
-	return Detail{WorkflowWorkflow: Public(w), NodeCount: len(w.Nodes)}, nil
+	return WorkflowDetail{Workflow: RedactedWorkflow(w), NodeCount: len(w.Nodes)}, nil
 }
 
 // TemplatesInput chooses step templates.
@@ -146,25 +146,25 @@ type TemplatesInput struct {
 	Builtin  *bool  `json:"include_builtin,omitempty" jsonschema:"description=default true"`
 }
 
-// Templates is step templates, built-in ones first.
-type Templates struct {
+// TemplateList is step templates, built-in ones first.
+type TemplateList struct {
 	Templates []shellcmd.Template `json:"templates"`
 	Total     int                 `json:"total"`
 }
 
-func (s service) templates(ctx context.Context, _ tool.Scope, in TemplatesInput) (Templates, error) {
-	out := Templates{Templates: []shellcmd.Template{}}
+func (s service) templates(ctx context.Context, _ tool.Scope, in TemplatesInput) (TemplateList, error) {
+	out := TemplateList{Templates: []shellcmd.Template{}}
 	own, err := s.Templates.List(ctx)
 	if err != nil {
 		return out, err
 	}
-	f := shellcmd.Filter{Query: in.Query, Builtin: in.Builtin == nil || *in.Builtin}
+	f := shellcmd.TemplateFilter{Query: in.Query, Builtin: in.Builtin == nil || *in.Builtin}
 	if strings.TrimSpace(in.Category) != "" {
 		if f.Category, err = shellcmd.ParseCategory(in.Category); err != nil {
 			return out, err
 		}
 	}
-	out.Templates = append(out.Templates, shellcmd.Select(own, f)...)
+	out.Templates = append(out.Templates, shellcmd.SelectTemplates(own, f)...)
 	out.Total = len(out.Templates)
 	return out, nil
 }
@@ -191,7 +191,7 @@ type templatePlan struct {
 }
 
 func (s service) planTemplate(ctx context.Context, _ tool.Scope, in TemplateInput) (templatePlan, error) {
-	t, err := shellcmd.New(shellcmd.CustomPrefix+"new", shellcmd.Draft{Name: in.Name, Command: in.Command, Category: in.Category, Description: in.Description}, s.Clock.Now())
+	t, err := shellcmd.NewTemplate(shellcmd.CustomPrefix+"new", shellcmd.TemplateDraft{Name: in.Name, Command: in.Command, Category: in.Category, Description: in.Description}, s.Clock.Now())
 	if err != nil {
 		return templatePlan{}, err
 	}
@@ -201,7 +201,7 @@ func (s service) planTemplate(ctx context.Context, _ tool.Scope, in TemplateInpu
 	}
 	findings = append(findings, s.Engine.Runner.Hidden(t.Command)...)
 	if findings.Risk() == policy.RiskHigh {
-		t.Risk = shellcmd.TemplateHigh
+		t.Risk = shellcmd.RiskHigh
 	}
 	p := templatePlan{made: t}
 	p.Plan, err = runner.NewPlan(CreateTemplate.Name, fmt.Sprintf("store the step template %q: %s", t.Name, t.Command),

@@ -29,7 +29,7 @@ type RunInput struct {
 // runPlan is a workflow about to be run.
 type runPlan struct {
 	apprunner.Plan
-	workflow  project.WorkflowWorkflow
+	workflow  project.Workflow
 	revisions map[string]int64 // of every workflow that takes part
 	shown     []shownStep
 	steps     []Step
@@ -38,21 +38,21 @@ type runPlan struct {
 
 // shownStep is what a person sees of a step.
 type shownStep struct {
-	Number       int                 `json:"number"`
-	Depth        int                 `json:"depth"`
-	Workflow     string              `json:"workflow"`
-	NodeID       string              `json:"node_id"`
-	Name         string              `json:"name"`
-	Command      string              `json:"command,omitempty"`
-	Starts       string              `json:"starts_workflow,omitempty"`
-	Argv         []string            `json:"argv,omitempty"`
-	Cwd          string              `json:"cwd,omitempty"`
-	TimeoutMS    int64               `json:"timeout_ms,omitempty"`
-	EnvPassed    []string            `json:"env_passed,omitempty"`
-	Scripts      []apprunner.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
-	Settings     []project.Setting   `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
-	process.Code                     // the files that are read as code, and what is not bound
-	Findings     apprunner.Findings  `json:"findings,omitempty"`
+	Number       int                       `json:"number"`
+	Depth        int                       `json:"depth"`
+	Workflow     string                    `json:"workflow"`
+	NodeID       string                    `json:"node_id"`
+	Name         string                    `json:"name"`
+	Command      string                    `json:"command,omitempty"`
+	Starts       string                    `json:"starts_workflow,omitempty"`
+	Argv         []string                  `json:"argv,omitempty"`
+	Cwd          string                    `json:"cwd,omitempty"`
+	TimeoutMS    int64                     `json:"timeout_ms,omitempty"`
+	EnvPassed    []string                  `json:"env_passed,omitempty"`
+	Scripts      []apprunner.StartedScript `json:"scripts,omitempty"`  // of package.json, that the command starts
+	Settings     []project.ManagerSetting  `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
+	process.Code                           // the files that are read as code, and what is not bound
+	Findings     apprunner.Findings        `json:"findings,omitempty"`
 }
 
 // preparing collects the steps while a plan is made.
@@ -86,7 +86,7 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 		}
 		p.override = site.Dir
 	}
-	tree, err := project.Expand(&w, func(id string) (*project.WorkflowWorkflow, error) {
+	tree, err := project.ExpandWorkflow(&w, func(id string) (*project.Workflow, error) {
 		child, err := s.Workflows.Find(ctx, id)
 		return &child, err
 	})
@@ -117,9 +117,9 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 }
 
 // revisions are those of every workflow that takes part.
-func revisions(w *project.WorkflowWorkflow, tree []project.WorkflowStep) map[string]int64 {
+func revisions(w *project.Workflow, tree []project.ExpandedStep) map[string]int64 {
 	out := map[string]int64{w.ID: w.Revision}
-	for _, s := range project.Flat(tree) {
+	for _, s := range project.FlattenSteps(tree) {
 		if s.Child != nil {
 			out[s.Child.ID] = s.Child.Revision
 		}
@@ -128,14 +128,14 @@ func revisions(w *project.WorkflowWorkflow, tree []project.WorkflowStep) map[str
 }
 
 // hookOf is where the workflow's end is told, if anywhere.
-func hookOf(w project.WorkflowWorkflow) string {
+func hookOf(w project.Workflow) string {
 	if w.Webhook == nil || !w.Webhook.Enabled {
 		return ""
 	}
 	return w.Webhook.Trigger + ": " + webhook.Config{URL: w.Webhook.URL}.Masked().URL
 }
 
-func (p *preparing) prepare(ctx context.Context, tree []project.WorkflowStep) ([]Step, error) {
+func (p *preparing) prepare(ctx context.Context, tree []project.ExpandedStep) ([]Step, error) {
 	var out []Step
 	for _, s := range tree {
 		shown := shownStep{Number: len(p.shown) + 1, Depth: s.Depth, Workflow: s.Workflow.Name, NodeID: s.Node.ID, Name: s.Node.Name}
@@ -160,7 +160,7 @@ func (p *preparing) prepare(ctx context.Context, tree []project.WorkflowStep) ([
 }
 
 // script is how one command is started: without a shell when it is a plain one.
-func (p *preparing) script(ctx context.Context, s project.WorkflowStep, shown *shownStep) (Step, error) {
+func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *shownStep) (Step, error) {
 	site, err := p.place(ctx, s, p.override)
 	if err != nil {
 		return Step{}, err
@@ -169,7 +169,7 @@ func (p *preparing) script(ctx context.Context, s project.WorkflowStep, shown *s
 	if err != nil {
 		return Step{}, err
 	}
-	command, err := shellcmd.Fill(s.Node.Config.Command, near.manager)
+	command, err := shellcmd.FillPackageManager(s.Node.Config.Command, near.manager)
 	if err != nil {
 		return Step{}, err
 	}
@@ -198,7 +198,7 @@ func (p *preparing) script(ctx context.Context, s project.WorkflowStep, shown *s
 	spec := process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
 		Labels: map[string]string{apprunner.LabelProject: site.Project.Path}}
 	override := p.override
-	still := func(same func(now, before apprunner.Examined) bool) func(context.Context) error {
+	still := func(same func(now, before apprunner.ExamineResult) bool) func(context.Context) error {
 		return func(ctx context.Context) error {
 			now, err := p.place(ctx, s, override)
 			if err == nil && now.Dir != site.Dir {
@@ -210,16 +210,16 @@ func (p *preparing) script(ctx context.Context, s project.WorkflowStep, shown *s
 			return p.same(ctx, s.Node.Name, of, examined, same)
 		}
 	}
-	p.checks = append(p.checks, still(apprunner.Examined.Same))
-	before := apprunner.Examined.Same
+	p.checks = append(p.checks, still(apprunner.ExamineResult.Same))
+	before := apprunner.ExamineResult.Same
 	if shown.Number > 1 {
-		before = apprunner.Examined.Alike
+		before = apprunner.ExamineResult.Alike
 	}
 	return Step{Step: s, Command: command, Spec: spec, Still: still(before)}, nil
 }
 
 // place is where a step runs now.
-func (s service) place(ctx context.Context, step project.WorkflowStep, override string) (apprunner.Site, error) {
+func (s service) place(ctx context.Context, step project.ExpandedStep, override string) (apprunner.Site, error) {
 	home, err := s.home(ctx, *step.Workflow)
 	if err != nil {
 		return apprunner.Site{}, err
@@ -239,7 +239,7 @@ func (s service) place(ctx context.Context, step project.WorkflowStep, override 
 }
 
 // same fails with project.ErrConflict when a command would start other scripts than when it was examined, read other files, or under other settings.
-func (s service) same(ctx context.Context, name string, of apprunner.Command, before apprunner.Examined, same func(now, before apprunner.Examined) bool) error {
+func (s service) same(ctx context.Context, name string, of apprunner.Command, before apprunner.ExamineResult, same func(now, before apprunner.ExamineResult) bool) error {
 	around, err := s.Engine.Runner.Around(ctx, of.Root, of.Dir)
 	if err != nil {
 		return err
@@ -277,25 +277,25 @@ func (p *preparing) at(ctx context.Context, site apprunner.Site) (around, error)
 }
 
 // run carries out the steps that were shown.
-func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (Outcome, error) {
+func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, error) {
 	if err := s.unchanged(ctx, p); err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
 	now := s.Clock.Now()
-	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: project.Workflow, WorkflowID: p.workflow.ID, ProjectID: string(p.workflow.ProjectID),
+	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: project.KindWorkflow, WorkflowID: p.workflow.ID, ProjectID: string(p.workflow.ProjectID),
 		Name: p.workflow.Name, SourceClient: sc.Client, TriggeredBy: apprunner.TriggeredBy(sc), CallID: sc.CallID, Status: project.Running, StartedAt: now}
 	for _, step := range p.shown {
-		e.Steps = append(e.Steps, project.Step{NodeID: step.NodeID, Name: step.Name, Depth: step.Depth, Status: project.StepPending})
+		e.Steps = append(e.Steps, project.ExecutionStep{NodeID: step.NodeID, Name: step.Name, Depth: step.Depth, Status: project.StepPending})
 	}
 	label(p.steps, sc, map[string]string{apprunner.LabelExecution: e.ID, apprunner.LabelScript: p.workflow.Name})
-	if _, err := s.Workflows.Update(ctx, p.workflow.ID, func(w *project.WorkflowWorkflow) error {
+	if _, err := s.Workflows.Update(ctx, p.workflow.ID, func(w *project.Workflow) error {
 		if w.Revision != p.workflow.Revision {
 			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
 		}
 		w.LastExecutedAt = now
 		return nil
 	}); err != nil {
-		return Outcome{}, err
+		return RunResult{}, err
 	}
 	out, err := s.Engine.Run(ctx, sc, e, p.steps)
 	s.tell(context.WithoutCancel(ctx), p.workflow, out, err)
@@ -324,7 +324,7 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 
 // tell makes the request that the workflow wants made when a run has ended. What comes of it stands in the run's history and changes
 // nothing else.
-func (s service) tell(ctx context.Context, w project.WorkflowWorkflow, out Outcome, failed error) {
+func (s service) tell(ctx context.Context, w project.Workflow, out RunResult, failed error) {
 	if w.Webhook == nil || out.ExecutionID == "" || !webhook.Outgoing(*w.Webhook).Fires(failed == nil) {
 		return
 	}
@@ -333,17 +333,17 @@ func (s service) tell(ctx context.Context, w project.WorkflowWorkflow, out Outco
 		line = "[WEBHOOK] " + s.Engine.Mask.Text(fault.From(err).Message)
 	}
 	s.Executions.Update(ctx, out.ExecutionID, func(e *project.Execution) error { //nolint:errcheck // the run is over, and told by its outcome
-		e.Add(project.Line{Stream: "system", Content: line, At: s.Clock.Now()})
+		e.Add(project.OutputLine{Stream: "system", Content: line, At: s.Clock.Now()})
 		return nil
 	})
 }
 
-func (s service) send(ctx context.Context, w project.WorkflowWorkflow, out Outcome, failed error) error {
+func (s service) send(ctx context.Context, w project.Workflow, out RunResult, failed error) error {
 	e, err := s.Executions.Find(ctx, out.ExecutionID)
 	if err != nil {
 		return err
 	}
-	ended := webhook.Ended{WorkflowID: w.ID, WorkflowName: w.Name, ExecutionID: e.ID, Status: string(e.Status), Elapsed: e.CompletedAt.Sub(e.StartedAt), At: e.CompletedAt}
+	ended := webhook.ExecutionEnd{WorkflowID: w.ID, WorkflowName: w.Name, ExecutionID: e.ID, Status: string(e.Status), Elapsed: e.CompletedAt.Sub(e.StartedAt), At: e.CompletedAt}
 	if failed != nil {
 		ended.Error = fault.From(failed).Message
 	}

@@ -57,7 +57,7 @@ func (s service) plan(ctx context.Context, d draft) (plan, error) {
 		return plan{}, sandbox.ErrNotRunning.Sayf("the server %s is not active (status: %.40s); opencode_project_start starts it", called(route), route.Status)
 	}
 	p.request.Server = route.ID
-	asks, notes := sandboxes.Asks{Strength: d.asks}, []string(nil)
+	asks, notes := sandboxes.ConfirmOptions{Strength: d.asks}, []string(nil)
 	if d.hands {
 		asks.Risk, notes = policy.RiskHigh, []string{beyond}
 	}

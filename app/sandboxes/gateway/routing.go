@@ -60,31 +60,31 @@ type service struct{ Deps }
 func Capability(d Deps) tool.Capability {
 	s := service{d}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
-		bind.Query(Servers, sandboxes.Read("List agent servers", "List the agent servers that can be named in server, and which of them are active.", noSchema), s.servers),
-		bind.Query(SessionList, sandboxes.Read("List sessions", "List an agent server's sessions.", listSchema), s.sessions),
-		bind.Query(SessionMessages, sandboxes.Read("Read session", "Show a session's latest messages: text and the tools that were used.", historySchema), s.history),
-		bind.Query(PermissionList, sandboxes.Read("List permission requests", "List what agents wait to be permitted.", atSchema), s.permissions),
-		bind.Query(QuestionList, sandboxes.Read("List questions", "List the questions that agents wait to have answered.", atSchema), s.questions),
-		bind.Command(SessionCreate, sandboxes.Change("Create session", "Create a session with the agent of a project, in its clone or a sandbox; a stopped server is started.", createSchema), s.planCreate, s.commit),
-		bind.Command(SessionMessage, sandboxes.Change("Send message", "Send a message to a session and wait up to 300 s for the answer; wait false returns at once. An agent that asks for permission waits for opencode_permission_reply.", messageSchema), s.planMessage, s.commit),
-		bind.Command(SessionAbort, sandboxes.Change("Abort session", "Stop what the agent of a session is doing.", sessionSchema), s.planAbort, s.commit),
+		bind.Query(Servers, sandboxes.ReadSpec("List agent servers", "List the agent servers that can be named in server, and which of them are active.", noSchema), s.servers),
+		bind.Query(SessionList, sandboxes.ReadSpec("List sessions", "List an agent server's sessions.", listSchema), s.sessions),
+		bind.Query(SessionMessages, sandboxes.ReadSpec("Read session", "Show a session's latest messages: text and the tools that were used.", historySchema), s.history),
+		bind.Query(PermissionList, sandboxes.ReadSpec("List permission requests", "List what agents wait to be permitted.", atSchema), s.permissions),
+		bind.Query(QuestionList, sandboxes.ReadSpec("List questions", "List the questions that agents wait to have answered.", atSchema), s.questions),
+		bind.Command(SessionCreate, sandboxes.ChangeSpec("Create session", "Create a session with the agent of a project, in its clone or a sandbox; a stopped server is started.", createSchema), s.planCreate, s.commit),
+		bind.Command(SessionMessage, sandboxes.ChangeSpec("Send message", "Send a message to a session and wait up to 300 s for the answer; wait false returns at once. An agent that asks for permission waits for opencode_permission_reply.", messageSchema), s.planMessage, s.commit),
+		bind.Command(SessionAbort, sandboxes.ChangeSpec("Abort session", "Stop what the agent of a session is doing.", sessionSchema), s.planAbort, s.commit),
 		bind.Command(SessionDelete, deleting(), s.planDelete, s.commit),
 		bind.Command(PermissionReply, permitting(), s.planPermission, s.commit),
-		bind.Command(QuestionReply, sandboxes.Change("Answer question", "Answer an agent's questions: for each the labels that are chosen, in order.", questionSchema), s.planAnswer, s.commit),
-		bind.Command(QuestionReject, sandboxes.Change("Reject question", "Refuse to answer an agent's questions.", rejectSchema), s.planReject, s.commit),
+		bind.Command(QuestionReply, sandboxes.ChangeSpec("Answer question", "Answer an agent's questions: for each the labels that are chosen, in order.", questionSchema), s.planAnswer, s.commit),
+		bind.Command(QuestionReject, sandboxes.ChangeSpec("Reject question", "Refuse to answer an agent's questions.", rejectSchema), s.planReject, s.commit),
 	}}
 }
 
 // deleting takes a conversation away for good, so it asks.
 func deleting() tool.Spec {
-	s := sandboxes.Destroy("Delete session", "Delete a session with all its messages. Asks for a confirmation.", sessionSchema)
+	s := sandboxes.DestroySpec("Delete session", "Delete a session with all its messages. Asks for a confirmation.", sessionSchema)
 	s.Confirm = policy.Simple
 	return s
 }
 
 // permitting lets an agent do what it was held back from.
 func permitting() tool.Spec {
-	s := sandboxes.Change("Answer permission request", "Permit what an agent asks for, once or always, or reject it. Permitting asks for a confirmation that shows the request.", permissionSchema)
+	s := sandboxes.ChangeSpec("Answer permission request", "Permit what an agent asks for, once or always, or reject it. Permitting asks for a confirmation that shows the request.", permissionSchema)
 	s.Class = policy.ClassDangerous
 	return s
 }

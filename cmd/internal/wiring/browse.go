@@ -20,7 +20,7 @@ func browse(ctx context.Context, env func(string) string, link string) bool {
 		return false
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, append(argv[1:], link)...)
-	osproc.Session(cmd) // it stays when we end
+	osproc.SetSession(cmd) // it stays when we end
 	if cmd.Start() != nil {
 		return false
 	}

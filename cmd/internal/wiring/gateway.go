@@ -63,7 +63,7 @@ func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(s
 	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: b.Version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
 		Log: log, Concurrency: gatewayCalls, Unordered: true})
 	t.Note("the gateway serves MCP at http://127.0.0.1:%d/mcp", o.Port)
-	return mcphttp.Serve(ctx, listener, mcphttp.Handler(face.MCP(), mcphttp.StreamOptions{Token: token, Health: routes.Router().Counts, Log: log}))
+	return mcphttp.ServeGateway(ctx, listener, mcphttp.GatewayHandler(face.MCP(), mcphttp.GatewayOptions{Token: token, Health: routes.Router().Counts, Log: log}))
 }
 
 // starting has the stopped server of a project run, through the same door as everybody.

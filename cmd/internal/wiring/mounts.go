@@ -32,19 +32,19 @@ type parts struct {
 	log     *slog.Logger
 
 	hub    *events.Hub
-	gauges *httpapi.Gauges
+	gauges *httpapi.Metrics
 	mcp    *mcphttp.Endpoint
 }
 
 // assemble makes the parts, which serve until life ends. Whoever ends it calls close.
 func (p *parts) assemble(life context.Context) {
-	p.hub = events.New(p.local.App, p.log)
+	p.hub = events.NewHub(p.local.App, p.log)
 	p.gauges = httpapi.NewMetrics(httpapi.MetricsOptions{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() },
 		Dropped: p.local.App.AuditDropped})
 	o := published(p.gauges.Observe(p.local.App), p.version)
 	o.Log, o.People, o.Wait, o.Forecaster = p.log, p.local.App, p.wait, p.local.App
 	o.Concurrency, o.Each = callsAtOnce, mcpserver.DefaultConcurrency // no client's long calls keep the others waiting
-	p.mcp = mcphttp.New(life, mcphttp.Options{Server: mcpserver.New(life, o.door, o.Options), Known: mcphttp.KnownOf(p.local.Toolsets()), Log: p.log,
+	p.mcp = mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, o.door, o.Options), Known: mcphttp.NewKnownNames(p.local.Toolsets()), Log: p.log,
 		EndSession: p.local.EndSession})
 }
 
@@ -82,12 +82,12 @@ func published(door mcpserver.Door, version string) face {
 		f.Unserved = knows.Unserved
 	}
 	as := tool.Call{Client: "resources"}
-	if mcpserver.Served(door) {
+	if mcpserver.ServesPacks(door) {
 		packs := mcpserver.NewPackResources(door, as)
-		f.Source, f.door, f.Resources, f.Prompts, f.Completer = mcpserver.Toolset, packs, packs.Resources(), packs.Prompts(), packs
+		f.Source, f.door, f.Resources, f.Prompts, f.Completer = mcpserver.PackToolset, packs, packs.Resources(), packs.Prompts(), packs
 	}
-	if mcpserver.PolicyServed(door) {
-		f.Resources = mcpserver.Beside(f.Resources, door, as)
+	if mcpserver.ServesPolicy(door) {
+		f.Resources = mcpserver.NewPolicyResources(f.Resources, door, as)
 	}
 	return f
 }

@@ -31,7 +31,7 @@ func (b Build) web() admincmd.Machine {
 
 // hold locks the home against other servers, until release is called or this process ends.
 func hold(home string) (release func(), err error) {
-	lock, err := docfile.At(home).TryLock(admincmd.LockName)
+	lock, err := docfile.NewDir(home).TryLock(admincmd.ServerLockFile)
 	if lock == nil || err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (h *host) open(env func(string) string) (command.Door, error) {
 }
 
 // serve serves what was opened until ctx ends.
-func (h *host) serve(ctx context.Context, o admincmd.Options, ready func(admincmd.Address) error) error {
+func (h *host) serve(ctx context.Context, o admincmd.ServeOptions, ready func(admincmd.ServeAddress) error) error {
 	if h.local == nil {
 		return fault.ErrInternal.Sayf("nothing was opened to be served")
 	}
@@ -80,9 +80,9 @@ func (h *host) serve(ctx context.Context, o admincmd.Options, ready func(admincm
 	if err != nil {
 		return err
 	}
-	at := admincmd.Address{Listens: listener.Addr().String(), URL: httpauth.BaseURL(listener.Addr(), names, ciphered != nil)}
+	at := admincmd.ServeAddress{Listens: listener.Addr().String(), URL: httpauth.BaseURL(listener.Addr(), names, ciphered != nil)}
 	log := local.Logger(os.Stderr, o.Env, "off")
-	guard := httpauth.New(httpauth.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Account: command.Account(), Hosts: httpauth.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
+	guard := httpauth.NewGuard(httpauth.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Account: command.AccountName(), Hosts: httpauth.ReachableHosts(listener.Addr(), names), TLS: ciphered != nil, Log: log})
 	if err := ready(at); err != nil {
 		_ = listener.Close() // what went wrong is said already
 		return err

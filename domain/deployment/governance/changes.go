@@ -12,12 +12,12 @@ type Changes struct {
 	Ref     string   `json:"base_ref"`
 	Commit  string   `json:"base_commit,omitempty"`
 	Added   []string `json:"modules_added"`
-	Changed []Change `json:"modules_changed"`
+	Changed []change `json:"modules_changed"`
 	Removed []string `json:"modules_removed"`
 }
 
-// Change is what became of one module: only fields that differ are set.
-type Change struct {
+// change is what became of one module: only fields that differ are set.
+type change struct {
 	ID      string                           `json:"id"`
 	Source  *Pair[deployment.ResolvedSource] `json:"resolved_source,omitempty"`
 	Version *Pair[string]                    `json:"resolved_version,omitempty"`
@@ -31,9 +31,9 @@ type Pair[T any] struct {
 	Before T `json:"before"`
 }
 
-// Compare is what changed between two locks, sorted by module. Nil is a lock of no modules.
-func Compare(before, after *deployment.Lock) Changes {
-	c := Changes{Added: []string{}, Changed: []Change{}, Removed: []string{}}
+// CompareLocks is what changed between two locks, sorted by module. Nil is a lock of no modules.
+func CompareLocks(before, after *deployment.Lock) Changes {
+	c := Changes{Added: []string{}, Changed: []change{}, Removed: []string{}}
 	if after != nil {
 		for _, now := range after.Modules {
 			then, there := before.Module(now.ID)
@@ -53,7 +53,7 @@ func Compare(before, after *deployment.Lock) Changes {
 	}
 	slices.Sort(c.Added)
 	slices.Sort(c.Removed)
-	sorting.By(c.Changed, func(a, b Change) int {
+	sorting.By(c.Changed, func(a, b change) int {
 		if a.ID < b.ID {
 			return -1
 		}
@@ -62,8 +62,8 @@ func Compare(before, after *deployment.Lock) Changes {
 	return c
 }
 
-func compare(then, now deployment.LockedModule) (Change, bool) {
-	c := Change{ID: now.ID, Version: pair(then.Version, now.Version), Sum: pair(then.Sum, now.Sum), Type: pair(then.Type, now.Type)}
+func compare(then, now deployment.LockedModule) (change, bool) {
+	c := change{ID: now.ID, Version: pair(then.Version, now.Version), Sum: pair(then.Sum, now.Sum), Type: pair(then.Type, now.Type)}
 	if !same(then.Source.Git, now.Source.Git) || !same(then.Source.Local, now.Source.Local) {
 		c.Source = &Pair[deployment.ResolvedSource]{After: now.Source, Before: then.Source}
 	}

@@ -21,49 +21,49 @@ func IsCommand(path string) bool {
 		func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
-// Skill is what is wrong with a SKILL.md: it has to begin with a name and a description (agentpack contract §2.5).
-func Skill(path string, doc []byte, frontmatter deployment.Frontmatter) []Issue {
+// CheckSkill is what is wrong with a SKILL.md: it has to begin with a name and a description (agentpack contract §2.5).
+func CheckSkill(path string, doc []byte, frontmatter deployment.FrontmatterFunc) []Issue {
 	fields, found, err := frontmatter(doc)
 	switch {
 	case err != nil:
-		return []Issue{NewIssue(SkillFrontmatter, path, fault.From(err).Message, deployment.Fields("error", err.Error()))}
+		return []Issue{NewIssue(SkillFrontmatter, path, fault.From(err).Message, deployment.FieldDetails("error", err.Error()))}
 	case !found:
 		return []Issue{NewIssue(SkillFrontmatter, path, "it does not begin with frontmatter; add name and description between two lines ---",
-			deployment.Fields("missing", []string{"frontmatter"}).Add("required_fields", []string{"name", "description"}))}
+			deployment.FieldDetails("missing", []string{"frontmatter"}).Add("required_fields", []string{"name", "description"}))}
 	}
 	var out []Issue
 	for _, name := range []string{"name", "description"} {
 		text, isText := fields[name].(string)
 		switch {
 		case fields[name] == nil, isText && strings.TrimSpace(text) == "":
-			out = append(out, NewIssue(SkillFrontmatter, path, "its frontmatter has no "+name, deployment.Fields("field", name).Add("missing", []string{name})))
+			out = append(out, NewIssue(SkillFrontmatter, path, "its frontmatter has no "+name, deployment.FieldDetails("field", name).Add("missing", []string{name})))
 		case !isText:
-			out = append(out, NewIssue(SkillFrontmatter, path, name+" in its frontmatter is no text", deployment.Fields("field", name).Add("expected", "string")))
+			out = append(out, NewIssue(SkillFrontmatter, path, name+" in its frontmatter is no text", deployment.FieldDetails("field", name).Add("expected", "string")))
 		}
 	}
 	return out
 }
 
-// Command is what is wrong with a Claude Code command: one that runs shell commands has to say which it may run, and one that changes
+// CheckCommand is what is wrong with a Claude Code command: one that runs shell commands has to say which it may run, and one that changes
 // something has to be asked for in a way that a program understands.
-func Command(path string, doc []byte, frontmatter deployment.Frontmatter) []Issue {
+func CheckCommand(path string, doc []byte, frontmatter deployment.FrontmatterFunc) []Issue {
 	var out []Issue
 	if deployment.RunsShell(doc) {
 		fields, found, err := frontmatter(doc)
 		switch {
 		case err != nil:
-			out = append(out, NewIssue(CommandTools, path, "it runs shell commands, and "+fault.From(err).Message, deployment.Fields("error", err.Error())))
+			out = append(out, NewIssue(commandTools, path, "it runs shell commands, and "+fault.From(err).Message, deployment.FieldDetails("error", err.Error())))
 		case !found:
-			out = append(out, NewIssue(CommandTools, path, "it runs shell commands and has no frontmatter; add allowed-tools with what it runs",
-				deployment.Fields("missing", []string{"frontmatter", "allowed-tools"})))
+			out = append(out, NewIssue(commandTools, path, "it runs shell commands and has no frontmatter; add allowed-tools with what it runs",
+				deployment.FieldDetails("missing", []string{"frontmatter", "allowed-tools"})))
 		case !deployment.AllowsBash(fields["allowed-tools"]):
-			out = append(out, NewIssue(CommandTools, path, "it runs shell commands, and its allowed-tools names no Bash(…)",
-				deployment.Fields("field", "allowed-tools").Add("missing", []string{"allowed-tools"})))
+			out = append(out, NewIssue(commandTools, path, "it runs shell commands, and its allowed-tools names no Bash(…)",
+				deployment.FieldDetails("field", "allowed-tools").Add("missing", []string{"allowed-tools"})))
 		}
 	}
 	for _, d := range dangers(string(doc)) {
 		out = append(out, NewIssue(DangerousDefaults, path, fmt.Sprintf("line %d runs %s, which changes something, without %s", d.line, d.id, strings.Join(d.missing, " and ")),
-			deployment.Fields("line", d.line).Add("command_id", d.id).Add("invocation", d.invocation).Add("missing", d.missing)))
+			deployment.FieldDetails("line", d.line).Add("command_id", d.id).Add("invocation", d.invocation).Add("missing", d.missing)))
 	}
 	return out
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Version is the only version of agentpack.org.yaml and agentpack.org.lock.json there is.
-const Version = 1
+// OrgVersion is the only version of agentpack.org.yaml and agentpack.org.lock.json there is.
+const OrgVersion = 1
 
-// Org is agentpack.org.yaml, decoded. What its texts say is not checked yet.
-type Org struct {
+// OrgConfig is agentpack.org.yaml, decoded. What its texts say is not checked yet.
+type OrgConfig struct {
 	Path            string // absolute, native: for messages
 	HasPack         bool   // there is a policy_pack
 	PackSource      string
@@ -35,51 +35,51 @@ const (
 )
 
 // Pack is where the policy pack comes from. It fails with ErrPolicyConfig when there is none, or its source cannot be read.
-func (o Org) Pack() (deployment.Source, error) {
+func (o OrgConfig) Pack() (deployment.Source, error) {
 	if strings.TrimSpace(o.PackSource) == "" {
 		return deployment.Source{}, o.refuse("it names no policy pack; set "+packField+" to local:<path> or git:<url>",
-			deployment.Fields("missing", []string{packField}).Add("field", packField))
+			deployment.FieldDetails("missing", []string{packField}).Add("field", packField))
 	}
 	source, err := deployment.ParseSource(o.PackSource)
 	if err != nil {
-		return deployment.Source{}, o.refuse(packField+": "+fault.From(err).Message, deployment.Fields("field", packField).Add("value", o.PackSource).Add("error", err.Error()))
+		return deployment.Source{}, o.refuse(packField+": "+fault.From(err).Message, deployment.FieldDetails("field", packField).Add("value", o.PackSource).Add("error", err.Error()))
 	}
 	return source, nil
 }
 
 // Allow fails with ErrPolicyConfig for a source whose remote the allowlist does not let through, and for an allowlist with a blank entry.
 // A source in the repository itself is always allowed.
-func (o Org) Allow(s deployment.Source) error {
+func (o OrgConfig) Allow(s deployment.Source) error {
 	for i, entry := range o.AllowedRemotes {
-		if Remote(entry) == "" {
+		if NormalizeRemote(entry) == "" {
 			field := fmt.Sprintf("%s[%d]", remotesField, i)
-			return o.refuse(field+" is blank; name a host or a beginning of URLs, or remove it", deployment.Fields("field", field).Add("value", entry))
+			return o.refuse(field+" is blank; name a host or a beginning of URLs, or remove it", deployment.FieldDetails("field", field).Add("value", entry))
 		}
 	}
 	if s.Git == nil || o.allows(s.Git.URL) {
 		return nil
 	}
-	return o.refuse("the remote "+Remote(s.Git.URL)+" is not among "+remotesField+"; add it, or take the policy pack from one that is",
-		deployment.Fields("remote", s.Git.URL).Add("remote_normalized", Remote(s.Git.URL)).Add("allowed_git_remotes", o.AllowedRemotes))
+	return o.refuse("the remote "+NormalizeRemote(s.Git.URL)+" is not among "+remotesField+"; add it, or take the policy pack from one that is",
+		deployment.FieldDetails("remote", s.Git.URL).Add("remote_normalized", NormalizeRemote(s.Git.URL)).Add("allowed_git_remotes", o.AllowedRemotes))
 }
 
-func (o Org) refuse(problem string, details deployment.Details) error {
+func (o OrgConfig) refuse(problem string, details deployment.Details) error {
 	return deployment.ErrPolicyConfig.Sayf("%s: %s", o.Path, problem).With(details.AddPath("path", o.Path))
 }
 
 // allows reports a remote that the allowlist lets through. With no allowlist every remote is.
-func (o Org) allows(url string) bool {
+func (o OrgConfig) allows(url string) bool {
 	if len(o.AllowedRemotes) == 0 {
 		return true
 	}
-	remote := Remote(url)
+	remote := NormalizeRemote(url)
 	for part := range strings.SplitSeq(strings.NewReplacer("%2e", ".", "%2f", "/", `\`, "/").Replace(remote), "/") {
 		if part == "." || part == ".." { // it would lead elsewhere than it seems to
 			return false
 		}
 	}
 	for _, entry := range o.AllowedRemotes {
-		allowed := Remote(entry)
+		allowed := NormalizeRemote(entry)
 		if allowed != "" && (remote == allowed || strings.HasPrefix(remote, allowed+"/")) {
 			return true
 		}
@@ -87,9 +87,9 @@ func (o Org) allows(url string) bool {
 	return false
 }
 
-// Remote is a URL, or an entry of an allowlist, in the form in which they are compared: lower case, without scheme, user, final slashes
+// NormalizeRemote is a URL, or an entry of an allowlist, in the form in which they are compared: lower case, without scheme, user, final slashes
 // and .git; git@host:path is host/path (agentpack contract §5.17).
-func Remote(url string) string {
+func NormalizeRemote(url string) string {
 	s := strings.TrimRight(strings.ToLower(strings.TrimSpace(url)), "/")
 	s = strings.TrimSuffix(s, ".git")
 	scheme, rest, isURL := strings.Cut(s, "://")
@@ -111,11 +111,11 @@ func Remote(url string) string {
 // Lock is agentpack.org.lock.json. It holds no time, so that locking twice changes no byte.
 type Lock struct {
 	Version int      `json:"version"`
-	Pack    PackLock `json:"policy_pack"`
+	Pack    packLock `json:"policy_pack"`
 }
 
-// PackLock is what a policy pack was resolved to. Its JSON keys stand in the order of the format.
-type PackLock struct {
+// packLock is what a policy pack was resolved to. Its JSON keys stand in the order of the format.
+type packLock struct {
 	Source          string                    `json:"source"` // as agentpack.org.yaml has it
 	Resolved        deployment.ResolvedSource `json:"resolved_source"`
 	ResolvedVersion string                    `json:"resolved_version"`
@@ -125,7 +125,7 @@ type PackLock struct {
 
 // NewLock is the lock of a pack whose files are these.
 func NewLock(source string, resolved deployment.ResolvedSource, files deployment.Tree) Lock {
-	l := Lock{Version, PackLock{Source: source, Resolved: resolved, ResolvedVersion: deployment.LocalVersion, Sum: files.Sum(), Manifest: files.Entries()}}
+	l := Lock{OrgVersion, packLock{Source: source, Resolved: resolved, ResolvedVersion: deployment.LocalVersion, Sum: files.Sum(), Manifest: files.Entries()}}
 	if resolved.Git != nil {
 		l.Pack.ResolvedVersion = resolved.Git.Commit
 	}

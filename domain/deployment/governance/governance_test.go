@@ -30,12 +30,12 @@ func TestRemote(t *testing.T) {
 		"git://github.com/org/repo":            "git://github.com/org/repo",
 		"  ":                                   "",
 	} {
-		assert.Equal(t, want, governance.Remote(url), url)
+		assert.Equal(t, want, governance.NormalizeRemote(url), url)
 	}
 }
 
 func TestAllow(t *testing.T) {
-	org := governance.Org{Path: "/r/agentpack.org.yaml", AllowedRemotes: []string{"github.com/good/", "https://git.example.com/one.git"}}
+	org := governance.OrgConfig{Path: "/r/agentpack.org.yaml", AllowedRemotes: []string{"github.com/good/", "https://git.example.com/one.git"}}
 	for url, fine := range map[string]bool{
 		"https://github.com/good/repo.git":      true,
 		"git@github.com:GOOD/repo":              true,
@@ -59,24 +59,24 @@ func TestAllow(t *testing.T) {
 		assert.ErrorContains(t, err, "not among")
 	}
 	require.NoError(t, org.Allow(deployment.Source{Local: "policy"}))
-	require.NoError(t, governance.Org{}.Allow(deployment.Source{Git: &deployment.GitSource{URL: "https://anywhere.com/x"}}), "no list, no limit")
+	require.NoError(t, governance.OrgConfig{}.Allow(deployment.Source{Git: &deployment.GitSource{URL: "https://anywhere.com/x"}}), "no list, no limit")
 	org.AllowedRemotes = []string{"github.com", " "}
 	require.ErrorIs(t, org.Allow(deployment.Source{Local: "policy"}), deployment.ErrPolicyConfig)
 }
 
 func TestPack(t *testing.T) {
 	for _, source := range []string{"", " ", "https://x", "local:/etc", "local:../x", "git:", "svn:x"} {
-		_, err := governance.Org{PackSource: source}.Pack()
+		_, err := governance.OrgConfig{PackSource: source}.Pack()
 		require.ErrorIs(t, err, deployment.ErrPolicyConfig, source)
 	}
-	source, err := governance.Org{PackSource: "git:https://x.com/y#ref=v1&subdir=p"}.Pack()
+	source, err := governance.OrgConfig{PackSource: "git:https://x.com/y#ref=v1&subdir=p"}.Pack()
 	require.NoError(t, err)
 	assert.Equal(t, deployment.GitSource{URL: "https://x.com/y", Ref: "v1", Subdir: "p", Shallow: true}, *source.Git)
 }
 
 // TestLockVector is the tree sum of agentpack contract §1.7.
 func TestLockVector(t *testing.T) {
-	tree := deployment.Tree{{Path: "rule.txt", Mode: deployment.Plain, Content: deployment.Bytes([]byte("deny: example\n"))}}
+	tree := deployment.Tree{{Path: "rule.txt", Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte("deny: example\n"))}}
 	lock := governance.NewLock("local:policy", deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "policy"}}, tree)
 	assert.Equal(t, "db1789261d917b6b01fc77f8b2414fc2c00579c5d272180ae03dbb57cafec7bd", lock.Pack.Sum.String())
 	text, err := lock.Encode()
@@ -101,7 +101,7 @@ func TestSkill(t *testing.T) {
 		"---\nname: ''\n---\n":                  2,
 		"---\nname: [a]\ndescription: 3\n---\n": 2,
 	} {
-		issues := governance.Skill("x/SKILL.md", []byte(doc), configrepo.Frontmatter)
+		issues := governance.CheckSkill("x/SKILL.md", []byte(doc), configrepo.Frontmatter)
 		assert.Len(t, issues, want, doc)
 		for _, i := range issues {
 			assert.Equal(t, governance.SkillFrontmatter, i.Rule)
@@ -134,9 +134,9 @@ func TestCommand(t *testing.T) {
 		head + "```!\n\nagentpack update\n```\nagentpack update\n":                      {"dangerous_defaults"},
 		head + "!bash\nsh -c \"agentpack remote set x\"\n":                              {"dangerous_defaults"},
 	} {
-		assert.Equal(t, want, rules(governance.Command("modules/claude-commands/x.md", []byte(doc), configrepo.Frontmatter)), doc)
+		assert.Equal(t, want, rules(governance.CheckCommand("modules/claude-commands/x.md", []byte(doc), configrepo.Frontmatter)), doc)
 	}
-	found := governance.Command("c.md", []byte(head+"text\n!bash\ntrue; agentpack --profile p evolve propose --json && x\n"), configrepo.Frontmatter)
+	found := governance.CheckCommand("c.md", []byte(head+"text\n!bash\ntrue; agentpack --profile p evolve propose --json && x\n"), configrepo.Frontmatter)
 	require.Len(t, found, 1)
 	golden.JSON(t, "danger", found[0])
 }
@@ -157,7 +157,7 @@ func FuzzCommand(f *testing.F) {
 	f.Add("!`bash`\nagentpack \\\n\\\n--repo\n")
 	f.Add("```!\n`agentpack` --repo=x lock; agentpack")
 	f.Fuzz(func(t *testing.T, doc string) {
-		for _, i := range governance.Command("c.md", []byte(doc), configrepo.Frontmatter) {
+		for _, i := range governance.CheckCommand("c.md", []byte(doc), configrepo.Frontmatter) {
 			if i.Rule != governance.DangerousDefaults {
 				continue
 			}
@@ -178,14 +178,14 @@ func FuzzCommand(f *testing.F) {
 }
 
 // subject keeps a policy that is kept in every way.
-func subject(t *testing.T, change func(*governance.Subject, *deployment.Lock)) governance.Subject {
+func subject(t *testing.T, change func(*governance.PolicySubject, *deployment.Lock)) governance.PolicySubject {
 	t.Helper()
 	commit := strings.Repeat("a", 40)
 	git := deployment.ResolvedGit{URL: "https://github.com/good/far.git", Commit: commit}
-	lock := &deployment.Lock{Version: 1, Modules: []deployment.LockedModule{{ID: "skill:far", Type: deployment.Skill, Version: commit, Sum: deployment.SumOf(nil), Source: deployment.ResolvedSource{Git: &git}}}}
+	lock := &deployment.Lock{Version: 1, Modules: []deployment.LockedModule{{ID: "skill:far", Type: deployment.ModuleSkill, Version: commit, Sum: deployment.SumOf(nil), Source: deployment.ResolvedSource{Git: &git}}}}
 	packed := governance.NewLock("local:policy", deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "policy"}}, deployment.Tree{})
-	s := governance.Subject{
-		Org: governance.Org{Path: "/r/agentpack.org.yaml", HasPack: true, PackSource: "local:policy", RequiredTargets: []string{"codex"}, RequiredModules: []string{"skill:far"},
+	s := governance.PolicySubject{
+		Org: governance.OrgConfig{Path: "/r/agentpack.org.yaml", HasPack: true, PackSource: "local:policy", RequiredTargets: []string{"codex"}, RequiredModules: []string{"skill:far"},
 			AllowedRemotes: []string{"github.com/good"}, RequireLock: true},
 		Manifest: &deployment.Manifest{Targets: map[string]deployment.TargetConfig{"codex": {}}, Modules: []deployment.Module{
 			{ID: "skill:far", Enabled: true, Source: deployment.Source{Git: &deployment.GitSource{URL: git.URL}}}, {ID: "prompt:near", Source: deployment.Source{Local: "x"}}}},
@@ -203,47 +203,49 @@ func subject(t *testing.T, change func(*governance.Subject, *deployment.Lock)) g
 }
 
 func TestLint(t *testing.T) {
-	type change = func(s *governance.Subject, l *deployment.Lock)
+	type change = func(s *governance.PolicySubject, l *deployment.Lock)
 	git := func(l *deployment.Lock) *deployment.ResolvedGit { return l.Modules[0].Source.Git }
 	for name, row := range map[string]struct {
 		change change
 		want   []string
 	}{
-		"kept":                  {func(*governance.Subject, *deployment.Lock) {}, nil},
-		"nothing asked":         {func(s *governance.Subject, _ *deployment.Lock) { s.Org, s.Manifest = governance.Org{}, nil }, nil},
-		"pack without source":   {func(s *governance.Subject, _ *deployment.Lock) { s.Org.PackSource = " " }, []string{"policy_config"}},
-		"pack not locked":       {func(s *governance.Subject, _ *deployment.Lock) { s.OrgLock = nil }, []string{"policy_pack_lock"}},
-		"pack lock damaged":     {func(s *governance.Subject, _ *deployment.Lock) { s.OrgLock, s.OrgLockErr = nil, "damaged" }, []string{"policy_pack_lock"}},
-		"pack moved":            {func(s *governance.Subject, _ *deployment.Lock) { s.Org.PackSource = "local:other" }, []string{"policy_pack_lock"}},
-		"pack changed":          {func(s *governance.Subject, _ *deployment.Lock) { s.PackSum = deployment.SumOf([]byte("x")) }, []string{"policy_pack_lock"}},
-		"pack lock lies":        {func(s *governance.Subject, _ *deployment.Lock) { s.OrgLock.Pack.Resolved.Local.Path = "other" }, []string{"policy_pack_lock"}},
-		"pack from elsewhere":   {func(s *governance.Subject, _ *deployment.Lock) { s.Org.PackSource = "git:https://evil.com/x" }, []string{"policy_pack_allowed_git_remotes", "policy_pack_lock"}},
-		"blank required target": {func(s *governance.Subject, _ *deployment.Lock) { s.Org.RequiredTargets = []string{"codex", " "} }, []string{"distribution_policy"}},
-		"target missing":        {func(s *governance.Subject, _ *deployment.Lock) { delete(s.Manifest.Targets, "codex") }, []string{"distribution_required_targets"}},
-		"module missing":        {func(s *governance.Subject, _ *deployment.Lock) { s.Org.RequiredModules = []string{"skill:none"} }, []string{"distribution_required_modules"}},
-		"module disabled":       {func(s *governance.Subject, _ *deployment.Lock) { s.Org.RequiredModules = []string{"prompt:near"} }, []string{"distribution_required_modules"}},
-		"no manifest":           {func(s *governance.Subject, _ *deployment.Lock) { s.Manifest, s.ManifestErr = nil, "gone" }, []string{"distribution_policy", "supply_chain_policy"}},
-		"blank remote": {func(s *governance.Subject, _ *deployment.Lock) {
+		"kept":                  {func(*governance.PolicySubject, *deployment.Lock) {}, nil},
+		"nothing asked":         {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org, s.Manifest = governance.OrgConfig{}, nil }, nil},
+		"pack without source":   {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.PackSource = " " }, []string{"policy_config"}},
+		"pack not locked":       {func(s *governance.PolicySubject, _ *deployment.Lock) { s.OrgLock = nil }, []string{"policy_pack_lock"}},
+		"pack lock damaged":     {func(s *governance.PolicySubject, _ *deployment.Lock) { s.OrgLock, s.OrgLockErr = nil, "damaged" }, []string{"policy_pack_lock"}},
+		"pack moved":            {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.PackSource = "local:other" }, []string{"policy_pack_lock"}},
+		"pack changed":          {func(s *governance.PolicySubject, _ *deployment.Lock) { s.PackSum = deployment.SumOf([]byte("x")) }, []string{"policy_pack_lock"}},
+		"pack lock lies":        {func(s *governance.PolicySubject, _ *deployment.Lock) { s.OrgLock.Pack.Resolved.Local.Path = "other" }, []string{"policy_pack_lock"}},
+		"pack from elsewhere":   {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.PackSource = "git:https://evil.com/x" }, []string{"policy_pack_allowed_git_remotes", "policy_pack_lock"}},
+		"blank required target": {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.RequiredTargets = []string{"codex", " "} }, []string{"distribution_policy"}},
+		"target missing":        {func(s *governance.PolicySubject, _ *deployment.Lock) { delete(s.Manifest.Targets, "codex") }, []string{"distribution_required_targets"}},
+		"module missing":        {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.RequiredModules = []string{"skill:none"} }, []string{"distribution_required_modules"}},
+		"module disabled":       {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Org.RequiredModules = []string{"prompt:near"} }, []string{"distribution_required_modules"}},
+		"no manifest":           {func(s *governance.PolicySubject, _ *deployment.Lock) { s.Manifest, s.ManifestErr = nil, "gone" }, []string{"distribution_policy", "supply_chain_policy"}},
+		"blank remote": {func(s *governance.PolicySubject, _ *deployment.Lock) {
 			s.Org.AllowedRemotes = append(s.Org.AllowedRemotes, "")
 		}, []string{"supply_chain_policy"}},
-		"foreign remotes": {func(s *governance.Subject, _ *deployment.Lock) { s.Org.AllowedRemotes = []string{"github.com/other"} },
+		"foreign remotes": {func(s *governance.PolicySubject, _ *deployment.Lock) {
+			s.Org.AllowedRemotes = []string{"github.com/other"}
+		},
 			[]string{"supply_chain_allowed_git_remotes", "supply_chain_allowed_git_remotes"}},
-		"no lockfile":        {func(_ *governance.Subject, l *deployment.Lock) { l.Version = 0 }, []string{"supply_chain_lockfile_missing"}},
-		"no lockfile needed": {func(s *governance.Subject, l *deployment.Lock) { l.Version, s.Org.RequireLock = 0, false }, nil},
-		"lockfile damaged": {func(s *governance.Subject, _ *deployment.Lock) { s.LockText, s.LockErr = []byte("{"), "damaged" },
+		"no lockfile":        {func(_ *governance.PolicySubject, l *deployment.Lock) { l.Version = 0 }, []string{"supply_chain_lockfile_missing"}},
+		"no lockfile needed": {func(s *governance.PolicySubject, l *deployment.Lock) { l.Version, s.Org.RequireLock = 0, false }, nil},
+		"lockfile damaged": {func(s *governance.PolicySubject, _ *deployment.Lock) { s.LockText, s.LockErr = []byte("{"), "damaged" },
 			[]string{"supply_chain_lockfile_invalid"}},
-		"lockfile of another version": {func(s *governance.Subject, _ *deployment.Lock) {
+		"lockfile of another version": {func(s *governance.PolicySubject, _ *deployment.Lock) {
 			s.LockText, s.LockErr = []byte(`{"version":2}`), "version"
 		},
 			[]string{"supply_chain_lockfile_invalid"}},
-		"invalid otherwise": {func(s *governance.Subject, _ *deployment.Lock) { s.LockErr = "a module has no sha256" }, []string{"supply_chain_lockfile_invalid"}},
-		"module not locked": {func(_ *governance.Subject, l *deployment.Lock) { l.Modules = nil }, []string{"supply_chain_lockfile_missing_module"}},
-		"locked as local": {func(_ *governance.Subject, l *deployment.Lock) {
+		"invalid otherwise": {func(s *governance.PolicySubject, _ *deployment.Lock) { s.LockErr = "a module has no sha256" }, []string{"supply_chain_lockfile_invalid"}},
+		"module not locked": {func(_ *governance.PolicySubject, l *deployment.Lock) { l.Modules = nil }, []string{"supply_chain_lockfile_missing_module"}},
+		"locked as local": {func(_ *governance.PolicySubject, l *deployment.Lock) {
 			l.Modules[0].Source = deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "x"}}
 		}, []string{"supply_chain_lockfile_source_mismatch"}},
-		"locked elsewhere":         {func(_ *governance.Subject, l *deployment.Lock) { git(l).URL = "https://github.com/good/other" }, []string{"supply_chain_lockfile_url_mismatch"}},
-		"locked another directory": {func(_ *governance.Subject, l *deployment.Lock) { git(l).Subdir = "x" }, []string{"supply_chain_lockfile_source_mismatch"}},
-		"locked to a branch":       {func(_ *governance.Subject, l *deployment.Lock) { git(l).Commit = "main" }, []string{"supply_chain_lockfile_unpinned_commit"}},
+		"locked elsewhere":         {func(_ *governance.PolicySubject, l *deployment.Lock) { git(l).URL = "https://github.com/good/other" }, []string{"supply_chain_lockfile_url_mismatch"}},
+		"locked another directory": {func(_ *governance.PolicySubject, l *deployment.Lock) { git(l).Subdir = "x" }, []string{"supply_chain_lockfile_source_mismatch"}},
+		"locked to a branch":       {func(_ *governance.PolicySubject, l *deployment.Lock) { git(l).Commit = "main" }, []string{"supply_chain_lockfile_unpinned_commit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issues := subject(t, row.change).Lint()
@@ -259,11 +261,11 @@ func TestLint(t *testing.T) {
 func TestCompare(t *testing.T) {
 	lock := func(modules ...deployment.LockedModule) *deployment.Lock { return &deployment.Lock{Modules: modules} }
 	git := func(id, commit string) deployment.LockedModule {
-		return deployment.LockedModule{ID: id, Type: deployment.Skill, Version: commit, Source: deployment.ResolvedSource{Git: &deployment.ResolvedGit{URL: "u", Commit: commit}}}
+		return deployment.LockedModule{ID: id, Type: deployment.ModuleSkill, Version: commit, Source: deployment.ResolvedSource{Git: &deployment.ResolvedGit{URL: "u", Commit: commit}}}
 	}
-	golden.JSON(t, "changes", governance.Compare(lock(git("b", "1"), git("c", "1"), git("d", "1"), git("z", "1")), lock(git("a", "1"), git("b", "2"), git("c", "1"), git("d", "3"))))
-	assert.Equal(t, []string{"a"}, governance.Compare(nil, lock(git("a", "1"))).Added)
-	assert.Equal(t, []string{"a"}, governance.Compare(lock(git("a", "1")), nil).Removed)
+	golden.JSON(t, "changes", governance.CompareLocks(lock(git("b", "1"), git("c", "1"), git("d", "1"), git("z", "1")), lock(git("a", "1"), git("b", "2"), git("c", "1"), git("d", "3"))))
+	assert.Equal(t, []string{"a"}, governance.CompareLocks(nil, lock(git("a", "1"))).Added)
+	assert.Equal(t, []string{"a"}, governance.CompareLocks(lock(git("a", "1")), nil).Removed)
 }
 
 func TestReport(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 // commitDigits is how long a commit is in a lockfile (agentpack contract §2.4).
 const commitDigits = 40
 
-// Subject is a config repository with a policy over it, as far as it could be read.
-type Subject struct {
-	Org         Org
+// PolicySubject is a config repository with a policy over it, as far as it could be read.
+type PolicySubject struct {
+	Org         OrgConfig
 	Manifest    *deployment.Manifest // nil: it cannot be read, because of
 	ManifestErr string
 	LockText    []byte // of agentpack.lock.json; nil when there is none
@@ -26,21 +26,21 @@ type Subject struct {
 }
 
 // Lint is everything in which the repository breaks its policy (agentpack contract §5.17).
-func (s Subject) Lint() []Issue {
+func (s PolicySubject) Lint() []Issue {
 	return slices.Concat(s.pack(), s.distribution(), s.supplyChain())
 }
 
 // pack holds the policy pack to its lock, and to the allowlist.
-func (s Subject) pack() (out []Issue) {
+func (s PolicySubject) pack() (out []Issue) {
 	if !s.Org.HasPack {
 		return nil
 	}
 	source, err := s.Org.Pack()
 	if err != nil {
-		return []Issue{NewIssue(PolicyConfig, deployment.OrgFile, fault.From(err).Message, deployment.Fields("field", packField))}
+		return []Issue{NewIssue(PolicyConfig, deployment.OrgFile, fault.From(err).Message, deployment.FieldDetails("field", packField))}
 	}
 	if source.Git != nil && !s.Org.allows(source.Git.URL) {
-		out = append(out, s.foreign(PackRemotes, deployment.OrgFile, source.Git.URL, "the policy pack"))
+		out = append(out, s.foreign(packRemotes, deployment.OrgFile, source.Git.URL, "the policy pack"))
 	}
 	problem := ""
 	switch lock := s.OrgLock; {
@@ -57,7 +57,7 @@ func (s Subject) pack() (out []Issue) {
 	default:
 		return out
 	}
-	return append(out, NewIssue(PackLocked, deployment.OrgLockFile, problem+"; lock it with policy lock", deployment.Fields("source", s.Org.PackSource)))
+	return append(out, NewIssue(packLocked, deployment.OrgLockFile, problem+"; lock it with policy lock", deployment.FieldDetails("source", s.Org.PackSource)))
 }
 
 func sameSource(s deployment.Source, r deployment.ResolvedSource) bool {
@@ -73,22 +73,22 @@ func pinned(commit string) bool {
 }
 
 // foreign is the issue of a remote that the allowlist does not let through.
-func (s Subject) foreign(rule Rule, path, url, what string) Issue {
-	return NewIssue(rule, path, what+" comes from "+Remote(url)+", which is not among "+remotesField,
-		deployment.Fields("remote", url).Add("remote_normalized", Remote(url)).Add("allowed_git_remotes", s.Org.AllowedRemotes))
+func (s PolicySubject) foreign(rule rule, path, url, what string) Issue {
+	return NewIssue(rule, path, what+" comes from "+NormalizeRemote(url)+", which is not among "+remotesField,
+		deployment.FieldDetails("remote", url).Add("remote_normalized", NormalizeRemote(url)).Add("allowed_git_remotes", s.Org.AllowedRemotes))
 }
 
 // distribution holds the manifest to what every one has to have.
-func (s Subject) distribution() (out []Issue) {
+func (s PolicySubject) distribution() (out []Issue) {
 	targets, modules := s.Org.RequiredTargets, s.Org.RequiredModules
 	if slices.ContainsFunc(slices.Concat(targets, modules), blank) {
-		out = append(out, NewIssue(Distribution, deployment.OrgFile, "distribution_policy has a blank entry; remove it, or name a target or a module", nil))
+		out = append(out, NewIssue(distribution, deployment.OrgFile, "distribution_policy has a blank entry; remove it, or name a target or a module", nil))
 	}
 	if len(targets)+len(modules) == 0 {
 		return out
 	}
 	if s.Manifest == nil {
-		return append(out, s.unreadable(Distribution))
+		return append(out, s.unreadable(distribution))
 	}
 	var missing, disabled []string
 	for _, name := range targets {
@@ -97,8 +97,8 @@ func (s Subject) distribution() (out []Issue) {
 		}
 	}
 	if len(missing) > 0 {
-		out = append(out, NewIssue(RequiredTargets, deployment.ManifestFile, "required targets are not configured: "+strings.Join(missing, ", "),
-			deployment.Fields("missing", missing).Add("required_targets", targets)))
+		out = append(out, NewIssue(requiredTargets, deployment.ManifestFile, "required targets are not configured: "+strings.Join(missing, ", "),
+			deployment.FieldDetails("missing", missing).Add("required_targets", targets)))
 	}
 	missing = nil
 	for _, id := range modules {
@@ -111,23 +111,23 @@ func (s Subject) distribution() (out []Issue) {
 		}
 	}
 	if len(missing)+len(disabled) > 0 {
-		out = append(out, NewIssue(RequiredModules, deployment.ManifestFile, "required modules are missing or disabled: "+strings.Join(slices.Concat(missing, disabled), ", "),
-			deployment.Fields("missing", append([]string{}, missing...)).Add("disabled", append([]string{}, disabled...)).Add("required_modules", modules)))
+		out = append(out, NewIssue(requiredModules, deployment.ManifestFile, "required modules are missing or disabled: "+strings.Join(slices.Concat(missing, disabled), ", "),
+			deployment.FieldDetails("missing", append([]string{}, missing...)).Add("disabled", append([]string{}, disabled...)).Add("required_modules", modules)))
 	}
 	return out
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-func (s Subject) unreadable(rule Rule) Issue {
-	return NewIssue(rule, deployment.ManifestFile, "it cannot be held to the policy: "+s.ManifestErr, deployment.Fields("error", s.ManifestErr))
+func (s PolicySubject) unreadable(rule rule) Issue {
+	return NewIssue(rule, deployment.ManifestFile, "it cannot be held to the policy: "+s.ManifestErr, deployment.FieldDetails("error", s.ManifestErr))
 }
 
 // supplyChain holds the sources of modules, and what they are locked to, to the policy.
-func (s Subject) supplyChain() (out []Issue) {
+func (s PolicySubject) supplyChain() (out []Issue) {
 	for _, entry := range s.Org.AllowedRemotes {
-		if Remote(entry) == "" {
-			out = append(out, NewIssue(SupplyChain, deployment.OrgFile, remotesField+" has a blank entry; remove it, or name a host", deployment.Fields("field", remotesField)))
+		if NormalizeRemote(entry) == "" {
+			out = append(out, NewIssue(supplyChain, deployment.OrgFile, remotesField+" has a blank entry; remove it, or name a host", deployment.FieldDetails("field", remotesField)))
 			break
 		}
 	}
@@ -135,11 +135,11 @@ func (s Subject) supplyChain() (out []Issue) {
 		return out
 	}
 	if s.Manifest == nil {
-		return append(out, s.unreadable(SupplyChain))
+		return append(out, s.unreadable(supplyChain))
 	}
 	for _, m := range s.Manifest.Modules {
 		if m.Source.Git != nil && !s.Org.allows(m.Source.Git.URL) {
-			i := s.foreign(Remotes, deployment.ManifestFile, m.Source.Git.URL, "module "+m.ID)
+			i := s.foreign(remotes, deployment.ManifestFile, m.Source.Git.URL, "module "+m.ID)
 			i.Details.Add("module_id", m.ID)
 			out = append(out, i)
 		}
@@ -148,26 +148,26 @@ func (s Subject) supplyChain() (out []Issue) {
 }
 
 // lockfile holds the lockfile to the manifest. One that is not needed is held to the allowlist alone.
-func (s Subject) lockfile() (out []Issue) {
-	add := func(rule Rule, message string, details deployment.Details) {
+func (s PolicySubject) lockfile() (out []Issue) {
+	add := func(rule rule, message string, details deployment.Details) {
 		out = append(out, NewIssue(rule, deployment.LockFile, message, details))
 	}
 	if s.LockText == nil {
 		if s.Org.RequireLock {
-			add(LockMissing, "the policy requires a lockfile; make it with lock", nil)
+			add(lockMissing, "the policy requires a lockfile; make it with lock", nil)
 		}
 		return out
 	}
 	var lock deployment.Lock
 	if err := json.Unmarshal(s.LockText, &lock); err != nil || lock.Version != deployment.LockVersion {
 		if s.Org.RequireLock {
-			add(LockInvalid, s.LockErr, deployment.Fields("error", s.LockErr))
+			add(lockInvalid, s.LockErr, deployment.FieldDetails("error", s.LockErr))
 		}
 		return out
 	}
 	for _, l := range lock.Modules {
 		if l.Source.Git != nil && !s.Org.allows(l.Source.Git.URL) {
-			i := s.foreign(Remotes, deployment.LockFile, l.Source.Git.URL, "module "+l.ID)
+			i := s.foreign(remotes, deployment.LockFile, l.Source.Git.URL, "module "+l.ID)
 			i.Details.Add("module_id", l.ID)
 			out = append(out, i)
 		}
@@ -182,29 +182,29 @@ func (s Subject) lockfile() (out []Issue) {
 		}
 	}
 	if len(out) == before && s.LockErr != "" {
-		add(LockInvalid, s.LockErr, deployment.Fields("error", s.LockErr))
+		add(lockInvalid, s.LockErr, deployment.FieldDetails("error", s.LockErr))
 	}
 	return out
 }
 
 // locked holds one module's entry to its source.
-func (s Subject) locked(lock *deployment.Lock, m deployment.Module, add func(Rule, string, deployment.Details)) {
-	about := func() deployment.Details { return deployment.Fields("module_id", m.ID) }
+func (s PolicySubject) locked(lock *deployment.Lock, m deployment.Module, add func(rule, string, deployment.Details)) {
+	about := func() deployment.Details { return deployment.FieldDetails("module_id", m.ID) }
 	l, there := lock.Module(m.ID)
 	git := l.Source.Git
 	switch {
 	case !there:
-		add(LockMissingModule, "module "+m.ID+" is not in it; lock again", about())
+		add(lockMissingModule, "module "+m.ID+" is not in it; lock again", about())
 		return
 	case git == nil || l.Source.Local != nil:
-		add(LockSourceMismatch, "module "+m.ID+" is locked as local, and comes from git; lock again", about())
+		add(lockSourceMismatch, "module "+m.ID+" is locked as local, and comes from git; lock again", about())
 		return
 	case git.URL != m.Source.Git.URL:
-		add(LockURLMismatch, "module "+m.ID+" is locked from another URL than the manifest names; lock again", about().Add("manifest_url", m.Source.Git.URL).Add("lockfile_url", git.URL))
+		add(lockURLMismatch, "module "+m.ID+" is locked from another URL than the manifest names; lock again", about().Add("manifest_url", m.Source.Git.URL).Add("lockfile_url", git.URL))
 	case git.Subdir != m.Source.Git.Subdir:
-		add(LockSourceMismatch, "module "+m.ID+" is locked from another directory than the manifest names; lock again", about().Add("manifest_subdir", m.Source.Git.Subdir).Add("lockfile_subdir", git.Subdir))
+		add(lockSourceMismatch, "module "+m.ID+" is locked from another directory than the manifest names; lock again", about().Add("manifest_subdir", m.Source.Git.Subdir).Add("lockfile_subdir", git.Subdir))
 	}
 	if !pinned(git.Commit) {
-		add(LockUnpinned, "module "+m.ID+" is locked to "+git.Commit+", which is no commit of 40 hex digits; lock again", about().Add("commit", git.Commit))
+		add(lockUnpinned, "module "+m.ID+" is locked to "+git.Commit+", which is no commit of 40 hex digits; lock again", about().Add("commit", git.Commit))
 	}
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Rule names what an issue breaks (agentpack contract §5.17).
-type Rule string
+// rule names what an issue breaks (agentpack contract §5.17).
+type rule string
 
 // The rules.
 const (
-	IORead             Rule = "io_read"
-	SkillFrontmatter   Rule = "skill_frontmatter"
-	CommandTools       Rule = "claude_command_allowed_tools"
-	DangerousDefaults  Rule = "dangerous_defaults"
-	HiddenCharacters   Rule = "hidden_characters" // not of the original: what a reader of a file, or of its name, would not see
-	PolicyConfig       Rule = "policy_config"
-	PackLocked         Rule = "policy_pack_lock"
-	PackRemotes        Rule = "policy_pack_allowed_git_remotes"
-	Distribution       Rule = "distribution_policy"
-	RequiredTargets    Rule = "distribution_required_targets"
-	RequiredModules    Rule = "distribution_required_modules"
-	SupplyChain        Rule = "supply_chain_policy"
-	Remotes            Rule = "supply_chain_allowed_git_remotes"
-	LockMissing        Rule = "supply_chain_lockfile_missing"
-	LockInvalid        Rule = "supply_chain_lockfile_invalid"
-	LockMissingModule  Rule = "supply_chain_lockfile_missing_module"
-	LockSourceMismatch Rule = "supply_chain_lockfile_source_mismatch"
-	LockURLMismatch    Rule = "supply_chain_lockfile_url_mismatch"
-	LockUnpinned       Rule = "supply_chain_lockfile_unpinned_commit"
+	IORead             rule = "io_read"
+	SkillFrontmatter   rule = "skill_frontmatter"
+	commandTools       rule = "claude_command_allowed_tools"
+	DangerousDefaults  rule = "dangerous_defaults"
+	HiddenCharacters   rule = "hidden_characters" // not of the original: what a reader of a file, or of its name, would not see
+	PolicyConfig       rule = "policy_config"
+	packLocked         rule = "policy_pack_lock"
+	packRemotes        rule = "policy_pack_allowed_git_remotes"
+	distribution       rule = "distribution_policy"
+	requiredTargets    rule = "distribution_required_targets"
+	requiredModules    rule = "distribution_required_modules"
+	supplyChain        rule = "supply_chain_policy"
+	remotes            rule = "supply_chain_allowed_git_remotes"
+	lockMissing        rule = "supply_chain_lockfile_missing"
+	lockInvalid        rule = "supply_chain_lockfile_invalid"
+	lockMissingModule  rule = "supply_chain_lockfile_missing_module"
+	lockSourceMismatch rule = "supply_chain_lockfile_source_mismatch"
+	lockURLMismatch    rule = "supply_chain_lockfile_url_mismatch"
+	lockUnpinned       rule = "supply_chain_lockfile_unpinned_commit"
 )
 
 // Issue is one breach of a rule. Path is relative to the repository.
@@ -39,11 +39,11 @@ type Issue struct {
 	Message   string             `json:"message"`
 	Path      string             `json:"path"`
 	PathPosix string             `json:"path_posix"`
-	Rule      Rule               `json:"rule"`
+	Rule      rule               `json:"rule"`
 }
 
 // NewIssue is a breach found in a file; path is relative to the repository, with slashes. Details may be nil.
-func NewIssue(rule Rule, path, message string, details deployment.Details) Issue {
+func NewIssue(rule rule, path, message string, details deployment.Details) Issue {
 	return Issue{details, message, path, path, rule}
 }
 
@@ -53,22 +53,22 @@ type Report struct {
 	Omitted   int     `json:"issues_omitted,omitempty"`
 	Root      string  `json:"root"`
 	RootPosix string  `json:"root_posix"`
-	Summary   Summary `json:"summary"`
+	Summary   summary `json:"summary"`
 }
 
-// Summary counts files that were looked into, and issues by rule.
-type Summary struct {
+// summary counts files that were looked into, and issues by rule.
+type summary struct {
 	Commands   int          `json:"claude_command_files"`
 	Files      int          `json:"files_scanned"`
-	Rules      map[Rule]int `json:"rules"`
+	Rules      map[rule]int `json:"rules"`
 	Skills     int          `json:"skill_files"`
 	Violations int          `json:"violations"`
 }
 
 // NewReport is the report over the issues of a repository at root with that many skills and commands.
 func NewReport(root string, issues []Issue, skills, commands int) Report {
-	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.Posix(root),
-		Summary: Summary{Commands: commands, Files: skills + commands, Rules: map[Rule]int{}, Skills: skills, Violations: len(issues)}}
+	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.PosixPath(root),
+		Summary: summary{Commands: commands, Files: skills + commands, Rules: map[rule]int{}, Skills: skills, Violations: len(issues)}}
 	sorting.Stable(r.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.PathPosix, b.PathPosix), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
@@ -83,7 +83,7 @@ func (r Report) Fault() error {
 	if r.Summary.Violations == 0 {
 		return nil
 	}
-	details := deployment.Reason("policy_violations", "fix_policy_violations", "retry_policy_lint").
+	details := deployment.ReasonDetails("policy_violations", "fix_policy_violations", "retry_policy_lint").
 		Add("issues", r.Issues).Add("summary", r.Summary).AddPath("root", r.Root)
 	if r.Omitted > 0 {
 		details.Add("issues_omitted", r.Omitted)

@@ -10,7 +10,7 @@ import (
 // it, then at the nearest other place, below before above; its lines have to be there exactly, ends of lines included, and no earlier
 // hunk may have touched them. A hunk that says it starts at line 1 fits only at the beginning of the file, one without context at its
 // end only at the end. It fails with ErrApply, and then nothing is done.
-func (p PatchPatch) Apply(base []byte) ([]byte, error) {
+func (p FilePatch) Apply(base []byte) ([]byte, error) {
 	image := rows(string(base))
 	for i, h := range p.Hunks {
 		old, new := h.sides()

@@ -26,7 +26,7 @@ func (b *Baseline) OriginOf(path string) *Origin {
 }
 
 // kept is the baseline with the older entries of files that still have conflicts; old maps every older entry by path.
-func (b *Baseline) kept(unsolved []Unsolved, old map[string]deployment.Entry) *Baseline {
+func (b *Baseline) kept(unsolved []UnresolvedFile, old map[string]deployment.Entry) *Baseline {
 	if len(unsolved) == 0 {
 		return b
 	}
@@ -52,7 +52,7 @@ func (b *Baseline) kept(unsolved []Unsolved, old map[string]deployment.Entry) *B
 
 // says reports whether b says nothing that old does not: the same files and conflicts, and an origin that old can do without.
 func (b *Baseline) says(old *Baseline) bool {
-	same := b.Sum == old.Sum && slices.Equal(b.Manifest, old.Manifest) && slices.EqualFunc(b.Unsolved, old.Unsolved, func(x, y Unsolved) bool {
+	same := b.Sum == old.Sum && slices.Equal(b.Manifest, old.Manifest) && slices.EqualFunc(b.Unsolved, old.Unsolved, func(x, y UnresolvedFile) bool {
 		return x.Path == y.Path && x.Theirs == y.Theirs && x.Artifact == y.Artifact && sameOrigin(x.Upstream, y.Upstream)
 	})
 	return same && (settled(old.Upstream) || sameOrigin(b.Upstream, old.Upstream))

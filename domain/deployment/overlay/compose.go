@@ -28,7 +28,7 @@ func (c Composed) Layer(path string) string {
 		return layer
 	}
 	if _, ok := c.Tree.Find(path); ok {
-		return Upstream
+		return UpstreamLayer
 	}
 	return ""
 }
@@ -67,7 +67,7 @@ func (c *composer) add(s subject) error {
 	}
 	var touched []string
 	var err error
-	if s.layer.Kind == Patch {
+	if s.layer.Kind == KindPatch {
 		touched, err = c.patch(s)
 	} else {
 		touched, err = c.override(s)
@@ -106,9 +106,9 @@ func (c *composer) override(s subject) (touched []string, err error) {
 	if err := c.checkMarkers(s, files); err != nil {
 		return nil, err
 	}
-	c.out.Tree = Over(c.out.Tree, files)
+	c.out.Tree = MergeTrees(c.out.Tree, files)
 	for _, f := range files {
-		if other := Clash(c.out.Tree, f.Path); other != "" {
+		if other := PathClash(c.out.Tree, f.Path); other != "" {
 			hint := "remove one of them from the overlay; an overlay can delete nothing"
 			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).With(s.Details(hint).Add("path", f.Path))
 		}
@@ -147,12 +147,12 @@ func (c *composer) checkMarkers(s subject, files deployment.Tree) error {
 
 // leftover reports whether text has more marker lines than upstream's file.
 func leftover(text []byte, upstream deployment.File, there bool, read func(deployment.Content) ([]byte, error)) (bool, error) {
-	n := Markers(text)
+	n := CountMarkers(text)
 	if n == 0 || !there {
 		return n > 0, nil
 	}
 	theirs, err := read(upstream.Content)
-	return n > Markers(theirs), err
+	return n > CountMarkers(theirs), err
 }
 
 // patch does the patches of a patch layer, and gives the paths of the files they changed.
@@ -164,7 +164,7 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 	for _, f := range files {
 		path, ok := f.Target()
 		if !ok {
-			c.warn(f.PatchFileLayer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + Suffix)
+			c.warn(f.PatchLayer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + PatchSuffix)
 			continue
 		}
 		if err := c.apply(s, f, path); err != nil {
@@ -176,12 +176,12 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 }
 
 // apply does one patch in the tree, which is the composer's own.
-func (c *composer) apply(s subject, f File, path string) error {
+func (c *composer) apply(s subject, f LayerPatch, path string) error {
 	p, err := f.Parse(c.in.Read)
 	if err != nil {
 		return err
 	}
-	at, ok := Index(c.out.Tree, path)
+	at, ok := TreeIndex(c.out.Tree, path)
 	if !ok {
 		return f.Refuse("is for a file that the module does not have", "remove the patch, or name it for a file of the module")
 	}
@@ -201,6 +201,6 @@ func (c *composer) apply(s subject, f File, path string) error {
 	if bad {
 		return s.unresolved([]string{path}, "the patch "+f.Name+" puts conflict markers into its file", "make the patch anew, so that it gives what the file shall hold")
 	}
-	c.out.Tree[at].Content = deployment.Bytes(patched)
+	c.out.Tree[at].Content = deployment.ContentOf(patched)
 	return nil
 }

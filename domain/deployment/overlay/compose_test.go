@@ -55,7 +55,7 @@ func TestLayersFromLowToHigh(t *testing.T) {
 	out := compose(t, upstream, layers...)
 	assert.Equal(t, texts{"0": "global", "a!": "global", "b": "machine", "c": "project", "d!": "up", "e/f": "project"}, textsOf(t, out.Tree))
 	assert.Equal(t, map[string]string{"0": "global", "a": "global", "b": "machine", "c": "project", "e/f": "project"}, out.Credit)
-	assert.Equal(t, overlay.Upstream, out.Layer("d"))
+	assert.Equal(t, overlay.UpstreamLayer, out.Layer("d"))
 	assert.Equal(t, "project", out.Layer("c"))
 	assert.Empty(t, out.Layer("zzz"))
 	assert.Empty(t, out.Warnings)
@@ -79,7 +79,7 @@ func TestPatchesAreDoneOverTheLayersBelow(t *testing.T) {
 func TestWithoutLayersNothingIsDone(t *testing.T) {
 	upstream := texts{"a": "a", "b": "b"}.tree()
 	never := func(deployment.Content) ([]byte, error) { return nil, errors.New("nothing is to be read") }
-	out, err := overlay.Compose(overlay.ComposeInput{Upstream: upstream, Read: never, Layers: []overlay.Layer{{}, {Exists: true, Kind: overlay.Patch}}})
+	out, err := overlay.Compose(overlay.ComposeInput{Upstream: upstream, Read: never, Layers: []overlay.Layer{{}, {Exists: true, Kind: overlay.KindPatch}}})
 	require.NoError(t, err)
 	assert.Same(t, &upstream[0], &out.Tree[0])
 
@@ -95,9 +95,9 @@ func TestWithoutLayersNothingIsDone(t *testing.T) {
 
 func TestOnlyWhatHasToBeReadIsRead(t *testing.T) {
 	far := func(text, origin string) deployment.File {
-		c := deployment.Bytes([]byte(text))
+		c := deployment.ContentOf([]byte(text))
 		c.Data, c.Origin = nil, origin
-		return deployment.File{Path: origin, Mode: deployment.Plain, Content: c}
+		return deployment.File{Path: origin, Mode: deployment.PlainMode, Content: c}
 	}
 	upstream := deployment.Tree{far("a\n", "a"), far("b\n", "b"), far("c\n", "c"), far("d\n", "d")}
 	same, based, changed := far("a\n", "a"), far("old\n", "b"), far("c2\n", "c")
@@ -129,14 +129,14 @@ func TestKindRules(t *testing.T) {
 	assert.Equal(t, []any{[]string{"a"}, []string{"a.patch"}}, lists(d))
 	assert.Equal(t, "machine", d["scope"])
 
-	patches.Kind = overlay.Dir
+	patches.Kind = overlay.KindDir
 	_, d = refused(t, deployment.ErrConfig, texts{}, patches)
 	assert.Equal(t, []any{[]string{}, []string{"a.patch"}}, lists(d))
 
 	patches.Kind = "" // without metadata
 	refused(t, deployment.ErrConfig, texts{}, patches)
 
-	files.Kind = overlay.Patch
+	files.Kind = overlay.KindPatch
 	_, d = refused(t, deployment.ErrConfig, texts{}, files)
 	assert.Equal(t, []any{[]string{"a"}, []string{}}, lists(d))
 
@@ -149,7 +149,7 @@ func TestKindRules(t *testing.T) {
 	out := compose(t, texts{"a": "a"}, upper)
 	require.Len(t, out.Warnings, 1, "a patch is passed over, but not silently; other files are no patches")
 	assert.Contains(t, out.Warnings[0], "a.PATCH")
-	upper.Kind = overlay.Dir
+	upper.Kind = overlay.KindDir
 	refused(t, deployment.ErrConfig, texts{}, upper)
 
 	bare := dirLayer(global, texts{"a": "f"})
@@ -302,9 +302,9 @@ func FuzzCompose(f *testing.F) {
 	f.Add("a", "1\n", ".agentpack/x", "", ".patch", "--- a/\n+++ b/\n@@ -1 +1 @@\n-1\n+2\n", uint8(2))
 	f.Add("", "", "", "", "", "", uint8(255))
 	f.Fuzz(func(t *testing.T, path, text, over, overText, name, patch string, flags uint8) {
-		files := overlay.Layer{Scope: global, Dir: "/o", Exists: true, Kind: overlay.Dir, Overrides: texts{over: overText}.tree()}
-		patches := overlay.Layer{Scope: project, Dir: `C:\o`, Exists: true, Kind: overlay.Patch,
-			Patches: []overlay.PatchFile{{Name: name, Content: deployment.Bytes([]byte(patch))}}}
+		files := overlay.Layer{Scope: global, Dir: "/o", Exists: true, Kind: overlay.KindDir, Overrides: texts{over: overText}.tree()}
+		patches := overlay.Layer{Scope: project, Dir: `C:\o`, Exists: true, Kind: overlay.KindPatch,
+			Patches: []overlay.PatchFile{{Name: name, Content: deployment.ContentOf([]byte(patch))}}}
 		if flags&1 != 0 {
 			files.Patches = patches.Patches
 		}
@@ -326,7 +326,7 @@ func FuzzCompose(f *testing.F) {
 		}
 		for path, text := range textsOf(t, out.Tree) {
 			path = strings.TrimSuffix(path, "!")
-			if layer := out.Layer(path); layer != overlay.Upstream {
+			if layer := out.Layer(path); layer != overlay.UpstreamLayer {
 				assert.NotContains(t, "/"+path+"/", "/.agentpack/")
 				if !strings.Contains(upstream[path], "overlay") && !strings.Contains(upstream[path], "upstream") {
 					assert.NotContains(t, "\n"+text+"\n", "\n<<<<<<< overlay\n")

@@ -9,35 +9,35 @@ import (
 
 // The lines around the sides of a conflict, in the style of diff3. The labels tell them from the markers that a text about git shows.
 const (
-	OursMark   = "<<<<<<< overlay"
-	BaseMark   = "||||||| baseline"
-	SplitMark  = "======="
-	TheirsMark = ">>>>>>> upstream"
+	oursMark   = "<<<<<<< overlay"
+	baseMark   = "||||||| baseline"
+	splitMark  = "======="
+	theirsMark = ">>>>>>> upstream"
 )
 
-// Markers counts the labelled marker lines in text. A line of equals signs alone is none, since Markdown underlines headings with it.
-func Markers(text []byte) (n int) {
+// CountMarkers counts the labelled marker lines in text. A line of equals signs alone is none, since Markdown underlines headings with it.
+func CountMarkers(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
 		switch string(bytes.TrimRight(line, "\r\n")) {
-		case OursMark, BaseMark, TheirsMark:
+		case oursMark, baseMark, theirsMark:
 			n++
 		}
 	}
 	return n
 }
 
-// Sides are the three versions of a file.
-type Sides struct {
+// MergeSides are the three versions of a file.
+type MergeSides struct {
 	Base, Ours, Theirs []byte
 	Gone               bool // upstream removed the file; Theirs is empty
 }
 
-// Lines merges three texts. Where conflicts is not 0, merged has them between the marks.
-type Lines func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
+// MergeFunc merges three texts. Where conflicts is not 0, merged has them between the marks.
+type MergeFunc func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
 
 // Merge is the merged text, or, where it is not clean, one with conflict markers. Sides of which two are equal need no merge. Nothing
 // else that is no text is merged, nor is a file that upstream removed: there the whole file is the conflict.
-func (s Sides) Merge(lines Lines) (merged []byte, clean bool, err error) {
+func (s MergeSides) Merge(lines MergeFunc) (merged []byte, clean bool, err error) {
 	switch {
 	case s.Gone:
 		return s.whole(), false, nil
@@ -49,7 +49,7 @@ func (s Sides) Merge(lines Lines) (merged []byte, clean bool, err error) {
 		return s.whole(), false, nil
 	}
 	merged, conflicts, err := lines(s.Base, s.Ours, s.Theirs)
-	if err == nil && conflicts != 0 && Markers(merged) <= Markers(s.Theirs) {
+	if err == nil && conflicts != 0 && CountMarkers(merged) <= CountMarkers(s.Theirs) {
 		merged = s.whole() // a conflict without marks would be taken for a resolution
 	}
 	return merged, conflicts == 0, err
@@ -57,7 +57,7 @@ func (s Sides) Merge(lines Lines) (merged []byte, clean bool, err error) {
 
 // whole is the conflict text for versions that cannot be merged by lines. What is no text is named, not shown, so that the file is one
 // that people can read; to resolve it, they replace it as a whole.
-func (s Sides) whole() []byte {
+func (s MergeSides) whole() []byte {
 	var out bytes.Buffer
 	show := func(mark string, data []byte) {
 		out.WriteString(mark + "\n")
@@ -69,9 +69,9 @@ func (s Sides) whole() []byte {
 			out.WriteByte('\n')
 		}
 	}
-	show(OursMark, s.Ours)
-	show(BaseMark, s.Base)
-	show(SplitMark, s.Theirs)
-	out.WriteString(TheirsMark + "\n")
+	show(oursMark, s.Ours)
+	show(baseMark, s.Base)
+	show(splitMark, s.Theirs)
+	out.WriteString(theirsMark + "\n")
 	return out.Bytes()
 }

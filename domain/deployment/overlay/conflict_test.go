@@ -18,14 +18,14 @@ func TestMarkersAreTheLabelledOnes(t *testing.T) {
 		"": 0, "Title\n=======\n": 0, all: 3, strings.ReplaceAll(all, "\n", "\r\n"): 3, all + all: 6, ">>>>>>> upstream": 1,
 		" <<<<<<< overlay\n": 0, "<<<<<<< overlay 2\n": 0, "<<<<<<< HEAD\n>>>>>>> main\n": 0, "<<<<<<<< overlay\n": 0,
 	} {
-		assert.Equal(t, want, overlay.Markers([]byte(text)), text)
+		assert.Equal(t, want, overlay.CountMarkers([]byte(text)), text)
 	}
 }
 
 func never(_, _, _ []byte) ([]byte, int, error) { return nil, 0, errors.New("nothing is to be merged") }
 
-func sides(base, ours, theirs string) overlay.Sides {
-	return overlay.Sides{Base: []byte(base), Ours: []byte(ours), Theirs: []byte(theirs)}
+func sides(base, ours, theirs string) overlay.MergeSides {
+	return overlay.MergeSides{Base: []byte(base), Ours: []byte(ours), Theirs: []byte(theirs)}
 }
 
 func TestEqualSidesNeedNoMerge(t *testing.T) {

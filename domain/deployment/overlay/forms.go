@@ -92,11 +92,11 @@ func either(a, b fs.FileMode) fs.FileMode { return deployment.ModeOf(a | b) }
 // patchForm keeps unified diffs.
 type patchForm struct {
 	*rebaser
-	files map[string]File // by the path of the file they are for
+	files map[string]LayerPatch // by the path of the file they are for
 }
 
 func newPatchForm(r *rebaser) *patchForm {
-	p := &patchForm{r, make(map[string]File)}
+	p := &patchForm{r, make(map[string]LayerPatch)}
 	for _, f := range r.about.patches() {
 		if path, ok := f.Target(); ok {
 			p.files[path] = f
@@ -138,7 +138,7 @@ func (p *patchForm) ours(f file, base []byte) ([]byte, error) {
 func (p *patchForm) store(f file, onto, text []byte) (outcome, error) {
 	file, has := p.files[f.path]
 	if !has {
-		file = p.about.patch(f.path+Suffix, deployment.Content{})
+		file = p.about.patch(f.path+PatchSuffix, deployment.Content{})
 	}
 	made := ""
 	switch {
@@ -166,6 +166,6 @@ func (p *patchForm) store(f file, onto, text []byte) (outcome, error) {
 	if err != nil {
 		return 0, err
 	}
-	p.put(file.At, file.Content.Data, deployment.Plain)
+	p.put(file.At, file.Content.Data, deployment.PlainMode)
 	return updated, nil
 }

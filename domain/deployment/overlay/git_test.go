@@ -55,7 +55,7 @@ func (g git) apply(base, text string) (result string, applies bool) {
 
 // ours is what this package makes of base.
 func ours(base, text string) (string, error) {
-	p, err := overlay.Parse([]byte(text))
+	p, err := overlay.ParsePatch([]byte(text))
 	if err != nil {
 		return "", err
 	}

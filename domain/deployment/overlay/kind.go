@@ -10,27 +10,27 @@ import (
 
 // subject is a layer of a module, with what its faults say of it.
 type subject struct {
-	PatchFileLayer
+	PatchLayer
 	layer Layer
 }
 
 func about(m deployment.Module, l Layer) subject {
-	return subject{PatchFileLayer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
+	return subject{PatchLayer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
 }
 
 // patches are the layer's patch files in their order.
-func (s subject) patches() (files []File) {
+func (s subject) patches() (files []LayerPatch) {
 	for _, f := range s.layer.Patches {
-		if Is(f.Name) {
+		if IsPatchFile(f.Name) {
 			files = append(files, s.patch(f.Name, f.Content))
 		}
 	}
-	sorting.By(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(files, func(a, b LayerPatch) int { return strings.Compare(a.Name, b.Name) })
 	return files
 }
 
-func (s subject) patch(name string, c deployment.Content) File {
-	return File{PatchFileLayer: s.PatchFileLayer, Name: name, At: PatchesDir + "/" + name, Content: c}
+func (s subject) patch(name string, c deployment.Content) LayerPatch {
+	return LayerPatch{PatchLayer: s.PatchLayer, Name: name, At: PatchesDir + "/" + name, Content: c}
 }
 
 // overrides are the layer's files that may be deployed: none below a reserved directory, wherever it stands.
@@ -58,12 +58,12 @@ func (s subject) checkKind() error {
 	switch kind := s.layer.Kind; {
 	case len(files) > 0 && len(patches) > 0:
 		problem, hint = "it has both override files and patch files", "keep one of the two: move either the files or "+PatchesDir+" away"
-	case kind != Dir && kind != Patch && kind != "":
+	case kind != KindDir && kind != KindPatch && kind != "":
 		hint = `set overlay_kind in ` + MetaFile + ` to "dir" or "patch"`
 		return s.Fault(deployment.ErrConfig, "there is no overlay kind "+string(kind), hint).With(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
-	case kind == Patch && len(files) > 0:
+	case kind == KindPatch && len(files) > 0:
 		problem, hint = "its kind is patch, but it has override files", `remove them, or set overlay_kind in `+MetaFile+` to "dir"`
-	case kind != Patch && len(patches) > 0:
+	case kind != KindPatch && len(patches) > 0:
 		problem, hint = "its kind is dir, but it has patch files", `remove them, or set overlay_kind in `+MetaFile+` to "patch"`
 	default:
 		return nil

@@ -39,7 +39,7 @@ func TestOriginIsAUnion(t *testing.T) {
 
 func TestBaselineFile(t *testing.T) {
 	dirty := true
-	tree := deployment.Tree{{Path: "AGENTS.md", Content: deployment.Bytes([]byte("# Base instructions\n"))}}
+	tree := deployment.Tree{{Path: "AGENTS.md", Content: deployment.ContentOf([]byte("# Base instructions\n"))}}
 	b := overlay.Baseline{
 		Version: overlay.BaselineVersion, CreatedAt: time.Date(2026, 3, 1, 11, 0, 0, 500_000_000, time.FixedZone("", 3600)),
 		Sum: tree.Sum(), Manifest: tree.Entries(),

@@ -11,12 +11,12 @@ type Kind string
 
 // The kinds (agentpack contract §3.2).
 const (
-	Dir   Kind = "dir"   // its files override or add
-	Patch Kind = "patch" // its unified diffs change single files
+	KindDir   Kind = "dir"   // its files override or add
+	KindPatch Kind = "patch" // its unified diffs change single files
 )
 
-// Upstream is the layer below all overlays, where a file comes from when no overlay touched it.
-const Upstream = "upstream"
+// UpstreamLayer is the layer below all overlays, where a file comes from when no overlay touched it.
+const UpstreamLayer = "upstream"
 
 // The files of an overlay directory's reserved part (agentpack contract §3.2).
 const (
@@ -60,11 +60,11 @@ type Baseline struct {
 	Upstream  *Origin            `json:"upstream"`
 
 	// Unsolved are the files that the last rebase could not merge, sorted by path. Their entries in Manifest are still the older ones.
-	Unsolved []Unsolved `json:"unresolved,omitempty"`
+	Unsolved []UnresolvedFile `json:"unresolved,omitempty"`
 }
 
-// Unsolved is one file whose rebase met conflicts: what has to be known to go on with it later, when upstream may have moved again.
-type Unsolved struct {
+// UnresolvedFile is one file whose rebase met conflicts: what has to be known to go on with it later, when upstream may have moved again.
+type UnresolvedFile struct {
 	Path     string         `json:"path"`
 	Upstream *Origin        `json:"upstream"`        // where the file's older baseline entry can be found
 	Theirs   deployment.Sum `json:"upstream_sha256"` // upstream's content in the conflict; zero when upstream is gone, or it is not known

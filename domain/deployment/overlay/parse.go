@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a unified diff of one file. Before the two header lines there may be prose and git's own header (diff --git, index and
+// ParsePatch reads a unified diff of one file. Before the two header lines there may be prose and git's own header (diff --git, index and
 // mode lines, which say nothing a text needs); behind the last hunk there may be blank lines and the signature of git format-patch.
 //
 // It fails with ErrFormat on everything else: text that is not UTF-8, binary patches, a second file, a file that is renamed, copied,
 // created or deleted, a hunk whose lines are not as many as its header says. Lines are counted by hunk, so a removed line that
 // begins with "-- " is no header (agentpack contract §3.5).
-func Parse(text []byte) (PatchPatch, error) {
+func ParsePatch(text []byte) (FilePatch, error) {
 	if !utf8.Valid(text) {
-		return PatchPatch{}, ErrFormat.Sayf("the patch is not valid UTF-8; only text can be patched")
+		return FilePatch{}, ErrFormat.Sayf("the patch is not valid UTF-8; only text can be patched")
 	}
 	r := reader{lines: strings.SplitAfter(string(text), "\n")}
 	if last := len(r.lines) - 1; r.lines[last] == "" {
@@ -22,17 +22,17 @@ func Parse(text []byte) (PatchPatch, error) {
 	}
 	p, err := r.header()
 	if err != nil {
-		return PatchPatch{}, err
+		return FilePatch{}, err
 	}
 	for r.sees("@@ -") {
 		h, err := r.hunk()
 		if err != nil {
-			return PatchPatch{}, err
+			return FilePatch{}, err
 		}
 		p.Hunks = append(p.Hunks, h)
 	}
 	if len(p.Hunks) == 0 {
-		return PatchPatch{}, r.fail("behind the file header there has to be a hunk (@@ -1,3 +1,4 @@)")
+		return FilePatch{}, r.fail("behind the file header there has to be a hunk (@@ -1,3 +1,4 @@)")
 	}
 	return p, r.trailer()
 }
@@ -56,18 +56,18 @@ func (r *reader) sees(prefix string) bool {
 }
 
 // header reads up to and with the line that starts with +++.
-func (r *reader) header() (p PatchPatch, err error) {
+func (r *reader) header() (p FilePatch, err error) {
 	git := false
 	for ; r.next < len(r.lines); r.next++ {
 		if r.sees("--- ") {
 			return r.paths()
 		}
 		if problem := preamble(r.lines[r.next], git); problem != "" {
-			return PatchPatch{}, r.fail("%s", problem)
+			return FilePatch{}, r.fail("%s", problem)
 		}
 		git = git || r.sees(gitHeader)
 	}
-	return PatchPatch{}, r.fail("there is no file header (--- a/path, then +++ b/path)")
+	return FilePatch{}, r.fail("there is no file header (--- a/path, then +++ b/path)")
 }
 
 // gitHeader starts what git writes before the header lines of each file.
@@ -103,17 +103,17 @@ func preamble(line string, git bool) string {
 }
 
 // paths reads the two header lines.
-func (r *reader) paths() (p PatchPatch, err error) {
+func (r *reader) paths() (p FilePatch, err error) {
 	for _, side := range []struct {
 		prefix string
 		path   *string
 	}{{"--- ", &p.Old}, {"+++ ", &p.New}} {
 		if !r.sees(side.prefix) {
-			return PatchPatch{}, r.fail("the header line that starts with %shas to follow the one that starts with ---", side.prefix)
+			return FilePatch{}, r.fail("the header line that starts with %shas to follow the one that starts with ---", side.prefix)
 		}
 		path, problem := pathIn(strings.TrimSuffix(r.lines[r.next][len(side.prefix):], "\n"))
 		if problem != "" {
-			return PatchPatch{}, r.fail("%s", problem)
+			return FilePatch{}, r.fail("%s", problem)
 		}
 		*side.path = path
 		r.next++
@@ -206,7 +206,7 @@ func (r *reader) line(h *Hunk, left, right *int) error {
 	if *left < 0 || *right < 0 {
 		return r.fail("the hunk %s has more lines than its header announces", h.header())
 	}
-	h.Lines = append(h.Lines, Line{Op: op, Text: text[1:]})
+	h.Lines = append(h.Lines, HunkLine{Op: op, Text: text[1:]})
 	return nil
 }
 

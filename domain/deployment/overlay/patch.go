@@ -17,8 +17,8 @@ var (
 	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not fit the file; make it anew from the file as it is now")
 )
 
-// PatchPatch is a unified diff of one file.
-type PatchPatch struct {
+// FilePatch is a unified diff of one file.
+type FilePatch struct {
 	Old, New string // the paths of the two header lines, unquoted, with their a/ and b/
 	Hunks    []Hunk // at least one in a patch that Parse made, in the order of the text
 }
@@ -27,18 +27,18 @@ type PatchPatch struct {
 type Hunk struct {
 	OldStart, OldLines int
 	NewStart, NewLines int
-	Lines              []Line
+	Lines              []HunkLine
 }
 
-// Line is one line of a hunk.
-type Line struct {
+// HunkLine is one line of a hunk.
+type HunkLine struct {
 	Op    byte   // ' ' is on both sides, '-' only in the old file, '+' only in the new one
 	Text  string // without the line feed; a carriage return before it is part of the text
 	NoEOL bool   // the line is the file's last and has no line feed
 }
 
 // String is the patch as text: two header lines and the hunks. Parse gives an equal patch back.
-func (p PatchPatch) String() string {
+func (p FilePatch) String() string {
 	var b strings.Builder
 	b.WriteString("--- " + quote(p.Old) + "\n+++ " + quote(p.New) + "\n")
 	for _, h := range p.Hunks {
@@ -66,7 +66,7 @@ func (h Hunk) header() string {
 
 // CheckPaths holds both header paths to rel, a slash path: after one leading "a/" or "b/" is taken off they have to be equal to it.
 // It fails with ErrPath, also for /dev/null, since a patch of an overlay neither creates nor deletes files (agentpack contract §3.5).
-func CheckPaths(p PatchPatch, rel string) error {
+func CheckPaths(p FilePatch, rel string) error {
 	for _, side := range []struct{ mark, path string }{{"---", p.Old}, {"+++", p.New}} {
 		switch {
 		case side.path == "/dev/null":

@@ -16,14 +16,14 @@ import (
 )
 
 func TestParseReadsEveryPart(t *testing.T) {
-	p, err := overlay.Parse([]byte("prose\n--- a/my file.md\t\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@ heading\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9 @@\n+three\n"))
+	p, err := overlay.ParsePatch([]byte("prose\n--- a/my file.md\t\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@ heading\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9 @@\n+three\n"))
 	require.NoError(t, err)
-	assert.Equal(t, overlay.PatchPatch{
+	assert.Equal(t, overlay.FilePatch{
 		Old: "a/my file.md",
 		New: "b/ä \"x\"\t.md",
 		Hunks: []overlay.Hunk{
-			{OldStart: 1, OldLines: 2, NewStart: 1, NewLines: 1, Lines: []overlay.Line{{Op: ' ', Text: "one\r"}, {Op: '-', Text: "two", NoEOL: true}}},
-			{OldStart: 9, OldLines: 0, NewStart: 9, NewLines: 1, Lines: []overlay.Line{{Op: '+', Text: "three"}}},
+			{OldStart: 1, OldLines: 2, NewStart: 1, NewLines: 1, Lines: []overlay.HunkLine{{Op: ' ', Text: "one\r"}, {Op: '-', Text: "two", NoEOL: true}}},
+			{OldStart: 9, OldLines: 0, NewStart: 9, NewLines: 1, Lines: []overlay.HunkLine{{Op: '+', Text: "three"}}},
 		},
 	}, p)
 	assert.Equal(t, "--- a/my file.md\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9 @@\n+three\n", p.String())
@@ -79,7 +79,7 @@ func TestParseSaysWhatIsWrongWhere(t *testing.T) {
 		"no quoted path":        {"--- a/f\n+++ \"\"\n" + hunk, "line 2 of the patch: the header line has no path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := overlay.Parse([]byte(c.text))
+			_, err := overlay.ParsePatch([]byte(c.text))
 			require.ErrorIs(t, err, overlay.ErrFormat)
 			assert.ErrorContains(t, err, c.message)
 			assert.Equal(t, fault.Invalid, fault.From(err).Kind)
@@ -106,7 +106,7 @@ func TestCheckPaths(t *testing.T) {
 		{"/dev/null", "b/x", "x", "the --- line of the patch is /dev/null"},
 		{"a/x", "/dev/null", "x", "the +++ line of the patch is /dev/null"},
 	} {
-		err := overlay.CheckPaths(overlay.PatchPatch{Old: c.old, New: c.new}, c.rel)
+		err := overlay.CheckPaths(overlay.FilePatch{Old: c.old, New: c.new}, c.rel)
 		if c.message == "" {
 			assert.NoError(t, err, c)
 			continue
@@ -138,7 +138,7 @@ func TestApplySaysWhichHunkAndNeverWhatIsInTheFile(t *testing.T) {
 }
 
 func TestApplyLeavesItsInputAlone(t *testing.T) {
-	p, err := overlay.Parse([]byte(middle))
+	p, err := overlay.ParsePatch([]byte(middle))
 	require.NoError(t, err)
 	base := []byte(numbered(1, 20))
 	_, err = p.Apply(base)
@@ -149,9 +149,9 @@ func TestApplyLeavesItsInputAlone(t *testing.T) {
 
 // A patch that nobody parsed may be nonsense, but must not panic.
 func TestApplyBearsAPatchMadeByHand(t *testing.T) {
-	for _, h := range []overlay.Hunk{{}, {OldStart: -5, NewStart: -5}, {OldStart: 9, NewStart: 9}, {OldStart: 9, NewStart: 9, Lines: []overlay.Line{{Op: '+', Text: "x"}}}} {
+	for _, h := range []overlay.Hunk{{}, {OldStart: -5, NewStart: -5}, {OldStart: 9, NewStart: 9}, {OldStart: 9, NewStart: 9, Lines: []overlay.HunkLine{{Op: '+', Text: "x"}}}} {
 		for _, base := range []string{"", "a\n", numbered(1, 9)} {
-			_, err := overlay.PatchPatch{Hunks: []overlay.Hunk{h}}.Apply([]byte(base))
+			_, err := overlay.FilePatch{Hunks: []overlay.Hunk{h}}.Apply([]byte(base))
 			if err != nil {
 				assert.ErrorIs(t, err, overlay.ErrApply)
 			}
@@ -162,8 +162,8 @@ func TestApplyBearsAPatchMadeByHand(t *testing.T) {
 func TestStringComesBackForAnyPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		path := rapid.OneOf(rapid.StringN(1, 20, -1), rapid.StringMatching(`[ab]/[ "\\a-z\t]{1,9}( 2024-01-02 03:04:05)?`)).Draw(t, "path")
-		p := overlay.PatchPatch{Old: path, New: path + "é\xff", Hunks: []overlay.Hunk{{OldStart: 1, OldLines: 0, NewStart: 1, NewLines: 1, Lines: []overlay.Line{{Op: '+', Text: "x"}}}}}
-		again, err := overlay.Parse([]byte(p.String()))
+		p := overlay.FilePatch{Old: path, New: path + "é\xff", Hunks: []overlay.Hunk{{OldStart: 1, OldLines: 0, NewStart: 1, NewLines: 1, Lines: []overlay.HunkLine{{Op: '+', Text: "x"}}}}}
+		again, err := overlay.ParsePatch([]byte(p.String()))
 		require.NoError(t, err, p.String())
 		assert.Equal(t, p, again)
 	})
@@ -175,12 +175,12 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(c.patch))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := overlay.Parse(text)
+		p, err := overlay.ParsePatch(text)
 		if err != nil {
 			require.ErrorIs(t, err, overlay.ErrFormat)
 			return
 		}
-		again, err := overlay.Parse([]byte(p.String()))
+		again, err := overlay.ParsePatch([]byte(p.String()))
 		require.NoError(t, err, p.String())
 		require.Equal(t, p, again)
 	})
@@ -198,7 +198,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		text := docedit.Differ{}.Unified("a/f.txt", "b/f.txt", []byte(before), []byte(after))
-		p, err := overlay.Parse([]byte(text))
+		p, err := overlay.ParsePatch([]byte(text))
 		require.NoError(t, err, text)
 		got, err := p.Apply([]byte(before))
 		require.NoError(t, err, text)
@@ -228,7 +228,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 	text := []byte(docedit.Differ{}.Unified("a/f", "b/f", []byte(base), []byte(want)))
 	for b.Loop() {
-		p, err := overlay.Parse(text)
+		p, err := overlay.ParsePatch(text)
 		require.NoError(b, err)
 		_, err = p.Apply([]byte(base))
 		require.NoError(b, err)

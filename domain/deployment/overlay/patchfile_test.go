@@ -13,8 +13,8 @@ import (
 
 const made = "--- a/d/x\n+++ b/d/x\n@@ -1 +1 @@\n-1\n+2\n"
 
-func file(name, text string) overlay.File {
-	return overlay.File{PatchFileLayer: overlay.PatchFileLayer{Module: "skill:x", Scope: deployment.ProjectScope, Dir: "/o"}, Name: name, At: "p/" + name, Content: deployment.Bytes([]byte(text))}
+func file(name, text string) overlay.LayerPatch {
+	return overlay.LayerPatch{PatchLayer: overlay.PatchLayer{Module: "skill:x", Scope: deployment.ProjectScope, Dir: "/o"}, Name: name, At: "p/" + name, Content: deployment.ContentOf([]byte(text))}
 }
 
 func readPatchFile(c deployment.Content) ([]byte, error) { return c.Data, nil }
@@ -22,7 +22,7 @@ func readPatchFile(c deployment.Content) ([]byte, error) { return c.Data, nil }
 func TestNames(t *testing.T) {
 	for name, want := range map[string][2]bool{"a.patch": {true, true}, "a.PATCH": {true, false}, "a.patch.orig": {}, "a": {}, ".patch": {true, true}} {
 		_, target := file(name, "").Target()
-		assert.Equal(t, want, [2]bool{overlay.Is(name), target}, name)
+		assert.Equal(t, want, [2]bool{overlay.IsPatchFile(name), target}, name)
 	}
 	rel, _ := file("d/x.patch", "").Target()
 	assert.Equal(t, "d/x", rel)
@@ -53,7 +53,7 @@ func TestParseAndApply(t *testing.T) {
 }
 
 func TestFaultsNameEverything(t *testing.T) {
-	for _, f := range []overlay.File{file("../x.patch", made), file("d/y.patch", made), file("d/x.patch", "")} {
+	for _, f := range []overlay.LayerPatch{file("../x.patch", made), file("d/y.patch", made), file("d/x.patch", "")} {
 		_, err := f.Parse(readPatchFile)
 		require.ErrorIs(t, err, deployment.ErrConfig)
 		text := fault.From(err).Message

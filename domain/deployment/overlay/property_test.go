@@ -67,15 +67,15 @@ func world(t *testing.T, seed int64, kind overlay.Kind) (d *disk, ours texts, me
 		upstream[path] = them.text()
 		switch text := me.edit(upstream[path]); {
 		case r.Intn(5) == 0:
-		case kind == overlay.Dir && r.Intn(5) == 0:
+		case kind == overlay.KindDir && r.Intn(5) == 0:
 			files[path], ours[path] = upstream[path], upstream[path]
-		case kind == overlay.Dir:
+		case kind == overlay.KindDir:
 			files[path], ours[path] = text, text
 		case text != upstream[path]:
 			files[patchAt(path)], ours[path] = diff(path, upstream[path], text), text
 		}
 	}
-	if kind == overlay.Dir {
+	if kind == overlay.KindDir {
 		ours["added"] = me.text()
 		files["added"] = ours["added"]
 	}
@@ -99,7 +99,7 @@ func (a *author) moved(upstream texts) texts {
 }
 
 func eachWorld(t *testing.T, test func(t *testing.T, seed int64, kind overlay.Kind)) {
-	for _, kind := range []overlay.Kind{overlay.Dir, overlay.Patch} {
+	for _, kind := range []overlay.Kind{overlay.KindDir, overlay.KindPatch} {
 		t.Run(string(kind), func(t *testing.T) {
 			for seed := range int64(25) {
 				test(t, seed, kind)

@@ -28,18 +28,18 @@ type RebaseInput struct {
 	Diff func(oldName, newName string, old, new []byte) string
 }
 
-// Report says what became of each file: every one that was looked at is in exactly one of the lists (agentpack contract §5.14). They are
+// RebaseReport says what became of each file: every one that was looked at is in exactly one of the lists (agentpack contract §5.14). They are
 // sorted and never nil.
-type Report struct {
-	Updated   []string `json:"updated"`
-	Deleted   []string `json:"deleted"`
-	Skipped   []string `json:"skipped"`
-	Conflicts []string `json:"conflicts"`
-	Summary   Summary  `json:"summary"`
+type RebaseReport struct {
+	Updated   []string      `json:"updated"`
+	Deleted   []string      `json:"deleted"`
+	Skipped   []string      `json:"skipped"`
+	Conflicts []string      `json:"conflicts"`
+	Summary   RebaseSummary `json:"summary"`
 }
 
-// Summary counts the files of a report.
-type Summary struct {
+// RebaseSummary counts the files of a report.
+type RebaseSummary struct {
 	Processed int `json:"processed_files"`
 	Updated   int `json:"updated_files"`
 	Deleted   int `json:"deleted_files"`
@@ -47,8 +47,8 @@ type Summary struct {
 	Conflicts int `json:"conflict_files"`
 }
 
-// Put is a file to write. Path is relative to the overlay directory, with slashes.
-type Put struct {
+// FileWrite is a file to write. Path is relative to the overlay directory, with slashes.
+type FileWrite struct {
 	Path string
 	Data []byte
 	Mode fs.FileMode // Plain or Executable
@@ -56,10 +56,10 @@ type Put struct {
 
 // Rebased is what a rebase comes to. Nothing of it is written yet.
 type Rebased struct {
-	Report   Report
-	Files    []Put     // sorted by path
-	Remove   []string  // sorted; relative to the overlay directory
-	Baseline *Baseline // nil when the present one says it all
+	Report   RebaseReport
+	Files    []FileWrite // sorted by path
+	Remove   []string    // sorted; relative to the overlay directory
+	Baseline *Baseline   // nil when the present one says it all
 }
 
 // Rebase brings an overlay up to date with its upstream, file by file (agentpack contract §3.8).
@@ -87,9 +87,9 @@ func Rebase(in RebaseInput) (Rebased, error) {
 	return r.finish(), nil
 }
 
-// Ready fails as Rebase does for what keeps the overlay from being rebased whatever its upstream is: ErrOverlayMissing, ErrBaselineMissing,
+// CheckRebase fails as Rebase does for what keeps the overlay from being rebased whatever its upstream is: ErrOverlayMissing, ErrBaselineMissing,
 // ErrConfig. Of the module only its identifier matters.
-func Ready(m deployment.Module, l Layer) error {
+func CheckRebase(m deployment.Module, l Layer) error {
 	r := rebaser{in: RebaseInput{Module: m, Layer: l}, about: about(m, l)}
 	return r.prepare()
 }
@@ -110,20 +110,20 @@ type rebaser struct {
 	about    subject
 	form     form
 	entries  map[string]deployment.Entry // of the baseline
-	before   map[string]Unsolved         // conflicts that the baseline knows of
+	before   map[string]UnresolvedFile   // conflicts that the baseline knows of
 	lists    [outcomes][]string
-	unsolved []Unsolved
+	unsolved []UnresolvedFile
 	changes
 }
 
 // changes are the writes that a rebase collects.
 type changes struct {
-	files  []Put
+	files  []FileWrite
 	remove []string
 }
 
 func (c *changes) put(path string, data []byte, mode fs.FileMode) {
-	c.files = append(c.files, Put{path, data, mode})
+	c.files = append(c.files, FileWrite{path, data, mode})
 }
 
 func (c *changes) drop(path string) { c.remove = append(c.remove, path) }
@@ -170,11 +170,11 @@ func (r *rebaser) prepare() error {
 		return err
 	}
 	r.entries = l.Baseline.entries()
-	r.before = make(map[string]Unsolved, len(l.Baseline.Unsolved))
+	r.before = make(map[string]UnresolvedFile, len(l.Baseline.Unsolved))
 	for _, u := range l.Baseline.Unsolved {
 		r.before[u.Path] = u
 	}
-	if l.Kind == Patch {
+	if l.Kind == KindPatch {
 		r.form = newPatchForm(r)
 	} else {
 		r.form = &dirForm{r, r.about.overrides()}
@@ -244,7 +244,7 @@ func (r *rebaser) close(f file, result outcome) outcome {
 func (r *rebaser) keep(f file) outcome {
 	u, ok := r.before[f.path]
 	if !ok {
-		u = Unsolved{Path: f.path, Upstream: r.in.Layer.Baseline.Upstream}
+		u = UnresolvedFile{Path: f.path, Upstream: r.in.Layer.Baseline.Upstream}
 	}
 	r.unsolved = append(r.unsolved, u)
 	return conflicted
@@ -278,7 +278,7 @@ func (r *rebaser) settle(f file, text []byte) (outcome, error) {
 
 // merge merges the overlay's text, or a resolution that stands for it, with upstream.
 func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
-	sides := Sides{Gone: !f.there}
+	sides := MergeSides{Gone: !f.there}
 	var err error
 	if sides.Base, err = r.base(f); err != nil {
 		return 0, err
@@ -292,7 +292,7 @@ func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 		sides.Ours = *resolution
 	} else if sides.Ours, err = r.form.ours(f, sides.Base); err != nil {
 		return 0, err
-	} else if Markers(sides.Ours) > max(Markers(sides.Base), Markers(sides.Theirs)) { // by a tool that writes them over the file itself
+	} else if CountMarkers(sides.Ours) > max(CountMarkers(sides.Base), CountMarkers(sides.Theirs)) { // by a tool that writes them over the file itself
 		return r.keep(f), nil
 	}
 	merged, clean, err := sides.Merge(r.in.Merge)
@@ -314,9 +314,9 @@ func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 func (r *rebaser) conflict(f file, text []byte) outcome {
 	sum := deployment.SumOf(text)
 	if !f.open || f.left.Content.Sum != sum {
-		r.put(f.artifact(), text, deployment.Plain)
+		r.put(f.artifact(), text, deployment.PlainMode)
 	}
-	r.unsolved = append(r.unsolved, Unsolved{
+	r.unsolved = append(r.unsolved, UnresolvedFile{
 		Path: f.path, Upstream: r.in.Layer.Baseline.OriginOf(f.path), Theirs: f.theirs.Content.Sum, Artifact: sum,
 	})
 	return conflicted
@@ -342,12 +342,12 @@ func (r *rebaser) base(f file) ([]byte, error) {
 
 func (r *rebaser) finish() Rebased {
 	out := Rebased{Files: r.files, Remove: r.remove}
-	sorting.By(out.Files, func(a, b Put) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(out.Files, func(a, b FileWrite) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(out.Remove)
 	list := func(o outcome) []string { return append([]string{}, r.lists[o]...) }
-	out.Report = Report{Updated: list(updated), Deleted: list(deleted), Skipped: list(skipped), Conflicts: list(conflicted)}
+	out.Report = RebaseReport{Updated: list(updated), Deleted: list(deleted), Skipped: list(skipped), Conflicts: list(conflicted)}
 	rep := &out.Report
-	rep.Summary = Summary{Updated: len(rep.Updated), Deleted: len(rep.Deleted), Skipped: len(rep.Skipped), Conflicts: len(rep.Conflicts)}
+	rep.Summary = RebaseSummary{Updated: len(rep.Updated), Deleted: len(rep.Deleted), Skipped: len(rep.Skipped), Conflicts: len(rep.Conflicts)}
 	rep.Summary.Processed = rep.Summary.Updated + rep.Summary.Deleted + rep.Summary.Skipped + rep.Summary.Conflicts
 	next := NewBaseline(r.in.Upstream, r.in.Origin, r.in.Now).kept(r.unsolved, r.entries)
 	if !next.says(r.in.Layer.Baseline) {

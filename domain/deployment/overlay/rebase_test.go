@@ -21,7 +21,7 @@ func conflictAt(path string) string { return overlay.ConflictsDir + "/" + path }
 func patchAt(path string) string { return overlay.PatchesDir + "/" + path + ".patch" }
 
 func TestRebaseNeeds(t *testing.T) {
-	d := newDisk(t, overlay.Dir, texts{"a": "1\n"}, texts{"a": "2\n"})
+	d := newDisk(t, overlay.KindDir, texts{"a": "1\n"}, texts{"a": "2\n"})
 	for name, c := range map[string]struct {
 		change func(*overlay.Layer)
 		want   *fault.Error
@@ -29,9 +29,9 @@ func TestRebaseNeeds(t *testing.T) {
 		value  any
 	}{
 		"a directory": {func(l *overlay.Layer) { *l = overlay.Layer{Scope: l.Scope, Dir: l.Dir} }, deployment.ErrOverlayMissing, "overlay_dir_posix", "/repo/overlays/x"},
-		"a baseline": {func(l *overlay.Layer) { l.Baseline, l.Kind = nil, overlay.Patch }, deployment.ErrBaselineMissing,
+		"a baseline": {func(l *overlay.Layer) { l.Baseline, l.Kind = nil, overlay.KindPatch }, deployment.ErrBaselineMissing,
 			"baseline_path", "/repo/overlays/x/.agentpack/baseline.json"},
-		"one kind": {func(l *overlay.Layer) { l.Kind = overlay.Patch }, deployment.ErrConfig, "override_files", []string{"a"}},
+		"one kind": {func(l *overlay.Layer) { l.Kind = overlay.KindPatch }, deployment.ErrConfig, "override_files", []string{"a"}},
 	} {
 		in := d.input("a")
 		c.change(&in.Layer)
@@ -45,7 +45,7 @@ func TestRebaseNeeds(t *testing.T) {
 }
 
 func TestRebaseChecksTheBaseline(t *testing.T) {
-	d := newDisk(t, overlay.Dir, texts{"a": "1\n"}, texts{"a": "2\n"})
+	d := newDisk(t, overlay.KindDir, texts{"a": "1\n"}, texts{"a": "2\n"})
 	d.publish("b", texts{"a": "3\n"})
 	in := d.input("b")
 	in.Base = func(string) ([]byte, bool, error) { return []byte("other\n"), true, nil }
@@ -83,20 +83,20 @@ func TestRebaseOfDirFileByFile(t *testing.T) {
 	next := texts{"same": "new", "kept": "s", "caught-up": "new", "merged": eight("7", "seven"), "script!": "new", "mode": "s", "brand-new": "x"}
 	files := texts{"same": "s", "same-gone": "s", "gone": "mine", "kept": "mine", "caught-up": "new", "merged!": eight("2", "two"), "script": "s", "mode!": "s", "added": "mine"}
 
-	d := newDisk(t, overlay.Dir, upstream, maps.Clone(files))
+	d := newDisk(t, overlay.KindDir, upstream, maps.Clone(files))
 	d.publish("b", next)
 	out := d.rebase("b")
-	assert.Equal(t, overlay.Report{
+	assert.Equal(t, overlay.RebaseReport{
 		Updated: []string{"merged", "same", "script"}, Deleted: []string{"same-gone"}, Conflicts: []string{},
 		Skipped: []string{"added", "caught-up", "gone", "kept", "mode"},
-		Summary: overlay.Summary{Processed: 9, Updated: 3, Deleted: 1, Skipped: 5},
+		Summary: overlay.RebaseSummary{Processed: 9, Updated: 3, Deleted: 1, Skipped: 5},
 	}, out.Report)
 	assert.Equal(t, texts{"same": "new", "gone": "mine", "kept": "mine", "caught-up": "new", "merged!": eight("2", "two", "7", "seven"), "script!": "new", "mode!": "s", "added": "mine"}, d.files)
 	want := overlay.NewBaseline(next.tree(), commit("b"), now())
 	want.CreatedAt = d.baseline.CreatedAt
 	assert.Equal(t, want, d.baseline)
 
-	sparse := newDisk(t, overlay.Dir, upstream, maps.Clone(files))
+	sparse := newDisk(t, overlay.KindDir, upstream, maps.Clone(files))
 	sparse.publish("b", next)
 	sparse.sparsify = true
 	out = sparse.rebase("b")
@@ -106,7 +106,7 @@ func TestRebaseOfDirFileByFile(t *testing.T) {
 }
 
 func TestReportAsJSON(t *testing.T) {
-	d := newDisk(t, overlay.Dir, texts{}, texts{})
+	d := newDisk(t, overlay.KindDir, texts{}, texts{})
 	text, err := json.Marshal(d.rebase("a").Report)
 	require.NoError(t, err)
 	assert.Equal(t, `{"updated":[],"deleted":[],"skipped":[],"conflicts":[],"summary":{"processed_files":0,"updated_files":0,"deleted_files":0,"skipped_files":0,"conflict_files":0}}`, string(text))
@@ -114,15 +114,15 @@ func TestReportAsJSON(t *testing.T) {
 
 func TestRebaseOfPatches(t *testing.T) {
 	upstream := texts{"kept": eight(), "merged": eight(), "taken": eight()}
-	d := newDisk(t, overlay.Patch, upstream, texts{
+	d := newDisk(t, overlay.KindPatch, upstream, texts{
 		patchAt("kept"): diff("kept", eight(), eight("2", "two")), patchAt("merged"): diff("merged", eight(), eight("2", "two")),
 		patchAt("taken"): diff("taken", eight(), eight("2", "two")), patchAt("unknown"): "no patch at all",
 	})
 	d.publish("b", texts{"kept": eight(), "merged": eight("7", "seven", "1\n", "0\n1\n"), "taken": eight("2", "two", "7", "seven")})
 	before := d.files[patchAt("kept")]
 	out := d.rebase("b")
-	assert.Equal(t, overlay.Report{Updated: []string{"merged"}, Deleted: []string{"taken"}, Skipped: []string{"kept", "unknown"}, Conflicts: []string{},
-		Summary: overlay.Summary{Processed: 4, Updated: 1, Deleted: 1, Skipped: 2}}, out.Report)
+	assert.Equal(t, overlay.RebaseReport{Updated: []string{"merged"}, Deleted: []string{"taken"}, Skipped: []string{"kept", "unknown"}, Conflicts: []string{},
+		Summary: overlay.RebaseSummary{Processed: 4, Updated: 1, Deleted: 1, Skipped: 2}}, out.Report)
 	assert.Equal(t, before, d.files[patchAt("kept")])
 	assert.Equal(t, "--- a/merged\n+++ b/merged\n@@ -1,6 +1,6 @@\n 0\n 1\n-2\n+two\n 3\n 4\n 5\n", d.files[patchAt("merged")])
 	assert.NotContains(t, d.files, patchAt("taken"), "an empty patch goes")
@@ -140,7 +140,7 @@ func TestRebaseRefusesPatchesThatCannotBe(t *testing.T) {
 		"baseline no UTF-8":         {"\xff\n", diff("a", "1\n", "2\n"), "2\n", "not UTF-8 text (the baseline)"},
 		"upstream no UTF-8":         {"1\n", diff("a", "1\n", "2\n"), "\xff\n", "not UTF-8 text (upstream)"},
 	} {
-		d := newDisk(t, overlay.Patch, texts{"a": c.base}, texts{patchAt("a"): c.patch})
+		d := newDisk(t, overlay.KindPatch, texts{"a": c.base}, texts{patchAt("a"): c.patch})
 		d.publish("b", texts{"a": c.next})
 		out, err := overlay.Rebase(d.input("b"))
 		require.ErrorIs(t, err, deployment.ErrConfig, name)
@@ -152,7 +152,7 @@ func TestRebaseRefusesPatchesThatCannotBe(t *testing.T) {
 }
 
 func TestPatchThatSaysSomethingElseIsNotWritten(t *testing.T) {
-	d := newDisk(t, overlay.Patch, texts{"a": eight()}, texts{patchAt("a"): diff("a", eight(), eight("2", "two"))})
+	d := newDisk(t, overlay.KindPatch, texts{"a": eight()}, texts{patchAt("a"): diff("a", eight(), eight("2", "two"))})
 	d.publish("b", texts{"a": eight("7", "seven")})
 	in := d.input("b")
 	in.Diff = func(string, string, []byte, []byte) string { return diff("a", eight("7", "seven"), eight("7", "x")) }
@@ -166,7 +166,7 @@ const conflictText = "<<<<<<< overlay\nmine\n||||||| baseline\nold\n=======\nthe
 func atOdds(t *testing.T, kind overlay.Kind) *disk {
 	upstream := texts{"a": "old\n", "ok": eight()}
 	files := texts{"a": "mine\n", "ok": eight("2", "two")}
-	if kind == overlay.Patch {
+	if kind == overlay.KindPatch {
 		files = texts{patchAt("a"): diff("a", "old\n", "mine\n"), patchAt("ok"): diff("ok", eight(), eight("2", "two"))}
 	}
 	d := newDisk(t, kind, upstream, files)
@@ -176,7 +176,7 @@ func atOdds(t *testing.T, kind overlay.Kind) *disk {
 
 func bothKinds(t *testing.T, test func(t *testing.T, d *disk, own string)) {
 	t.Helper()
-	for kind, own := range map[overlay.Kind]string{overlay.Dir: "a", overlay.Patch: patchAt("a")} {
+	for kind, own := range map[overlay.Kind]string{overlay.KindDir: "a", overlay.KindPatch: patchAt("a")} {
 		t.Run(string(kind), func(t *testing.T) { test(t, atOdds(t, kind), own) })
 	}
 }
@@ -290,7 +290,7 @@ func TestRemovingTheConflictFileGoesOnAsBefore(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *disk, own string) {
 		d.rebase("b")
 		delete(d.files, conflictAt("a"))
-		if d.kind == overlay.Dir { // a patch for a text that is gone fails by itself
+		if d.kind == overlay.KindDir { // a patch for a text that is gone fails by itself
 			composed, err := d.compose("b")
 			require.NoError(t, err)
 			assert.Equal(t, "mine\n", textsOf(t, composed.Tree)["a"])
@@ -328,7 +328,7 @@ func TestConflictFileWithoutAnOverlayFile(t *testing.T) {
 }
 
 func TestUpstreamRemovesAPatchedFile(t *testing.T) {
-	d := newDisk(t, overlay.Patch, texts{"a": "old\n"}, texts{patchAt("a"): diff("a", "old\n", "mine\n")})
+	d := newDisk(t, overlay.KindPatch, texts{"a": "old\n"}, texts{patchAt("a"): diff("a", "old\n", "mine\n")})
 	d.publish("b", texts{})
 	for range 2 {
 		assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
@@ -346,7 +346,7 @@ func TestUpstreamRemovesAPatchedFile(t *testing.T) {
 }
 
 func TestUpstreamRemovesAFileWithAConflict(t *testing.T) {
-	d := atOdds(t, overlay.Dir)
+	d := atOdds(t, overlay.KindDir)
 	d.rebase("b")
 	d.files[conflictAt("a")] = "both\n"
 	d.publish("c", texts{"ok": eight()})
@@ -357,7 +357,7 @@ func TestUpstreamRemovesAFileWithAConflict(t *testing.T) {
 }
 
 func TestBinaryFilesAreNotMerged(t *testing.T) {
-	d := newDisk(t, overlay.Dir, texts{"a": "\x00old"}, texts{"a": "\x00mine"})
+	d := newDisk(t, overlay.KindDir, texts{"a": "\x00old"}, texts{"a": "\x00mine"})
 	d.publish("b", texts{"a": "\x00theirs"})
 	d.merge = func(_, _, _ []byte) ([]byte, int, error) { panic("no text") }
 	for range 2 {
@@ -371,7 +371,7 @@ func TestBinaryFilesAreNotMerged(t *testing.T) {
 }
 
 func TestConflictsOfMergersWithOtherMarks(t *testing.T) {
-	d := atOdds(t, overlay.Dir)
+	d := atOdds(t, overlay.KindDir)
 	d.merge = func(_, ours, theirs []byte) ([]byte, int, error) { return append(ours, theirs...), 1, nil }
 	for range 2 {
 		assert.Contains(t, d.rebase("b").Report.Conflicts, "a", "a conflict without marks is not taken for its resolution")
@@ -380,7 +380,7 @@ func TestConflictsOfMergersWithOtherMarks(t *testing.T) {
 }
 
 func TestConflictsOfOtherTools(t *testing.T) {
-	d := atOdds(t, overlay.Dir)
+	d := atOdds(t, overlay.KindDir)
 	d.files["a"] = "x\n" + conflictText // written over the file itself
 	for range 2 {
 		assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
@@ -392,14 +392,14 @@ func TestConflictsOfOtherTools(t *testing.T) {
 	assert.Empty(t, d.rebase("b").Report.Conflicts)
 	assert.Equal(t, "theirs\n", d.files["a"])
 
-	d = atOdds(t, overlay.Patch)
+	d = atOdds(t, overlay.KindPatch)
 	d.files[conflictAt("a")] = conflictText // the baseline knows nothing of it
 	assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
 	d.files[conflictAt("a")] = "theirs\n"
 	assert.Equal(t, []string{"a"}, d.rebase("b").Report.Deleted)
 	assert.NotContains(t, d.files, patchAt("a"))
 
-	in := atOdds(t, overlay.Dir).input("b")
+	in := atOdds(t, overlay.KindDir).input("b")
 	in.Layer.Conflicts = []string{"a"} // nobody read what it holds
 	out, err := overlay.Rebase(in)
 	require.NoError(t, err)
@@ -408,7 +408,7 @@ func TestConflictsOfOtherTools(t *testing.T) {
 }
 
 func TestUpstreamThatShowsMarkers(t *testing.T) {
-	d := newDisk(t, overlay.Dir, texts{"a": "old\n1\n2\n3\n4\n" + conflictText}, texts{"a": "mine\n1\n2\n3\n4\n" + conflictText})
+	d := newDisk(t, overlay.KindDir, texts{"a": "old\n1\n2\n3\n4\n" + conflictText}, texts{"a": "mine\n1\n2\n3\n4\n" + conflictText})
 	d.publish("b", texts{"a": "theirs\n1\n2\n3\n4\n" + conflictText})
 	for range 2 {
 		assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
@@ -441,7 +441,7 @@ func TestBaselineIsRewrittenOnlyWhenItSaysSomething(t *testing.T) {
 		"dirty with another commit":        {local("c", &yes), local("d", &yes), true},
 		"from the repository to elsewhere": {local("", nil), commit("a"), true},
 	} {
-		d := newDisk(t, overlay.Dir, texts{"a": "1\n"}, texts{"a": "2\n"})
+		d := newDisk(t, overlay.KindDir, texts{"a": "1\n"}, texts{"a": "2\n"})
 		d.baseline.Upstream = c.old
 		in := d.input("a")
 		in.Origin = c.new

@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Over is tree with files over it. Both are sorted, and so is the result, which shares nothing with them.
-func Over(tree, files deployment.Tree) deployment.Tree {
+// MergeTrees is tree with files over it. Both are sorted, and so is the result, which shares nothing with them.
+func MergeTrees(tree, files deployment.Tree) deployment.Tree {
 	out := make(deployment.Tree, 0, len(tree)+len(files))
 	for len(tree) > 0 && len(files) > 0 {
 		switch order := strings.Compare(tree[0].Path, files[0].Path); {
@@ -23,15 +23,15 @@ func Over(tree, files deployment.Tree) deployment.Tree {
 	return append(append(out, tree...), files...)
 }
 
-// Index is where the file of that path is in tree, or would be.
-func Index(tree deployment.Tree, path string) (i int, found bool) {
+// TreeIndex is where the file of that path is in tree, or would be.
+func TreeIndex(tree deployment.Tree, path string) (i int, found bool) {
 	return slices.BinarySearchFunc(tree, path, func(f deployment.File, p string) int { return strings.Compare(f.Path, p) })
 }
 
-// Clash is the path that is a file in tree and would have to be a directory too, because of the file at path; nothing if there is none.
-func Clash(tree deployment.Tree, path string) string {
+// PathClash is the path that is a file in tree and would have to be a directory too, because of the file at path; nothing if there is none.
+func PathClash(tree deployment.Tree, path string) string {
 	below := path + "/"
-	if i, _ := Index(tree, below); i < len(tree) && strings.HasPrefix(tree[i].Path, below) {
+	if i, _ := TreeIndex(tree, below); i < len(tree) && strings.HasPrefix(tree[i].Path, below) {
 		return path
 	}
 	for i, r := range path {

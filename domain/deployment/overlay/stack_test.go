@@ -14,9 +14,9 @@ import (
 func tree(words string) (t deployment.Tree) {
 	for _, w := range strings.Fields(words) {
 		path, mark := strings.CutSuffix(w, "+")
-		mode := deployment.Plain
+		mode := deployment.PlainMode
 		if mark {
-			mode = deployment.Executable
+			mode = deployment.ExecutableMode
 		}
 		t = append(t, deployment.File{Path: path, Mode: mode})
 	}
@@ -30,9 +30,9 @@ func TestOver(t *testing.T) {
 		{"a b c", "b+", "a b+ c"}, {"a b", "a+ b+", "a+ b+"}, {"a/b a-b", "a.b", "a-b a.b a/b"}, {"z", "a z+", "a z+"},
 	} {
 		below, above := tree(c.below), tree(c.above)
-		assert.ElementsMatch(t, tree(c.want), overlay.Over(below, above), c)
-		assert.Len(t, overlay.Over(below, above), len(tree(c.want)))
-		for i, f := range overlay.Over(below, above) {
+		assert.ElementsMatch(t, tree(c.want), overlay.MergeTrees(below, above), c)
+		assert.Len(t, overlay.MergeTrees(below, above), len(tree(c.want)))
+		for i, f := range overlay.MergeTrees(below, above) {
 			assert.Equal(t, tree(c.want)[i], f)
 		}
 		assert.Equal(t, tree(c.below), below, "the trees stay as they are")
@@ -42,11 +42,11 @@ func TestOver(t *testing.T) {
 func TestIndex(t *testing.T) {
 	files := tree("a b/c d")
 	for path, want := range map[string]int{"a": 0, "b/c": 1, "d": 2} {
-		i, found := overlay.Index(files, path)
+		i, found := overlay.TreeIndex(files, path)
 		assert.True(t, found)
 		assert.Equal(t, want, i)
 	}
-	i, found := overlay.Index(files, "b")
+	i, found := overlay.TreeIndex(files, "b")
 	assert.False(t, found)
 	assert.Equal(t, 1, i)
 }
@@ -55,6 +55,6 @@ func TestClash(t *testing.T) {
 	for _, c := range []struct{ files, path, want string }{
 		{"a b/c", "a", ""}, {"a b/c", "b/d", ""}, {"a a/b", "a/b", "a"}, {"a a/b", "a", "a"}, {"a a-b a/b", "a/b", "a"}, {"a/b a/b/c/d", "a/b/c/d", "a/b"}, {"ab a/b", "a/b", ""},
 	} {
-		assert.Equal(t, c.want, overlay.Clash(tree(c.files), c.path), c)
+		assert.Equal(t, c.want, overlay.PathClash(tree(c.files), c.path), c)
 	}
 }

@@ -26,11 +26,11 @@ type texts map[string]string
 // tree is the files in their order. A name that ends in ! is of an executable file.
 func (files texts) tree() (t deployment.Tree) {
 	for name, text := range files {
-		mode := deployment.Plain
+		mode := deployment.PlainMode
 		if rest, ok := strings.CutSuffix(name, "!"); ok {
-			name, mode = rest, deployment.Executable
+			name, mode = rest, deployment.ExecutableMode
 		}
-		t = append(t, deployment.File{Path: name, Mode: mode, Content: deployment.Bytes([]byte(text))})
+		t = append(t, deployment.File{Path: name, Mode: mode, Content: deployment.ContentOf([]byte(text))})
 	}
 	t.Sort()
 	return t
@@ -45,7 +45,7 @@ func textsOf(t *testing.T, tree deployment.Tree) texts {
 		require.Equal(t, deployment.SumOf(f.Content.Data), f.Content.Sum)
 		require.Equal(t, int64(len(f.Content.Data)), f.Content.Size)
 		name := f.Path
-		if f.Mode == deployment.Executable {
+		if f.Mode == deployment.ExecutableMode {
 			name += "!"
 		}
 		require.NotContains(t, out, name)
@@ -64,12 +64,12 @@ func commit(letter string) *overlay.Origin {
 
 // dirLayer is a layer of override files.
 func dirLayer(scope deployment.OverlayScope, files texts) overlay.Layer {
-	return overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.Dir, Overrides: files.tree()}
+	return overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.KindDir, Overrides: files.tree()}
 }
 
 // patchLayer is a layer of patches, by the names of the files they are for.
 func patchLayer(scope deployment.OverlayScope, patches texts) overlay.Layer {
-	l := overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.Patch}
+	l := overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.KindPatch}
 	for _, f := range patches.tree() {
 		l.Patches = append(l.Patches, overlay.PatchFile{Name: f.Path + ".patch", Content: f.Content})
 	}
@@ -186,7 +186,7 @@ func (d *disk) rebase(letter string) overlay.Rebased {
 		delete(d.files, put.Path)
 		delete(d.files, put.Path+"!")
 		name := put.Path
-		if put.Mode == deployment.Executable {
+		if put.Mode == deployment.ExecutableMode {
 			name += "!"
 		}
 		d.files[name] = string(put.Data)
@@ -210,7 +210,7 @@ func check(t testing.TB, out overlay.Rebased) {
 			seen[path] = true
 		}
 	}
-	require.Equal(t, overlay.Summary{Processed: len(seen), Updated: len(rep.Updated), Deleted: len(rep.Deleted), Skipped: len(rep.Skipped), Conflicts: len(rep.Conflicts)}, rep.Summary)
+	require.Equal(t, overlay.RebaseSummary{Processed: len(seen), Updated: len(rep.Updated), Deleted: len(rep.Deleted), Skipped: len(rep.Skipped), Conflicts: len(rep.Conflicts)}, rep.Summary)
 	paths := slices.Clone(out.Remove)
 	for _, put := range out.Files {
 		paths = append(paths, put.Path)

@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Agent is the table of one coding agent.
-type Agent struct {
+// agent is the table of one coding agent.
+type agent struct {
 	Name    string
 	Scopes  []deployment.Scope
-	Rules   []Rule
+	Rules   []AgentRule
 	dirs    []dir
 	choices []choice
 	scan    string // the option that takes scan_extras away; empty: there is none
@@ -35,22 +35,22 @@ type choice struct {
 	values []string
 }
 
-// Shape is how the files of modules become the agent's.
-type Shape uint8
+// shape is how the files of modules become the agent's.
+type shape uint8
 
 // The shapes.
 const (
-	Verbatim   Shape = iota // the module's single file, its bytes unchanged
-	Directory               // every file of the module, below a directory of its own
-	Aggregate               // the AGENTS.md of all modules in one file (agentpack contract §2.8)
-	CursorMDC               // AGENTS.md behind the frontmatter of a Cursor rule
-	CopilotMD               // AGENTS.md behind the frontmatter of a VS Code instructions file
-	GeminiTOML              // the single file as a TOML command
-	Keys                    // single keys of a document that is the user's
+	ShapeVerbatim   shape = iota // the module's single file, its bytes unchanged
+	ShapeDirectory               // every file of the module, below a directory of its own
+	ShapeAggregate               // the AGENTS.md of all modules in one file (agentpack contract §2.8)
+	ShapeCursorMDC               // AGENTS.md behind the frontmatter of a Cursor rule
+	ShapeCopilotMD               // AGENTS.md behind the frontmatter of a VS Code instructions file
+	ShapeGeminiTOML              // the single file as a TOML command
+	ShapeKeys                    // single keys of a document that is the user's
 )
 
-// Rule is one line of a table: where the modules of one type go in one scope, and as what.
-type Rule struct {
+// AgentRule is one line of a table: where the modules of one type go in one scope, and as what.
+type AgentRule struct {
 	scope  deployment.Scope // User or Project
 	Of     deployment.ModuleType
 	option string // switches the rule
@@ -59,24 +59,24 @@ type Rule struct {
 	root   string // {dir}/slash/path
 	Scan   bool
 	Path   string // below the root: {file} {stem} {prompt} {key} {skill}
-	Shape  Shape
+	Shape  shape
 	// of shape Keys alone
 	Format  deployment.Format
 	At      string // the key that servers stand below
 	Dialect Dialect
 }
 
-// Line is a rule that is in force: its scope is chosen, its option is on, and its root is a directory.
-type Line struct {
-	Rule
+// ActiveRule is a rule that is in force: its scope is chosen, its option is on, and its root is a directory.
+type ActiveRule struct {
+	AgentRule
 	Agent   string
 	Options deployment.Options
 	Dir     string // absolute, native
 	Project bool   // Dir is where it is because the project root is
 }
 
-// Setting is what a table is resolved with: the target as it is configured, the place, and the system's paths.
-type Setting struct {
+// ResolveContext is what a table is resolved with: the target as it is configured, the place, and the system's paths.
+type ResolveContext struct {
 	Config deployment.TargetConfig
 	Place  deployment.Place
 	Paths  Paths
@@ -90,29 +90,29 @@ const (
 )
 
 // Section reports whether only a block of the line's aggregated file is ours.
-func (l Line) Section() bool {
-	return l.Shape == Aggregate && l.Options.Text(modeOption, modeFile) == modeSection
+func (l ActiveRule) Section() bool {
+	return l.Shape == ShapeAggregate && l.Options.Text(modeOption, modeFile) == modeSection
 }
 
 // Lines are the rules in force, in the order of the table. It fails with ErrConfig on an option that cannot be.
-func (a Agent) Lines(in Setting) ([]Line, error) {
+func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	cfg := in.Config
 	if !slices.Contains(a.Scopes, cfg.Scope) {
 		return nil, deployment.ErrConfig.Sayf("target %s cannot have the scope %q; it can have: %s", a.Name, cfg.Scope, list(a.Scopes)).
-			With(deployment.Fields("target", a.Name).Add("allowed_scopes", a.Scopes))
+			With(deployment.FieldDetails("target", a.Name).Add("allowed_scopes", a.Scopes))
 	}
 	for _, c := range append(a.choices, choice{modeOption, []string{modeFile, modeSection}}) {
 		if v, given := cfg.Options[c.option]; given && !slices.Contains(c.values, cfg.Options.Text(c.option, c.values[0])) {
 			return nil, deployment.ErrConfig.Sayf("target %s has the option %s: %v; it can be: %s", a.Name, c.option, v, strings.Join(c.values, ", ")).
-				With(deployment.Fields("target", a.Name).Add("option", c.option).Add("allowed", c.values))
+				With(deployment.FieldDetails("target", a.Name).Add("option", c.option).Add("allowed", c.values))
 		}
 	}
-	var out []Line
+	var out []ActiveRule
 	for _, r := range a.Rules {
 		if !cfg.Scope.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
 			continue
 		}
-		l := Line{Rule: r, Agent: a.Name, Options: cfg.Options}
+		l := ActiveRule{AgentRule: r, Agent: a.Name, Options: cfg.Options}
 		l.Scan = r.Scan && (a.scan == "" || cfg.Options.Bool(a.scan, true))
 		var err error
 		if l.Dir, l.Project, err = a.root(in, r); err != nil {
@@ -124,11 +124,11 @@ func (a Agent) Lines(in Setting) ([]Line, error) {
 }
 
 // Knows are the names of the options that the agent has, sorted. Those of a rule's header (globs and the like) are for agents that have one.
-func (a Agent) Knows() []string {
+func (a agent) Knows() []string {
 	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
 	for _, r := range a.Rules {
 		names[r.option] = true
-		if r.Shape == CursorMDC || r.Shape == CopilotMD {
+		if r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD {
 			names["globs"], names["description"], names["always_apply"] = true, true, true
 		}
 	}
@@ -143,7 +143,7 @@ func (a Agent) Knows() []string {
 }
 
 // chosen reports whether the options choose what a rule is for.
-func (a Agent) chosen(only choice, o deployment.Options) bool {
+func (a agent) chosen(only choice, o deployment.Options) bool {
 	i := slices.IndexFunc(a.choices, func(c choice) bool { return c.option == only.option })
 	return i < 0 || slices.Contains(only.values, o.Text(only.option, a.choices[i].values[0]))
 }
@@ -157,7 +157,7 @@ func list(scopes []deployment.Scope) string {
 }
 
 // root is the directory that a rule's template stands for, and whether it moves with the project root.
-func (a Agent) root(in Setting, r Rule) (string, bool, error) {
+func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 	n := in.Paths
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.root, "{"), "}")
 	rest = strings.TrimPrefix(rest, "/")
@@ -186,7 +186,7 @@ func homeless(agent string) error {
 }
 
 // find is the directory that an option names, for one scope.
-func (d dir) find(in Setting, agent string, scope deployment.Scope) (base string, moves bool, err error) {
+func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base string, moves bool, err error) {
 	n := in.Paths
 	base = in.Config.Options.Text(d.option, "")
 	if d.env && (base == "" || base == d.otherwise) { // a default that was written out does not outrank the environment
@@ -194,7 +194,7 @@ func (d dir) find(in Setting, agent string, scope deployment.Scope) (base string
 	}
 	if base = cmp.Or(base, d.otherwise); base == "" {
 		return "", false, deployment.ErrConfig.Sayf("target %s needs the option %s: the directory to write to", agent, d.option).
-			With(deployment.Fields("target", agent).Add("option", d.option))
+			With(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
 	if strings.HasPrefix(base, "~") && !n.Absolute(in.Place.UserHome) {
 		return "", false, homeless(agent)
@@ -205,10 +205,10 @@ func (d dir) find(in Setting, agent string, scope deployment.Scope) (base string
 	}
 	if !n.Absolute(base) || strings.ContainsRune(base, 0) {
 		return "", false, deployment.ErrConfig.Sayf("target %s has the option %s: %q, which is no absolute path and does not begin with ~/", agent, d.option, base).
-			With(deployment.Fields("target", agent).Add("option", d.option))
+			With(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
 	base = n.Clean(base)
-	if in.Config.Scope == deployment.Both && d.split {
+	if in.Config.Scope == deployment.ScopeBoth && d.split {
 		base = n.Join(base, string(scope))
 	}
 	return base, moves, nil

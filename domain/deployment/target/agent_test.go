@@ -12,14 +12,14 @@ import (
 )
 
 func TestEveryTableIsFoundByItsName(t *testing.T) {
-	require.Len(t, target.AgentNames(), len(target.AgentAll()))
-	for i, a := range target.AgentAll() {
+	require.Len(t, target.AgentNames(), len(target.AllAgents()))
+	for i, a := range target.AllAgents() {
 		assert.Equal(t, a.Name, target.AgentNames()[i])
-		found, ok := target.Find(a.Name)
+		found, ok := target.FindAgent(a.Name)
 		assert.True(t, ok, a.Name)
 		assert.Equal(t, a, found)
 	}
-	_, ok := target.Find("nobody")
+	_, ok := target.FindAgent("nobody")
 	assert.False(t, ok)
 }
 
@@ -27,16 +27,16 @@ func TestEveryTableIsFoundByItsName(t *testing.T) {
 func TestTables(t *testing.T) {
 	places := map[byte]deployment.Place{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
 	seen := map[string]bool{}
-	for _, a := range target.AgentAll() {
+	for _, a := range target.AllAgents() {
 		assert.False(t, seen[a.Name], "%s is there twice", a.Name)
 		seen[a.Name] = true
-		found, ok := target.Find(a.Name)
+		found, ok := target.FindAgent(a.Name)
 		assert.True(t, ok)
 		assert.Equal(t, a, found)
 		for sep, place := range places {
 			n := target.Paths{Sep: sep}
 			for _, scope := range a.Scopes {
-				lines, err := a.Lines(target.Setting{Config: deployment.TargetConfig{Scope: scope, Options: options()}, Place: place, Paths: n})
+				lines, err := a.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: scope, Options: options()}, Place: place, Paths: n})
 				require.NoError(t, err)
 				require.NotEmpty(t, lines)
 				for _, l := range lines {
@@ -44,15 +44,15 @@ func TestTables(t *testing.T) {
 					assert.True(t, n.Absolute(l.Dir) && n.Clean(l.Dir) == l.Dir, l.Dir)
 					assert.NotContains(t, l.Dir, "{")
 					assert.Equal(t, strings.HasPrefix(l.Dir, place.ProjectRoot), l.Project, l.Dir)
-					assert.Equal(t, l.Shape == target.Keys, l.Format != "", l.Path)
-					assert.Equal(t, l.Shape == target.Keys && l.Of == deployment.MCP, l.At != "" && l.Dialect.URL != "", l.Path)
-					assert.Equal(t, l.Shape == target.Directory, strings.HasSuffix(l.Path, "{skill}"), l.Path)
-					assert.Equal(t, l.Shape == target.Directory, l.Of == deployment.Skill, l.Path)
+					assert.Equal(t, l.Shape == target.ShapeKeys, l.Format != "", l.Path)
+					assert.Equal(t, l.Shape == target.ShapeKeys && l.Of == deployment.ModuleMCP, l.At != "" && l.Dialect.URL != "", l.Path)
+					assert.Equal(t, l.Shape == target.ShapeDirectory, strings.HasSuffix(l.Path, "{skill}"), l.Path)
+					assert.Equal(t, l.Shape == target.ShapeDirectory, l.Of == deployment.ModuleSkill, l.Path)
 				}
 			}
 		}
 	}
-	_, ok := target.Find("emacs")
+	_, ok := target.FindAgent("emacs")
 	assert.False(t, ok)
 }
 
@@ -73,13 +73,13 @@ func TestWithoutHomeOrProject(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"home":                 {"claude_code", deployment.User, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
-		"home of a default":    {"codex", deployment.User, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
-		"relative $CODEX_HOME": {"codex", deployment.User, deployment.Place{UserHome: "/h", CodexHome: "relative"}, deployment.ErrConfig, "codex_home"},
-		"project":              {"zed", deployment.Project, deployment.Place{UserHome: "/h"}, deployment.ErrPath, "project root"},
+		"home":                 {"claude_code", deployment.ScopeUser, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
+		"home of a default":    {"codex", deployment.ScopeUser, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
+		"relative $CODEX_HOME": {"codex", deployment.ScopeUser, deployment.Place{UserHome: "/h", CodexHome: "relative"}, deployment.ErrConfig, "codex_home"},
+		"project":              {"zed", deployment.ScopeProject, deployment.Place{UserHome: "/h"}, deployment.ErrPath, "project root"},
 	} {
-		a, _ := target.Find(c.agent)
-		_, err := a.Lines(target.Setting{Config: deployment.TargetConfig{Scope: c.scope}, Place: c.place, Paths: target.Paths{Sep: '/'}})
+		a, _ := target.FindAgent(c.agent)
+		_, err := a.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: c.scope}, Place: c.place, Paths: target.Paths{Sep: '/'}})
 		require.ErrorIs(t, err, c.want, name)
 		assert.ErrorContains(t, err, c.says, name)
 	}

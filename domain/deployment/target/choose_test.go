@@ -12,37 +12,37 @@ import (
 )
 
 func TestNamesAndScopes(t *testing.T) {
-	assert.Equal(t, []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir"}, target.Names())
-	for _, name := range target.Names() {
-		want := []deployment.Scope{deployment.User, deployment.Project, deployment.Both}
+	assert.Equal(t, []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir"}, target.TargetNames())
+	for _, name := range target.TargetNames() {
+		want := []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth}
 		switch name {
 		case "cursor", "vscode", "jetbrains", "zed":
 			want = want[1:]
 		}
-		assert.Equal(t, want, target.Scopes(name), name)
+		assert.Equal(t, want, target.TargetScopes(name), name)
 	}
-	assert.Nil(t, target.Scopes("emacs"))
+	assert.Nil(t, target.TargetScopes("emacs"))
 }
 
 func TestSorted(t *testing.T) {
 	cfg := map[string]deployment.TargetConfig{"zed": {}, "codex": {}, "cursor": {}}
 	for filter, want := range map[string][]string{"all": {"codex", "cursor", "zed"}, "": {"codex", "cursor", "zed"}, "zed": {"zed"}} {
-		got, err := target.Sorted(cfg, filter)
+		got, err := target.SelectTargets(cfg, filter)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, filter)
 	}
-	_, err := target.Sorted(cfg, "vscode")
+	_, err := target.SelectTargets(cfg, "vscode")
 	require.ErrorIs(t, err, deployment.ErrConfig)
 	details := fault.From(err).Details.(deployment.Details)
 	assert.Equal(t, "vscode", details["target"])
 	assert.Contains(t, details["hint"], "targets.vscode")
 
-	_, err = target.Sorted(cfg, "emacs")
+	_, err = target.SelectTargets(cfg, "emacs")
 	require.ErrorIs(t, err, deployment.ErrTarget)
 	details = fault.From(err).Details.(deployment.Details)
 	assert.Equal(t, deployment.Details{
 		"target": "emacs", "reason_code": "target_filter_unsupported",
 		"next_actions": []string{"inspect_help_json", "retry_with_supported_target"},
-		"allowed":      append([]string{"all"}, target.Names()...),
+		"allowed":      append([]string{"all"}, target.TargetNames()...),
 	}, details)
 }

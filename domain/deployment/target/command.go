@@ -10,9 +10,9 @@ import (
 // ErrText is text that a form cannot hold or be read from; its message says what is in the way.
 var ErrText = fault.New(fault.Invalid, "deployment_form_invalid", "the text cannot be written in the agent's form")
 
-// Command is a TOML command out of Markdown: its frontmatter's description, and what stands behind the frontmatter as the prompt. It
+// CommandToTOML is a TOML command out of Markdown: its frontmatter's description, and what stands behind the frontmatter as the prompt. It
 // fails with ErrText on text that is not UTF-8.
-func Command(markdown []byte) ([]byte, error) {
+func CommandToTOML(markdown []byte) ([]byte, error) {
 	if !utf8.Valid(markdown) {
 		return nil, ErrText.Sayf("a TOML command has to be valid UTF-8, and the text is not")
 	}
@@ -25,9 +25,9 @@ func Command(markdown []byte) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Uncommand is the Markdown whose command toml is: the frontmatter of original, and toml's prompt. It fails with ErrText when toml is
+// CommandFromTOML is the Markdown whose command toml is: the frontmatter of original, and toml's prompt. It fails with ErrText when toml is
 // no command that Command could have written, or when its description changed, because frontmatter is not rewritten.
-func Uncommand(original, toml []byte) ([]byte, error) {
+func CommandFromTOML(original, toml []byte) ([]byte, error) {
 	values, err := parse(string(toml))
 	if err != nil {
 		return nil, err

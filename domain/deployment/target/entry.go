@@ -20,8 +20,8 @@ var ErrDialect = fault.New(fault.State, "deployment_entry_unsupported", "the age
 // Object is a JSON object. Numbers in it are json.Number, so that none changes its digits.
 type Object map[string]any
 
-// Parse reads one JSON object and nothing behind it, or fails with ErrEntry.
-func Parse(data []byte) (Object, error) {
+// ParseObject reads one JSON object and nothing behind it, or fails with ErrEntry.
+func ParseObject(data []byte) (Object, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var object Object
@@ -37,8 +37,8 @@ func Parse(data []byte) (Object, error) {
 	return object, nil
 }
 
-// Value is a value's JSON: keys sorted by their bytes, no insignificant space, no HTML escapes. Equal values have equal bytes.
-func Value(v any) (json.RawMessage, error) {
+// EncodeValue is a value's JSON: keys sorted by their bytes, no insignificant space, no HTML escapes. Equal values have equal bytes.
+func EncodeValue(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -23,21 +23,21 @@ func TestParse(t *testing.T) {
 		`{"a": 1,}`:   "no JSON object",
 		"{\"a\":\"\n": "no JSON object",
 	} {
-		_, err := target.Parse([]byte(text))
+		_, err := target.ParseObject([]byte(text))
 		if assert.ErrorIs(t, err, target.ErrEntry, "%q", text) {
 			assert.ErrorContains(t, err, says, "%q", text)
 		}
 	}
-	o, err := target.Parse([]byte(" {\"b\": 1.50, \"a\": [12345678901234567890, \"<&>\"]}\n"))
+	o, err := target.ParseObject([]byte(" {\"b\": 1.50, \"a\": [12345678901234567890, \"<&>\"]}\n"))
 	require.NoError(t, err)
-	v, err := target.Value(o)
+	v, err := target.EncodeValue(o)
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":[12345678901234567890,"<&>"],"b":1.50}`, string(v), "sorted, with every digit as it was")
 }
 
 func TestHasNull(t *testing.T) {
 	for text, want := range map[string]bool{`{}`: false, `{"a":[1,{"b":""}]}`: false, `{"a":null}`: true, `{"a":[{"b":[null]}]}`: true} {
-		o, err := target.Parse([]byte(text))
+		o, err := target.ParseObject([]byte(text))
 		require.NoError(t, err)
 		assert.Equal(t, want, target.HasNull(o), text)
 	}
@@ -69,15 +69,15 @@ func TestServer(t *testing.T) {
 		"no args":       {listed, `{"command":"x"}`, `{"command":["x"],"type":"local"}`},
 		"said local":    {typed, `{"type":"local","command":"x"}`, `{"command":"x","type":"stdio"}`},
 	} {
-		o, err := target.Parse([]byte(c.in))
+		o, err := target.ParseObject([]byte(c.in))
 		require.NoError(t, err)
 		got, err := c.dialect.Server(o)
 		require.NoError(t, err, name)
-		v, err := target.Value(got)
+		v, err := target.EncodeValue(got)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, string(v), name)
 	}
-	o, err := target.Parse([]byte(events))
+	o, err := target.ParseObject([]byte(events))
 	require.NoError(t, err)
 	_, err = toml.Server(o)
 	require.ErrorIs(t, err, target.ErrDialect)
@@ -102,7 +102,7 @@ func TestServerRefuses(t *testing.T) {
 		`{"type":null,"command":"x"}`:                "type",
 		`{"command":"x","args":null,"env":{"A":""}}`: "args",
 	} {
-		o, err := target.Parse([]byte(text))
+		o, err := target.ParseObject([]byte(text))
 		require.NoError(t, err, text)
 		_, err = target.Dialect{URL: "url", Headers: "headers", Env: "env"}.Server(o)
 		if assert.ErrorIs(t, err, target.ErrEntry, text) {
@@ -117,12 +117,12 @@ func FuzzServer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o, err := target.Parse(data)
+		o, err := target.ParseObject(data)
 		if err != nil {
 			require.ErrorIs(t, err, target.ErrEntry)
 			return
 		}
-		before, err := target.Value(o)
+		before, err := target.EncodeValue(o)
 		require.NoError(t, err)
 		d := target.Dialect{Stdio: "stdio", HTTP: "http", SSE: "sse", URL: "url", Headers: "headers", Env: "env"}
 		server, err := d.Server(o)
@@ -130,7 +130,7 @@ func FuzzServer(f *testing.F) {
 			require.ErrorIs(t, err, target.ErrEntry)
 			return
 		}
-		after, err := target.Value(o)
+		after, err := target.EncodeValue(o)
 		require.NoError(t, err)
 		require.Equal(t, string(before), string(after), "the description is not changed")
 		again, err := d.Server(server)

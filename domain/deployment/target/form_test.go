@@ -34,9 +34,9 @@ func TestHeaders(t *testing.T) {
 func TestWrapAndUnwrap(t *testing.T) {
 	head := target.Header{}.Cursor()
 	for _, text := range []string{"", "a", "a\n", "\n", "a\n\n", "a\r\nb\r\n"} {
-		wrapped := target.Wrap(head, []byte(text))
+		wrapped := target.WrapHeader(head, []byte(text))
 		assert.True(t, strings.HasSuffix(string(wrapped), "\n"), "%q", text)
-		back, ok := target.Unwrap(head, []byte(text), wrapped)
+		back, ok := target.UnwrapHeader(head, []byte(text), wrapped)
 		require.True(t, ok, "%q", text)
 		if text == "" { // nothing was appended: the header ends with a newline already
 			assert.Empty(t, back)
@@ -44,7 +44,7 @@ func TestWrapAndUnwrap(t *testing.T) {
 		}
 		assert.Equal(t, text, string(back))
 	}
-	_, ok := target.Unwrap(head, nil, []byte(strings.Replace(head, "false", "true", 1)+"text"))
+	_, ok := target.UnwrapHeader(head, nil, []byte(strings.Replace(head, "false", "true", 1)+"text"))
 	assert.False(t, ok, "a header somebody changed is no header of ours")
 }
 
@@ -67,15 +67,15 @@ func TestCommand(t *testing.T) {
 		"empty":               {"", "prompt = '''\n'''\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			toml, err := target.Command([]byte(c.markdown))
+			toml, err := target.CommandToTOML([]byte(c.markdown))
 			require.NoError(t, err)
 			assert.Equal(t, c.toml, string(toml))
-			back, err := target.Uncommand([]byte(c.markdown), toml)
+			back, err := target.CommandFromTOML([]byte(c.markdown), toml)
 			require.NoError(t, err)
 			assert.Equal(t, c.markdown, string(back))
 		})
 	}
-	_, err := target.Command([]byte("a\xff"))
+	_, err := target.CommandToTOML([]byte("a\xff"))
 	require.ErrorIs(t, err, target.ErrText)
 }
 
@@ -89,7 +89,7 @@ func TestUncommandReadsWhatPeopleWrite(t *testing.T) {
 		"prompt = 'C:\\new'\ndescription = \"d\"\n":                            "C:\\new",
 		"description = \"d\"\nprompt = \"\\U0001F600\\b\\t\\n\\f\\r\\\"\\\\\"": "😀\b\t\n\f\r\"\\",
 	} {
-		back, err := target.Uncommand([]byte(original), []byte(toml))
+		back, err := target.CommandFromTOML([]byte(original), []byte(toml))
 		if assert.NoError(t, err, "%q", toml) {
 			assert.Equal(t, "---\ndescription: d\n---\n\n"+want, string(back), "%q", toml)
 		}
@@ -115,7 +115,7 @@ func TestUncommandReadsWhatPeopleWrite(t *testing.T) {
 		"prompt = '''\na\n''' '\n":         "line 3",
 		"description = \"d\"\nprompt = \"a\" # c\nprompt.x = \"b\"": "line 3",
 	} {
-		_, err := target.Uncommand([]byte(original), []byte(toml))
+		_, err := target.CommandFromTOML([]byte(original), []byte(toml))
 		if assert.ErrorIs(t, err, target.ErrText, "%q", toml) {
 			assert.ErrorContains(t, err, says, "%q", toml)
 		}
@@ -128,14 +128,14 @@ func FuzzCommand(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = target.Uncommand(nil, []byte(text))
-		toml, err := target.Command([]byte(text))
+		_, _ = target.CommandFromTOML(nil, []byte(text))
+		toml, err := target.CommandToTOML([]byte(text))
 		if !utf8.ValidString(text) {
 			require.ErrorIs(t, err, target.ErrText)
 			return
 		}
 		require.NoError(t, err)
-		back, err := target.Uncommand([]byte(text), toml)
+		back, err := target.CommandFromTOML([]byte(text), toml)
 		require.NoError(t, err)
 		require.Equal(t, text, string(back))
 	})
@@ -148,7 +148,7 @@ func FuzzUnwrap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, description, glob, text string) {
 		h := target.Header{Description: description, Globs: []string{glob}}
 		for _, head := range []string{h.Cursor(), h.Copilot()} {
-			back, ok := target.Unwrap(head, []byte(text), target.Wrap(head, []byte(text)))
+			back, ok := target.UnwrapHeader(head, []byte(text), target.WrapHeader(head, []byte(text)))
 			require.True(t, ok)
 			require.Equal(t, text, string(back))
 		}

@@ -36,8 +36,8 @@ func (h Header) Copilot() string {
 	return "---\n" + description + "applyTo: " + quote(globs) + "\n---\n\n"
 }
 
-// Wrap is the header and the text, with a final newline.
-func Wrap(header string, text []byte) []byte {
+// WrapHeader is the header and the text, with a final newline.
+func WrapHeader(header string, text []byte) []byte {
 	out := make([]byte, 0, len(header)+len(text)+1)
 	out = append(append(out, header...), text...)
 	if !bytes.HasSuffix(out, []byte("\n")) {
@@ -46,18 +46,18 @@ func Wrap(header string, text []byte) []byte {
 	return out
 }
 
-// Unwrap is the text behind the header, ended like original, the text that was wrapped once. It is false when wrapped does not begin
+// UnwrapHeader is the text behind the header, ended like original, the text that was wrapped once. It is false when wrapped does not begin
 // with exactly that header.
-func Unwrap(header string, original, wrapped []byte) ([]byte, bool) {
+func UnwrapHeader(header string, original, wrapped []byte) ([]byte, bool) {
 	text, ok := bytes.CutPrefix(wrapped, []byte(header))
 	if !ok {
 		return nil, false
 	}
-	return Unpad(original, text), true
+	return TrimAddedNewline(original, text), true
 }
 
-// Unpad takes away the one newline that was put behind a text when original has none at its end.
-func Unpad(original, text []byte) []byte {
+// TrimAddedNewline takes away the one newline that was put behind a text when original has none at its end.
+func TrimAddedNewline(original, text []byte) []byte {
 	if !bytes.HasSuffix(original, []byte("\n")) {
 		return bytes.TrimSuffix(text, []byte("\n"))
 	}

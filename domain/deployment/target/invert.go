@@ -8,15 +8,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Drifted is a deployed file as it was changed, with what made it.
-type Drifted struct {
+// DriftedFile is a deployed file as it was changed, with what made it.
+type DriftedFile struct {
 	Input                     // as for Render; Modules holds at least those that File names
 	File   deployment.Desired // as Render gave it
 	Actual []byte             // the whole file's bytes now, also where only a block of it is ours
 }
 
-// Edit is a module's file with the bytes that would make the deployed file what it is now.
-type Edit struct {
+// ModuleEdit is a module's file with the bytes that would make the deployed file what it is now.
+type ModuleEdit struct {
 	Module string
 	Path   string // within the module, with slashes
 	Data   []byte
@@ -27,16 +27,16 @@ type Reason string
 
 // The reasons. The first is of the agentpack contract §5.10.
 const (
-	MultiModule   Reason = "multi_module_output" // several modules made it, and their parts cannot be told apart
-	HeaderChanged Reason = "header_changed"      // what was changed is not the module's: it is generated from options
-	ManagedKeys   Reason = "managed_keys"        // keys of a document; they are changed in the module
-	Unsupported   Reason = "form_unsupported"    // the change cannot be said in the form of the module's file
-	Unrelated     Reason = "module_unknown"      // the modules that made it are not there, or make something else now
+	ReasonMultiModule   Reason = "multi_module_output" // several modules made it, and their parts cannot be told apart
+	ReasonHeaderChanged Reason = "header_changed"      // what was changed is not the module's: it is generated from options
+	ReasonManagedKeys   Reason = "managed_keys"        // keys of a document; they are changed in the module
+	ReasonUnsupported   Reason = "form_unsupported"    // the change cannot be said in the form of the module's file
+	ReasonUnrelated     Reason = "module_unknown"      // the modules that made it are not there, or make something else now
 )
 
 // Inverse is what came of tracing a file back: edits; or a reason, and the same for people; or nothing where nothing changed.
 type Inverse struct {
-	Edits   []Edit
+	Edits   []ModuleEdit
 	Reason  Reason
 	Message string
 }
@@ -45,9 +45,9 @@ func no(reason Reason, message string) Inverse { return Inverse{Reason: reason, 
 
 // Invert traces a changed file back to its modules, so that rendering them with the edits gives the file as it is (agentpack contract
 // §5.10, and §10.1 for what the original got wrong). It fails as Render does on the configuration, and as Read does.
-func Invert(in Drifted) (Inverse, error) {
-	if in.File.Part != nil && in.File.Part.Format != deployment.Markdown {
-		return no(ManagedKeys, "single keys of a document are changed in the module they come from"), nil
+func Invert(in DriftedFile) (Inverse, error) {
+	if in.File.Part != nil && in.File.Part.Format != deployment.FormatMarkdown {
+		return no(ReasonManagedKeys, "single keys of a document are changed in the module they come from"), nil
 	}
 	_, lines, err := linesOf(in.Input, in.File.Target)
 	if err != nil {
@@ -58,7 +58,7 @@ func Invert(in Drifted) (Inverse, error) {
 	for _, id := range in.File.Modules {
 		o, ok := r.origin(lines, id, in.File.Path)
 		if !ok {
-			return no(Unrelated, "module "+id+" does not make this file now"), nil
+			return no(ReasonUnrelated, "module "+id+" does not make this file now"), nil
 		}
 		if o.data, err = r.bytes(o.module, o.file); err != nil {
 			return Inverse{}, err
@@ -66,19 +66,19 @@ func Invert(in Drifted) (Inverse, error) {
 		found = append(found, o)
 	}
 	if in.File.Part != nil {
-		block, there, err := deployment.Block(string(in.Actual))
+		block, there, err := deployment.FindBlock(string(in.Actual))
 		if err != nil || !there {
-			return no(Unsupported, "the managed block was taken out, or its marks were changed"), nil
+			return no(ReasonUnsupported, "the managed block was taken out, or its marks were changed"), nil
 		}
 		in.Actual = []byte(block)
 	}
 	switch {
 	case len(found) == 0:
-		return no(Unrelated, "no module made this file"), nil
+		return no(ReasonUnrelated, "no module made this file"), nil
 	case len(found) == 1:
 		return in.single(found[0])
-	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != Aggregate }):
-		return no(MultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
+	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != ShapeAggregate }):
+		return no(ReasonMultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
 	}
 	return in.sections(found), nil
 }
@@ -95,7 +95,7 @@ func (o origin) edit(data []byte) Inverse {
 	if bytes.Equal(data, o.data) {
 		return Inverse{}
 	}
-	return Inverse{Edits: []Edit{{o.module.ID, o.file.Path, data}}}
+	return Inverse{Edits: []ModuleEdit{{o.module.ID, o.file.Path, data}}}
 }
 
 // origin looks for what a module puts at a path.
@@ -106,7 +106,7 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 	}
 	m := r.in.Modules[i]
 	for _, l := range lines {
-		if l.Of != m.Type || l.Shape == Keys || !deployment.Below(l.Dir, path, r.Sep) {
+		if l.Of != m.Type || l.Shape == ShapeKeys || !deployment.IsBelow(l.Dir, path, r.Sep) {
 			continue
 		}
 		if f, ok := r.fileAt(l, m, path); ok {
@@ -118,7 +118,7 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 
 // fileAt is the file of a module that the line puts at a path.
 func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool) {
-	if l.Shape == Directory { // trees may be large: look the one file up
+	if l.Shape == ShapeDirectory { // trees may be large: look the one file up
 		base, err := l.directory(m, r.Paths)
 		before := r.Join(l.Dir, base) + string(r.Sep)
 		below, ok := strings.CutPrefix(path, before)
@@ -138,19 +138,19 @@ func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool)
 }
 
 // single traces back a file that one module made.
-func (in Drifted) single(o origin) (Inverse, error) {
+func (in DriftedFile) single(o origin) (Inverse, error) {
 	switch o.line.Shape {
-	case CursorMDC, CopilotMD:
+	case ShapeCursorMDC, ShapeCopilotMD:
 		head, err := o.line.frontmatter(o.module)
 		if err != nil {
 			return Inverse{}, err
 		}
-		text, ok := Unwrap(head, o.data, in.Actual)
+		text, ok := UnwrapHeader(head, o.data, in.Actual)
 		if !ok {
-			return no(HeaderChanged, "the frontmatter was changed, which is generated: set description, globs or always_apply in the options of target "+o.line.Agent), nil
+			return no(ReasonHeaderChanged, "the frontmatter was changed, which is generated: set description, globs or always_apply in the options of target "+o.line.Agent), nil
 		}
 		return o.edit(text), nil
-	case GeminiTOML:
+	case ShapeGeminiTOML:
 		again, err := o.line.encode(o.module, o.data)
 		if err != nil {
 			return Inverse{}, err
@@ -158,52 +158,52 @@ func (in Drifted) single(o origin) (Inverse, error) {
 		if bytes.Equal(again, in.Actual) {
 			return Inverse{}, nil
 		}
-		text, err := Uncommand(o.data, in.Actual)
+		text, err := CommandFromTOML(o.data, in.Actual)
 		if err != nil {
-			return no(Unsupported, err.Error()), nil
+			return no(ReasonUnsupported, err.Error()), nil
 		}
 		return o.edit(text), nil
-	case Aggregate:
+	case ShapeAggregate:
 		if in.File.Part != nil {
-			return o.edit(Unpad(o.data, in.Actual)), nil // a block always ends with a newline
+			return o.edit(TrimAddedNewline(o.data, in.Actual)), nil // a block always ends with a newline
 		}
 	}
 	return o.edit(in.Actual), nil
 }
 
 // sections traces back a file that several modules share, section by section.
-func (in Drifted) sections(found []origin) Inverse {
+func (in DriftedFile) sections(found []origin) Inverse {
 	var joined []deployment.Section
 	for _, o := range found {
 		joined = append(joined, deployment.Section{ID: o.module.ID, Text: string(o.data)})
 	}
-	text := deployment.Join(joined)
+	text := deployment.JoinSections(joined)
 	if strings.TrimSuffix(text, "\n") == strings.TrimSuffix(string(in.Actual), "\n") {
 		return Inverse{}
 	}
 	was, err := parts(text, found)
 	if err != "" {
-		return no(MultiModule, "what the modules say cannot be told apart: "+err)
+		return no(ReasonMultiModule, "what the modules say cannot be told apart: "+err)
 	}
 	is, err := parts(string(in.Actual), found)
 	if err != "" {
-		return no(MultiModule, "the marks between the modules were changed: "+err)
+		return no(ReasonMultiModule, "the marks between the modules were changed: "+err)
 	}
 	var out Inverse
 	for _, o := range found {
 		if now := is[o.module.ID]; now != was[o.module.ID] {
-			out.Edits = append(out.Edits, Edit{o.module.ID, o.file.Path, Unpad(o.data, []byte(now))})
+			out.Edits = append(out.Edits, ModuleEdit{o.module.ID, o.file.Path, TrimAddedNewline(o.data, []byte(now))})
 		}
 	}
 	if len(out.Edits) == 0 {
-		return no(MultiModule, "only text outside the sections of the modules was changed")
+		return no(ReasonMultiModule, "only text outside the sections of the modules was changed")
 	}
 	return out
 }
 
 // parts are the sections of a text by module, or what is wrong with them.
 func parts(text string, found []origin) (map[string]string, string) {
-	sections, err := deployment.Parse(text)
+	sections, err := deployment.ParseSections(text)
 	if err != nil {
 		return nil, err.Error()
 	}

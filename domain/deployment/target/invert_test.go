@@ -21,7 +21,7 @@ func (s sample) edited(id, path string, data []byte) sample {
 			m.Tree = append(deployment.Tree(nil), m.Tree...)
 			for j, f := range m.Tree {
 				if f.Path == path {
-					m.Tree[j].Content = deployment.Bytes(data)
+					m.Tree[j].Content = deployment.ContentOf(data)
 				}
 			}
 		}
@@ -36,13 +36,13 @@ func onDisk(t require.TestingT, f deployment.Desired) []byte {
 	if f.Part == nil {
 		return f.Content.Data
 	}
-	text, err := deployment.Put("# Mine\n\nMy own text.\n", f.Part.Block)
+	text, err := deployment.PutBlock("# Mine\n\nMy own text.\n", f.Part.Block)
 	require.NoError(t, err)
 	return []byte(text)
 }
 
 func (s sample) invert(t require.TestingT, f deployment.Desired, actual []byte) target.Inverse {
-	inverse, err := target.Invert(target.Drifted{Input: s.Input, File: f, Actual: actual})
+	inverse, err := target.Invert(target.DriftedFile{Input: s.Input, File: f, Actual: actual})
 	require.NoError(t, err)
 	return inverse
 }
@@ -68,7 +68,7 @@ type link struct {
 // links are the links of an output that can be followed back.
 func (s sample) links(t *testing.T, out target.Output) (all []link) {
 	for i, f := range out.Files {
-		if f.Part != nil && f.Part.Format != deployment.Markdown {
+		if f.Part != nil && f.Part.Format != deployment.FormatMarkdown {
 			continue
 		}
 		for _, id := range f.Modules {
@@ -96,7 +96,7 @@ func (s sample) follow(t require.TestingT, l link, now string) {
 	after, err := target.Render(s.edited(l.id, l.path, []byte(now)).Input)
 	require.NoError(t, err)
 	got := s.invert(t, l.file, onDisk(t, after.Files[l.index]))
-	require.Equal(t, target.Inverse{Edits: []target.Edit{{Module: l.id, Path: l.path, Data: []byte(now)}}}, got, l.file.Path)
+	require.Equal(t, target.Inverse{Edits: []target.ModuleEdit{{Module: l.id, Path: l.path, Data: []byte(now)}}}, got, l.file.Path)
 }
 
 // TestWhatModulesMakeLeadsBackToThem follows every file of every module that any target shows, and then random ones with random texts.
@@ -139,11 +139,11 @@ func TestOnlyWhatIsTheModulesLeadsBack(t *testing.T) {
 		actual string
 		want   target.Reason
 	}{
-		"description":    {strings.Replace(text, "House", "Your", 1), target.HeaderChanged},
-		"globs":          {strings.Replace(text, "**/*.go", "**", 1), target.HeaderChanged},
-		"no header":      {"# one\n", target.HeaderChanged},
-		"the blank line": {strings.Replace(text, "---\n\n", "---\n", 1), target.HeaderChanged},
-		"empty":          {"", target.HeaderChanged},
+		"description":    {strings.Replace(text, "House", "Your", 1), target.ReasonHeaderChanged},
+		"globs":          {strings.Replace(text, "**/*.go", "**", 1), target.ReasonHeaderChanged},
+		"no header":      {"# one\n", target.ReasonHeaderChanged},
+		"the blank line": {strings.Replace(text, "---\n\n", "---\n", 1), target.ReasonHeaderChanged},
+		"empty":          {"", target.ReasonHeaderChanged},
 	} {
 		got := s.invert(t, rule, []byte(c.actual))
 		assert.Equal(t, c.want, got.Reason, name)
@@ -151,32 +151,32 @@ func TestOnlyWhatIsTheModulesLeadsBack(t *testing.T) {
 		assert.Empty(t, got.Edits, name)
 	}
 	s = samples()["vscode_all"]
-	assert.Equal(t, target.HeaderChanged, s.invert(t, fileOf(t, s.render(t), "/w/app/.github/instructions/instructions_two--315524c426.instructions.md"), []byte("---\napplyTo: \"**\"\n---\n\n# two\n")).Reason)
+	assert.Equal(t, target.ReasonHeaderChanged, s.invert(t, fileOf(t, s.render(t), "/w/app/.github/instructions/instructions_two--315524c426.instructions.md"), []byte("---\napplyTo: \"**\"\n---\n\n# two\n")).Reason)
 
 	s = samples()["gemini_cli"]
 	command := fileOf(t, s.render(t), "/h/.gemini/commands/ship.toml")
 	for actual, reason := range map[string]target.Reason{
-		"description = \"Sink it\"\nprompt = \"Run make.\\n\"\n": target.Unsupported,
-		"this is no TOML": target.Unsupported,
+		"description = \"Sink it\"\nprompt = \"Run make.\\n\"\n": target.ReasonUnsupported,
+		"this is no TOML": target.ReasonUnsupported,
 	} {
 		assert.Equal(t, reason, s.invert(t, command, []byte(actual)).Reason, actual)
 	}
 	got := s.invert(t, command, []byte("prompt = \"Run make twice.\\n\"\ndescription = 'Ship it' # as it was\n"))
 	require.Len(t, got.Edits, 1)
 	assert.Equal(t, "---\ndescription: Ship it\nallowed-tools: [\"Bash(make:*)\"]\n---\n\nRun make twice.\n", string(got.Edits[0].Data), "written otherwise, it says the same")
-	assert.Equal(t, target.ManagedKeys, s.invert(t, fileOf(t, s.render(t), "/h/.gemini/settings.json"), []byte("{}")).Reason)
+	assert.Equal(t, target.ReasonManagedKeys, s.invert(t, fileOf(t, s.render(t), "/h/.gemini/settings.json"), []byte("{}")).Reason)
 }
 
 func TestSectionsLeadBackOneByOne(t *testing.T) {
 	s := with([]target.Module{
-		module("instructions:a", deployment.Instructions, "AGENTS.md", "# a"), // no final newline
-		module("instructions:b", deployment.Instructions, "AGENTS.md", "# b\n"),
-		module("instructions:c", deployment.Instructions, "AGENTS.md", "# c\n"),
-	}).set("codex", deployment.Project)
+		module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "# a"), // no final newline
+		module("instructions:b", deployment.ModuleInstructions, "AGENTS.md", "# b\n"),
+		module("instructions:c", deployment.ModuleInstructions, "AGENTS.md", "# c\n"),
+	}).set("codex", deployment.ScopeProject)
 	f := s.render(t).Files[0]
 	text := string(f.Content.Data)
 	replace := strings.NewReplacer("# a\n", "# A\nmore\n", "# c\n", "")
-	assert.Equal(t, []target.Edit{{Module: "instructions:a", Path: "AGENTS.md", Data: []byte("# A\nmore")}, {Module: "instructions:c", Path: "AGENTS.md", Data: []byte{}}},
+	assert.Equal(t, []target.ModuleEdit{{Module: "instructions:a", Path: "AGENTS.md", Data: []byte("# A\nmore")}, {Module: "instructions:c", Path: "AGENTS.md", Data: []byte{}}},
 		s.invert(t, f, []byte(replace.Replace(text)+"\n\nmine\n")).Edits, "text around the sections is nobody's")
 	assert.Equal(t, target.Inverse{}, s.invert(t, f, []byte(text+"\n")), "editors put a newline at the end")
 	for name, actual := range map[string]string{
@@ -188,25 +188,25 @@ func TestSectionsLeadBackOneByOne(t *testing.T) {
 		"no UTF-8":       text + "\xff",
 	} {
 		got := s.invert(t, f, []byte(actual))
-		assert.Equal(t, target.MultiModule, got.Reason, name)
+		assert.Equal(t, target.ReasonMultiModule, got.Reason, name)
 		assert.NotEmpty(t, got.Message, name)
 	}
 	marked := s.edited("instructions:b", "AGENTS.md", []byte("<!-- /agentpack -->\n"))
 	f = marked.render(t).Files[0]
-	assert.Equal(t, target.MultiModule, marked.invert(t, f, []byte("x"+string(f.Content.Data))).Reason)
+	assert.Equal(t, target.ReasonMultiModule, marked.invert(t, f, []byte("x"+string(f.Content.Data))).Reason)
 }
 
 func TestBlocksLeadBack(t *testing.T) {
 	for _, was := range []string{"# a", "# a\n"} {
-		s := with([]target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", was)}).set("zed", deployment.Project, "instructions_mode", "section")
+		s := with([]target.Module{module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", was)}).set("zed", deployment.ScopeProject, "instructions_mode", "section")
 		f := s.render(t).Files[0]
 		require.NotNil(t, f.Part)
-		assert.Equal(t, deployment.Part{Format: deployment.Markdown, Block: was}, *f.Part)
+		assert.Equal(t, deployment.Part{Format: deployment.FormatMarkdown, Block: was}, *f.Part)
 		disk := string(onDisk(t, f))
 		assert.Equal(t, target.Inverse{}, s.invert(t, f, []byte("more\n"+disk)), "the rest is the user's")
 		got := s.invert(t, f, []byte(strings.Replace(disk, "# a", "# b", 1)))
-		assert.Equal(t, []target.Edit{{Module: "instructions:a", Path: "AGENTS.md", Data: []byte(strings.Replace(was, "a", "b", 1))}}, got.Edits)
-		assert.Equal(t, target.Unsupported, s.invert(t, f, []byte("# all new\n")).Reason)
+		assert.Equal(t, []target.ModuleEdit{{Module: "instructions:a", Path: "AGENTS.md", Data: []byte(strings.Replace(was, "a", "b", 1))}}, got.Edits)
+		assert.Equal(t, target.ReasonUnsupported, s.invert(t, f, []byte("# all new\n")).Reason)
 		emptied := s.invert(t, f, []byte(strings.Replace(disk, "# a\n", "", 1)))
 		require.Len(t, emptied.Edits, 1)
 		assert.Empty(t, emptied.Edits[0].Data)
@@ -214,17 +214,17 @@ func TestBlocksLeadBack(t *testing.T) {
 }
 
 func TestFilesOfSeveralOrNoModulesDoNotLeadBack(t *testing.T) {
-	s := with([]target.Module{module("prompt:a", deployment.Prompt, "p.md", "x\n"), module("prompt:b", deployment.Prompt, "p.md", "x\n")}).set("codex", deployment.User)
+	s := with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "x\n"), module("prompt:b", deployment.ModulePrompt, "p.md", "x\n")}).set("codex", deployment.ScopeUser)
 	f := s.render(t).Files[0]
-	assert.Equal(t, target.MultiModule, s.invert(t, f, []byte("y\n")).Reason)
+	assert.Equal(t, target.ReasonMultiModule, s.invert(t, f, []byte("y\n")).Reason)
 	f.Modules = []string{"prompt:gone"}
-	assert.Equal(t, target.Unrelated, s.invert(t, f, []byte("y\n")).Reason)
+	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
 	f.Modules = nil
-	assert.Equal(t, target.Unrelated, s.invert(t, f, []byte("y\n")).Reason)
+	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
 	f.Modules, f.Path = []string{"prompt:a"}, "/h/.codex/prompts/q.md"
-	assert.Equal(t, target.Unrelated, s.invert(t, f, []byte("y\n")).Reason)
+	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
 	f.Target = "emacs"
-	_, err := target.Invert(target.Drifted{Input: s.Input, File: f})
+	_, err := target.Invert(target.DriftedFile{Input: s.Input, File: f})
 	require.ErrorIs(t, err, deployment.ErrTarget)
 }
 
@@ -235,22 +235,22 @@ func TestModulePath(t *testing.T) {
 		m                   target.Module
 		dir, deployed, want string
 	}{
-		"instructions":                 {"cursor", empty("instructions:a", deployment.Instructions), "/r", "/r/a--1.mdc", "AGENTS.md"},
-		"skill":                        {"codex", empty("skill:s", deployment.Skill), "/r", "/r/s/bin/x", "bin/x"},
-		"skill of an export":           {"export_dir", empty("skill:s", deployment.Skill), "/r", "/r/skills/s/bin/x", "bin/x"},
-		"prompt":                       {"codex", module("prompt:p", deployment.Prompt, "p.md", ""), "/r", "/r/p.md", "p.md"},
-		"prompt in a directory":        {"codex", module("prompt:p", deployment.Prompt, "sub/p.md", ""), "/r", "/r/p.md", "sub/p.md"},
-		"prompt that is renamed":       {"vscode", module("prompt:p", deployment.Prompt, "p.md", ""), "/r", "/r/p.prompt.md", "p.md"},
-		"prompt whose module is gone":  {"vscode", empty("prompt:p", deployment.Prompt), "/r", "/r/p.prompt.md", "p.prompt.md"},
-		"command as TOML":              {"gemini_cli", module("command:c", deployment.Command, "c.md", ""), "/r", "/r/c.toml", "c.md"},
-		"one server":                   {"cursor", module("mcp:m", deployment.MCP, "x.json", ""), "/r", "/r/mcp.json", "x.json"},
-		"several servers":              {"cursor", module("mcp:m", deployment.MCP, "x.json", "", "y.json", ""), "/r", "/r/mcp.json", ""},
-		"settings":                     {"zed", empty("settings:s", deployment.Settings), "/r", "/r/settings.json", "zed.json"},
-		"directly below the root of /": {"codex", empty("skill:s", deployment.Skill), "/", "/s/x", "x"},
+		"instructions":                 {"cursor", empty("instructions:a", deployment.ModuleInstructions), "/r", "/r/a--1.mdc", "AGENTS.md"},
+		"skill":                        {"codex", empty("skill:s", deployment.ModuleSkill), "/r", "/r/s/bin/x", "bin/x"},
+		"skill of an export":           {"export_dir", empty("skill:s", deployment.ModuleSkill), "/r", "/r/skills/s/bin/x", "bin/x"},
+		"prompt":                       {"codex", module("prompt:p", deployment.ModulePrompt, "p.md", ""), "/r", "/r/p.md", "p.md"},
+		"prompt in a directory":        {"codex", module("prompt:p", deployment.ModulePrompt, "sub/p.md", ""), "/r", "/r/p.md", "sub/p.md"},
+		"prompt that is renamed":       {"vscode", module("prompt:p", deployment.ModulePrompt, "p.md", ""), "/r", "/r/p.prompt.md", "p.md"},
+		"prompt whose module is gone":  {"vscode", empty("prompt:p", deployment.ModulePrompt), "/r", "/r/p.prompt.md", "p.prompt.md"},
+		"command as TOML":              {"gemini_cli", module("command:c", deployment.ModuleCommand, "c.md", ""), "/r", "/r/c.toml", "c.md"},
+		"one server":                   {"cursor", module("mcp:m", deployment.ModuleMCP, "x.json", ""), "/r", "/r/mcp.json", "x.json"},
+		"several servers":              {"cursor", module("mcp:m", deployment.ModuleMCP, "x.json", "", "y.json", ""), "/r", "/r/mcp.json", ""},
+		"settings":                     {"zed", empty("settings:s", deployment.ModuleSettings), "/r", "/r/settings.json", "zed.json"},
+		"directly below the root of /": {"codex", empty("skill:s", deployment.ModuleSkill), "/", "/s/x", "x"},
 	} {
 		assert.Equal(t, c.want, target.ModulePath(c.target, c.m, c.dir, c.deployed, '/'), name)
 	}
-	assert.Equal(t, "bin/x", target.ModulePath("codex", empty("skill:s", deployment.Skill), `C:\r`, `C:\r\s\bin\x`, '\\'))
+	assert.Equal(t, "bin/x", target.ModulePath("codex", empty("skill:s", deployment.ModuleSkill), `C:\r`, `C:\r\s\bin\x`, '\\'))
 }
 
 // TestEveryTarget is what holds for all targets and any modules.
@@ -267,9 +267,9 @@ func TestEveryTarget(t *testing.T) {
 			}
 		}
 		for i, f := range out.Files {
-			assert.True(t, known[f.Root] && deployment.Below(f.Root, f.Path, '/') && f.Path != f.Root, "%s: %s below %s", name, f.Path, f.Root)
+			assert.True(t, known[f.Root] && deployment.IsBelow(f.Root, f.Path, '/') && f.Path != f.Root, "%s: %s below %s", name, f.Path, f.Root)
 			for r := range known {
-				assert.False(t, deployment.Below(r, f.Path, '/') && len(r) > len(f.Root), "%s: %s has a deeper root %s", name, f.Path, r)
+				assert.False(t, deployment.IsBelow(r, f.Path, '/') && len(r) > len(f.Root), "%s: %s has a deeper root %s", name, f.Path, r)
 			}
 			assert.NotEmpty(t, f.Modules, f.Path)
 			assert.Equal(t, f.Part != nil, f.Content.Sum.IsZero(), f.Path)
@@ -291,14 +291,14 @@ func BenchmarkRender(b *testing.B) {
 	for _, files := range []int{1000, 10000} {
 		var modules []target.Module
 		for i := range 10 {
-			m := target.Module{Module: deployment.Module{ID: fmt.Sprintf("skill:s%03d", i), Type: deployment.Skill}}
+			m := target.Module{Module: deployment.Module{ID: fmt.Sprintf("skill:s%03d", i), Type: deployment.ModuleSkill}}
 			for j := range files / 10 {
-				m.Tree = append(m.Tree, deployment.File{Path: fmt.Sprintf("d%02d/f%05d.md", j%100, j), Mode: deployment.Plain, Content: deployment.Content{Size: 9, Origin: "/o"}})
+				m.Tree = append(m.Tree, deployment.File{Path: fmt.Sprintf("d%02d/f%05d.md", j%100, j), Mode: deployment.PlainMode, Content: deployment.Content{Size: 9, Origin: "/o"}})
 			}
 			m.Tree.Sort()
 			modules = append(modules, m)
 		}
-		s := with(modules).set("codex", deployment.User)
+		s := with(modules).set("codex", deployment.ScopeUser)
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -18,7 +18,7 @@ func (r *renderer) keys(l *line, of []Module) (bool, error) {
 			return false, err
 		}
 		for _, k := range wanted {
-			d := deployment.Desired{Mode: deployment.Plain, Modules: []string{m.ID}, Part: &deployment.Part{Format: l.Format, Keys: []deployment.Key{k}}}
+			d := deployment.Desired{Mode: deployment.PlainMode, Modules: []string{m.ID}, Part: &deployment.Part{Format: l.Format, Keys: []deployment.Key{k}}}
 			if err := r.put(l, l.Path, d); err != nil {
 				return false, err
 			}
@@ -32,7 +32,7 @@ func (r *renderer) keys(l *line, of []Module) (bool, error) {
 func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err error) {
 	for _, f := range m.Tree {
 		name, ok := serverName(f.Path)
-		if !ok || l.Of == deployment.Settings && f.Path != l.Agent+".json" {
+		if !ok || l.Of == deployment.ModuleSettings && f.Path != l.Agent+".json" {
 			continue
 		}
 		object, err := r.object(m, f)
@@ -42,7 +42,7 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 		if err != nil {
 			return nil, err
 		}
-		if l.Format == deployment.TOML && HasNull(object) {
+		if l.Format == deployment.FormatTOML && HasNull(object) {
 			return nil, unusable(l.Agent, m, f.Path, ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
 		}
 		more, err := l.entries(m, name, object)
@@ -60,16 +60,16 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 
 // entries are the keys of one file.
 func (l line) entries(m Module, name string, object Object) (out []deployment.Key, err error) {
-	if l.Of == deployment.MCP {
+	if l.Of == deployment.ModuleMCP {
 		server, err := l.Dialect.Server(object)
 		if err != nil {
 			return nil, err
 		}
-		value, err := Value(server)
+		value, err := EncodeValue(server)
 		return []deployment.Key{{Path: []string{l.At, name}, Value: value, Module: m.ID}}, err
 	}
 	for key, v := range object {
-		value, err := Value(v)
+		value, err := EncodeValue(v)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (r *renderer) object(m Module, f deployment.File) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := Parse(data)
+	o, err := ParseObject(data)
 	if err == nil {
 		r.objects[at] = o
 	}
@@ -119,7 +119,7 @@ func (r *renderer) add(l *line, d *deployment.Desired) error {
 		return nil
 	}
 	have := &r.out.Files[i]
-	if have.Part != nil && d.Part != nil && have.Part.Format == d.Part.Format && d.Part.Format != deployment.Markdown {
+	if have.Part != nil && d.Part != nil && have.Part.Format == d.Part.Format && d.Part.Format != deployment.FormatMarkdown {
 		if err := merge(have, *d); err != nil {
 			return err
 		}

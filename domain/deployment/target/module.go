@@ -20,7 +20,7 @@ type source struct {
 
 // source is the one file that the line takes from a module. It fails with ErrConfig on a module without the file it should have.
 func (l *line) source(m Module) (source, error) {
-	if l.Of == deployment.Instructions {
+	if l.Of == deployment.ModuleInstructions {
 		f, ok := m.Tree.Find(instructionsFile)
 		if !ok {
 			return source{}, lacks(m, instructionsFile, "a file "+instructionsFile+" at its root")
@@ -43,7 +43,7 @@ func (l *line) directory(m Module, n Paths) (string, error) {
 
 func lacks(m Module, file, what string) error {
 	return deployment.ErrConfig.Sayf("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
-		With(deployment.Reason("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
+		With(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
 }
 
 // skillDir is the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
@@ -54,7 +54,7 @@ func skillDir(m deployment.Module, n Paths) (string, error) {
 	}
 	if !n.Component(name) {
 		return "", deployment.ErrConfig.Sayf("module %q would be deployed into a directory called %q, which is no name for one; change what follows the colon of its id", m.ID, name).
-			With(deployment.Reason("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
+			With(deployment.ReasonDetails("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
 	}
 	return name, nil
 }
@@ -85,11 +85,11 @@ func (l line) header(m Module) (Header, error) {
 	for _, text := range append(slices.Clone(globs), options.Text("description", "")) {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return Header{}, deployment.ErrConfig.Sayf("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
-				With(deployment.Fields("target", l.Agent).Add("module_id", m.ID))
+				With(deployment.FieldDetails("target", l.Agent).Add("module_id", m.ID))
 		}
 	}
 	h := Header{Globs: globs, Always: options.Bool("always_apply", len(globs) == 0), Description: options.Text("description", "")}
-	if h.Description == "" && l.Shape == CursorMDC {
+	if h.Description == "" && l.Shape == ShapeCursorMDC {
 		h.Description = "agentpack: " + m.ID
 	}
 	return h, nil
@@ -134,13 +134,13 @@ func ModulePath(target string, m Module, dir, deployed string, sep byte) string 
 		below = strings.ReplaceAll(below, string(sep), "/")
 	}
 	switch m.Type {
-	case deployment.Instructions:
+	case deployment.ModuleInstructions:
 		return instructionsFile
-	case deployment.Skill:
+	case deployment.ModuleSkill:
 		return skillPath(target, m.Module, below)
-	case deployment.Settings:
+	case deployment.ModuleSettings:
 		return target + ".json"
-	case deployment.MCP:
+	case deployment.ModuleMCP:
 		if len(m.Tree) != 1 {
 			return ""
 		}
@@ -154,7 +154,7 @@ func ModulePath(target string, m Module, dir, deployed string, sep byte) string 
 
 // skillPath is the path below a skill's directory, out of the one below the root.
 func skillPath(target string, m deployment.Module, below string) string {
-	a, _ := Find(target)
+	a, _ := FindAgent(target)
 	for _, r := range a.Rules {
 		before, _, _ := strings.Cut(r.Path, "{skill}")
 		if rest, ok := strings.CutPrefix(below, before); ok && r.Of == m.Type {

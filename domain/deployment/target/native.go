@@ -79,7 +79,7 @@ func (n Paths) Confined(below string) error {
 	}
 	if bad {
 		return deployment.ErrPath.Sayf("%q is no path below a directory; a file of a module may not lead out of the place it is deployed to", below).
-			With(deployment.Reason("output_path_invalid", "fix_path", "retry_command").Add("path", below))
+			With(deployment.ReasonDetails("output_path_invalid", "fix_path", "retry_command").Add("path", below))
 	}
 	return nil
 }

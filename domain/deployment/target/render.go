@@ -63,11 +63,11 @@ func (r *renderer) render(name string) error {
 			return err
 		}
 		if wanted && l.Project {
-			if err := Unmarked(r.in.Place, l.Agent, r.Sep); err != nil {
+			if err := CheckProjectRoot(r.in.Place, l.Agent, r.Sep); err != nil {
 				return err
 			}
 		}
-		if l.Shape != Keys || wanted {
+		if l.Shape != ShapeKeys || wanted {
 			r.out.Roots = append(r.out.Roots, deployment.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
 		}
 	}
@@ -76,7 +76,7 @@ func (r *renderer) render(name string) error {
 }
 
 // strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
-func (r *renderer) strangers(a Agent) {
+func (r *renderer) strangers(a agent) {
 	known := a.Knows()
 	for _, name := range slices.Sorted(maps.Keys(r.in.Targets[a.Name].Options)) {
 		if slices.Contains(known, name) {
@@ -91,7 +91,7 @@ func (r *renderer) strangers(a Agent) {
 }
 
 // mine are the modules that an agent gets, by type.
-func (r *renderer) mine(a Agent) map[deployment.ModuleType][]Module {
+func (r *renderer) mine(a agent) map[deployment.ModuleType][]Module {
 	mine := map[deployment.ModuleType][]Module{}
 	for _, m := range r.in.Modules {
 		if m.For(a.Name) {
@@ -111,7 +111,7 @@ func (r *renderer) expected() (n int) {
 		mine := r.mine(a)
 		for i := range lines {
 			for _, m := range mine[lines[i].Of] {
-				if n++; lines[i].Shape == Directory {
+				if n++; lines[i].Shape == ShapeDirectory {
 					n += len(m.Tree) - 1
 				}
 			}
@@ -125,9 +125,9 @@ func (r *renderer) line(l *line, of []Module) (bool, error) {
 	switch {
 	case len(of) == 0:
 		return false, nil
-	case l.Shape == Keys:
+	case l.Shape == ShapeKeys:
 		return r.keys(l, of)
-	case l.Shape == Aggregate:
+	case l.Shape == ShapeAggregate:
 		return true, r.aggregate(l, of)
 	}
 	for _, m := range of {
@@ -141,7 +141,7 @@ func (r *renderer) line(l *line, of []Module) (bool, error) {
 // module puts the files that the line takes from one module.
 func (r *renderer) module(l *line, m Module) error {
 	ids := []string{m.ID} // shared: merging replaces it
-	if l.Shape != Directory {
+	if l.Shape != ShapeDirectory {
 		s, err := l.source(m)
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (r *renderer) module(l *line, m Module) error {
 
 // form is the content and mode of the file that the line makes out of a module's.
 func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
-	if l.Shape == Verbatim {
+	if l.Shape == ShapeVerbatim {
 		return f.Content, deployment.ModeOf(f.Mode), nil
 	}
 	data, err := r.bytes(m, f)
@@ -183,17 +183,17 @@ func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Conten
 		return deployment.Content{}, 0, err
 	}
 	data, err = l.encode(m, data)
-	return deployment.Bytes(data), deployment.Plain, err
+	return deployment.ContentOf(data), deployment.PlainMode, err
 }
 
 // encode is a module's file in the line's form.
 func (l line) encode(m Module, data []byte) ([]byte, error) {
 	switch l.Shape {
-	case CursorMDC, CopilotMD:
+	case ShapeCursorMDC, ShapeCopilotMD:
 		head, err := l.frontmatter(m)
-		return Wrap(head, data), err
-	case GeminiTOML:
-		out, err := Command(data)
+		return WrapHeader(head, data), err
+	case ShapeGeminiTOML:
+		out, err := CommandToTOML(data)
 		if err != nil {
 			return nil, unusable(l.Agent, m, m.Tree[0].Path, err)
 		}
@@ -204,7 +204,7 @@ func (l line) encode(m Module, data []byte) ([]byte, error) {
 
 func (l line) frontmatter(m Module) (string, error) {
 	h, err := l.header(m)
-	if l.Shape == CursorMDC {
+	if l.Shape == ShapeCursorMDC {
 		return h.Cursor(), err
 	}
 	return h.Copilot(), err
@@ -213,7 +213,7 @@ func (l line) frontmatter(m Module) (string, error) {
 // unusable is an error about the content of a module's file.
 func unusable(target string, m Module, file string, err error) error {
 	return deployment.ErrConfig.Sayf("module %s, file %s, for target %s: %v", m.ID, file, target, err).Because(err).
-		With(deployment.Reason("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
+		With(deployment.ReasonDetails("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
 }
 
 // bytes is the content of a module's file, read once.
@@ -244,7 +244,7 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 		}
 		ids, files = append(ids, m.ID), append(files, s.file)
 	}
-	d := deployment.Desired{Mode: deployment.Plain, Modules: ids}
+	d := deployment.Desired{Mode: deployment.PlainMode, Modules: ids}
 	if len(of) == 1 && !l.Section() {
 		d.Content = files[0].Content
 		return r.put(l, l.Path, d)
@@ -254,7 +254,7 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 		return err
 	}
 	if d.Content = content; l.Section() {
-		d.Content, d.Part = deployment.Content{}, &deployment.Part{Format: deployment.Markdown, Block: string(content.Data)}
+		d.Content, d.Part = deployment.Content{}, &deployment.Part{Format: deployment.FormatMarkdown, Block: string(content.Data)}
 	}
 	return r.put(l, l.Path, d)
 }
@@ -272,11 +272,11 @@ func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (d
 			return deployment.Content{}, err
 		}
 		sections[i] = deployment.Section{ID: m.ID, Text: string(data)}
-		if len(of) > 1 && deployment.Marked(sections[i].Text) {
+		if len(of) > 1 && deployment.HasSectionMarks(sections[i].Text) {
 			r.warn("module " + m.ID + " has lines in " + instructionsFile + " that look like the marks between modules; edits of the deployed file cannot be traced back to it")
 		}
 	}
-	r.made[key] = deployment.Bytes([]byte(deployment.Join(sections)))
+	r.made[key] = deployment.ContentOf([]byte(deployment.JoinSections(sections)))
 	return r.made[key], nil
 }
 
@@ -289,17 +289,17 @@ func (r *renderer) warn(text string) {
 
 // leftOut warns of servers and settings that are meant for a target without a place for them. Of the other types the contract says that
 // a target takes what it knows (agentpack contract §2.7).
-func (r *renderer) leftOut(a Agent, mine map[deployment.ModuleType][]Module) {
+func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	takes := func(t deployment.ModuleType) bool {
-		return slices.ContainsFunc(a.Rules, func(l Rule) bool { return l.Of == t })
+		return slices.ContainsFunc(a.Rules, func(l AgentRule) bool { return l.Of == t })
 	}
-	for _, m := range mine[deployment.MCP] {
-		if !takes(deployment.MCP) {
+	for _, m := range mine[deployment.ModuleMCP] {
+		if !takes(deployment.ModuleMCP) {
 			r.warn("target " + a.Name + " has no place for MCP servers; module " + m.ID + " was left out there")
 		}
 	}
-	for _, m := range mine[deployment.Settings] {
-		if _, has := m.Tree.Find(a.Name + ".json"); has && !takes(deployment.Settings) {
+	for _, m := range mine[deployment.ModuleSettings] {
+		if _, has := m.Tree.Find(a.Name + ".json"); has && !takes(deployment.ModuleSettings) {
 			r.warn("target " + a.Name + " has no place for settings; " + a.Name + ".json of module " + m.ID + " was left out")
 		}
 	}

@@ -14,8 +14,8 @@ import (
 func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	in := target.Input{Sep: '/', Chosen: []string{"codex", "cursor"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
 		Targets: map[string]deployment.TargetConfig{
-			"codex":  {Scope: deployment.Both, Options: deployment.Options{"write_user_promts": false, "codex_home": "~/.codex", "instructions_mode": "file"}},
-			"cursor": {Scope: deployment.Project, Options: deployment.Options{"globs": "*.go", "write_rules": true, "color": "red"}},
+			"codex":  {Scope: deployment.ScopeBoth, Options: deployment.Options{"write_user_promts": false, "codex_home": "~/.codex", "instructions_mode": "file"}},
+			"cursor": {Scope: deployment.ScopeProject, Options: deployment.Options{"globs": "*.go", "write_rules": true, "color": "red"}},
 		}}
 	out, err := target.Render(in)
 	require.NoError(t, err)

@@ -16,14 +16,14 @@ import (
 )
 
 func TestContractVectors(t *testing.T) {
-	base := with([]target.Module{module("instructions:base", deployment.Instructions, "AGENTS.md", "# Base instructions\n")}, "cursor", "codex").render(t)
+	base := with([]target.Module{module("instructions:base", deployment.ModuleInstructions, "AGENTS.md", "# Base instructions\n")}, "cursor", "codex").render(t)
 	assert.Equal(t, []string{"/h/.codex/AGENTS.md", "/w/app/AGENTS.md", "/w/app/.cursor/rules/instructions_base--d39861fff1.mdc"}, paths(base))
 	assert.Equal(t, "# Base instructions\n", string(base.Files[0].Content.Data), "one module: no markers")
 	assert.Equal(t, "0f0afc1b1d98ab294d2f37cd0b313ba20b226edd48beb90f7c801a251377d33e", base.Files[2].Content.Sum.String())
 
 	two := with([]target.Module{
-		module("instructions:one", deployment.Instructions, "AGENTS.md", "# one\n"),
-		module("instructions:two", deployment.Instructions, "AGENTS.md", "# two\n"),
+		module("instructions:one", deployment.ModuleInstructions, "AGENTS.md", "# one\n"),
+		module("instructions:two", deployment.ModuleInstructions, "AGENTS.md", "# two\n"),
 	}, "codex", "vscode", "jetbrains", "zed").render(t)
 	for _, f := range two.Files {
 		assert.Equal(t, "ee9e6ab7765b65b2e0fd45553b68ffdfa6529057ccc793527d607747444f556d", f.Content.Sum.String(), f.Path)
@@ -39,28 +39,28 @@ func TestContractRoots(t *testing.T) {
 		want   []string
 	}{
 		"codex":               {with(nil, "codex"), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *", "/w/app", "/w/app/.codex/skills *"}},
-		"codex user":          {with(nil).set("codex", deployment.User), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *"}},
-		"codex project":       {with(nil).set("codex", deployment.Project), []string{"/w/app", "/w/app/.codex/skills *"}},
-		"codex switched":      {with(nil).set("codex", deployment.Both, "write_agents_global", false, "write_user_prompts", "NO", "write_user_skills", "0", "write_agents_repo_root", "maybe"), []string{"/w/app", "/w/app/.codex/skills *"}},
-		"codex home":          {with(nil).set("codex", deployment.User, "codex_home", "~/c/../d/", "write_user_skills", false), []string{"/h/d", "/h/d/prompts *"}},
-		"codex shared skills": {with(nil).set("codex", deployment.Both, "skills_dir", "agents"), []string{"/h/.agents/skills *", "/h/.codex", "/h/.codex/prompts *", "/w/app", "/w/app/.agents/skills *"}},
+		"codex user":          {with(nil).set("codex", deployment.ScopeUser), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *"}},
+		"codex project":       {with(nil).set("codex", deployment.ScopeProject), []string{"/w/app", "/w/app/.codex/skills *"}},
+		"codex switched":      {with(nil).set("codex", deployment.ScopeBoth, "write_agents_global", false, "write_user_prompts", "NO", "write_user_skills", "0", "write_agents_repo_root", "maybe"), []string{"/w/app", "/w/app/.codex/skills *"}},
+		"codex home":          {with(nil).set("codex", deployment.ScopeUser, "codex_home", "~/c/../d/", "write_user_skills", false), []string{"/h/d", "/h/d/prompts *"}},
+		"codex shared skills": {with(nil).set("codex", deployment.ScopeBoth, "skills_dir", "agents"), []string{"/h/.agents/skills *", "/h/.codex", "/h/.codex/prompts *", "/w/app", "/w/app/.agents/skills *"}},
 		"claude_code":         {with(nil, "claude_code"), []string{"/h/.claude/commands *", "/w/app/.claude/commands *"}},
-		"claude_code skills":  {with(nil).set("claude_code", deployment.User, "write_user_skills", "Yes", "write_repo_skills", true, "write_user_commands", false), []string{"/h/.claude/skills *"}},
-		"claude_code instructions": {with(nil).set("claude_code", deployment.Both, "write_instructions", true),
+		"claude_code skills":  {with(nil).set("claude_code", deployment.ScopeUser, "write_user_skills", "Yes", "write_repo_skills", true, "write_user_commands", false), []string{"/h/.claude/skills *"}},
+		"claude_code instructions": {with(nil).set("claude_code", deployment.ScopeBoth, "write_instructions", true),
 			[]string{"/h/.claude", "/h/.claude/commands *", "/w/app", "/w/app/.claude/commands *"}},
 		"cursor":             {with(nil, "cursor"), []string{"/w/app/.cursor/rules *"}},
-		"cursor all":         {with(nil).set("cursor", deployment.Project, "write_skills", true, "write_commands", true), []string{"/w/app/.cursor/commands *", "/w/app/.cursor/rules *", "/w/app/.cursor/skills *"}},
+		"cursor all":         {with(nil).set("cursor", deployment.ScopeProject, "write_skills", true, "write_commands", true), []string{"/w/app/.cursor/commands *", "/w/app/.cursor/rules *", "/w/app/.cursor/skills *"}},
 		"vscode":             {with(nil, "vscode"), []string{"/w/app/.github", "/w/app/.github/prompts *"}},
-		"vscode files":       {with(nil).set("vscode", deployment.Project, "instructions_files", true, "write_instructions", false), []string{"/w/app/.github/instructions *", "/w/app/.github/prompts *"}},
+		"vscode files":       {with(nil).set("vscode", deployment.ScopeProject, "instructions_files", true, "write_instructions", false), []string{"/w/app/.github/instructions *", "/w/app/.github/prompts *"}},
 		"jetbrains":          {with(nil, "jetbrains"), []string{"/w/app/.junie *"}},
 		"zed":                {with(nil, "zed"), []string{"/w/app"}},
-		"zed off":            {with(nil).set("zed", deployment.Project, "write_rules", false), nil},
+		"zed off":            {with(nil).set("zed", deployment.ScopeProject, "write_rules", false), nil},
 		"opencode":           {with(nil, "opencode"), []string{"/h/.config/opencode", "/h/.config/opencode/commands *", "/h/.config/opencode/skills *", "/w/app", "/w/app/.opencode/commands *", "/w/app/.opencode/skills *"}},
 		"gemini_cli":         {with(nil, "gemini_cli"), []string{"/h/.gemini", "/h/.gemini/commands *", "/h/.gemini/skills *", "/w/app", "/w/app/.gemini/commands *", "/w/app/.gemini/skills *"}},
 		"export_dir":         {with(nil, "export_dir"), []string{"/out/project *", "/out/user *"}},
-		"export_dir user":    {with(nil).set("export_dir", deployment.User, "scan_extras", false), []string{"/out"}},
-		"export_dir project": {with(nil).set("export_dir", deployment.Project, "root", "dist/agents"), []string{"/w/app/dist/agents *"}},
-		"export_dir home":    {with(nil).set("export_dir", deployment.User, "root", "~/x"), []string{"/h/x *"}},
+		"export_dir user":    {with(nil).set("export_dir", deployment.ScopeUser, "scan_extras", false), []string{"/out"}},
+		"export_dir project": {with(nil).set("export_dir", deployment.ScopeProject, "root", "dist/agents"), []string{"/w/app/dist/agents *"}},
+		"export_dir home":    {with(nil).set("export_dir", deployment.ScopeUser, "root", "~/x"), []string{"/h/x *"}},
 	} {
 		assert.Equal(t, c.want, roots(c.sample.render(t)), name)
 	}
@@ -74,7 +74,7 @@ func TestCodexHomePrecedence(t *testing.T) {
 		"blank option":           {"  ", "/e", "/e"},
 		"default that was typed": {"~/.codex", "/e", "/e"},
 	} {
-		s := with(nil).set("codex", deployment.User, "codex_home", c.option)
+		s := with(nil).set("codex", deployment.ScopeUser, "codex_home", c.option)
 		s.Place.CodexHome = c.env
 		assert.Equal(t, c.want, s.render(t).Roots[0].Path, name)
 	}
@@ -117,7 +117,7 @@ func describe(out target.Output) string {
 }
 
 func TestModulesOfOtherTypesAndTargetsAreLeftOut(t *testing.T) {
-	for _, name := range target.Names() {
+	for _, name := range target.TargetNames() {
 		modules := everything()
 		for i := range modules {
 			modules[i].Targets = []string{"somebody_else"}
@@ -126,7 +126,7 @@ func TestModulesOfOtherTypesAndTargetsAreLeftOut(t *testing.T) {
 		assert.Empty(t, out.Files, name)
 		assert.Empty(t, out.Warnings, name)
 	}
-	out := with([]target.Module{module("command:a", deployment.Command, "a.md", "x"), module("skill:a", deployment.Skill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode", "cursor").render(t)
+	out := with([]target.Module{module("command:a", deployment.ModuleCommand, "a.md", "x"), module("skill:a", deployment.ModuleSkill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode", "cursor").render(t)
 	assert.Empty(t, out.Files)
 	assert.Empty(t, out.Warnings, "a target takes what it knows, silently")
 }
@@ -139,9 +139,9 @@ func TestContentIsReadOnceAndOnlyWhereNeeded(t *testing.T) {
 		return m
 	}
 	s := with([]target.Module{
-		origin("instructions:one", deployment.Instructions, "AGENTS.md", "one"), origin("instructions:two", deployment.Instructions, "AGENTS.md", "two"),
-		origin("prompt:p", deployment.Prompt, "p.md", "prompt"), origin("skill:s", deployment.Skill, "SKILL.md", "skill"),
-	}, target.Names()...)
+		origin("instructions:one", deployment.ModuleInstructions, "AGENTS.md", "one"), origin("instructions:two", deployment.ModuleInstructions, "AGENTS.md", "two"),
+		origin("prompt:p", deployment.ModulePrompt, "p.md", "prompt"), origin("skill:s", deployment.ModuleSkill, "SKILL.md", "skill"),
+	}, target.TargetNames()...)
 	reads := map[string]int{}
 	s.Read = func(c deployment.Content) ([]byte, error) {
 		reads[c.Origin]++
@@ -154,11 +154,11 @@ func TestContentIsReadOnceAndOnlyWhereNeeded(t *testing.T) {
 			assert.Equal(t, "skill", f.Content.Origin)
 		}
 	}
-	single := with([]target.Module{origin("instructions:one", deployment.Instructions, "AGENTS.md", "one")}, "codex", "zed")
+	single := with([]target.Module{origin("instructions:one", deployment.ModuleInstructions, "AGENTS.md", "one")}, "codex", "zed")
 	single.render(t) // whose Read fails
 
 	broken := errors.New("disk on fire")
-	for _, m := range []target.Module{origin("mcp:m", deployment.MCP, "x.json", "prompt"), s.Modules[0], s.Modules[2]} {
+	for _, m := range []target.Module{origin("mcp:m", deployment.ModuleMCP, "x.json", "prompt"), s.Modules[0], s.Modules[2]} {
 		s := with([]target.Module{m}, "cursor", "gemini_cli")
 		s.Read = func(deployment.Content) ([]byte, error) { return nil, broken }
 		_, err := target.Render(s.Input)
@@ -169,32 +169,32 @@ func TestContentIsReadOnceAndOnlyWhereNeeded(t *testing.T) {
 
 func TestEqualContentOfSeveralModulesIsTheirsTogether(t *testing.T) {
 	out := with([]target.Module{
-		module("prompt:a", deployment.Prompt, "same.md", "x\n"), module("prompt:b", deployment.Prompt, "same.md", "x\n"),
-		module("skill:s", deployment.Skill, "SKILL.md", "x\n", "run", "y\n"), module("team:s", deployment.Skill, "SKILL.md", "x\n", "!run", "y\n"),
-	}).set("codex", deployment.User).render(t)
+		module("prompt:a", deployment.ModulePrompt, "same.md", "x\n"), module("prompt:b", deployment.ModulePrompt, "same.md", "x\n"),
+		module("skill:s", deployment.ModuleSkill, "SKILL.md", "x\n", "run", "y\n"), module("team:s", deployment.ModuleSkill, "SKILL.md", "x\n", "!run", "y\n"),
+	}).set("codex", deployment.ScopeUser).render(t)
 	require.Equal(t, []string{"/h/.codex/prompts/same.md", "/h/.codex/skills/s/SKILL.md", "/h/.codex/skills/s/run"}, paths(out))
 	assert.Equal(t, []string{"prompt:a", "prompt:b"}, out.Files[0].Modules)
 	assert.Equal(t, []string{"skill:s", "team:s"}, out.Files[1].Modules)
-	assert.Equal(t, deployment.Executable, out.Files[2].Mode, "who needs it executable gets it")
+	assert.Equal(t, deployment.ExecutableMode, out.Files[2].Mode, "who needs it executable gets it")
 
-	s := with(everything()).set("codex", deployment.Both, "codex_home", "/w/app")
+	s := with(everything()).set("codex", deployment.ScopeBoth, "codex_home", "/w/app")
 	assert.Equal(t, 1, strings.Count(strings.Join(paths(s.render(t)), "\n"), "AGENTS.md"), "the two are one when their directories are")
 	assert.Equal(t, []string{"/w/app", "/w/app/.codex", "/w/app/.codex/skills *", "/w/app/prompts *", "/w/app/skills *"}, roots(s.render(t)))
 
-	shared := with([]target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n")}).set("codex", deployment.Project).set("opencode", deployment.Project).render(t)
+	shared := with([]target.Module{module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x\n")}).set("codex", deployment.ScopeProject).set("opencode", deployment.ScopeProject).render(t)
 	assert.Equal(t, []string{"/w/app/AGENTS.md", "/w/app/AGENTS.md"}, paths(shared), "two targets may want the same")
 }
 
 func TestRootsThatMeet(t *testing.T) {
-	s := with([]target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x"), module("instructions:a", deployment.Instructions, "AGENTS.md", "x")}).
-		set("codex", deployment.Both, "codex_home", "/w/app/.codex/skills", "write_user_prompts", false, "write_user_skills", false)
+	s := with([]target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x"), module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x")}).
+		set("codex", deployment.ScopeBoth, "codex_home", "/w/app/.codex/skills", "write_user_prompts", false, "write_user_skills", false)
 	assert.Equal(t, []string{"/w/app", "/w/app/.codex/skills *"}, roots(s.render(t)), "one root, looked through as long as somebody wants that")
 
-	m := module("instructions:a", deployment.Instructions, "AGENTS.md", "x")
+	m := module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x")
 	m.Targets = []string{"codex"}
-	s = with([]target.Module{m, module("skill:s", deployment.Skill, "SKILL.md", "x")}).
-		set("codex", deployment.User, "codex_home", "/w/skills/s", "write_user_skills", false, "write_user_prompts", false).
-		set("export_dir", deployment.User, "root", "/w")
+	s = with([]target.Module{m, module("skill:s", deployment.ModuleSkill, "SKILL.md", "x")}).
+		set("codex", deployment.ScopeUser, "codex_home", "/w/skills/s", "write_user_skills", false, "write_user_prompts", false).
+		set("export_dir", deployment.ScopeUser, "root", "/w")
 	out := s.render(t)
 	assert.Equal(t, []string{"/w/skills/s/AGENTS.md", "/w/skills/s/SKILL.md"}, paths(out))
 	assert.Equal(t, []string{"/w/skills/s", "/w"}, []string{out.Files[0].Root, out.Files[1].Root}, "each of its own target")
@@ -202,29 +202,29 @@ func TestRootsThatMeet(t *testing.T) {
 
 func TestConflicts(t *testing.T) {
 	instructions := func(id string, targets ...string) target.Module {
-		m := module(id, deployment.Instructions, "AGENTS.md", "# "+id+"\n")
+		m := module(id, deployment.ModuleInstructions, "AGENTS.md", "# "+id+"\n")
 		m.Targets = targets
 		return m
 	}
-	server := func(id, text string) target.Module { return module(id, deployment.MCP, "x.json", text) }
+	server := func(id, text string) target.Module { return module(id, deployment.ModuleMCP, "x.json", text) }
 	for name, c := range map[string]struct {
 		sample sample
 		path   string
 		says   []string
 	}{
-		"two modules": {with([]target.Module{module("prompt:a", deployment.Prompt, "p.md", "a"), module("prompt:b", deployment.Prompt, "p.md", "b")}).set("codex", deployment.User),
+		"two modules": {with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "a"), module("prompt:b", deployment.ModulePrompt, "p.md", "b")}).set("codex", deployment.ScopeUser),
 			"/h/.codex/prompts/p.md", []string{"prompt:a", "prompt:b", deployment.SumOf([]byte("a")).String(), deployment.SumOf([]byte("b")).String()}},
-		"a command and a prompt": {with([]target.Module{module("command:a", deployment.Command, "p.md", "a"), module("prompt:b", deployment.Prompt, "p.md", "b")}).set("opencode", deployment.User),
+		"a command and a prompt": {with([]target.Module{module("command:a", deployment.ModuleCommand, "p.md", "a"), module("prompt:b", deployment.ModulePrompt, "p.md", "b")}).set("opencode", deployment.ScopeUser),
 			"/h/.config/opencode/commands/p.md", []string{"command:a", "prompt:b"}},
 		"two targets": {with([]target.Module{instructions("instructions:a", "codex"), instructions("instructions:b", "opencode")}, "codex", "opencode"),
 			"/w/app/AGENTS.md", []string{"target codex", "target opencode", "instructions:a", "instructions:b"}},
-		"whole and part": {with([]target.Module{instructions("instructions:a")}, "codex").set("opencode", deployment.Both, "instructions_mode", "section"),
+		"whole and part": {with([]target.Module{instructions("instructions:a")}, "codex").set("opencode", deployment.ScopeBoth, "instructions_mode", "section"),
 			"/w/app/AGENTS.md", []string{"a part of it", "target codex", "target opencode"}},
-		"one key, two values": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}).set("cursor", deployment.Project),
+		"one key, two values": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}).set("cursor", deployment.ScopeProject),
 			"/w/app/.cursor/mcp.json", []string{"mcpServers.x", "mcp:a", "mcp:b"}},
-		"a key within another": {with([]target.Module{server("mcp:a", `{"command":"a"}`), module("settings:s", deployment.Settings, "opencode.json", `{"mcp":{}}`)}).set("opencode", deployment.Project),
+		"a key within another": {with([]target.Module{server("mcp:a", `{"command":"a"}`), module("settings:s", deployment.ModuleSettings, "opencode.json", `{"mcp":{}}`)}).set("opencode", deployment.ScopeProject),
 			"/w/app/opencode.json", []string{"mcp.x", "within", "mcp:a", "settings:s"}},
-		"a file where a directory is": {with([]target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x", "a", "file"), module("team:s", deployment.Skill, "SKILL.md", "x", "a/b", "y")}).set("codex", deployment.User),
+		"a file where a directory is": {with([]target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x", "a", "file"), module("team:s", deployment.ModuleSkill, "SKILL.md", "x", "a/b", "y")}).set("codex", deployment.ScopeUser),
 			"/h/.codex/skills/s/a", []string{"directory of /h/.codex/skills/s/a/b", "skill:s", "team:s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestConflicts(t *testing.T) {
 			}
 		})
 	}
-	agree := with([]target.Module{server("mcp:a", `{"command":"a","args":[]}`), server("mcp:b", `{ "args": [], "command": "a" }`)}).set("cursor", deployment.Project).render(t)
+	agree := with([]target.Module{server("mcp:a", `{"command":"a","args":[]}`), server("mcp:b", `{ "args": [], "command": "a" }`)}).set("cursor", deployment.ScopeProject).render(t)
 	require.Len(t, agree.Files, 1)
 	assert.Len(t, agree.Files[0].Part.Keys, 1, "equal values are no conflict, however they are written")
 	assert.Equal(t, []string{"mcp:a", "mcp:b"}, agree.Files[0].Modules)
@@ -250,7 +250,7 @@ func TestConflicts(t *testing.T) {
 
 func TestBadConfigurationAndModules(t *testing.T) {
 	skill := func(id string) sample {
-		return with([]target.Module{module(id, deployment.Skill, "SKILL.md", "x")}).set("codex", deployment.User)
+		return with([]target.Module{module(id, deployment.ModuleSkill, "SKILL.md", "x")}).set("codex", deployment.ScopeUser)
 	}
 	one := func(m target.Module, name string) sample { return with([]target.Module{m}, name) }
 	cases := map[string]struct {
@@ -258,21 +258,21 @@ func TestBadConfigurationAndModules(t *testing.T) {
 		want   *fault.Error
 		says   string
 	}{
-		"user scope for a project agent": {with(nil).set("cursor", deployment.User), deployment.ErrConfig, "cursor"},
+		"user scope for a project agent": {with(nil).set("cursor", deployment.ScopeUser), deployment.ErrConfig, "cursor"},
 		"no scope":                       {with(nil).set("codex", ""), deployment.ErrConfig, "codex"},
-		"unknown choice":                 {with(nil).set("codex", deployment.User, "skills_dir", "elsewhere"), deployment.ErrConfig, "elsewhere"},
-		"unknown mode":                   {with(nil).set("zed", deployment.Both, "instructions_mode", "block"), deployment.ErrConfig, "instructions_mode"},
-		"relative codex home":            {with(nil).set("codex", deployment.User, "codex_home", "codex"), deployment.ErrConfig, "codex_home"},
-		"somebody's home":                {with(nil).set("codex", deployment.User, "codex_home", "~root/.codex"), deployment.ErrConfig, "codex_home"},
-		"no export root":                 {with(nil).set("export_dir", deployment.User, "root", " "), deployment.ErrConfig, "root"},
-		"several lines in a glob":        {with(everything()).set("cursor", deployment.Both, "globs", "a\nalwaysApply: true"), deployment.ErrConfig, "cursor"},
-		"prompt of two files":            {one(module("prompt:p", deployment.Prompt, "a.md", "", "b.md", ""), "codex"), deployment.ErrConfig, "prompt:p"},
-		"instructions without the file":  {one(module("instructions:p", deployment.Instructions, "README.md", ""), "codex"), deployment.ErrConfig, "AGENTS.md"},
-		"server that is no JSON":         {one(module("mcp:p", deployment.MCP, "a.json", "a"), "cursor"), deployment.ErrConfig, "a.json"},
-		"server without a way to it":     {one(module("mcp:p", deployment.MCP, "a.json", "{}"), "cursor"), deployment.ErrConfig, "command or a url"},
-		"null for TOML":                  {one(module("settings:p", deployment.Settings, "codex.json", `{"a":{"b":null}}`), "codex"), deployment.ErrConfig, "null"},
-		"prompt that is no text":         {one(module("prompt:p", deployment.Prompt, "a.md", "\xff"), "gemini_cli"), deployment.ErrConfig, "UTF-8"},
-		"path out of a skill":            {one(module("skill:s", deployment.Skill, "SKILL.md", "", "../../x", ""), "codex"), deployment.ErrPath, "../../x"},
+		"unknown choice":                 {with(nil).set("codex", deployment.ScopeUser, "skills_dir", "elsewhere"), deployment.ErrConfig, "elsewhere"},
+		"unknown mode":                   {with(nil).set("zed", deployment.ScopeBoth, "instructions_mode", "block"), deployment.ErrConfig, "instructions_mode"},
+		"relative codex home":            {with(nil).set("codex", deployment.ScopeUser, "codex_home", "codex"), deployment.ErrConfig, "codex_home"},
+		"somebody's home":                {with(nil).set("codex", deployment.ScopeUser, "codex_home", "~root/.codex"), deployment.ErrConfig, "codex_home"},
+		"no export root":                 {with(nil).set("export_dir", deployment.ScopeUser, "root", " "), deployment.ErrConfig, "root"},
+		"several lines in a glob":        {with(everything()).set("cursor", deployment.ScopeBoth, "globs", "a\nalwaysApply: true"), deployment.ErrConfig, "cursor"},
+		"prompt of two files":            {one(module("prompt:p", deployment.ModulePrompt, "a.md", "", "b.md", ""), "codex"), deployment.ErrConfig, "prompt:p"},
+		"instructions without the file":  {one(module("instructions:p", deployment.ModuleInstructions, "README.md", ""), "codex"), deployment.ErrConfig, "AGENTS.md"},
+		"server that is no JSON":         {one(module("mcp:p", deployment.ModuleMCP, "a.json", "a"), "cursor"), deployment.ErrConfig, "a.json"},
+		"server without a way to it":     {one(module("mcp:p", deployment.ModuleMCP, "a.json", "{}"), "cursor"), deployment.ErrConfig, "command or a url"},
+		"null for TOML":                  {one(module("settings:p", deployment.ModuleSettings, "codex.json", `{"a":{"b":null}}`), "codex"), deployment.ErrConfig, "null"},
+		"prompt that is no text":         {one(module("prompt:p", deployment.ModulePrompt, "a.md", "\xff"), "gemini_cli"), deployment.ErrConfig, "UTF-8"},
+		"path out of a skill":            {one(module("skill:s", deployment.ModuleSkill, "SKILL.md", "", "../../x", ""), "codex"), deployment.ErrPath, "../../x"},
 	}
 	for _, id := range []string{"skill:../../x", "skill:..", "skill:", "skill:a/b", `skill:a\b`, "skill:.git", "skill:a\x00b"} {
 		cases["skill "+id] = struct {
@@ -300,7 +300,7 @@ func TestBadConfigurationAndModules(t *testing.T) {
 }
 
 func TestHomeIsNoProject(t *testing.T) {
-	instructions := []target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n")}
+	instructions := []target.Module{module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x\n")}
 	for root, refused := range map[string]bool{"/h": true, "/h/": true, "/": true, "/h/..": true, "/h/app": false, "/hh": false} {
 		s := with(instructions, "codex")
 		s.Place.Marked, s.Place.ProjectRoot = false, root
@@ -316,19 +316,19 @@ func TestHomeIsNoProject(t *testing.T) {
 		s.Place.Marked = true
 		assert.NotEmpty(t, s.render(t).Files, "somebody keeps the home directory in git")
 		s.Place.Marked = false
-		assert.NotEmpty(t, s.set("codex", deployment.User).render(t).Files, "the user's own files may go there")
-		prompts := with([]target.Module{module("prompt:a", deployment.Prompt, "a.md", "x\n")}, "codex")
+		assert.NotEmpty(t, s.set("codex", deployment.ScopeUser).render(t).Files, "the user's own files may go there")
+		prompts := with([]target.Module{module("prompt:a", deployment.ModulePrompt, "a.md", "x\n")}, "codex")
 		prompts.Place = s.Place
 		assert.NotEmpty(t, prompts.render(t).Files, "nothing is for a project")
 	}
-	s := with(instructions).set("export_dir", deployment.User, "root", "out")
+	s := with(instructions).set("export_dir", deployment.ScopeUser, "root", "out")
 	s.Place.Marked, s.Place.ProjectRoot = false, "/h"
 	_, err := target.Render(s.Input)
 	require.ErrorIs(t, err, deployment.ErrProject, "a relative export is the project's")
 }
 
 func TestWindowsPaths(t *testing.T) {
-	s := with(everything(), "codex", "vscode", "export_dir").set("export_dir", deployment.Both, "root", `D:/out\x`)
+	s := with(everything(), "codex", "vscode", "export_dir").set("export_dir", deployment.ScopeBoth, "root", `D:/out\x`)
 	s.Sep = '\\'
 	s.Place.UserHome, s.Place.ProjectRoot, s.Place.CodexHome = `C:\Users\u`, `C:\w\app`, ""
 	out := s.render(t)
@@ -336,19 +336,19 @@ func TestWindowsPaths(t *testing.T) {
 	assert.Contains(t, paths(out), `C:\w\app\.github\prompts\hello.prompt.md`)
 	assert.Contains(t, paths(out), `D:\out\x\project\prompts\hello.md`)
 	for _, f := range out.Files {
-		assert.True(t, deployment.Below(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
+		assert.True(t, deployment.IsBelow(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
 	}
-	s.Modules = []target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x", `..\..\evil`, "x")}
+	s.Modules = []target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x", `..\..\evil`, "x")}
 	_, err := target.Render(s.Input)
 	require.ErrorIs(t, err, deployment.ErrPath)
-	s.Modules = []target.Module{module("skill:a:b", deployment.Skill, "SKILL.md", "x")}
+	s.Modules = []target.Module{module("skill:a:b", deployment.ModuleSkill, "SKILL.md", "x")}
 	_, err = target.Render(s.Input)
 	require.ErrorIs(t, err, deployment.ErrConfig, "a colon is a stream or a drive there")
 }
 
 func TestMarksInAModuleAreWarnedOf(t *testing.T) {
-	marked := module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n<!-- /agentpack -->\n")
-	other := module("instructions:b", deployment.Instructions, "AGENTS.md", "y\n")
+	marked := module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x\n<!-- /agentpack -->\n")
+	other := module("instructions:b", deployment.ModuleInstructions, "AGENTS.md", "y\n")
 	assert.Empty(t, with([]target.Module{marked}, "codex").render(t).Warnings)
 	out := with([]target.Module{marked, other}, "codex", "zed").render(t)
 	require.Len(t, out.Warnings, 1, "once, not once a target")
@@ -356,7 +356,7 @@ func TestMarksInAModuleAreWarnedOf(t *testing.T) {
 }
 
 func TestServersThatATargetCannotUseAreWarnedOf(t *testing.T) {
-	out := with([]target.Module{module("mcp:a", deployment.MCP, "old.json", `{"type":"sse","url":"https://x"}`, "new.json", `{"url":"https://x"}`)}).set("codex", deployment.User).render(t)
+	out := with([]target.Module{module("mcp:a", deployment.ModuleMCP, "old.json", `{"type":"sse","url":"https://x"}`, "new.json", `{"url":"https://x"}`)}).set("codex", deployment.ScopeUser).render(t)
 	require.Len(t, out.Warnings, 1)
 	assert.Contains(t, out.Warnings[0], "old")
 	require.Len(t, out.Files, 1)

@@ -19,9 +19,9 @@ type sample struct{ target.Input }
 func module(id string, of deployment.ModuleType, files ...string) target.Module {
 	m := target.Module{Module: deployment.Module{ID: id, Type: of, Enabled: true}}
 	for i := 0; i < len(files); i += 2 {
-		f := deployment.File{Path: files[i], Mode: deployment.Plain, Content: deployment.Bytes([]byte(files[i+1]))}
+		f := deployment.File{Path: files[i], Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte(files[i+1]))}
 		if f.Path[0] == '!' {
-			f.Path, f.Mode = f.Path[1:], deployment.Executable
+			f.Path, f.Mode = f.Path[1:], deployment.ExecutableMode
 		}
 		m.Tree = append(m.Tree, f)
 	}
@@ -37,15 +37,15 @@ func place() deployment.Place {
 // everything is modules of every type.
 func everything() []target.Module {
 	return []target.Module{
-		module("command:ship", deployment.Command, "ship.md", "---\ndescription: Ship it\nallowed-tools: [\"Bash(make:*)\"]\n---\n\nRun make.\n"),
-		module("instructions:one", deployment.Instructions, "AGENTS.md", "# one\n"),
-		module("instructions:two", deployment.Instructions, "AGENTS.md", "# two\n", "notes.txt", "not deployed\n"),
-		module("mcp:tools", deployment.MCP,
+		module("command:ship", deployment.ModuleCommand, "ship.md", "---\ndescription: Ship it\nallowed-tools: [\"Bash(make:*)\"]\n---\n\nRun make.\n"),
+		module("instructions:one", deployment.ModuleInstructions, "AGENTS.md", "# one\n"),
+		module("instructions:two", deployment.ModuleInstructions, "AGENTS.md", "# two\n", "notes.txt", "not deployed\n"),
+		module("mcp:tools", deployment.ModuleMCP,
 			"local.json", `{"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}`,
 			"remote.json", `{"url": "https://example.test/mcp", "headers": {"K": "v"}}`,
 			"README.md", "no server\n"),
-		module("prompt:hello", deployment.Prompt, "hello.md", "Say hello.\n"),
-		module("settings:mine", deployment.Settings,
+		module("prompt:hello", deployment.ModulePrompt, "hello.md", "Say hello.\n"),
+		module("settings:mine", deployment.ModuleSettings,
 			"claude_code.json", `{"model": "m", "permissions": {"allow": ["Bash(ls:*)"]}}`,
 			"codex.json", `{"model": "m", "temperature": 0.5}`,
 			"cursor.json", `{"a": 1}`,
@@ -53,7 +53,7 @@ func everything() []target.Module {
 			"opencode.json", `{"theme": "system"}`,
 			"vscode.json", `{"editor.tabSize": 4}`,
 			"zed.json", `{"tab_size": 4}`),
-		module("skill:review", deployment.Skill, "SKILL.md", "---\nname: review\ndescription: Reviews\n---\nRead.\n", "!bin/run.sh", "#!/bin/sh\n", "data/a.bin", "\x00\x01"),
+		module("skill:review", deployment.ModuleSkill, "SKILL.md", "---\nname: review\ndescription: Reviews\n---\nRead.\n", "!bin/run.sh", "#!/bin/sh\n", "data/a.bin", "\x00\x01"),
 	}
 }
 
@@ -63,7 +63,7 @@ func with(modules []target.Module, names ...string) sample {
 		Read: func(deployment.Content) ([]byte, error) { return nil, errors.New("everything is in memory") }}}
 	slices.SortFunc(s.Modules, func(a, b target.Module) int { return cmp.Compare(a.ID, b.ID) })
 	for _, name := range names {
-		s = s.set(name, deployment.Both)
+		s = s.set(name, deployment.ScopeBoth)
 	}
 	return s
 }
@@ -116,13 +116,13 @@ func roots(out target.Output) (all []string) {
 func samples() map[string]sample {
 	modules := map[string]any{"instructions:two": map[string]any{"globs": []any{"**/*.ts", "**/*.tsx"}, "always_apply": true}}
 	all := map[string]sample{
-		"claude_code_all":     with(everything()).set("claude_code", deployment.Both, "write_instructions", true, "write_user_skills", true, "write_repo_skills", true),
-		"codex_section":       with(everything()).set("codex", deployment.Project, "instructions_mode", "section", "skills_dir", "agents"),
-		"cursor_all":          with(everything()).set("cursor", deployment.Project, "write_skills", true, "write_commands", true, "globs", "**/*.go, docs/{a,b}.md", "description", "House rules", "modules", modules),
-		"vscode_all":          with(everything()).set("vscode", deployment.Project, "instructions_files", true, "description", "House rules", "modules", modules),
-		"gemini_cli_switched": with(everything()).set("gemini_cli", deployment.Project, "write_mcp", false, "write_settings", false, "write_commands", false),
+		"claude_code_all":     with(everything()).set("claude_code", deployment.ScopeBoth, "write_instructions", true, "write_user_skills", true, "write_repo_skills", true),
+		"codex_section":       with(everything()).set("codex", deployment.ScopeProject, "instructions_mode", "section", "skills_dir", "agents"),
+		"cursor_all":          with(everything()).set("cursor", deployment.ScopeProject, "write_skills", true, "write_commands", true, "globs", "**/*.go, docs/{a,b}.md", "description", "House rules", "modules", modules),
+		"vscode_all":          with(everything()).set("vscode", deployment.ScopeProject, "instructions_files", true, "description", "House rules", "modules", modules),
+		"gemini_cli_switched": with(everything()).set("gemini_cli", deployment.ScopeProject, "write_mcp", false, "write_settings", false, "write_commands", false),
 	}
-	for _, name := range target.Names() {
+	for _, name := range target.TargetNames() {
 		all[name] = with(everything(), name)
 	}
 	return all

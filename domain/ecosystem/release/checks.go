@@ -32,8 +32,8 @@ type Repo struct {
 	Log      File // its changelog
 }
 
-// Aim is the release that is checked.
-type Aim struct {
+// Target is the release that is checked.
+type Target struct {
 	Tag     string  // the current one; empty for none
 	Current Version // 0.0.0 without one
 	NextTag string  // empty when only a stage is aimed at
@@ -56,11 +56,11 @@ type Checks struct {
 // checker gathers.
 type checker struct {
 	Checks
-	aim Aim
+	aim Target
 }
 
-// Check checks the repositories. What cannot be released at all is an error also where the rest is skipped.
-func Check(aim Aim, repos []Repo) Checks {
+// RunChecks checks the repositories. What cannot be released at all is an error also where the rest is skipped.
+func RunChecks(aim Target, repos []Repo) Checks {
 	c := checker{aim: aim, Checks: Checks{Passed: []string{}, Warnings: []string{}, Errors: []string{}}}
 	c.must(aim.Author == nil, "git knows who commits", text(aim.Author))
 	for _, wrong := range aim.Wrong {
@@ -172,7 +172,7 @@ func (c *checker) untouched(r *Repo, path string) bool {
 // habits are what can be lived with.
 func (c *checker) habits(r *Repo) {
 	dirty := fmt.Sprintf("%s: %s not committed; commit or stash what belongs to the release", r.Name, count(r.Dirty, "change"))
-	if c.aim.Stage == Alpha {
+	if c.aim.Stage == alpha {
 		c.should(r.Dirty == 0, r.Name+": clean", dirty)
 	} else {
 		c.must(r.Dirty == 0, r.Name+": clean", dirty)

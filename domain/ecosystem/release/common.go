@@ -8,34 +8,34 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Tags are the versions that a repository's tags name, by tag: those with the prefix before a version.
-func Tags(prefix string, names []string) map[string]Version {
+// ParseTags are the versions that a repository's tags name, by tag: those with the prefix before a version.
+func ParseTags(prefix string, names []string) map[string]Version {
 	found := make(map[string]Version, len(names))
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, prefix)
 		if !ok {
 			continue
 		}
-		if v, err := Parse(rest); err == nil {
+		if v, err := ParseVersion(rest); err == nil {
 			found[name] = v
 		}
 	}
 	return found
 }
 
-// Highest is the tag of the highest version; empty when there is none. Of several of one precedence it is the last by its name.
-func Highest(tags map[string]Version) (tag string, v Version) {
+// HighestTag is the tag of the highest version; empty when there is none. Of several of one precedence it is the last by its name.
+func HighestTag(tags map[string]Version) (tag string, v Version) {
 	for name, version := range tags {
-		if c := Compare(version, v); tag == "" || c > 0 || c == 0 && name > tag {
+		if c := CompareVersions(version, v); tag == "" || c > 0 || c == 0 && name > tag {
 			tag, v = name, version
 		}
 	}
 	return tag, v
 }
 
-// Common is the highest version that all repositories have a tag of; the tag is empty, and the version 0.0.0, when they share none. differ are
+// CommonTag is the highest version that all repositories have a tag of; the tag is empty, and the version 0.0.0, when they share none. differ are
 // the repositories, by their place, whose own highest tag is another one (amof contract §20.6).
-func Common(repos []map[string]Version) (tag string, v Version, differ []int) {
+func CommonTag(repos []map[string]Version) (tag string, v Version, differ []int) {
 	if len(repos) == 0 {
 		return "", Version{}, nil
 	}
@@ -45,9 +45,9 @@ func Common(repos []map[string]Version) (tag string, v Version, differ []int) {
 			shared[name] = version
 		}
 	}
-	tag, v = Highest(shared)
+	tag, v = HighestTag(shared)
 	for i, tags := range repos {
-		if own, _ := Highest(tags); own != tag {
+		if own, _ := HighestTag(tags); own != tag {
 			differ = append(differ, i)
 		}
 	}
@@ -62,11 +62,11 @@ func count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing
 }
 
-// Sorted are records with the highest version first: clocks go backwards, versions do not. What has no version comes last, by its tag.
-func Sorted(records []Record) []Record {
+// SortRecords are records with the highest version first: clocks go backwards, versions do not. What has no version comes last, by its tag.
+func SortRecords(records []Record) []Record {
 	keys := make([]*key, len(records))
 	for i := range records {
-		v, err := Parse(records[i].Version)
+		v, err := ParseVersion(records[i].Version)
 		keys[i] = &key{at: i, version: v, good: err == nil}
 	}
 	sorting.Stable(keys, func(a, b *key) int {
@@ -78,7 +78,7 @@ func Sorted(records []Record) []Record {
 		case !a.good:
 			return strings.Compare(records[b.at].Tag, records[a.at].Tag)
 		}
-		return Compare(b.version, a.version)
+		return CompareVersions(b.version, a.version)
 	})
 	out := make([]Record, len(records))
 	for i, k := range keys {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Schema is the form of records that is written (amof contract §20.6).
-const Schema = 2
+// RecordVersion is the form of records that is written (amof contract §20.6).
+const RecordVersion = 2
 
 // MaxSubjects is how many subjects of commits are shown and recorded (amof contract §8).
 const MaxSubjects = 50
@@ -93,5 +93,5 @@ func (a Annotation) Text() string {
 	return b.String()
 }
 
-// Subject is the first line of the commit that a release makes.
-func Subject(tag string) string { return "chore(release): " + tag }
+// CommitSubject is the first line of the commit that a release makes.
+func CommitSubject(tag string) string { return "chore(release): " + tag }

@@ -7,16 +7,16 @@ import (
 
 // The parts of a version that a bump raises.
 const (
-	Major = "major"
-	Minor = "minor"
-	Patch = "patch"
+	major = "major"
+	minor = "minor"
+	patch = "patch"
 )
 
 // Bump is the version that a bump of that part leads to, as a pre-release of that stage, or stable when stage is empty. It is always higher
 // than v. A pre-release of the very version that the part would lead to is gone on with: patch on 1.0.3-alpha.2 is 1.0.3, patch beta on it
 // 1.0.3-beta.1 (amof contract §8). It fails with ErrStep.
 func Bump(v Version, part, stage string) (Version, error) {
-	series := v.Pre != "" && (part == Patch || part == Minor && v.Patch == 0 || part == Major && v.Minor == 0 && v.Patch == 0)
+	series := v.Pre != "" && (part == patch || part == minor && v.Patch == 0 || part == major && v.Minor == 0 && v.Patch == 0)
 	base := Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch}
 	raised, ok := raise(base, part)
 	if !ok {
@@ -41,11 +41,11 @@ func Bump(v Version, part, stage string) (Version, error) {
 
 func raise(v Version, part string) (Version, bool) {
 	switch {
-	case part == Patch && v.Patch < math.MaxUint64:
+	case part == patch && v.Patch < math.MaxUint64:
 		return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch + 1}, true
-	case part == Minor && v.Minor < math.MaxUint64:
+	case part == minor && v.Minor < math.MaxUint64:
 		return Version{Major: v.Major, Minor: v.Minor + 1}, true
-	case part == Major && v.Major < math.MaxUint64:
+	case part == major && v.Major < math.MaxUint64:
 		return Version{Major: v.Major + 1}, true
 	}
 	return Version{}, false
@@ -58,7 +58,7 @@ func stageAfter(v Version, stage string) (Version, bool) {
 	if now == stage && n < math.MaxUint64 {
 		next.Pre = stage + "." + strconv.FormatUint(n+1, 10)
 	}
-	return next, Compare(next, v) > 0
+	return next, CompareVersions(next, v) > 0
 }
 
 // Promote is the version that a pre-release leads to: stable when target is empty, else the first or next one of a stage that is no earlier
@@ -70,7 +70,7 @@ func Promote(v Version, target string) (Version, error) {
 		return Version{}, ErrStep.Sayf("%s is stable, so there is nothing to promote it to; amof_release_bump begins the next version", v)
 	case target == "":
 		return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch}, nil
-	case target != Beta && target != RC:
+	case target != beta && target != rc:
 		return Version{}, ErrStep.Sayf("nothing is promoted to %q; the targets are beta and rc, and none for stable", target)
 	}
 	if next, ok := stageAfter(v, target); ok {
@@ -95,14 +95,14 @@ func Ways(v Version) []Way {
 			ways = append(ways, Way{Version: next.Shown(), How: how})
 		}
 	}
-	for _, target := range []string{Beta, RC} {
+	for _, target := range []string{beta, rc} {
 		next, err := Promote(v, target)
 		add("promote "+target, next, err)
 	}
 	next, err := Promote(v, "")
 	add("promote", next, err)
-	for _, stage := range []string{"", Alpha} {
-		for _, part := range []string{Patch, Minor, Major} {
+	for _, stage := range []string{"", alpha} {
+		for _, part := range []string{patch, minor, major} {
 			next, err := Bump(v, part, stage)
 			how := "bump " + part
 			if stage != "" {

@@ -64,9 +64,9 @@ type Notes struct {
 	More     int // subjects that were left out
 }
 
-// Changelog puts the section of a release into a changelog, in the line endings that it has. What stands under a heading "Unreleased" becomes
+// UpdateChangelog puts the section of a release into a changelog, in the line endings that it has. What stands under a heading "Unreleased" becomes
 // the section's; without that, the subjects do. A section of that version that is there already is left as it is, and changed is false.
-func Changelog(text []byte, n Notes) (out []byte, changed bool) {
+func UpdateChangelog(text []byte, n Notes) (out []byte, changed bool) {
 	end := "\n"
 	if first := bytes.IndexByte(text, '\n'); first > 0 && text[first-1] == '\r' {
 		end = "\r\n"
@@ -182,8 +182,8 @@ func headings(text []byte) (found []heading) {
 	return found
 }
 
-// Plain is a commit's subject in one line without control characters, at most a few hundred bytes.
-func Plain(subject string) string {
+// PlainSubject is a commit's subject in one line without control characters, at most a few hundred bytes.
+func PlainSubject(subject string) string {
 	subject = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
 			return ' '

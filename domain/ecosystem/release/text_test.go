@@ -58,19 +58,19 @@ func TestChangelog(t *testing.T) {
 		"in a fence":           {"# C\n```\n## [1.0.3]\n## [Unreleased]\n```\n", "# C\n```\n## [1.0.3]\n## [Unreleased]\n```\n\n" + section},
 		"carriage returns":     {"# C\r\n\r\n## 1.0.2\r\n", "# C\r\n\r\n" + strings.ReplaceAll(section, "\n", "\r\n") + "\r\n## 1.0.2\r\n"},
 	} {
-		out, changed := release.Changelog([]byte(c.text), n)
+		out, changed := release.UpdateChangelog([]byte(c.text), n)
 		assert.True(t, changed, name)
 		assert.Equal(t, c.want, string(out), name)
-		again, changed := release.Changelog(out, n)
+		again, changed := release.UpdateChangelog(out, n)
 		assert.False(t, changed, name)
 		assert.Equal(t, out, again, name)
 	}
 	for _, there := range []string{"## [1.0.3]\n", "## 1.0.3 - soon\n", "## [v1.0.3] (soon)\r\n", "## v1.0.3"} {
-		out, changed := release.Changelog([]byte(there), n)
+		out, changed := release.UpdateChangelog([]byte(there), n)
 		assert.False(t, changed)
 		assert.Equal(t, there, string(out))
 	}
-	out, _ := release.Changelog(nil, release.Notes{Version: "1.0.0", Date: "2026-01-02"})
+	out, _ := release.UpdateChangelog(nil, release.Notes{Version: "1.0.0", Date: "2026-01-02"})
 	assert.Contains(t, string(out), "No changes in this repository.")
 }
 
@@ -79,7 +79,7 @@ func TestNothingElseIsTouched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOf(rapid.SampledFrom([]string{"", "# C", "## [Unreleased]", "## Unreleased", "## 0.9.0", "- x", "```", "text", "## [", "##", "\r", "## v"})).Draw(t, "lines")
 		text := []byte(strings.Join(lines, rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")))
-		out, changed := release.Changelog(bytes.Clone(text), release.Notes{Version: "1.0.0-beta.1", Date: "2026-01-02", Subjects: []string{"s"}})
+		out, changed := release.UpdateChangelog(bytes.Clone(text), release.Notes{Version: "1.0.0-beta.1", Date: "2026-01-02", Subjects: []string{"s"}})
 		if !changed {
 			require.Equal(t, text, out)
 			return
@@ -114,61 +114,61 @@ func FuzzTexts(f *testing.F) {
 			require.ErrorIs(t, err, release.ErrText)
 		}
 		n := release.Notes{Version: next, Date: "2026-01-02"}
-		out, changed := release.Changelog(text, n)
+		out, changed := release.UpdateChangelog(text, n)
 		require.Equal(t, changed, len(out) != len(text))
-		_, again := release.Changelog(out, n)
+		_, again := release.UpdateChangelog(out, n)
 		require.False(t, changed && again && !bytes.Contains(text, []byte("```")), "%q", out)
 	})
 }
 
 func TestPlain(t *testing.T) {
-	assert.Equal(t, "a b c", release.Plain("a\x00b\u2028 \t c\x1b"))
-	assert.LessOrEqual(t, len(release.Plain(strings.Repeat("é", 1000))), 304)
-	assert.True(t, strings.HasSuffix(release.Plain(strings.Repeat("x", 1000)), "…"))
+	assert.Equal(t, "a b c", release.PlainSubject("a\x00b\u2028 \t c\x1b"))
+	assert.LessOrEqual(t, len(release.PlainSubject(strings.Repeat("é", 1000))), 304)
+	assert.True(t, strings.HasSuffix(release.PlainSubject(strings.Repeat("x", 1000)), "…"))
 }
 
 func TestChecks(t *testing.T) {
 	sound := func() release.Repo {
 		return release.Repo{Name: "api", Branch: "main", Usual: "main", Born: true, Highest: "v1.0.0", Versions: []release.File{{Path: "VERSION", Says: "1.0.0"}}, Log: release.File{Path: "CHANGELOG.md"}}
 	}
-	aim := release.Aim{Tag: "v1.0.0", Current: release.Version{Major: 1}, NextTag: "v1.1.0", Stage: "stable"}
+	aim := release.Target{Tag: "v1.0.0", Current: release.Version{Major: 1}, NextTag: "v1.1.0", Stage: "stable"}
 	for name, c := range map[string]struct {
-		change func(*release.Aim, *release.Repo)
+		change func(*release.Target, *release.Repo)
 		status string
 		says   string
 	}{
-		"sound":             {func(*release.Aim, *release.Repo) {}, "ok", ""},
-		"dirty":             {func(_ *release.Aim, r *release.Repo) { r.Dirty = 2 }, "failed", "2 changes not committed"},
-		"dirty, skipped":    {func(a *release.Aim, r *release.Repo) { r.Dirty, a.Skip = 2, true }, "ok", ""},
-		"dirty alpha":       {func(a *release.Aim, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "1 change not committed"},
-		"strict alpha":      {func(a *release.Aim, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "1 change not"},
-		"another branch":    {func(_ *release.Aim, r *release.Repo) { r.Branch = "topic" }, "warning", "stable release from topic"},
-		"a release branch":  {func(_ *release.Aim, r *release.Repo) { r.Branch = "release/1" }, "ok", ""},
-		"the usual branch":  {func(_ *release.Aim, r *release.Repo) { r.Branch, r.Usual = "trunk", "trunk" }, "ok", ""},
-		"a branch, beta":    {func(a *release.Aim, r *release.Repo) { r.Branch, a.Stage = "topic", "beta" }, "ok", ""},
-		"file drift":        {func(_ *release.Aim, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION says 0.9.0"},
-		"tag drift":         {func(_ *release.Aim, r *release.Repo) { r.Highest = "v2.0.0" }, "warning", "api v2.0.0"},
-		"no changelog":      {func(_ *release.Aim, r *release.Repo) { r.Log.Missing = true }, "failed", "CHANGELOG.md is missing"},
-		"no changelog, rc":  {func(a *release.Aim, r *release.Repo) { r.Log.Missing, a.Stage = true, "rc" }, "warning", "CHANGELOG.md is missing"},
-		"behind":            {func(_ *release.Aim, r *release.Repo) { r.Behind = 3 }, "warning", "3 commits behind"},
-		"version file gone": {func(a *release.Aim, r *release.Repo) { r.Versions[0].Missing, a.Skip = true, true }, "failed", "version file VERSION is missing"},
-		"pattern":           {func(a *release.Aim, r *release.Repo) { r.Versions[0].Err, a.Skip = errors.New("no match"), true }, "failed", "no match"},
-		"touched":           {func(a *release.Aim, r *release.Repo) { r.Changed, a.Skip = []string{"VERSION"}, true }, "failed", "VERSION has changes"},
-		"touched directory": {func(a *release.Aim, r *release.Repo) {
+		"sound":             {func(*release.Target, *release.Repo) {}, "ok", ""},
+		"dirty":             {func(_ *release.Target, r *release.Repo) { r.Dirty = 2 }, "failed", "2 changes not committed"},
+		"dirty, skipped":    {func(a *release.Target, r *release.Repo) { r.Dirty, a.Skip = 2, true }, "ok", ""},
+		"dirty alpha":       {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "1 change not committed"},
+		"strict alpha":      {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "1 change not"},
+		"another branch":    {func(_ *release.Target, r *release.Repo) { r.Branch = "topic" }, "warning", "stable release from topic"},
+		"a release branch":  {func(_ *release.Target, r *release.Repo) { r.Branch = "release/1" }, "ok", ""},
+		"the usual branch":  {func(_ *release.Target, r *release.Repo) { r.Branch, r.Usual = "trunk", "trunk" }, "ok", ""},
+		"a branch, beta":    {func(a *release.Target, r *release.Repo) { r.Branch, a.Stage = "topic", "beta" }, "ok", ""},
+		"file drift":        {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION says 0.9.0"},
+		"tag drift":         {func(_ *release.Target, r *release.Repo) { r.Highest = "v2.0.0" }, "warning", "api v2.0.0"},
+		"no changelog":      {func(_ *release.Target, r *release.Repo) { r.Log.Missing = true }, "failed", "CHANGELOG.md is missing"},
+		"no changelog, rc":  {func(a *release.Target, r *release.Repo) { r.Log.Missing, a.Stage = true, "rc" }, "warning", "CHANGELOG.md is missing"},
+		"behind":            {func(_ *release.Target, r *release.Repo) { r.Behind = 3 }, "warning", "3 commits behind"},
+		"version file gone": {func(a *release.Target, r *release.Repo) { r.Versions[0].Missing, a.Skip = true, true }, "failed", "version file VERSION is missing"},
+		"pattern":           {func(a *release.Target, r *release.Repo) { r.Versions[0].Err, a.Skip = errors.New("no match"), true }, "failed", "no match"},
+		"touched":           {func(a *release.Target, r *release.Repo) { r.Changed, a.Skip = []string{"VERSION"}, true }, "failed", "VERSION has changes"},
+		"touched directory": {func(a *release.Target, r *release.Repo) {
 			r.Versions[0].Path, r.Changed, a.Skip = "sub/VERSION", []string{"sub/"}, true
 		}, "failed", "sub/VERSION has changes"},
-		"detached": {func(a *release.Aim, r *release.Repo) { r.Branch, a.Skip = "", true }, "failed", "detached"},
-		"a merge":  {func(a *release.Aim, r *release.Repo) { r.Doing, a.Skip = "merge", true }, "failed", "in the middle of a merge"},
-		"unborn":   {func(a *release.Aim, r *release.Repo) { r.Born, a.Skip = false, true }, "failed", "no commit yet"},
-		"tagged":   {func(a *release.Aim, r *release.Repo) { r.HasNext, a.Skip = true, true }, "failed", "v1.1.0 exists already"},
-		"nobody":   {func(a *release.Aim, r *release.Repo) { a.Author, a.Skip = errors.New("who?"), true }, "failed", "who?"},
-		"problem":  {func(a *release.Aim, r *release.Repo) { r.Problem, a.Skip = "not cloned", true }, "failed", "api: not cloned"},
-		"wrong":    {func(a *release.Aim, r *release.Repo) { a.Wrong, a.Skip = []string{"no root"}, true }, "failed", "no root"},
+		"detached": {func(a *release.Target, r *release.Repo) { r.Branch, a.Skip = "", true }, "failed", "detached"},
+		"a merge":  {func(a *release.Target, r *release.Repo) { r.Doing, a.Skip = "merge", true }, "failed", "in the middle of a merge"},
+		"unborn":   {func(a *release.Target, r *release.Repo) { r.Born, a.Skip = false, true }, "failed", "no commit yet"},
+		"tagged":   {func(a *release.Target, r *release.Repo) { r.HasNext, a.Skip = true, true }, "failed", "v1.1.0 exists already"},
+		"nobody":   {func(a *release.Target, r *release.Repo) { a.Author, a.Skip = errors.New("who?"), true }, "failed", "who?"},
+		"problem":  {func(a *release.Target, r *release.Repo) { r.Problem, a.Skip = "not cloned", true }, "failed", "api: not cloned"},
+		"wrong":    {func(a *release.Target, r *release.Repo) { a.Wrong, a.Skip = []string{"no root"}, true }, "failed", "no root"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, r := aim, sound()
 			c.change(&a, &r)
-			got := release.Check(a, []release.Repo{r})
+			got := release.RunChecks(a, []release.Repo{r})
 			assert.Equal(t, c.status, got.Status)
 			assert.Equal(t, c.status != "failed", got.OK)
 			assert.Contains(t, strings.Join(append(got.Warnings, got.Errors...), "\n"), c.says)
@@ -186,7 +186,7 @@ func TestAnnotation(t *testing.T) {
 
 func TestRecords(t *testing.T) {
 	was := "v0.9.0"
-	r := release.Record{Schema: release.Schema, Tag: "v1.0.0", Version: "1.0.0", Previous: &was, Repos: map[string]release.Recorded{"api": {SHA: "1", TagSHA: "2"}}}
+	r := release.Record{Schema: release.RecordVersion, Tag: "v1.0.0", Version: "1.0.0", Previous: &was, Repos: map[string]release.Recorded{"api": {SHA: "1", TagSHA: "2"}}}
 	text, err := r.Text()
 	require.NoError(t, err)
 	for _, key := range []string{"schema_version", "version", "tag", "previous_tag", "timestamp", "action", "bump_part", "stage", "stage_num", "branch", "commit", "author", "commits_since_previous",

@@ -31,8 +31,8 @@ type Version struct {
 	Build               string // has no precedence
 }
 
-// Parse reads a version as SemVer 2.0 writes it, without a prefix. It fails with ErrVersion, also for numbers beyond 64 bits.
-func Parse(s string) (Version, error) {
+// ParseVersion reads a version as SemVer 2.0 writes it, without a prefix. It fails with ErrVersion, also for numbers beyond 64 bits.
+func ParseVersion(s string) (Version, error) {
 	bad := ErrVersion.Sayf("%.80q is no version; write MAJOR.MINOR.PATCH, perhaps with -alpha.1, -beta.1 or -rc.1 behind it", s)
 	if len(s) > maxVersion {
 		return Version{}, bad
@@ -97,8 +97,8 @@ func (v Version) String() string {
 // Shown is the version as answers show it: with a v, whatever the prefix of tags (amof contract §8).
 func (v Version) Shown() string { return "v" + v.String() }
 
-// Compare orders versions by the precedence of SemVer 2.0 §11: negative when a is before b, zero when neither is before the other.
-func Compare(a, b Version) int {
+// CompareVersions orders versions by the precedence of SemVer 2.0 §11: negative when a is before b, zero when neither is before the other.
+func CompareVersions(a, b Version) int {
 	if c := cmp.Or(cmp.Compare(a.Major, b.Major), cmp.Compare(a.Minor, b.Minor), cmp.Compare(a.Patch, b.Patch)); c != 0 {
 		return c
 	}
@@ -137,20 +137,20 @@ func compareIdentifiers(a, b string) int {
 
 // The stages, in their order (amof contract §8).
 const (
-	Alpha  = "alpha"
-	Beta   = "beta"
-	RC     = "rc"
+	alpha  = "alpha"
+	beta   = "beta"
+	rc     = "rc"
 	Stable = "stable"
 )
 
 // rank is the place of a stage in their order; zero for a word that is none.
 func rank(stage string) int {
 	switch stage {
-	case Alpha:
+	case alpha:
 		return 1
-	case Beta:
+	case beta:
 		return 2
-	case RC:
+	case rc:
 		return 3
 	case Stable:
 		return 4

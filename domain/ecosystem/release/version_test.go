@@ -14,7 +14,7 @@ import (
 
 func must(t testing.TB, s string) release.Version {
 	t.Helper()
-	v, err := release.Parse(s)
+	v, err := release.ParseVersion(s)
 	require.NoError(t, err)
 	return v
 }
@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, s := range []string{"", "1", "1.2", "1.2.3.4", "v1.2.3", "01.2.3", "1.02.3", "1.2.03", "1.2.3-", "1.2.3+", "1.2.3-01", "1.2.3-a..b", "1.2.3-a_b", "1.2.3 ", " 1.2.3", "-1.2.3", "1.2.3-é",
 		"18446744073709551616.0.0", "1.2.3+a+b", "1.2.x", "1.2.3-a\n", "+1.2.3", "1.2.3-" + strings.Repeat("a", 300)} {
-		_, err := release.Parse(s)
+		_, err := release.ParseVersion(s)
 		require.ErrorIs(t, err, release.ErrVersion, s)
 	}
 }
@@ -37,12 +37,12 @@ func TestPrecedence(t *testing.T) {
 		"1.0.0-rc.1", "1.0.0", "1.0.1", "1.2.0", "1.10.0", "2.0.0"}
 	for i, a := range order {
 		for j, b := range order {
-			c := release.Compare(must(t, a), must(t, b))
+			c := release.CompareVersions(must(t, a), must(t, b))
 			assert.Equal(t, i < j, c < 0, "%s %s", a, b)
 			assert.Equal(t, i == j, c == 0, "%s %s", a, b)
 		}
 	}
-	assert.Zero(t, release.Compare(must(t, "1.0.0+a"), must(t, "1.0.0+b")))
+	assert.Zero(t, release.CompareVersions(must(t, "1.0.0+a"), must(t, "1.0.0+b")))
 }
 
 func TestBump(t *testing.T) {
@@ -99,25 +99,25 @@ func TestStepsLeadUp(t *testing.T) {
 		part, stage := rapid.SampledFrom([]string{"patch", "minor", "major"}).Draw(t, "part"), rapid.SampledFrom([]string{"", "alpha", "beta", "rc"}).Draw(t, "stage")
 		next, err := release.Bump(v, part, stage)
 		require.NoError(t, err)
-		require.Positive(t, release.Compare(next, v), "%s → %s", v, next)
-		again, err := release.Parse(next.String())
+		require.Positive(t, release.CompareVersions(next, v), "%s → %s", v, next)
+		again, err := release.ParseVersion(next.String())
 		require.NoError(t, err)
 		require.Equal(t, next, again)
 		is, _ := next.Stage()
 		require.Equal(t, map[bool]string{true: "stable", false: stage}[stage == ""], is)
 		if to, err := release.Promote(v, rapid.SampledFrom([]string{"", "beta", "rc"}).Draw(t, "target")); err == nil {
-			require.Positive(t, release.Compare(to, v), "%s → %s", v, to)
+			require.Positive(t, release.CompareVersions(to, v), "%s → %s", v, to)
 			require.Equal(t, [3]uint64{v.Major, v.Minor, v.Patch}, [3]uint64{to.Major, to.Minor, to.Patch}, "a promotion is of the same version")
 		}
 		a, b := versions().Draw(t, "a"), versions().Draw(t, "b")
-		require.Equal(t, release.Compare(a, b), -release.Compare(b, a))
-		if release.Compare(v, a) <= 0 && release.Compare(a, b) <= 0 {
-			require.LessOrEqual(t, release.Compare(v, b), 0)
+		require.Equal(t, release.CompareVersions(a, b), -release.CompareVersions(b, a))
+		if release.CompareVersions(v, a) <= 0 && release.CompareVersions(a, b) <= 0 {
+			require.LessOrEqual(t, release.CompareVersions(v, b), 0)
 		}
 		for _, way := range release.Ways(v) {
-			to, err := release.Parse(strings.TrimPrefix(way.Version, "v"))
+			to, err := release.ParseVersion(strings.TrimPrefix(way.Version, "v"))
 			require.NoError(t, err)
-			require.Positive(t, release.Compare(to, v))
+			require.Positive(t, release.CompareVersions(to, v))
 		}
 	})
 }
@@ -127,43 +127,43 @@ func FuzzParse(f *testing.F) {
 		f.Add(s, "1.0.0")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		v, err := release.Parse(a)
+		v, err := release.ParseVersion(a)
 		if err != nil {
 			require.ErrorIs(t, err, release.ErrVersion)
 			return
 		}
 		require.Equal(t, a, v.String())
-		if w, err := release.Parse(b); err == nil {
-			require.Equal(t, release.Compare(v, w), -release.Compare(w, v))
+		if w, err := release.ParseVersion(b); err == nil {
+			require.Equal(t, release.CompareVersions(v, w), -release.CompareVersions(w, v))
 		}
 		for _, part := range []string{"patch", "minor", "major"} {
 			if next, err := release.Bump(v, part, "alpha"); err == nil {
-				require.Positive(t, release.Compare(next, v))
+				require.Positive(t, release.CompareVersions(next, v))
 			}
 		}
 	})
 }
 
 func TestCommon(t *testing.T) {
-	of := func(names ...string) map[string]release.Version { return release.Tags("v", names) }
-	tag, v, differ := release.Common([]map[string]release.Version{of("v1.0.0", "v1.0.0-rc.1", "v2.0.0", "1.5.0", "vx"), of("v1.0.0-rc.1", "v1.0.0", "nightly"), of("v1.0.0-rc.1", "v1.0.0", "v0.1.0")})
+	of := func(names ...string) map[string]release.Version { return release.ParseTags("v", names) }
+	tag, v, differ := release.CommonTag([]map[string]release.Version{of("v1.0.0", "v1.0.0-rc.1", "v2.0.0", "1.5.0", "vx"), of("v1.0.0-rc.1", "v1.0.0", "nightly"), of("v1.0.0-rc.1", "v1.0.0", "v0.1.0")})
 	assert.Equal(t, "v1.0.0", tag, "above its release candidate")
 	assert.Equal(t, "1.0.0", v.String())
 	assert.Equal(t, []int{0}, differ)
-	tag, v, differ = release.Common([]map[string]release.Version{of("v1.0.0"), of()})
+	tag, v, differ = release.CommonTag([]map[string]release.Version{of("v1.0.0"), of()})
 	assert.Empty(t, tag)
 	assert.Equal(t, "0.0.0", v.String())
 	assert.Equal(t, []int{0}, differ)
-	tag, _, differ = release.Common(nil)
+	tag, _, differ = release.CommonTag(nil)
 	assert.Empty(t, tag)
 	assert.Empty(t, differ)
-	assert.Len(t, release.Tags("", []string{"1.0.0", "v1.0.0"}), 1)
+	assert.Len(t, release.ParseTags("", []string{"1.0.0", "v1.0.0"}), 1)
 }
 
 func TestSorted(t *testing.T) {
 	records := []release.Record{{Tag: "b", Version: "?"}, {Tag: "v1.0.0-rc.1", Version: "1.0.0-rc.1"}, {Tag: "v1.0.0", Version: "1.0.0"}, {Tag: "c"}, {Tag: "v0.9.0", Version: "0.9.0"}}
 	var tags []string
-	for _, r := range release.Sorted(records) {
+	for _, r := range release.SortRecords(records) {
 		tags = append(tags, r.Tag)
 	}
 	assert.Equal(t, []string{"v1.0.0", "v1.0.0-rc.1", "v0.9.0", "c", "b"}, tags)

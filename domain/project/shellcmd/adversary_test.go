@@ -85,7 +85,7 @@ func TestNoTextMakesMuchWork(t *testing.T) {
 		text := texts[name][:min(len(texts[name]), project.MaxCommand)]
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r := shellcmd.Check(projectfile.Parser{}.Parse(text), context())
+		r := shellcmd.CheckScript(projectfile.Parser{}.Parse(text), context())
 		runtime.ReadMemStats(&after)
 		made, bytes := after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
 		t.Logf("%-24s %4d a byte, %3d MB: %s", name, made/project.MaxCommand, bytes>>20, r.Verdict)

@@ -10,21 +10,21 @@ func deleteRoot(c *check, r Run) {
 	if !deletesTrees(r) {
 		return
 	}
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	if r.Fed {
 		for _, text := range c.fed(r.At) {
 			for field := range strings.FieldsSeq(text) {
-				operands = append(operands, Text(field))
+				operands = append(operands, KnownArg(field))
 			}
 		}
 	}
 	for _, a := range operands {
 		if what := c.ruins(r.At, a.Sure); what != "" {
-			c.flag(r.At, "delete-root", Block, "it deletes "+what+" with everything in it; name a directory inside the project, such as ./dist")
+			c.flag(r.At, "delete-root", VerdictBlock, "it deletes "+what+" with everything in it; name a directory inside the project, such as ./dist")
 			continue
 		}
 		if what := c.ruins(r.At, a.May); what != "" {
-			c.flag(r.At, "delete-root", Block, "when the variable in it is empty, it deletes "+what+"; write ${NAME:?} for $NAME, so that the shell stops instead")
+			c.flag(r.At, "delete-root", VerdictBlock, "when the variable in it is empty, it deletes "+what+"; write ${NAME:?} for $NAME, so that the shell stops instead")
 		}
 	}
 }
@@ -69,9 +69,9 @@ func findRoot(c *check, r Run) {
 	if !deletes {
 		return
 	}
-	for _, a := range FindPaths(r.Args) {
+	for _, a := range findPaths(r.Args) {
 		if what := c.ruins(r.At, slices.Concat(a.Sure, a.May)); what != "" {
-			c.flag(r.At, "find-root", Block, "it deletes what it finds anywhere in "+what+"; begin at a directory inside the project, as in find ./dist … -delete")
+			c.flag(r.At, "find-root", VerdictBlock, "it deletes what it finds anywhere in "+what+"; begin at a directory inside the project, as in find ./dist … -delete")
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func formatDisk(c *check, r Run) {
 	base, _, _ := strings.Cut(r.Name, ".")
 	if slices.Contains([]string{"mkfs", "mke2fs", "mkswap", "newfs", "wipefs", "blkdiscard"}, base) ||
 		r.Name == "diskutil" && len(r.Args) > 0 && strings.HasPrefix(strings.ToLower(r.Args[0].First()), "erase") {
-		c.flag(r.At, "format-disk", Block, r.Name+" overwrites a file system; nothing a project needs does that, so do it yourself in a terminal")
+		c.flag(r.At, "format-disk", VerdictBlock, r.Name+" overwrites a file system; nothing a project needs does that, so do it yourself in a terminal")
 	}
 }
 
@@ -95,12 +95,12 @@ func permitRoot(c *check, r Run) {
 	if !slices.Contains([]string{"chmod", "chown", "chgrp", "setfacl"}, r.Name) || !HasFlag(r.Args, "R", "--recursive") {
 		return
 	}
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	for _, a := range operands {
 		for _, text := range a.May {
 			for _, p := range c.course.Absolute(r.At, text) {
 				if strings.Trim(p, "/."+MarkGlob) == "" {
-					c.flag(r.At, "permissions-root", Block, "it changes the permissions of the whole file system, after which the machine does not start; name a directory inside the project")
+					c.flag(r.At, "permissions-root", VerdictBlock, "it changes the permissions of the whole file system, after which the machine does not start; name a directory inside the project")
 					return
 				}
 			}
@@ -110,7 +110,7 @@ func permitRoot(c *check, r Run) {
 
 // power holds that the machine stays on.
 func power(c *check, r Run) {
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	verb := ""
 	if len(operands) > 0 {
 		verb = operands[0].First()
@@ -122,7 +122,7 @@ func power(c *check, r Run) {
 	default:
 		return
 	}
-	c.flag(r.At, "power", Block, "it switches the machine off or restarts it, with everything that runs on it; do that yourself")
+	c.flag(r.At, "power", VerdictBlock, "it switches the machine off or restarts it, with everything that runs on it; do that yourself")
 }
 
 // ownCommand holds that a stored command does not approve what it or another one does.
@@ -130,12 +130,12 @@ func ownCommand(c *check, r Run) {
 	if r.Name != "countersign" && r.Name != "countersignd" && r.Name != "countersign-mcp" {
 		return
 	}
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	if len(operands) > 0 && operands[0].First() == "approve" {
-		c.flag(r.At, "own-command", Block, "it answers for the person who is to be asked; approve in a terminal or in the console")
+		c.flag(r.At, "own-command", VerdictBlock, "it answers for the person who is to be asked; approve in a terminal or in the console")
 		return
 	}
-	c.flag(r.At, "own-command", High, "it runs Countersign itself, which can change what is allowed; call the tool instead of the command")
+	c.flag(r.At, "own-command", VerdictHigh, "it runs Countersign itself, which can change what is allowed; call the tool instead of the command")
 }
 
 // redirects holds that no redirect writes to a device, to our own files or outside the project.
@@ -163,12 +163,12 @@ func (c *check) written(at int, paths []string, recursive, redirect bool) {
 			own := c.owned(p, recursive)
 			switch {
 			case device(p):
-				c.flag(at, "write-device", Block, "it writes to the device "+Plain(p)+"; write to a file inside the project, or to /dev/null to throw output away")
+				c.flag(at, "write-device", VerdictBlock, "it writes to the device "+DisplayText(p)+"; write to a file inside the project, or to /dev/null to throw output away")
 			case own != "":
-				c.flag(at, "own-files", Block, "it changes "+own+", which decides what programs and AI clients may do here; change that file yourself")
+				c.flag(at, "own-files", VerdictBlock, "it changes "+own+", which decides what programs and AI clients may do here; change that file yourself")
 			case p == "/dev/null", strings.HasPrefix(p, "/dev/") && !temporary(p), c.Project != "" && c.inProject(p), !redirect && temporary(p):
 			default:
-				c.flag(at, "outside", High, "it writes to "+Plain(p)+", outside the project; write to a file inside it, or look closely at what is replaced")
+				c.flag(at, "outside", VerdictHigh, "it writes to "+DisplayText(p)+", outside the project; write to a file inside it, or look closely at what is replaced")
 			}
 		}
 	}
@@ -176,10 +176,10 @@ func (c *check) written(at int, paths []string, recursive, redirect bool) {
 
 // writes are the files that a program changes or deletes, as its arguments name them.
 func writes(r Run) []Arg {
-	_, operands := Split(r.Args, "tms")
+	_, operands := SplitOptions(r.Args, "tms")
 	switch r.Name {
 	case "tee", "sponge", "touch", "unlink", "rmdir", "mkdir", "rm", "grm", "srm", "rimraf", "shred", "mv", "sqlite3", "ed", "ex":
-		_, operands = Split(r.Args, "")
+		_, operands = SplitOptions(r.Args, "")
 		return operands
 	case "truncate":
 		return operands
@@ -188,7 +188,7 @@ func writes(r Run) []Arg {
 	case "cp", "install", "ln", "rsync":
 		for i, a := range r.Args {
 			if name, value, joined := strings.Cut(a.First(), "="); joined && name == "--target-directory" {
-				return []Arg{Text(value)}
+				return []Arg{KnownArg(value)}
 			} else if i+1 < len(r.Args) && (a.First() == "-t" || a.First() == "--target-directory") {
 				return r.Args[i+1 : i+2]
 			}
@@ -201,7 +201,7 @@ func writes(r Run) []Arg {
 	case "dd":
 		for _, a := range r.Args {
 			if file, found := strings.CutPrefix(a.First(), "of="); found {
-				return []Arg{Text(file)}
+				return []Arg{KnownArg(file)}
 			}
 		}
 	case "curl", "wget", "wget2", "aria2c":

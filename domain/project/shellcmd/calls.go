@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Call is package.json scripts that a program starts, found by reading its command line (packageflow-security contract §4.6: they get the
+// ScriptCall is package.json scripts that a program starts, found by reading its command line (packageflow-security contract §4.6: they get the
 // same verdict as the command itself).
-type Call struct {
+type ScriptCall struct {
 	Names   []string // of scripts; one that ends in * is every script that begins so
 	Dirs    []string // where their package.json is looked for, from there upwards; "" is not known
 	Loose   bool     // there need not be such scripts: then something else runs, or nothing
@@ -16,9 +16,9 @@ type Call struct {
 	Source  string   // the command, as it is written
 }
 
-// Calls are the scripts that these programs start, as far as their command lines say it.
-func Calls(starts []Start) []Call {
-	var out []Call
+// ScriptCalls are the scripts that these programs start, as far as their command lines say it.
+func ScriptCalls(starts []start) []ScriptCall {
+	var out []ScriptCall
 	for _, s := range starts {
 		for _, c := range callsOf(s) {
 			c.Source = s.Source
@@ -31,9 +31,9 @@ func Calls(starts []Start) []Call {
 	return out
 }
 
-// Managed reports whether a package manager, or what goes through one, is among these programs: then its settings count.
-func Managed(starts []Start) bool {
-	return slices.ContainsFunc(starts, func(s Start) bool {
+// UsesPackageManager reports whether a package manager, or what goes through one, is among these programs: then its settings count.
+func UsesPackageManager(starts []start) bool {
+	return slices.ContainsFunc(starts, func(s start) bool {
 		return managerOf(s.Name) != "" || slices.Contains([]string{"npx", "pnpx", "bunx", "npm-run-all", "npm-run-all2", "run-s", "run-p", "concurrently", "lerna", "turbo", "nx"}, s.Name)
 	})
 }
@@ -59,7 +59,7 @@ const (
 	unclearShell = "its options change what runs the script, or which settings count; leave them out"
 )
 
-func callsOf(s Start) []Call {
+func callsOf(s start) []ScriptCall {
 	texts := make([]string, len(s.Args))
 	for i, a := range s.Args {
 		texts[i] = a.First()
@@ -72,39 +72,39 @@ func callsOf(s Start) []Call {
 	case s.Name == "npm-run-all" || s.Name == "npm-run-all2" || s.Name == "run-s" || s.Name == "run-p":
 		return inRow(texts)
 	case s.Name == "lerna" || s.Name == "turbo" || s.Name == "nx":
-		return []Call{{Unclear: unclearPlace}}
+		return []ScriptCall{{Unclear: unclearPlace}}
 	case s.Name == "node":
 		for i, text := range texts {
 			if name, given := strings.CutPrefix(text, "--run="); given {
-				return []Call{named([]string{name}, false)}
+				return []ScriptCall{named([]string{name}, false)}
 			}
 			if text == "--run" && i+1 < len(texts) {
-				return []Call{named(texts[i+1:i+2], false)}
+				return []ScriptCall{named(texts[i+1:i+2], false)}
 			}
 		}
 	}
 	for _, prefix := range []string{"npm:", "pnpm:", "yarn:", "bun:", "node:"} { // a command of concurrently
 		if name, given := strings.CutPrefix(s.Name, prefix); given {
-			return []Call{named([]string{strings.ReplaceAll(name, MarkGlob, "*")}, false)}
+			return []ScriptCall{named([]string{strings.ReplaceAll(name, MarkGlob, "*")}, false)}
 		}
 	}
 	return nil
 }
 
 func unknown(text string) bool {
-	return strings.ContainsAny(text, MarkUnknown+MarkGlob+MarkHome+"\uFDD2")
+	return strings.ContainsAny(text, MarkUnknown+MarkGlob+markHome+"\uFDD2")
 }
 
 // named is a call of scripts by these names.
-func named(names []string, loose bool) Call {
+func named(names []string, loose bool) ScriptCall {
 	if slices.ContainsFunc(names, unknown) {
-		return Call{Unclear: unclearName}
+		return ScriptCall{Unclear: unclearName}
 	}
-	return Call{Names: names, Loose: loose}
+	return ScriptCall{Names: names, Loose: loose}
 }
 
 // inRow is what npm-run-all and its like start: names and patterns, each perhaps with arguments behind it.
-func inRow(texts []string) []Call {
+func inRow(texts []string) []ScriptCall {
 	var names []string
 	for _, text := range texts {
 		if text == "--" {
@@ -124,7 +124,7 @@ func inRow(texts []string) []Call {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Call{named(names, false)}
+	return []ScriptCall{named(names, false)}
 }
 
 // line is a package manager's command line taken apart.
@@ -136,7 +136,7 @@ type line struct {
 }
 
 // spoken is what a package manager starts.
-func spoken(manager string, s Start) []Call {
+func spoken(manager string, s start) []ScriptCall {
 	l := taken(manager, s.Args)
 	at := 0
 	if manager == "npm" { // what is none of its commands is nothing
@@ -148,7 +148,7 @@ func spoken(manager string, s Start) []Call {
 		}
 		return nil
 	}
-	var calls []Call
+	var calls []ScriptCall
 	for ; at < len(l.verbs) && (len(calls) == 0 || l.unparsed > 0); at++ {
 		word, rest := l.verbs[at].First(), l.verbs[at+1:]
 		if len(calls) > 0 {
@@ -163,27 +163,27 @@ func spoken(manager string, s Start) []Call {
 }
 
 // meant is what one command of a package manager starts.
-func (l *line) meant(manager, word string, rest []Arg, fed bool) []Call {
+func (l *line) meant(manager, word string, rest []Arg, fed bool) []ScriptCall {
 	kind := verb(manager, word)
 	switch {
 	case unknown(word):
-		return []Call{{Unclear: unclearName}}
+		return []ScriptCall{{Unclear: unclearName}}
 	case len(kind) == 0 && manager == "npm":
 		return nil
 	case len(kind) > 0 && kind[0] == "elsewhere":
-		return []Call{{Unclear: unclearPlace}}
+		return []ScriptCall{{Unclear: unclearPlace}}
 	case manager != "npm" && (len(kind) == 0 || kind[0] != "run"): // what is a command of one may be a script to another
-		return []Call{named(slices.DeleteFunc(slices.Concat(kind, []string{word}), func(name string) bool { return name == "" }), true)}
+		return []ScriptCall{named(slices.DeleteFunc(slices.Concat(kind, []string{word}), func(name string) bool { return name == "" }), true)}
 	case kind[0] == "":
 		return nil
 	case kind[0] != "run":
-		return []Call{named(kind, true)}
+		return []ScriptCall{named(kind, true)}
 	case len(rest) == 0 && fed:
-		return []Call{{Unclear: unclearName}}
+		return []ScriptCall{{Unclear: unclearName}}
 	case len(rest) == 0:
 		return nil
 	}
-	calls := []Call{named(rest[0].Sure, false)}
+	calls := []ScriptCall{named(rest[0].Sure, false)}
 	for _, a := range rest[1:min(len(rest), 1+l.unparsed)] {
 		calls = append(calls, named(a.Sure, true))
 	}
@@ -191,7 +191,7 @@ func (l *line) meant(manager, word string, rest []Arg, fed bool) []Call {
 }
 
 // at puts calls where they belong: into the directory that the options name, and under what they leave unclear.
-func (l *line) at(s Start, calls ...Call) []Call {
+func (l *line) at(s start, calls ...ScriptCall) []ScriptCall {
 	for i := range calls {
 		if l.unclear != "" {
 			calls[i].Unclear = l.unclear

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-func calls(text string) []shellcmd.Call {
+func calls(text string) []shellcmd.ScriptCall {
 	parser := projectfile.Parser{}
-	return shellcmd.Calls(shellcmd.Check(parser.Parse(text), shellcmd.Context{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
+	return shellcmd.ScriptCalls(shellcmd.CheckScript(parser.Parse(text), shellcmd.CheckContext{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
 }
 
 // TestCalls: which scripts a command line starts, however it is written.
@@ -65,7 +65,7 @@ func TestCalls(t *testing.T) {
 func TestManaged(t *testing.T) {
 	managed := func(text string) bool {
 		parser := projectfile.Parser{}
-		return shellcmd.Managed(shellcmd.Check(parser.Parse(text), shellcmd.Context{Parse: parser.Parse}).Starts)
+		return shellcmd.UsesPackageManager(shellcmd.CheckScript(parser.Parse(text), shellcmd.CheckContext{Parse: parser.Parse}).Starts)
 	}
 	for _, text := range []string{"npm ci", "npx a", "sh -c 'yarn'", "time bun a.ts", "x && pnpm i"} {
 		assert.True(t, managed(text), text)

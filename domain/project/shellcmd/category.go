@@ -12,54 +12,54 @@ type Category string
 
 // The categories (packageflow contract §1.5). There is none for a single language: its commands are builds, tests and the like.
 const (
-	PackageManager Category = "package-manager"
-	Git            Category = "git"
-	Docker         Category = "docker"
-	TemplateShell  Category = "shell"
-	Testing        Category = "testing"
-	CodeQuality    Category = "code-quality"
-	Kubernetes     Category = "kubernetes"
-	Database       Category = "database"
-	Cloud          Category = "cloud"
-	AI             Category = "ai"
-	Security       Category = "security"
-	NodeJS         Category = "nodejs"
-	Custom         Category = "custom"
+	CategoryPackageManager Category = "package-manager"
+	CategoryGit            Category = "git"
+	CategoryDocker         Category = "docker"
+	CategoryShell          Category = "shell"
+	CategoryTesting        Category = "testing"
+	CategoryCodeQuality    Category = "code-quality"
+	CategoryKubernetes     Category = "kubernetes"
+	CategoryDatabase       Category = "database"
+	CategoryCloud          Category = "cloud"
+	CategoryAI             Category = "ai"
+	CategorySecurity       Category = "security"
+	CategoryNodeJS         Category = "nodejs"
+	CategoryCustom         Category = "custom"
 )
 
 // Categories are all categories, in the order they are shown.
 func Categories() []Category {
-	return []Category{PackageManager, Git, Docker, TemplateShell, Testing, CodeQuality, Kubernetes, Database, Cloud, AI, Security, NodeJS, Custom}
+	return []Category{CategoryPackageManager, CategoryGit, CategoryDocker, CategoryShell, CategoryTesting, CategoryCodeQuality, CategoryKubernetes, CategoryDatabase, CategoryCloud, CategoryAI, CategorySecurity, CategoryNodeJS, CategoryCustom}
 }
 
 // Label is the category as people read it, or its own text when it is none of the thirteen.
 func (c Category) Label() string {
 	switch c {
-	case PackageManager:
+	case CategoryPackageManager:
 		return "Package Manager"
-	case Git:
+	case CategoryGit:
 		return "Git Operations"
-	case Docker:
+	case CategoryDocker:
 		return "Docker"
-	case TemplateShell:
+	case CategoryShell:
 		return "Shell & System"
-	case Testing:
+	case CategoryTesting:
 		return "Testing"
-	case CodeQuality:
+	case CategoryCodeQuality:
 		return "Code Quality"
-	case Kubernetes:
+	case CategoryKubernetes:
 		return "Kubernetes"
-	case Database:
+	case CategoryDatabase:
 		return "Database"
-	case Cloud:
+	case CategoryCloud:
 		return "Cloud"
-	case AI:
+	case CategoryAI:
 		return "AI Assistants"
-	case Security:
+	case CategorySecurity:
 		return "Security"
-	case NodeJS:
+	case CategoryNodeJS:
 		return "Node.js"
-	case Custom:
+	case CategoryCustom:
 		return "My Templates"
 	}
 	return string(c)

@@ -7,8 +7,8 @@ import (
 
 // check is one text under examination.
 type check struct {
-	Context
-	course  *Course
+	CheckContext
+	course  *Trace
 	depth   int
 	texts   *int
 	found   *findings
@@ -27,7 +27,7 @@ func (c *check) flag(at int, rule string, v Verdict, message string) {
 // judge applies every rule to every command.
 func (c *check) judge() {
 	if c.course.Script.Unparsable != "" {
-		c.found.add(Finding{Rule: "unparsable", Verdict: High,
+		c.found.add(Finding{Rule: "unparsable", Verdict: VerdictHigh,
 			Message: "the text cannot be read as a shell script (" + cut(c.course.Script.Unparsable) + "), so nobody can say what it does; correct it, or put it into a script file"})
 	}
 	c.survey()
@@ -58,7 +58,7 @@ func (c *check) survey() {
 	for at := range c.course.Script.Commands {
 		runs, all := c.course.Runs(at)
 		if !all {
-			c.flag(at, "too-deep", High, "it starts programs through so many others that nobody can see which; write it in separate steps")
+			c.flag(at, "too-deep", VerdictHigh, "it starts programs through so many others that nobody can see which; write it in separate steps")
 		}
 		c.starts[at] = runs
 		c.note(at, runs)
@@ -78,10 +78,10 @@ func (c *check) note(at int, runs []Run) {
 	source := c.course.Script.Commands[at].Source
 	for _, r := range runs {
 		if len(c.found.starts) == maxStarts {
-			c.flag(at, "too-many", High, "it starts more programs than anybody looks at; write it in separate steps")
+			c.flag(at, "too-many", VerdictHigh, "it starts more programs than anybody looks at; write it in separate steps")
 			return
 		}
-		c.found.starts = append(c.found.starts, Start{Run: r, Dirs: c.course.Dirs(at), Source: cut(source)})
+		c.found.starts = append(c.found.starts, start{Run: r, Dirs: c.course.Dirs(at), Source: cut(source)})
 	}
 }
 
@@ -142,15 +142,15 @@ func outputs(r Run) []Arg {
 		switch {
 		case name == "":
 		case joined && (long == "--output" || long == "--output-document"):
-			out = append(out, Text(value))
+			out = append(out, KnownArg(value))
 		case len(text) > 2 && text[0] == '-' && text[1] == name[0]:
-			out = append(out, Text(text[2:]))
+			out = append(out, KnownArg(text[2:]))
 		case i+1 < len(r.Args) && (text == "--output" || text == "--output-document" || short(text) && strings.HasSuffix(text, name)):
 			out = append(out, r.Args[i+1])
 		case name == "O" || r.Name == "curl" && HasFlag(r.Args, "O", "--remote-name"):
 			if _, file, found := strings.Cut(text, "://"); found {
 				file = file[strings.LastIndexByte(file, '/')+1:]
-				out = append(out, Text(file))
+				out = append(out, KnownArg(file))
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (c *check) reads(at int, counts []int) bool {
 // contains reports whether parts of a word are put out by a command of a counted sort.
 func contains(parts []Part, counts []int) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool {
-		return p.Kind == Substitution && counted(counts, p.Inside) || contains(p.Other, counts)
+		return p.Kind == PartSubstitution && counted(counts, p.Inside) || contains(p.Other, counts)
 	})
 }
 
@@ -217,7 +217,7 @@ func (c *check) documents(at int) []string {
 func printed(r Run) string {
 	var words []string
 	for _, a := range r.Args {
-		if text := append(a.Texts(), Plain(a.First()))[0]; len(words) > 0 || !short(text) {
+		if text := append(a.Texts(), DisplayText(a.First()))[0]; len(words) > 0 || !short(text) {
 			words = append(words, text)
 		}
 	}
@@ -233,12 +233,12 @@ func unique(texts []string) []string {
 func (c *check) examine(at int, texts []string) {
 	for _, text := range texts {
 		if c.Parse == nil || c.depth >= maxNested || *c.texts <= 0 {
-			c.flag(at, "too-deep", High, "it has a script in a script in a script, or more of them than are looked into; write them as separate steps")
+			c.flag(at, "too-deep", VerdictHigh, "it has a script in a script in a script, or more of them than are looked into; write them as separate steps")
 			return
 		}
 		*c.texts--
 		inner := &check{
-			Context: c.Context, course: c.course.Within(at, c.Parse(text)), depth: c.depth + 1, texts: c.texts, found: c.found, home: c.home, own: c.own,
+			CheckContext: c.CheckContext, course: c.course.Within(at, c.Parse(text)), depth: c.depth + 1, texts: c.texts, found: c.found, home: c.home, own: c.own,
 		}
 		inner.judge()
 	}
@@ -258,7 +258,7 @@ func (c *check) replication() {
 			continue
 		}
 		if name, known := command.Words[0].Literal(); known && reaches(calls, name, command.Function) {
-			c.found.add(Finding{Rule: "fork-bomb", Verdict: Block, Fragment: command.Function + "() { … }",
+			c.found.add(Finding{Rule: "fork-bomb", Verdict: VerdictBlock, Fragment: command.Function + "() { … }",
 				Message: "the function starts itself beside itself, again and again, until the machine stands still; let it call itself only once, in the foreground, or use a loop"})
 			return
 		}

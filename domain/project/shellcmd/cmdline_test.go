@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-func follow(text string) *shellcmd.Course {
-	return shellcmd.Follow(projectfile.Parser{}.Parse(text), "/home/ann", "/work")
+func follow(text string) *shellcmd.Trace {
+	return shellcmd.TraceScript(projectfile.Parser{}.Parse(text), "/home/ann", "/work")
 }
 
 // started are the programs that a script starts, with their arguments.
@@ -24,7 +24,7 @@ func started(text string) []string {
 		for _, r := range runs {
 			words := []string{r.Name}
 			for _, a := range r.Args {
-				words = append(words, shellcmd.Plain(a.First()))
+				words = append(words, shellcmd.DisplayText(a.First()))
 			}
 			out = append(out, strings.Join(words, " "))
 		}
@@ -111,7 +111,7 @@ func TestWordsBecomeWhatTheyMay(t *testing.T) {
 			for _, w := range command.Words[1:] {
 				var values []string
 				for _, v := range c.Values(at, w.Parts, false) {
-					values = append(values, shellcmd.Plain(v))
+					values = append(values, shellcmd.DisplayText(v))
 				}
 				got = append(got, strings.Join(values, "|"))
 			}
@@ -137,7 +137,7 @@ func TestAScriptInAScriptSeesItsVariables(t *testing.T) {
 }
 
 func TestPathsThatAreNotKnownLeadNowhere(t *testing.T) {
-	c := shellcmd.Follow(projectfile.Parser{}.Parse("x"), shellcmd.UnknownHome, "")
+	c := shellcmd.TraceScript(projectfile.Parser{}.Parse("x"), shellcmd.UnknownHome, "")
 	assert.Empty(t, c.Absolute(0, "a"))
 	assert.Empty(t, c.Absolute(0, ""))
 	assert.Empty(t, c.Absolute(0, shellcmd.MarkUnknown+"/a"))
@@ -148,13 +148,13 @@ func TestOptionsAndOperands(t *testing.T) {
 	words := func(text string) []shellcmd.Arg {
 		var out []shellcmd.Arg
 		for _, w := range strings.Fields(text) {
-			out = append(out, shellcmd.Text(w))
+			out = append(out, shellcmd.KnownArg(w))
 		}
 		return out
 	}
-	flags, operands := shellcmd.Split(words("-a b -o c --d=e - -- -f"), "o")
+	flags, operands := shellcmd.SplitOptions(words("-a b -o c --d=e - -- -f"), "o")
 	assert.Equal(t, []string{"-a", "-o", "--d=e"}, flags)
-	assert.Equal(t, []shellcmd.Arg{shellcmd.Text("b"), shellcmd.Text("-"), shellcmd.Text("-f")}, operands)
+	assert.Equal(t, []shellcmd.Arg{shellcmd.KnownArg("b"), shellcmd.KnownArg("-"), shellcmd.KnownArg("-f")}, operands)
 	assert.True(t, shellcmd.HasFlag(words("-xrf"), "rR", "--recursive"))
 	assert.True(t, shellcmd.HasFlag(words("--recursive"), "r", "--recursive"))
 	assert.True(t, shellcmd.HasFlag(words("--rec=x"), "", "--recursive"))
@@ -165,8 +165,8 @@ func TestOptionsAndOperands(t *testing.T) {
 
 func TestAScriptMadeByHandIsNoDanger(t *testing.T) {
 	assert.NotPanics(t, func() {
-		s := shellcmd.CommandLineScript{Commands: []shellcmd.Command{{Words: []shellcmd.Word{{}}, Shell: 7, Block: 9}, {}}}
-		c := shellcmd.Follow(s, "", "")
+		s := shellcmd.ShellScript{Commands: []shellcmd.Command{{Words: []shellcmd.Word{{}}, Shell: 7, Block: 9}, {}}}
+		c := shellcmd.TraceScript(s, "", "")
 		c.Runs(0)
 		c.Runs(1)
 		s.Argv()

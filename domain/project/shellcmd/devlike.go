@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// DevLike reports a script that by its name or its command runs until somebody stops it: a server, a watcher (packageflow contract §2.6,
+// LooksLongRunning reports a script that by its name or its command runs until somebody stops it: a server, a watcher (packageflow contract §2.6,
 // row 20). It looks at words, not at letters: vite build and restart-db end by themselves.
-func DevLike(name, command string) bool {
+func LooksLongRunning(name, command string) bool {
 	first, _, _ := strings.Cut(name, ":")
 	switch first {
 	case "dev", "start", "serve", "watch", "preview":

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Look is how a file is looked through for what it starts in turn.
-type Look uint8
+// ScanMode is how a file is looked through for what it starts in turn.
+type ScanMode uint8
 
 // The ways of looking.
 const (
-	Whole   Look = iota // not at all: it is bound, and what it loads is not
-	Shell               // it is a shell script
-	Recipes             // lines that are indented, or stand behind a dash, are shell text
-	Shebang             // it is a shell script where its first line says so
+	ScanWhole   ScanMode = iota // not at all: it is bound, and what it loads is not
+	ScanShell                   // it is a shell script
+	ScanRecipes                 // lines that are indented, or stand behind a dash, are shell text
+	ScanShebang                 // it is a shell script where its first line says so
 )
 
-// Entry is a file that a program reads as code, as far as its command line says which.
-type Entry struct {
+// CodeFile is a file that a program reads as code, as far as its command line says which.
+type CodeFile struct {
 	By    string   // the program
 	Names []string // as they are written; the first that is there counts
 	All   bool     // all that are there count
 	Must  bool     // where none is there, that is worth saying
 	Up    bool     // directories above count too, the nearest first
 	Dirs  []string // where they are looked for; "" is not known
-	Look  Look
+	Look  ScanMode
 }
 
-// Entries are the files that these programs read as code, and in words what is not bound by them.
-func Entries(starts []Start) (entries []Entry, notes []string) {
+// CodeFiles are the files that these programs read as code, and in words what is not bound by them.
+func CodeFiles(starts []start) (entries []CodeFile, notes []string) {
 	f := &finding{}
 	for _, s := range starts {
 		f.start = s
@@ -40,8 +40,8 @@ func Entries(starts []Start) (entries []Entry, notes []string) {
 }
 
 type finding struct {
-	start   Start
-	entries []Entry
+	start   start
+	entries []CodeFile
 	notes   []string
 }
 
@@ -52,10 +52,10 @@ func (f *finding) note(format string, args ...any) {
 }
 
 // add is an entry of the program at hand, in dir below where it runs. A name that is only known when it runs is said.
-func (f *finding) add(e Entry, dir string) {
+func (f *finding) add(e CodeFile, dir string) {
 	for _, name := range append(slices.Clone(e.Names), dir) {
 		if opaque(name) && !beside(name) {
-			f.note("%s reads %s, and which file that is shows only when it runs", f.start.Name, Plain(name))
+			f.note("%s reads %s, and which file that is shows only when it runs", f.start.Name, DisplayText(name))
 			return
 		}
 	}
@@ -91,19 +91,19 @@ func Beside(name string) (string, bool) {
 func (f *finding) find() {
 	s := f.start
 	if opaque(s.Path) && !beside(s.Path) {
-		f.note("which program %s is shows only when it runs", Plain(s.Path))
+		f.note("which program %s is shows only when it runs", DisplayText(s.Path))
 		return
 	}
 	if strings.Contains(s.Path, "/") {
-		f.add(Entry{Names: []string{s.Path}, Must: true, Look: Shebang}, "")
+		f.add(CodeFile{Names: []string{s.Path}, Must: true, Look: ScanShebang}, "")
 	} else if !harmless(s.Name) {
-		f.add(Entry{Names: []string{"node_modules/.bin/" + s.Name}, Up: true, Look: Shebang}, "")
+		f.add(CodeFile{Names: []string{"node_modules/.bin/" + s.Name}, Up: true, Look: ScanShebang}, "")
 	}
 	switch {
 	case slices.Contains(shells(), s.Name):
 		f.shell()
 	case s.Name == "source" || s.Name == ".":
-		f.operand(s.Args, Shell)
+		f.operand(s.Args, ScanShell)
 	case managerOf(s.Name) != "":
 		f.manager(managerOf(s.Name))
 	case s.Name == "npx" || s.Name == "pnpx" || s.Name == "bunx":
@@ -122,27 +122,27 @@ func shells() []string {
 // shell is a shell's script.
 func (f *finding) shell() {
 	s := f.start
-	flags, operands := Split(s.Args, "oO")
+	flags, operands := SplitOptions(s.Args, "oO")
 	switch {
 	case HasFlag(s.Args, "c", "--command"): // its text was taken apart with the rest
 	case slices.Contains(flags, "-s") || len(operands) == 0:
 		f.note("%s runs what it reads from its standard input", s.Name)
 	default:
-		f.operand(operands, Shell)
+		f.operand(operands, ScanShell)
 	}
 }
 
 // operand is a file that is named by the first argument.
-func (f *finding) operand(args []Arg, look Look) {
+func (f *finding) operand(args []Arg, look ScanMode) {
 	if len(args) > 0 {
-		f.add(Entry{Names: []string{args[0].First()}, Must: true, Look: look}, "")
+		f.add(CodeFile{Names: []string{args[0].First()}, Must: true, Look: look}, "")
 	}
 }
 
 // manager is what a package manager reads: the scripts in package.json, which are looked at where they are started, and its own files.
 func (f *finding) manager(name string) {
 	l := taken(name, f.start.Args)
-	f.add(Entry{Names: []string{"package.json"}, Up: true}, l.dir)
+	f.add(CodeFile{Names: []string{"package.json"}, Up: true}, l.dir)
 	if len(l.verbs) == 0 && name != "yarn" {
 		return
 	}
@@ -152,12 +152,12 @@ func (f *finding) manager(name string) {
 	}
 	switch kind := verb(name, word); {
 	case len(kind) > 1 && kind[0] == "preinstall":
-		f.add(Entry{Names: []string{"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, All: true, Up: true}, l.dir)
+		f.add(CodeFile{Names: []string{"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, All: true, Up: true}, l.dir)
 		f.note("%s %s runs what the packages that it installs bring along", name, word)
 	case len(kind) == 0 && name != "npm" && !opaque(word): // a program of a package, when it is no script
-		f.add(Entry{Names: []string{"node_modules/.bin/" + word}, Up: true, Look: Shebang}, l.dir)
+		f.add(CodeFile{Names: []string{"node_modules/.bin/" + word}, Up: true, Look: ScanShebang}, l.dir)
 		if name == "bun" {
-			f.add(Entry{Names: []string{word}}, l.dir)
+			f.add(CodeFile{Names: []string{word}}, l.dir)
 		}
 		f.config(word)
 	}
@@ -222,10 +222,10 @@ func (f *finding) interpreted() bool {
 		case slices.Contains(in.modules, name):
 			named = true
 			module := strings.ReplaceAll(next(), ".", "/")
-			f.add(Entry{Names: []string{module + ".py", module + "/__main__.py"}}, "")
+			f.add(CodeFile{Names: []string{module + ".py", module + "/__main__.py"}}, "")
 		case slices.Contains(in.loads, name):
 			file := next()
-			f.add(Entry{Names: in.spelled(file), Must: strings.HasPrefix(file, ".")}, "")
+			f.add(CodeFile{Names: in.spelled(file), Must: strings.HasPrefix(file, ".")}, "")
 			named = named || name == "-jar" || name == "-File" || awk
 		case slices.Contains(in.valued, name):
 			next()
@@ -237,7 +237,7 @@ func (f *finding) interpreted() bool {
 		case awk: // its program is an argument
 			i = len(f.start.Args)
 		default:
-			f.add(Entry{Names: in.spelled(text), Must: !named, Look: Whole}, "")
+			f.add(CodeFile{Names: in.spelled(text), Must: !named, Look: ScanWhole}, "")
 			named = true
 			i = len(f.start.Args) // the rest is the program's own
 		}
@@ -262,16 +262,16 @@ func (in interpreter) spelled(name string) []string {
 type maker struct {
 	files, dirs []string // options that name another file, and another directory
 	names       []string // what the file is called
-	look        Look
+	look        ScanMode
 	all         bool
 }
 
 func makerOf(name string) (maker, bool) {
 	m, ok := map[string]maker{
-		"make": {files: []string{"-f", "--file", "--makefile"}, dirs: []string{"-C", "--directory"}, names: []string{"GNUmakefile", "makefile", "Makefile"}, look: Recipes},
-		"task": {files: []string{"-t", "--taskfile"}, dirs: []string{"-d", "--dir"}, look: Recipes,
+		"make": {files: []string{"-f", "--file", "--makefile"}, dirs: []string{"-C", "--directory"}, names: []string{"GNUmakefile", "makefile", "Makefile"}, look: ScanRecipes},
+		"task": {files: []string{"-t", "--taskfile"}, dirs: []string{"-d", "--dir"}, look: ScanRecipes,
 			names: []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"}},
-		"just":           {files: []string{"-f", "--justfile"}, dirs: []string{"-d", "--working-directory"}, names: []string{"justfile", "Justfile", ".justfile"}, look: Recipes},
+		"just":           {files: []string{"-f", "--justfile"}, dirs: []string{"-d", "--working-directory"}, names: []string{"justfile", "Justfile", ".justfile"}, look: ScanRecipes},
 		"rake":           {files: []string{"-f", "--rakefile"}, names: []string{"rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"}},
 		"invoke":         {names: []string{"tasks.py", "tasks/__init__.py"}},
 		"nox":            {files: []string{"-f", "--noxfile"}, names: []string{"noxfile.py"}},
@@ -334,10 +334,10 @@ func (f *finding) made() bool {
 		}
 	}
 	for _, file := range given {
-		f.add(Entry{Names: []string{file}, Must: true, Look: m.look}, dir)
+		f.add(CodeFile{Names: []string{file}, Must: true, Look: m.look}, dir)
 	}
 	if len(given) == 0 {
-		f.add(Entry{Names: m.names, All: m.all, Must: !m.all, Up: usual(f.start.Name) != "make", Look: m.look}, dir)
+		f.add(CodeFile{Names: m.names, All: m.all, Must: !m.all, Up: usual(f.start.Name) != "make", Look: m.look}, dir)
 	}
 	if f.start.Name == "go" {
 		f.note("go compiles packages of the project, which are not bound")
@@ -372,7 +372,7 @@ func (f *finding) config(name string) {
 		names = append(names, pattern)
 	}
 	if len(names) > 0 {
-		f.add(Entry{Names: names, All: true}, "")
+		f.add(CodeFile{Names: names, All: true}, "")
 	}
 	f.note("%s may load more of the project than is listed", name)
 }
@@ -392,7 +392,7 @@ func (f *finding) other() {
 			value = s.Args[i+1].First()
 		}
 		if value != "" {
-			f.add(Entry{Names: []string{value}}, "")
+			f.add(CodeFile{Names: []string{value}}, "")
 		}
 	}
 	f.config(s.Name)

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-func entries(text string) ([]shellcmd.Entry, []string) {
+func entries(text string) ([]shellcmd.CodeFile, []string) {
 	parser := projectfile.Parser{}
-	return shellcmd.Entries(shellcmd.Check(parser.Parse(text), shellcmd.Context{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
+	return shellcmd.CodeFiles(shellcmd.CheckScript(parser.Parse(text), shellcmd.CheckContext{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
 }
 
 // TestEntries: the files that a command line names as code, however it is written; the first spelling of each stands for the others.

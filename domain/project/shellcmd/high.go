@@ -9,7 +9,7 @@ import (
 // privilege asks for a look at whatever runs as somebody else.
 func privilege(c *check, r Run) {
 	if slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser"}, r.Name) {
-		c.flag(r.At, "privilege", High, r.Name+" runs it as another user, for whom nothing here is out of reach; leave it out, or do that part yourself")
+		c.flag(r.At, "privilege", VerdictHigh, r.Name+" runs it as another user, for whom nothing here is out of reach; leave it out, or do that part yourself")
 	}
 }
 
@@ -23,9 +23,9 @@ func inlineText(c *check, r Run) {
 	found, hidden := c.shellText(r)
 	switch {
 	case hidden:
-		c.flag(r.At, "hidden-code", High, "the text it runs as a script is only made when it runs, so nobody can read it before; put it into a file in the project and run that")
+		c.flag(r.At, "hidden-code", VerdictHigh, "the text it runs as a script is only made when it runs, so nobody can read it before; put it into a file in the project and run that")
 	case r.Name == "eval":
-		c.flag(r.At, "eval", High, "eval runs text as commands after everything in it was replaced; write the commands themselves")
+		c.flag(r.At, "eval", VerdictHigh, "eval runs text as commands after everything in it was replaced; write the commands themselves")
 	}
 	c.examine(r.At, found)
 }
@@ -33,10 +33,10 @@ func inlineText(c *check, r Run) {
 // shellText are the texts that a program runs as shell scripts, and whether there is one that is only made when it runs.
 func (c *check) shellText(r Run) (texts []string, hidden bool) {
 	var carriers []Arg
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	switch name := r.Name; {
 	case name == "eval", name == "watch", name == "parallel", name == "cross-env-shell":
-		all := Skip(r.Args, Wrapper{Valued: "nIj"})
+		all := SkipOptions(r.Args, wrapper{Valued: "nIj"})
 		return joined(all), len(all) > 0 && madeUp(all[0])
 	case isShell(name) && HasFlag(r.Args, "c", "--command"):
 		carriers = script(r.Args)
@@ -51,7 +51,7 @@ func (c *check) shellText(r Run) (texts []string, hidden bool) {
 		carriers = slices.DeleteFunc(slices.Clone(carriers), func(a Arg) bool { return !strings.Contains(a.First(), "=!") })
 		for i, a := range carriers {
 			_, text, _ := strings.Cut(a.First(), "=!")
-			carriers[i] = Text(text)
+			carriers[i] = KnownArg(text)
 		}
 	case name == "nodemon":
 		carriers = following(r.Args, "x", "--exec")
@@ -62,7 +62,7 @@ func (c *check) shellText(r Run) (texts []string, hidden bool) {
 	case name == "alias":
 		for _, a := range operands {
 			_, text, _ := strings.Cut(a.First(), "=")
-			carriers = append(carriers, Text(text))
+			carriers = append(carriers, KnownArg(text))
 		}
 	}
 	for _, a := range carriers {
@@ -78,7 +78,7 @@ func madeUp(a Arg) bool {
 		return strings.HasPrefix(a.First(), MarkUnknown)
 	}
 	kind := a.Word.Parts[0].Kind
-	return (kind == Variable || kind == Substitution) && strings.HasPrefix(a.First(), MarkUnknown)
+	return (kind == PartVariable || kind == PartSubstitution) && strings.HasPrefix(a.First(), MarkUnknown)
 }
 
 func joined(args []Arg) []string {
@@ -92,7 +92,7 @@ func joined(args []Arg) []string {
 
 // script is the argument with the script of sh -c: the first that is no option.
 func script(args []Arg) []Arg {
-	_, operands := Split(args, "oO")
+	_, operands := SplitOptions(args, "oO")
 	return operands[:min(1, len(operands))]
 }
 
@@ -104,11 +104,11 @@ func following(args []Arg, letter string, long ...string) []Arg {
 		name, value, joined := strings.Cut(text, "=")
 		switch {
 		case joined && slices.Contains(long, name):
-			out = append(out, Text(value))
+			out = append(out, KnownArg(value))
 		case i+1 < len(args) && (slices.Contains(long, text) || short(text) && strings.HasSuffix(text, letter)):
 			out = append(out, args[i+1])
 		case short(text) && text[1:2] == letter && len(text) > 2:
-			out = append(out, Text(text[2:]))
+			out = append(out, KnownArg(text[2:]))
 		}
 	}
 	return out
@@ -130,7 +130,7 @@ func runsInput(r Run) bool {
 	case !code, strings.HasSuffix(r.Name, "awk"), lang.letters != "" && HasFlag(r.Args, lang.letters, ""):
 		return false
 	}
-	_, operands := Split(r.Args, valued)
+	_, operands := SplitOptions(r.Args, valued)
 	return len(operands) == 0 || operands[0].First() == "-" || operands[0].First() == "/dev/stdin"
 }
 
@@ -166,22 +166,22 @@ func inlineCode(c *check, r Run) {
 	for _, letter := range strings.Split(lang.letters, "") {
 		code = append(code, following(r.Args, letter, lang.long...)...)
 	}
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	if r.Name == "deno" || strings.HasSuffix(r.Name, "awk") {
 		code = operands
 	}
 	if runsInput(r) {
 		for _, text := range c.fed(r.At) {
-			code = append(code, Text(text))
+			code = append(code, KnownArg(text))
 		}
 		if c.reads(r.At, c.decodes) {
-			c.flag(r.At, "hidden-code", High, "it decodes a program and runs it, so nobody can read it before; put it into a file in the project and run that")
+			c.flag(r.At, "hidden-code", VerdictHigh, "it decodes a program and runs it, so nobody can read it before; put it into a file in the project and run that")
 		}
 	}
 	for _, a := range code {
 		text := strings.Join(a.Texts(), "\n")
 		if madeUp(a) || a.Word != nil && contains(a.Word.Parts, c.decodes) || decoding().MatchString(text) {
-			c.flag(r.At, "hidden-code", High, "the program in it is decoded or put together when it runs, so nobody can read it before; put it into a file in the project and run that")
+			c.flag(r.At, "hidden-code", VerdictHigh, "the program in it is decoded or put together when it runs, so nobody can read it before; put it into a file in the project and run that")
 		}
 		if starting().MatchString(text) {
 			c.examine(r.At, quotedTexts(text))
@@ -218,11 +218,11 @@ func downloaded(c *check, r Run) {
 	for _, a := range r.Args {
 		loaded = loaded || a.Word != nil && contains(a.Word.Parts, c.loads)
 	}
-	if _, operands := Split(r.Args, "oO"); len(operands) > 0 {
+	if _, operands := SplitOptions(r.Args, "oO"); len(operands) > 0 {
 		loaded = loaded || slices.Contains(c.saved, operands[0].First())
 	}
 	if loaded {
-		c.flag(r.At, "download-run", High, "it runs what it has just downloaded, whatever the server sends; download it into the project, read it, then run the file")
+		c.flag(r.At, "download-run", VerdictHigh, "it runs what it has just downloaded, whatever the server sends; download it into the project, read it, then run the file")
 	}
 }
 
@@ -231,22 +231,22 @@ func gitForce(c *check, r Run) {
 	if r.Name != "git" {
 		return
 	}
-	args := Skip(r.Args, Wrapper{Valued: "Cc", Long: []string{"--git-dir", "--work-tree", "--namespace", "--exec-path"}})
+	args := SkipOptions(r.Args, wrapper{Valued: "Cc", Long: []string{"--git-dir", "--work-tree", "--namespace", "--exec-path"}})
 	if len(args) == 0 {
 		return
 	}
 	verb, rest := args[0].First(), args[1:]
-	_, operands := Split(rest, "o")
+	_, operands := SplitOptions(rest, "o")
 	switch {
 	case verb == "push" && !HasFlag(rest, "n", "--dry-run"):
 		forced := HasFlag(rest, "f", "--force") || HasFlag(rest, "", "--force-with-lease") || HasFlag(rest, "", "--mirror")
 		if forced || slices.ContainsFunc(operands, func(a Arg) bool { return strings.HasPrefix(a.First(), "+") }) {
-			c.flag(r.At, "git-force", High, "it replaces what others see on the remote and may drop their commits; push without force, or look closely at what is replaced")
+			c.flag(r.At, "git-force", VerdictHigh, "it replaces what others see on the remote and may drop their commits; push without force, or look closely at what is replaced")
 		}
 	case verb == "reset" && HasFlag(rest, "", "--hard"):
-		c.flag(r.At, "git-force", High, "it throws away every change that is not committed; keep them with git stash first")
+		c.flag(r.At, "git-force", VerdictHigh, "it throws away every change that is not committed; keep them with git stash first")
 	case verb == "clean" && HasFlag(rest, "f", "--force") && !HasFlag(rest, "n", "--dry-run"):
-		c.flag(r.At, "git-force", High, "it deletes files that git does not know and cannot bring back; git clean -n shows which")
+		c.flag(r.At, "git-force", VerdictHigh, "it deletes files that git does not know and cannot bring back; git clean -n shows which")
 	}
 }
 
@@ -279,13 +279,13 @@ func subcommands(c *check, r Run) {
 		if !slices.Contains(d.names, r.Name) || d.rule == "publish" && HasFlag(r.Args, "", "--dry-run") {
 			continue
 		}
-		_, operands := Split(r.Args, "")
+		_, operands := SplitOptions(r.Args, "")
 		for _, a := range operands {
 			if slices.Contains(d.not, a.First()) {
 				break
 			}
 			if slices.Contains(d.verbs, a.First()) {
-				c.flag(r.At, d.rule, High, d.message)
+				c.flag(r.At, d.rule, VerdictHigh, d.message)
 				break
 			}
 		}
@@ -294,14 +294,14 @@ func subcommands(c *check, r Run) {
 
 // remote asks for a look at what reaches into other machines.
 func remote(c *check, r Run) {
-	_, operands := Split(r.Args, "")
+	_, operands := SplitOptions(r.Args, "")
 	host := func(a Arg) bool {
 		before, _, found := strings.Cut(a.First(), ":")
 		return found && before != "" && !strings.Contains(before, "/")
 	}
 	switch {
 	case slices.Contains([]string{"ssh", "scp", "sftp", "mosh", "slogin"}, r.Name), r.Name == "rsync" && slices.ContainsFunc(operands, host):
-		c.flag(r.At, "remote", High, r.Name+" works on another machine with the user's keys; check which, or do it yourself")
+		c.flag(r.At, "remote", VerdictHigh, r.Name+" works on another machine with the user's keys; check which, or do it yourself")
 	}
 }
 
@@ -315,9 +315,9 @@ func unleashed(c *check, r Run) {
 		switch {
 		case slices.Contains([]string{"--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox", "--full-auto", "--yolo", "-y", "--allow-all-tools", "--force"}, text),
 			strings.HasPrefix(text, "--approval-mode=yolo"), strings.HasPrefix(text, "bypassPermissions"):
-			c.flag(r.At, "agent-unleashed", High, r.Name+" is started so that it asks nobody before it acts; leave "+text+" out")
+			c.flag(r.At, "agent-unleashed", VerdictHigh, r.Name+" is started so that it asks nobody before it acts; leave "+text+" out")
 		case i == 0 && text == "mcp" && len(r.Args) > 1 && slices.Contains([]string{"add", "add-json", "remove"}, r.Args[1].First()), text == "--add-mcp":
-			c.flag(r.At, "agent-servers", High, "it changes which servers "+r.Name+" starts; do that yourself")
+			c.flag(r.At, "agent-servers", VerdictHigh, "it changes which servers "+r.Name+" starts; do that yourself")
 		}
 	}
 }

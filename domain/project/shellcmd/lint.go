@@ -11,16 +11,16 @@ import (
 )
 
 // Script is a shell text taken apart.
-type Script = CommandLineScript
+type Script = ShellScript
 
 // Verdict is what becomes of a command.
 type Verdict uint8
 
 // The verdicts, the worst last.
 const (
-	OK    Verdict = iota // nothing speaks against it
-	High                 // a person has to look at it, every time
-	Block                // it is never run from here
+	VerdictOK    Verdict = iota // nothing speaks against it
+	VerdictHigh                 // a person has to look at it, every time
+	VerdictBlock                // it is never run from here
 )
 
 func verdictNames() []string { return []string{"ok", "high", "block"} }
@@ -54,31 +54,31 @@ type Finding struct {
 	Fragment string  `json:"fragment"`
 }
 
-// Report is what was found, the worst first.
-type Report struct {
+// CheckReport is what was found, the worst first.
+type CheckReport struct {
 	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings,omitempty"`
-	Starts   []Start   `json:"-"` // every program the text starts, those of texts within it too
+	Starts   []start   `json:"-"` // every program the text starts, those of texts within it too
 }
 
-// Start is a program that a text starts, by itself or through others: for whoever knows what that starts in turn.
-type Start struct {
+// start is a program that a text starts, by itself or through others: for whoever knows what that starts in turn.
+type start struct {
 	Run
 	Dirs   []string // absolute, that it may run in; "" is not known
 	Source string   // the command it stands in, as it is written
 }
 
 // Refusal is project.ErrCommandBlocked saying why, with the report as its details, or nil when the command may run.
-func (r Report) Refusal() error {
-	if r.Verdict != Block || len(r.Findings) == 0 {
+func (r CheckReport) Refusal() error {
+	if r.Verdict != VerdictBlock || len(r.Findings) == 0 {
 		return nil
 	}
 	first := r.Findings[0]
 	return project.ErrCommandBlocked.Sayf("%q is never run from here: %s", first.Fragment, first.Message).With(r)
 }
 
-// Context is what a command is judged in. Every field may be missing; then less is known, and less found.
-type Context struct {
+// CheckContext is what a command is judged in. Every field may be missing; then less is known, and less found.
+type CheckContext struct {
 	Home    string                   // absolute; the home directory of whoever runs it
 	Project string                   // absolute; the root of the project
 	Dir     string                   // absolute; where it runs, Project when empty
@@ -111,12 +111,12 @@ func CheckText(command string) error {
 	return nil
 }
 
-// Check judges a script. The same script in the same context always gets the same report.
-func Check(script Script, in Context) Report {
+// CheckScript judges a script. The same script in the same context always gets the same report.
+func CheckScript(script Script, in CheckContext) CheckReport {
 	texts := maxTexts
 	home := cmp.Or(in.Home, UnknownHome)
 	c := &check{
-		Context: in, course: Follow(script, home, cmp.Or(in.Dir, in.Project)), texts: &texts, found: &findings{}, home: home,
+		CheckContext: in, course: TraceScript(script, home, cmp.Or(in.Dir, in.Project)), texts: &texts, found: &findings{}, home: home,
 		own: slices.Concat(in.OwnDirs, clientFiles(in.Home, in.Project)),
 	}
 	c.judge()
@@ -126,27 +126,27 @@ func Check(script Script, in Context) Report {
 // findings collects what is found, each thing once.
 type findings struct {
 	all    []Finding
-	starts []Start
+	starts []start
 }
 
 func (f *findings) add(found Finding) {
 	found.Fragment = cut(found.Fragment)
-	if !slices.Contains(f.all, found) && (len(f.all) < maxFindings || found.Verdict == Block) {
+	if !slices.Contains(f.all, found) && (len(f.all) < maxFindings || found.Verdict == VerdictBlock) {
 		f.all = append(f.all, found)
 	}
 }
 
-func (f *findings) report() Report {
+func (f *findings) report() CheckReport {
 	worst := map[string]bool{}
 	for _, found := range f.all {
-		worst[found.Fragment] = worst[found.Fragment] || found.Verdict == Block
+		worst[found.Fragment] = worst[found.Fragment] || found.Verdict == VerdictBlock
 	}
 	f.all = slices.DeleteFunc(f.all, func(found Finding) bool { return found.Rule == "outside" && worst[found.Fragment] })
 	sorting.Stable(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
 	if len(f.all) > maxFindings {
 		f.all = f.all[:maxFindings]
 	}
-	r := Report{Findings: f.all, Starts: f.starts}
+	r := CheckReport{Findings: f.all, Starts: f.starts}
 	if len(f.all) > 0 {
 		r.Verdict = f.all[0].Verdict
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-func context() shellcmd.Context {
-	return shellcmd.Context{Home: "/home/ann", Project: "/home/ann/work/shop", OwnDirs: []string{"/home/ann/.countersign"}, Parse: projectfile.Parser{}.Parse}
+func context() shellcmd.CheckContext {
+	return shellcmd.CheckContext{Home: "/home/ann", Project: "/home/ann/work/shop", OwnDirs: []string{"/home/ann/.countersign"}, Parse: projectfile.Parser{}.Parse}
 }
 
-func judged(text string) shellcmd.Report {
-	return shellcmd.Check(projectfile.Parser{}.Parse(text), context())
+func judged(text string) shellcmd.CheckReport {
+	return shellcmd.CheckScript(projectfile.Parser{}.Parse(text), context())
 }
 
-func rulesOf(r shellcmd.Report) string {
+func rulesOf(r shellcmd.CheckReport) string {
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, f.Rule)
@@ -144,7 +144,7 @@ func TestBlockedCommandsAreNeverRun(t *testing.T) {
 	for rule, commands := range blocked() {
 		for _, command := range commands {
 			r := judged(command)
-			assert.Equal(t, shellcmd.Block, r.Verdict, "%s: %s", rule, command)
+			assert.Equal(t, shellcmd.VerdictBlock, r.Verdict, "%s: %s", rule, command)
 			if assert.NotEmpty(t, r.Findings, command) {
 				assert.Equal(t, rule, r.Findings[0].Rule, command)
 			}
@@ -157,7 +157,7 @@ func TestHighCommandsAreLookedAt(t *testing.T) {
 	for rule, commands := range high() {
 		for _, command := range commands {
 			r := judged(command)
-			assert.Equal(t, shellcmd.High, r.Verdict, "%s: %s: %v", rule, command, r.Findings)
+			assert.Equal(t, shellcmd.VerdictHigh, r.Verdict, "%s: %s: %v", rule, command, r.Findings)
 			assert.Contains(t, rulesOf(r), rule, command)
 			assert.NoError(t, r.Refusal(), command)
 		}
@@ -167,7 +167,7 @@ func TestHighCommandsAreLookedAt(t *testing.T) {
 func TestHarmlessCommandsPass(t *testing.T) {
 	for _, command := range harmless() {
 		r := judged(command)
-		assert.Equal(t, shellcmd.OK, r.Verdict, "%s: %v", command, r.Findings)
+		assert.Equal(t, shellcmd.VerdictOK, r.Verdict, "%s: %v", command, r.Findings)
 		assert.Empty(t, r.Findings, command)
 	}
 }
@@ -176,7 +176,7 @@ func TestEveryWrappingKeepsABlockedCommandBlocked(t *testing.T) {
 	for _, commands := range blocked() {
 		for _, command := range commands {
 			for _, wrapped := range wrappings(command) {
-				assert.Equal(t, shellcmd.Block, judged(wrapped).Verdict, wrapped)
+				assert.Equal(t, shellcmd.VerdictBlock, judged(wrapped).Verdict, wrapped)
 			}
 		}
 	}
@@ -209,32 +209,32 @@ func TestARefusalNamesTheCommandTheReasonAndTheWayOut(t *testing.T) {
 	err := judged("npm ci && rm -rf /").Refusal()
 	require.ErrorIs(t, err, project.ErrCommandBlocked)
 	assert.EqualError(t, err, `"rm -rf /" is never run from here: it deletes the whole file system with everything in it; name a directory inside the project, such as ./dist`)
-	assert.NoError(t, shellcmd.Report{}.Refusal())
+	assert.NoError(t, shellcmd.CheckReport{}.Refusal())
 }
 
 func TestTheContextDecidesWhatIsInside(t *testing.T) {
-	check := func(text string, in shellcmd.Context) shellcmd.Verdict {
-		return shellcmd.Check(projectfile.Parser{}.Parse(text), in).Verdict
+	check := func(text string, in shellcmd.CheckContext) shellcmd.Verdict {
+		return shellcmd.CheckScript(projectfile.Parser{}.Parse(text), in).Verdict
 	}
 	in := context()
 	in.Dir = "/home/ann/work/shop/packages/a"
-	assert.Equal(t, shellcmd.OK, check("echo x > ../b/x", in))
-	assert.Equal(t, shellcmd.High, check("echo x > ../../../x", in))
-	assert.Equal(t, shellcmd.OK, check("rm -rf ../../dist", in))
+	assert.Equal(t, shellcmd.VerdictOK, check("echo x > ../b/x", in))
+	assert.Equal(t, shellcmd.VerdictHigh, check("echo x > ../../../x", in))
+	assert.Equal(t, shellcmd.VerdictOK, check("rm -rf ../../dist", in))
 
-	atRoot := shellcmd.Context{Home: "/root", Project: "/app"}
-	assert.Equal(t, shellcmd.OK, check("rm -rf *", atRoot))
-	assert.Equal(t, shellcmd.OK, check("rm -rf /app/*", atRoot))
-	assert.Equal(t, shellcmd.Block, check("rm -rf /app", atRoot))
-	assert.Equal(t, shellcmd.Block, check("rm -rf /root", atRoot))
-	assert.Equal(t, shellcmd.Block, check("rm -rf /*/*", atRoot))
+	atRoot := shellcmd.CheckContext{Home: "/root", Project: "/app"}
+	assert.Equal(t, shellcmd.VerdictOK, check("rm -rf *", atRoot))
+	assert.Equal(t, shellcmd.VerdictOK, check("rm -rf /app/*", atRoot))
+	assert.Equal(t, shellcmd.VerdictBlock, check("rm -rf /app", atRoot))
+	assert.Equal(t, shellcmd.VerdictBlock, check("rm -rf /root", atRoot))
+	assert.Equal(t, shellcmd.VerdictBlock, check("rm -rf /*/*", atRoot))
 
-	nothing := shellcmd.Context{}
-	assert.Equal(t, shellcmd.Block, check("rm -rf ~", nothing))
-	assert.Equal(t, shellcmd.Block, check("rm -rf $HOME/*", nothing))
-	assert.Equal(t, shellcmd.OK, check("rm -rf dist ../x", nothing))
-	assert.Equal(t, shellcmd.High, check("echo > /srv/x", nothing))
-	assert.Equal(t, shellcmd.High, check("sh -c 'rm -rf /'", nothing), "without a parser nobody has looked inside")
+	nothing := shellcmd.CheckContext{}
+	assert.Equal(t, shellcmd.VerdictBlock, check("rm -rf ~", nothing))
+	assert.Equal(t, shellcmd.VerdictBlock, check("rm -rf $HOME/*", nothing))
+	assert.Equal(t, shellcmd.VerdictOK, check("rm -rf dist ../x", nothing))
+	assert.Equal(t, shellcmd.VerdictHigh, check("echo > /srv/x", nothing))
+	assert.Equal(t, shellcmd.VerdictHigh, check("sh -c 'rm -rf /'", nothing), "without a parser nobody has looked inside")
 }
 
 func TestBoundsOfACommand(t *testing.T) {
@@ -249,7 +249,7 @@ func TestBoundsOfACommand(t *testing.T) {
 func TestAReportIsBoundedAndHasTheWorstFirst(t *testing.T) {
 	r := judged(manyHigh() + "rm -rf /")
 	assert.Len(t, r.Findings, 20)
-	assert.Equal(t, shellcmd.Block, r.Findings[0].Verdict)
+	assert.Equal(t, shellcmd.VerdictBlock, r.Findings[0].Verdict)
 	long := judged("sudo " + strings.Repeat("ä", 300))
 	assert.LessOrEqual(t, len(long.Findings[0].Fragment), 160)
 	assert.True(t, strings.HasSuffix(long.Findings[0].Fragment, "ä…"))
@@ -264,7 +264,7 @@ func manyHigh() string {
 }
 
 func TestVerdictsAreNames(t *testing.T) {
-	for v, name := range map[shellcmd.Verdict]string{shellcmd.OK: `"ok"`, shellcmd.High: `"high"`, shellcmd.Block: `"block"`} {
+	for v, name := range map[shellcmd.Verdict]string{shellcmd.VerdictOK: `"ok"`, shellcmd.VerdictHigh: `"high"`, shellcmd.VerdictBlock: `"block"`} {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		assert.JSONEq(t, name, string(text))
@@ -289,19 +289,19 @@ func FuzzWrappingChangesNothing(f *testing.F) {
 	parser := projectfile.Parser{}
 	f.Fuzz(func(t *testing.T, command string) {
 		script := parser.Parse(command)
-		verdict := shellcmd.Check(script, context()).Verdict
-		assert.Equal(t, verdict, shellcmd.Check(script, context()).Verdict)
-		if verdict != shellcmd.Block || script.Unparsable != "" || len(command) > 4096 {
+		verdict := shellcmd.CheckScript(script, context()).Verdict
+		assert.Equal(t, verdict, shellcmd.CheckScript(script, context()).Verdict)
+		if verdict != shellcmd.VerdictBlock || script.Unparsable != "" || len(command) > 4096 {
 			return
 		}
 		for _, text := range wrappings(command) {
 			wrapped := parser.Parse(text)
-			got := shellcmd.Check(wrapped, context()).Verdict
+			got := shellcmd.CheckScript(wrapped, context()).Verdict
 			if wrapped.Unparsable != "" { // a backslash at the end, say, that takes the bracket away
-				assert.NotEqual(t, shellcmd.OK, got, text)
+				assert.NotEqual(t, shellcmd.VerdictOK, got, text)
 				continue
 			}
-			assert.Equal(t, shellcmd.Block, got, "%q", text)
+			assert.Equal(t, shellcmd.VerdictBlock, got, "%q", text)
 		}
 	})
 }

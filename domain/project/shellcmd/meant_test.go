@@ -13,7 +13,7 @@ func TestDidYouMean(t *testing.T) {
 	f, err := facts(t, `{"scripts":{"test":"true","build":"true"}}`)
 	require.NoError(t, err)
 	for typed, meant := range map[string]string{"tset": "test", "tes": "test", "testt": "test", "tost": "test", "Test": "test", "buid": "build", "deploy": "", "t": "", "tsex": ""} {
-		_, err := shellcmd.Build(f, everything(), typed, nil)
+		_, err := shellcmd.BuildScriptCommand(f, everything(), typed, nil)
 		require.Error(t, err)
 		if meant == "" {
 			assert.NotContains(t, err.Error(), "did you mean", typed)
@@ -28,6 +28,6 @@ func TestDevLikeCommands(t *testing.T) {
 		"tsc --watch": true, "tsc -w": true, "tsc": false, "concurrently 'vite' \"tsc -w\"": true, "concurrently \"eslint .\" 'tsc'": false, "dotenv -e .env -- next dev": true, "dotenv -- node x.js": false,
 		"nodemon x.js": true, "jest --watch": true, "jest --watch=false": false, "ls -w": false, "node --watch x.js": true,
 	} {
-		assert.Equal(t, want, shellcmd.DevLike("x", text), text)
+		assert.Equal(t, want, shellcmd.LooksLongRunning("x", text), text)
 	}
 }

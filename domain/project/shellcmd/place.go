@@ -18,8 +18,8 @@ func (c *check) ruin(p string) string {
 	case base == "/":
 		return "the whole file system"
 	case depth == 1 && !contents, depth == 1 && !temporary(p) && !c.inProject(base):
-		return "the first-level directory " + Plain(base)
-	case under(c.home, base), depth == 2 && strings.HasPrefix(base, "/"+MarkHome+"/"):
+		return "the first-level directory " + DisplayText(base)
+	case under(c.home, base), depth == 2 && strings.HasPrefix(base, "/"+markHome+"/"):
 		return "a home directory"
 	}
 	return ""

@@ -19,8 +19,8 @@ type Arg struct {
 	Word *Word    // nil when it is a part of a word, or put together
 }
 
-// Text is an argument that is known.
-func Text(text string) Arg { return Arg{Sure: []string{text}, May: []string{text}} }
+// KnownArg is an argument that is known.
+func KnownArg(text string) Arg { return Arg{Sure: []string{text}, May: []string{text}} }
 
 // First is the argument's most likely text.
 func (a Arg) First() string {
@@ -39,7 +39,7 @@ func (a Arg) Texts() []string {
 	if a.Word != nil {
 		var b strings.Builder
 		for _, p := range a.Word.Parts {
-			if p.Kind == Literal {
+			if p.Kind == PartLiteral {
 				b.WriteString(p.Text)
 			} else {
 				b.WriteString(p.Source)
@@ -49,7 +49,7 @@ func (a Arg) Texts() []string {
 	}
 	for _, text := range a.Sure {
 		text = strings.NewReplacer(markGap, " ", MarkGlob, "*").Replace(text)
-		if !strings.ContainsAny(text, MarkUnknown+MarkHome) {
+		if !strings.ContainsAny(text, MarkUnknown+markHome) {
 			out = append(out, text)
 		}
 	}
@@ -66,7 +66,7 @@ type Run struct {
 }
 
 // args are the words of a command as the program gets them.
-func (c *Course) args(at int, words []Word) []Arg {
+func (c *Trace) args(at int, words []Word) []Arg {
 	out := make([]Arg, 0, len(words))
 	for i := range words {
 		a := Arg{Sure: c.Values(at, words[i].Parts, false), May: c.Values(at, words[i].Parts, true), Word: &words[i]}
@@ -75,7 +75,7 @@ func (c *Course) args(at int, words []Word) []Arg {
 			continue
 		}
 		for _, field := range fields(a.Sure) {
-			out = append(out, Text(field))
+			out = append(out, KnownArg(field))
 		}
 	}
 	return out
@@ -94,7 +94,7 @@ func fields(values []string) []string {
 }
 
 // Runs are the programs that a command starts. All is false when there are too many of them, one in the other, to be looked at.
-func (c *Course) Runs(at int) (runs []Run, all bool) {
+func (c *Trace) Runs(at int) (runs []Run, all bool) {
 	u := unfolding{at: at, all: true}
 	u.unfold(c.args(at, c.Script.Commands[at].Words), false, 0)
 	return u.runs, u.all
@@ -143,7 +143,7 @@ func unwrap(r Run) []wrapped {
 	switch {
 	case r.Name == "find" || r.Name == "gfind":
 		var out []wrapped
-		for _, args := range FindRuns(r.Args) {
+		for _, args := range findRuns(r.Args) {
 			out = append(out, wrapped{args: args})
 		}
 		return out
@@ -153,7 +153,7 @@ func unwrap(r Run) []wrapped {
 	if verbs := runnerVerbs(r.Name); verbs != nil {
 		for i, a := range r.Args {
 			if slices.Contains(verbs, a.First()) {
-				return []wrapped{{args: Skip(r.Args[i+1:], Wrapper{Valued: "pw", Long: []string{"--package", "--workspace", "--filter", "--node", "--npm", "--yarn", "--pnpm"}})}}
+				return []wrapped{{args: SkipOptions(r.Args[i+1:], wrapper{Valued: "pw", Long: []string{"--package", "--workspace", "--filter", "--node", "--npm", "--yarn", "--pnpm"}})}}
 			}
 			if !strings.HasPrefix(a.First(), "-") {
 				return nil
@@ -165,14 +165,14 @@ func unwrap(r Run) []wrapped {
 	if !ok {
 		return nil
 	}
-	return []wrapped{{args: Skip(r.Args, w), fed: r.Name == "xargs" || r.Name == "parallel"}}
+	return []wrapped{{args: SkipOptions(r.Args, w), fed: r.Name == "xargs" || r.Name == "parallel"}}
 }
 
-// FindRuns are the programs that find starts, each with its arguments; {} is what it starts from, so that what happens to files is seen
+// findRuns are the programs that find starts, each with its arguments; {} is what it starts from, so that what happens to files is seen
 // to happen there.
-func FindRuns(args []Arg) [][]Arg {
+func findRuns(args []Arg) [][]Arg {
 	var out [][]Arg
-	from := FindPaths(args)
+	from := findPaths(args)
 	for i := 0; i < len(args); i++ {
 		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, args[i].First()) {
 			continue
@@ -190,8 +190,8 @@ func FindRuns(args []Arg) [][]Arg {
 	return out
 }
 
-// FindPaths are the directories that find looks in.
-func FindPaths(args []Arg) []Arg {
+// findPaths are the directories that find looks in.
+func findPaths(args []Arg) []Arg {
 	var out []Arg
 	for _, a := range args {
 		text := a.First()
@@ -204,21 +204,21 @@ func FindPaths(args []Arg) []Arg {
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		return []Arg{Text(".")}
+		return []Arg{KnownArg(".")}
 	}
 	return out
 }
 
-// Wrapper says how the options of a program end that starts another one.
-type Wrapper struct {
+// wrapper says how the options of a program end that starts another one.
+type wrapper struct {
 	Valued  string   // short options whose value is the next argument
 	Long    []string // long ones
 	Skip    int      // arguments between the options and the program
 	Assigns bool     // NAME=value may stand before the program
 }
 
-func wrapperOf(name string) (Wrapper, bool) {
-	w, ok := map[string]Wrapper{
+func wrapperOf(name string) (wrapper, bool) {
+	w, ok := map[string]wrapper{
 		"env": {Valued: "uC", Long: []string{"--unset", "--chdir"}, Assigns: true}, "cross-env": {Assigns: true},
 		"command": {}, "builtin": {}, "exec": {Valued: "a"}, "nohup": {}, "setsid": {}, "busybox": {}, "toybox": {}, "shx": {}, "unbuffer": {},
 		"time": {Valued: "fo", Long: []string{"--format", "--output"}}, "nice": {Valued: "n", Long: []string{"--adjustment"}},
@@ -245,8 +245,8 @@ func runnerVerbs(name string) []string {
 	return nil
 }
 
-// Skip leaves out the options of a wrapper: what is left is the program.
-func Skip(args []Arg, w Wrapper) []Arg {
+// SkipOptions leaves out the options of a wrapper: what is left is the program.
+func SkipOptions(args []Arg, w wrapper) []Arg {
 	for len(args) > 0 {
 		text := args[0].First()
 		name, _, assigned := strings.Cut(text, "=")
@@ -280,8 +280,8 @@ func Skip(args []Arg, w Wrapper) []Arg {
 	return args
 }
 
-// Split divides arguments into options and operands. After a short option of valued stands its value, which is neither.
-func Split(args []Arg, valued string) (flags []string, operands []Arg) {
+// SplitOptions divides arguments into options and operands. After a short option of valued stands its value, which is neither.
+func SplitOptions(args []Arg, valued string) (flags []string, operands []Arg) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].First()
 		switch {
@@ -301,7 +301,7 @@ func Split(args []Arg, valued string) (flags []string, operands []Arg) {
 
 // HasFlag reports whether a short option, by itself or among others, or a long one, or any beginning of it, is given.
 func HasFlag(args []Arg, short, long string) bool {
-	flags, _ := Split(args, "")
+	flags, _ := SplitOptions(args, "")
 	return slices.ContainsFunc(flags, func(flag string) bool {
 		if strings.HasPrefix(flag, "--") {
 			name, _, _ := strings.Cut(flag, "=")

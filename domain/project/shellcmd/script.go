@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// CommandLineScript is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
+// ShellScript is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
 // substituted into a command before the command itself.
-type CommandLineScript struct {
+type ShellScript struct {
 	Commands   []Command
 	Pipes      []Pipe
 	Shells     []int  // the tree of shells: Shells[s] is the shell that s was forked from, -1 for the first
@@ -74,7 +74,7 @@ type Word struct {
 func (w Word) Literal() (string, bool) {
 	var b strings.Builder
 	for _, p := range w.Parts {
-		if p.Kind != Literal {
+		if p.Kind != PartLiteral {
 			return "", false
 		}
 		b.WriteString(p.Text)
@@ -82,22 +82,22 @@ func (w Word) Literal() (string, bool) {
 	return b.String(), true
 }
 
-// Kind says what a part of a word is.
-type Kind uint8
+// PartKind says what a part of a word is.
+type PartKind uint8
 
 // The kinds of parts.
 const (
-	Literal      Kind = iota // Text, quotes and escapes taken away
-	Pattern                  // Text is unquoted * ? or [
-	Tilde                    // Text is the user's name, empty for one's own home
-	Variable                 // Text is its name
-	Substitution             // the output of Inside, or the name of a pipe to or from it
-	Computed                 // arithmetic, and what else is only known when it runs
+	PartLiteral      PartKind = iota // Text, quotes and escapes taken away
+	PartPattern                      // Text is unquoted * ? or [
+	PartTilde                        // Text is the user's name, empty for one's own home
+	PartVariable                     // Text is its name
+	PartSubstitution                 // the output of Inside, or the name of a pipe to or from it
+	PartComputed                     // arithmetic, and what else is only known when it runs
 )
 
 // Part is a part of a word.
 type Part struct {
-	Kind     Kind
+	Kind     PartKind
 	Text     string
 	Quoted   bool
 	Source   string // as it is written
@@ -108,7 +108,7 @@ type Part struct {
 
 // Argv is the script as a program and its arguments, when it is so plain that no shell is needed: one simple command of literal
 // words that is none of the shell's own. Everything else is for /bin/sh -c.
-func (s CommandLineScript) Argv() ([]string, bool) {
+func (s ShellScript) Argv() ([]string, bool) {
 	if s.Unparsable != "" || !s.Plain || len(s.Commands) != 1 {
 		return nil, false
 	}

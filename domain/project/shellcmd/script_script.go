@@ -19,14 +19,14 @@ type Toolchain struct {
 
 // The strategies by which the manager is found (packageflow contract §2.6, row 20).
 const (
-	System        = "system"
-	Volta         = "volta"
-	Corepack      = "corepack"
-	VoltaCorepack = "volta+corepack"
+	ToolchainSystem        = "system"
+	ToolchainVolta         = "volta"
+	ToolchainCorepack      = "corepack"
+	ToolchainVoltaCorepack = "volta+corepack"
 )
 
-// CommandCommand is a script ready to be started.
-type CommandCommand struct {
+// ScriptCommand is a script ready to be started.
+type ScriptCommand struct {
 	Name     string          `json:"script"`
 	Text     string          `json:"command"`        // what package.json says
 	Pre      string          `json:"pre,omitempty"`  // text of the hook before it
@@ -38,31 +38,31 @@ type CommandCommand struct {
 	DevLike  bool            `json:"dev_like"`
 }
 
-// Build is the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
+// BuildScriptCommand is the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
 // with project.ErrScriptNotFound, naming those there are, with project.ErrArgument on what no program can be told, with project.ErrManifest
 // on a version of volta's that is none, and with project.ErrExecutionFailed when the manager is not installed.
-func Build(f project.Facts, tools Toolchain, name string, args []string) (CommandCommand, error) {
+func BuildScriptCommand(f project.Facts, tools Toolchain, name string, args []string) (ScriptCommand, error) {
 	if f.Broken != nil {
-		return CommandCommand{}, f.Broken
+		return ScriptCommand{}, f.Broken
 	}
 	if f.Manifest == nil {
-		return CommandCommand{}, project.ErrScriptNotFound.Sayf("the project has no package.json, and so no scripts")
+		return ScriptCommand{}, project.ErrScriptNotFound.Sayf("the project has no package.json, and so no scripts")
 	}
 	text, there := f.Manifest.Scripts[name]
 	if !there {
-		return CommandCommand{}, missing(name, f.Manifest.ScriptNames())
+		return ScriptCommand{}, missing(name, f.Manifest.ScriptNames())
 	}
 	if err := tellable(name, args); err != nil {
-		return CommandCommand{}, err
+		return ScriptCommand{}, err
 	}
-	c := CommandCommand{Name: name, Text: text, Pre: f.Manifest.Scripts["pre"+name], Post: f.Manifest.Scripts["post"+name], Manager: f.Manager,
-		Version: f.ManagerVersion, DevLike: DevLike(name, text)}
+	c := ScriptCommand{Name: name, Text: text, Pre: f.Manifest.Scripts["pre"+name], Post: f.Manifest.Scripts["post"+name], Manager: f.Manager,
+		Version: f.ManagerVersion, DevLike: LooksLongRunning(name, text)}
 	if !c.Manager.Known() {
 		c.Manager = project.NPM
 	}
 	prefix, err := c.prefix(f, tools)
 	if err != nil {
-		return CommandCommand{}, err
+		return ScriptCommand{}, err
 	}
 	c.Argv = append(append(prefix, "run", name), c.passed(args)...)
 	return c, nil
@@ -106,7 +106,7 @@ func tellable(name string, args []string) error {
 }
 
 // prefix is how the manager itself is started.
-func (c *CommandCommand) prefix(f project.Facts, tools Toolchain) ([]string, error) {
+func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, error) {
 	m := string(c.Manager)
 	if tools.Volta != "" && len(f.Manifest.Volta) > 0 {
 		for _, of := range []string{"node", m} {
@@ -118,8 +118,8 @@ func (c *CommandCommand) prefix(f project.Facts, tools Toolchain) ([]string, err
 		if v := f.Manifest.Volta["node"]; v != "" {
 			argv = append(argv, "--node", v)
 		}
-		if c.Strategy = Volta; f.Corepack {
-			c.Strategy = VoltaCorepack
+		if c.Strategy = ToolchainVolta; f.Corepack {
+			c.Strategy = ToolchainVoltaCorepack
 		} else if v := f.Manifest.Volta[m]; v != "" && c.Manager != project.Bun {
 			argv, c.Version = append(argv, "--"+m, v), v
 		}
@@ -127,12 +127,12 @@ func (c *CommandCommand) prefix(f project.Facts, tools Toolchain) ([]string, err
 	}
 	installed := tools.Managers[c.Manager]
 	if f.Corepack {
-		c.Strategy = Corepack
+		c.Strategy = ToolchainCorepack
 		if c.Manager != project.NPM && c.Manager != project.Bun && installed == "" && tools.Corepack != "" {
 			return []string{tools.Corepack, m}, nil
 		}
 	} else {
-		c.Strategy, c.Version = System, tools.Versions[c.Manager]
+		c.Strategy, c.Version = ToolchainSystem, tools.Versions[c.Manager]
 	}
 	if installed == "" {
 		return nil, project.ErrExecutionFailed.Sayf("%s is not installed on this machine; install it, or corepack, and call again", m)
@@ -141,7 +141,7 @@ func (c *CommandCommand) prefix(f project.Facts, tools Toolchain) ([]string, err
 }
 
 // passed is the script's own arguments: npm needs to be told where they begin, the others would pass the dashes on.
-func (c *CommandCommand) passed(args []string) []string {
+func (c *ScriptCommand) passed(args []string) []string {
 	if len(args) == 0 || c.Manager != project.NPM {
 		return args
 	}

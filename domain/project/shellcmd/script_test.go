@@ -18,7 +18,7 @@ func facts(t testing.TB, manifest string, entries ...string) (project.Facts, err
 	t.Helper()
 	m, err := project.ParseManifest([]byte(manifest))
 	require.NoError(t, err)
-	return project.Detect(project.Contents{Manifest: &m, Has: func(name string) bool { return name == "package.json" || slices.Contains(entries, name) }})
+	return project.DetectFacts(project.DirContents{Manifest: &m, Has: func(name string) bool { return name == "package.json" || slices.Contains(entries, name) }})
 }
 
 func everything() shellcmd.Toolchain {
@@ -62,21 +62,21 @@ func TestBuildOfEveryKind(t *testing.T) {
 			strategy, version string
 			prefix            []string
 		}{
-			{scripts, locks()[m], everything(), shellcmd.System, "1.0." + name[:1], []string{"/bin/" + name}},
-			{scripts + "," + pinned, locks()[m], without, shellcmd.System, "1.0." + name[:1], []string{"/bin/" + name}},
-			{scripts + "," + field, "pnpm-lock.yaml", everything(), shellcmd.Corepack, "9.9.9", []string{"/bin/" + name}},
-			{scripts + "," + pinned, locks()[m], everything(), shellcmd.Volta, voltaVersion, volta},
-			{scripts + `,"volta":{"extends":"../package.json"}`, locks()[m], everything(), shellcmd.Volta, "", []string{"/volta/bin/volta", "run", name}},
-			{scripts + "," + pinned + "," + field, "", everything(), shellcmd.VoltaCorepack, "9.9.9", []string{"/volta/bin/volta", "run", "--node", "20.1.0", name}},
+			{scripts, locks()[m], everything(), shellcmd.ToolchainSystem, "1.0." + name[:1], []string{"/bin/" + name}},
+			{scripts + "," + pinned, locks()[m], without, shellcmd.ToolchainSystem, "1.0." + name[:1], []string{"/bin/" + name}},
+			{scripts + "," + field, "pnpm-lock.yaml", everything(), shellcmd.ToolchainCorepack, "9.9.9", []string{"/bin/" + name}},
+			{scripts + "," + pinned, locks()[m], everything(), shellcmd.ToolchainVolta, voltaVersion, volta},
+			{scripts + `,"volta":{"extends":"../package.json"}`, locks()[m], everything(), shellcmd.ToolchainVolta, "", []string{"/volta/bin/volta", "run", name}},
+			{scripts + "," + pinned + "," + field, "", everything(), shellcmd.ToolchainVoltaCorepack, "9.9.9", []string{"/volta/bin/volta", "run", "--node", "20.1.0", name}},
 		} {
 			t.Run(name+" "+c.strategy, func(t *testing.T) {
 				f, err := facts(t, "{"+c.manifest+"}", c.lock)
 				require.NoError(t, err)
-				got, err := shellcmd.Build(f, c.tools, "build", nil)
+				got, err := shellcmd.BuildScriptCommand(f, c.tools, "build", nil)
 				require.NoError(t, err)
-				assert.Equal(t, shellcmd.CommandCommand{Name: "build", Text: "vite build", Pre: "clean", Post: "size", Manager: m, Version: c.version, Strategy: c.strategy,
+				assert.Equal(t, shellcmd.ScriptCommand{Name: "build", Text: "vite build", Pre: "clean", Post: "size", Manager: m, Version: c.version, Strategy: c.strategy,
 					Argv: append(slices.Clone(c.prefix), "run", "build")}, got)
-				got, err = shellcmd.Build(f, c.tools, "build", args)
+				got, err = shellcmd.BuildScriptCommand(f, c.tools, "build", args)
 				require.NoError(t, err)
 				want := append(slices.Clone(c.prefix), "run", "build")
 				if m == project.NPM {
@@ -94,7 +94,7 @@ func TestBuildThroughCorepack(t *testing.T) {
 	for _, m := range managers() {
 		f, err := facts(t, fmt.Sprintf(`{%s,"packageManager":"%s@9.9.9"}`, scripts, m))
 		require.NoError(t, err)
-		got, err := shellcmd.Build(f, only, "dev", []string{"x"})
+		got, err := shellcmd.BuildScriptCommand(f, only, "dev", []string{"x"})
 		if m == project.NPM || m == project.Bun { // corepack has no shim of these
 			require.ErrorIs(t, err, project.ErrExecutionFailed)
 			assert.ErrorContains(t, err, string(m)+" is not installed")
@@ -102,12 +102,12 @@ func TestBuildThroughCorepack(t *testing.T) {
 		}
 		require.NoError(t, err)
 		assert.Equal(t, []string{"/bin/corepack", string(m), "run", "dev", "x"}, got.Argv)
-		assert.Equal(t, shellcmd.Corepack, got.Strategy)
+		assert.Equal(t, shellcmd.ToolchainCorepack, got.Strategy)
 		assert.True(t, got.DevLike)
 
 		f, err = facts(t, "{"+scripts+"}", locks()[m])
 		require.NoError(t, err)
-		_, err = shellcmd.Build(f, only, "dev", nil)
+		_, err = shellcmd.BuildScriptCommand(f, only, "dev", nil)
 		require.ErrorIs(t, err, project.ErrExecutionFailed, "a lockfile does not ask for corepack")
 	}
 }
@@ -116,21 +116,21 @@ func TestBuildWithoutManager(t *testing.T) {
 	m, err := project.ParseManifest([]byte("{" + scripts + "}"))
 	require.NoError(t, err)
 	for _, unknown := range []project.Manager{"", "unknown", "../npm"} {
-		got, err := shellcmd.Build(project.Facts{Manifest: &m, Manager: unknown}, everything(), "build", nil)
+		got, err := shellcmd.BuildScriptCommand(project.Facts{Manifest: &m, Manager: unknown}, everything(), "build", nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"/bin/npm", "run", "build"}, got.Argv)
 	}
-	_, err = shellcmd.Build(project.Facts{Manifest: &m}, shellcmd.Toolchain{}, "build", nil)
+	_, err = shellcmd.BuildScriptCommand(project.Facts{Manifest: &m}, shellcmd.Toolchain{}, "build", nil)
 	require.ErrorIs(t, err, project.ErrExecutionFailed)
 }
 
 func TestBuildRefuses(t *testing.T) {
 	t.Run("an unreadable manifest", func(t *testing.T) {
-		_, err := shellcmd.Build(project.Facts{Type: "node", Broken: project.ErrManifest.Sayf("it is a pipe")}, everything(), "build", nil)
+		_, err := shellcmd.BuildScriptCommand(project.Facts{Type: "node", Broken: project.ErrManifest.Sayf("it is a pipe")}, everything(), "build", nil)
 		require.ErrorIs(t, err, project.ErrManifest)
 	})
 	t.Run("no manifest", func(t *testing.T) {
-		_, err := shellcmd.Build(project.Facts{Type: "go"}, everything(), "build", nil)
+		_, err := shellcmd.BuildScriptCommand(project.Facts{Type: "go"}, everything(), "build", nil)
 		require.ErrorIs(t, err, project.ErrScriptNotFound)
 	})
 	for name, c := range map[string]struct{ manifest, script, says string }{
@@ -142,7 +142,7 @@ func TestBuildRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, err := facts(t, c.manifest)
 			require.NoError(t, err)
-			got, err := shellcmd.Build(f, everything(), c.script, nil)
+			got, err := shellcmd.BuildScriptCommand(f, everything(), c.script, nil)
 			require.ErrorIs(t, err, project.ErrScriptNotFound)
 			assert.ErrorContains(t, err, c.says)
 			assert.Empty(t, got.Argv)
@@ -151,7 +151,7 @@ func TestBuildRefuses(t *testing.T) {
 	t.Run("many scripts", func(t *testing.T) {
 		f, err := facts(t, `{"scripts":{"a":"1"`+strings.Repeat(`,"b":"1"`, 2)+manyScripts(5000)+`}}`)
 		require.NoError(t, err)
-		_, err = shellcmd.Build(f, everything(), strings.Repeat("x", 10_000), nil)
+		_, err = shellcmd.BuildScriptCommand(f, everything(), strings.Repeat("x", 10_000), nil)
 		require.ErrorIs(t, err, project.ErrScriptNotFound)
 		assert.ErrorContains(t, err, "and 4952 more")
 		assert.Less(t, len(err.Error()), 1000)
@@ -164,7 +164,7 @@ func TestBuildRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := project.Manifest{Scripts: map[string]string{c.script: "true"}}
-			got, err := shellcmd.Build(project.Facts{Manifest: &m, Manager: project.PNPM}, everything(), c.script, c.args)
+			got, err := shellcmd.BuildScriptCommand(project.Facts{Manifest: &m, Manager: project.PNPM}, everything(), c.script, c.args)
 			require.ErrorIs(t, err, project.ErrArgument)
 			assert.Empty(t, got.Argv)
 		})
@@ -185,7 +185,7 @@ func TestHostileManifestsStartNothing(t *testing.T) {
 	for _, field := range []string{"npm;rm -rf /", "../npm", "./npm@1", "/bin/sh", "npm@$(id)", "npm@`id`", "npm && id", "NPM@1", "npx@1", "npm@1 --ignore-scripts", "npm@-g", "@1", "sh"} {
 		f, err := facts(t, fmt.Sprintf(`{%s,"packageManager":%q,"volta":{"node":"20"}}`, scripts, field), "pnpm-lock.yaml")
 		require.ErrorIs(t, err, project.ErrManifest, field)
-		if got, err := shellcmd.Build(f, everything(), "build", nil); err == nil { // whoever goes on in spite of it starts npm, by its own path
+		if got, err := shellcmd.BuildScriptCommand(f, everything(), "build", nil); err == nil { // whoever goes on in spite of it starts npm, by its own path
 			for _, arg := range got.Argv {
 				assert.NotContains(t, arg, field)
 			}
@@ -194,7 +194,7 @@ func TestHostileManifestsStartNothing(t *testing.T) {
 	for _, pin := range []string{`"node":"--help"`, `"node":"20; id"`, `"node":"$(id)"`, `"pnpm":"-x"`, `"pnpm":"../../x"`, `"node":"https://evil.test/"`, `"node":"20\n"`} {
 		f, err := facts(t, `{`+scripts+`,"volta":{`+pin+`}}`, "pnpm-lock.yaml")
 		require.NoError(t, err)
-		got, err := shellcmd.Build(f, everything(), "build", nil)
+		got, err := shellcmd.BuildScriptCommand(f, everything(), "build", nil)
 		require.ErrorIs(t, err, project.ErrManifest, pin)
 		assert.Empty(t, got.Argv)
 	}
@@ -223,7 +223,7 @@ func TestDevLike(t *testing.T) {
 		{"x", "vue-cli-service build", false}, {"x", "tsx script.ts", false}, {"x", "astro build", false}, {"x", "remix build", false}, {"x", "echo vite", false}, {"x", "vitest run", false},
 		{"x", "eslint vite.config.ts", false}, {"x", "rm -rf node_modules/.vite", false}, {"x", "", false}, {"x", "A=1", false}, {"x", "&& ;|", false}, {"", "", false}, {"build", "npm run clean && tsc", false},
 	} {
-		assert.Equal(t, c.want, shellcmd.DevLike(c.name, c.command), "%s: %s", c.name, c.command)
+		assert.Equal(t, c.want, shellcmd.LooksLongRunning(c.name, c.command), "%s: %s", c.name, c.command)
 	}
 }
 
@@ -233,6 +233,6 @@ func FuzzDevLike(f *testing.F) {
 		f.Add("x", seed)
 	}
 	f.Fuzz(func(t *testing.T, name, command string) {
-		assert.Equal(t, shellcmd.DevLike(name, command), shellcmd.DevLike(name, command+" && true"), "%q %q", name, command)
+		assert.Equal(t, shellcmd.LooksLongRunning(name, command), shellcmd.LooksLongRunning(name, command+" && true"), "%q %q", name, command)
 	})
 }

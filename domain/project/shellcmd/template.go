@@ -17,9 +17,9 @@ type Risk string
 
 // The risks.
 const (
-	Low          Risk = "low"    // it only looks
-	Medium       Risk = "medium" // it changes things in the project, or runs the project's own code
-	TemplateHigh Risk = "high"   // it deletes what cannot be brought back, or reaches others
+	RiskLow    Risk = "low"    // it only looks
+	RiskMedium Risk = "medium" // it changes things in the project, or runs the project's own code
+	RiskHigh   Risk = "high"   // it deletes what cannot be brought back, or reaches others
 )
 
 // Template is one step template (packageflow contract §1.5). In Command {pm} stands for the project's package manager, and <like-this>
@@ -35,20 +35,20 @@ type Template struct {
 	CreatedAt   time.Time `json:"createdAt,omitzero"` // of custom ones
 }
 
-// Draft is what somebody says of a new template.
-type Draft struct {
+// TemplateDraft is what somebody says of a new template.
+type TemplateDraft struct {
 	Name        string
 	Command     string
 	Category    string // as ParseCategory takes it; empty is custom
 	Description string
 }
 
-// New is a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
+// NewTemplate is a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
 // with project.ErrArgument, naming the field.
-func New(id string, d Draft, now time.Time) (Template, error) {
+func NewTemplate(id string, d TemplateDraft, now time.Time) (Template, error) {
 	t := Template{
-		ID: id, Name: strings.TrimSpace(d.Name), Command: strings.TrimSpace(d.Command), Category: Custom,
-		Description: strings.TrimSpace(d.Description), IsCustom: true, Risk: Medium, CreatedAt: now,
+		ID: id, Name: strings.TrimSpace(d.Name), Command: strings.TrimSpace(d.Command), Category: CategoryCustom,
+		Description: strings.TrimSpace(d.Description), IsCustom: true, Risk: RiskMedium, CreatedAt: now,
 	}
 	if !strings.HasPrefix(id, CustomPrefix) || len(id) == len(CustomPrefix) {
 		return Template{}, project.ErrArgument.Sayf("id %.60q does not begin with %s and a UUID", id, CustomPrefix)
@@ -75,24 +75,24 @@ func New(id string, d Draft, now time.Time) (Template, error) {
 	return t, nil
 }
 
-// Filter says which templates are wanted. The zero Filter is every custom one.
-type Filter struct {
+// TemplateFilter says which templates are wanted. The zero Filter is every custom one.
+type TemplateFilter struct {
 	Category Category // empty is any
 	Query    string   // somewhere in name, command or description, whatever the case
 	Builtin  bool     // those that come with Countersign, too
 }
 
-// Select is the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
-func Select(custom []Template, f Filter) []Template {
+// SelectTemplates is the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
+func SelectTemplates(custom []Template, f TemplateFilter) []Template {
 	out := []Template{}
 	if f.Builtin {
-		out = append(out, Builtin()...)
+		out = append(out, BuiltinTemplates()...)
 	}
 	out = append(out, custom...)
 	return slices.DeleteFunc(out, func(t Template) bool { return !f.wants(t) })
 }
 
-func (f Filter) wants(t Template) bool {
+func (f TemplateFilter) wants(t Template) bool {
 	if f.Category != "" && !strings.EqualFold(string(f.Category), string(t.Category)) {
 		return false
 	}
@@ -102,9 +102,9 @@ func (f Filter) wants(t Template) bool {
 	})
 }
 
-// Fill puts the package manager in the place of {pm}. It comes before a command is judged, and fails with project.ErrArgument when the
+// FillPackageManager puts the package manager in the place of {pm}. It comes before a command is judged, and fails with project.ErrArgument when the
 // command has a {pm} and the project no package manager.
-func Fill(command string, pm project.Manager) (string, error) {
+func FillPackageManager(command string, pm project.Manager) (string, error) {
 	if !strings.Contains(command, "{pm}") {
 		return command, nil
 	}
@@ -125,8 +125,8 @@ func Placeholders(command string) []string {
 	return out
 }
 
-// Example is a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
+// FilledExample is a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
 // <name> is no shell text.
-func Example(command string) string { return placeholder().ReplaceAllString(command, "$1") }
+func FilledExample(command string) string { return placeholder().ReplaceAllString(command, "$1") }
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`<([a-z][a-z0-9-]*)>`) }

@@ -12,13 +12,13 @@ const (
 	MarkGlob    = "\uFDD0" // an unquoted * ? [
 	MarkUnknown = "\uFDD1" // text that is only known when it runs, and is not empty
 	markGap     = "\uFDD2" // white space that splits a word
-	MarkHome    = "\uFDD3" // the directory of homes that are not known
-	UnknownHome = "/" + MarkHome + "/~"
+	markHome    = "\uFDD3" // the directory of homes that are not known
+	UnknownHome = "/" + markHome + "/~"
 )
 
-// Plain is a resolved text as a person reads it.
-func Plain(text string) string {
-	return strings.NewReplacer(UnknownHome, "~", "/"+MarkHome+"/", "~", MarkGlob, "*", MarkUnknown, "…", markGap, " ").Replace(text)
+// DisplayText is a resolved text as a person reads it.
+func DisplayText(text string) string {
+	return strings.NewReplacer(UnknownHome, "~", "/"+markHome+"/", "~", MarkGlob, "*", MarkUnknown, "…", markGap, " ").Replace(text)
 }
 
 // The bounds of what a word may become. Beyond them the rest is not known.
@@ -34,34 +34,34 @@ type setting struct {
 	values []string
 }
 
-// Course is a script as it would run: what its words become, where its commands run, what they start.
-type Course struct {
-	Script  CommandLineScript
+// Trace is a script as it would run: what its words become, where its commands run, what they start.
+type Trace struct {
+	Script  ShellScript
 	home    string
 	dir     string
-	outer   *Course // the script that this one is an argument in
+	outer   *Trace // the script that this one is an argument in
 	outerAt int
 	vars    map[string][]setting
 	moves   []setting
 	calling bool // the parameters of a function are being worked out
 }
 
-// Follow works out the course of a script that runs in a directory ("" is not known) for the user with that home.
-func Follow(script CommandLineScript, home, dir string) *Course {
-	c := &Course{Script: script, home: home, dir: dir}
+// TraceScript works out the course of a script that runs in a directory ("" is not known) for the user with that home.
+func TraceScript(script ShellScript, home, dir string) *Trace {
+	c := &Trace{Script: script, home: home, dir: dir}
 	c.settle()
 	return c
 }
 
 // Within works out the course of a script that command at of this one runs: it sees the same variables and directories.
-func (c *Course) Within(at int, script CommandLineScript) *Course {
-	inner := &Course{Script: script, home: c.home, dir: c.dir, outer: c, outerAt: at}
+func (c *Trace) Within(at int, script ShellScript) *Trace {
+	inner := &Trace{Script: script, home: c.home, dir: c.dir, outer: c, outerAt: at}
 	inner.settle()
 	return inner
 }
 
 // settle works out variables and directories in the order of the commands, so that each needs only what is before it.
-func (c *Course) settle() {
+func (c *Trace) settle() {
 	c.vars = map[string][]setting{}
 	for at, command := range c.Script.Commands {
 		name := ""
@@ -85,7 +85,7 @@ func (c *Course) settle() {
 	}
 }
 
-func (c *Course) assign(at int, assigns []Assign) {
+func (c *Trace) assign(at int, assigns []Assign) {
 	for i, a := range assigns {
 		values := c.Values(at, a.Value.Parts, true)
 		set := c.vars[a.Name]
@@ -102,7 +102,7 @@ func (c *Course) assign(at int, assigns []Assign) {
 func assigned(words []Word) []Assign {
 	var out []Assign
 	for _, w := range words {
-		if len(w.Parts) == 0 || w.Parts[0].Kind != Literal {
+		if len(w.Parts) == 0 || w.Parts[0].Kind != PartLiteral {
 			continue
 		}
 		if name, value, found := strings.Cut(w.Parts[0].Text, "="); found {
@@ -114,7 +114,7 @@ func assigned(words []Word) []Assign {
 }
 
 // target is where cd with these words leads: "" is not known.
-func (c *Course) target(at int, words []Word) []string {
+func (c *Trace) target(at int, words []Word) []string {
 	for _, w := range words {
 		var to []string
 		for _, text := range c.Values(at, w.Parts, false) {
@@ -137,7 +137,7 @@ func (c *Course) target(at int, words []Word) []string {
 }
 
 // latest is what the settings before a command leave: those its shell sees, back to one that has certainly been made.
-func (c *Course) latest(at int, settings []setting) (values []string, certain bool) {
+func (c *Trace) latest(at int, settings []setting) (values []string, certain bool) {
 	seen := 0
 	for _, s := range slices.Backward(settings) {
 		if s.at >= at || !within(c.Script.Shells, c.Script.Commands[s.at].Shell, c.Script.Commands[at].Shell) {
@@ -155,10 +155,10 @@ func (c *Course) latest(at int, settings []setting) (values []string, certain bo
 }
 
 // Dirs are the directories a command may run in; "" is not known.
-func (c *Course) Dirs(at int) []string { return c.dirs(at) }
+func (c *Trace) Dirs(at int) []string { return c.dirs(at) }
 
 // dirs are the directories a command may run in; "" is not known.
-func (c *Course) dirs(at int) []string {
+func (c *Trace) dirs(at int) []string {
 	dirs, certain := c.latest(at, c.moves)
 	switch {
 	case certain:
@@ -170,7 +170,7 @@ func (c *Course) dirs(at int) []string {
 }
 
 // lookup is what a variable may be when a command runs; "" among them says that it may be empty.
-func (c *Course) lookup(at int, name string) []string {
+func (c *Trace) lookup(at int, name string) []string {
 	values, certain := c.latest(at, c.vars[name])
 	if certain {
 		return values
@@ -199,7 +199,7 @@ func (c *Course) lookup(at int, name string) []string {
 }
 
 // given is what the calls of the function that a command is in hand over as a parameter, with "" when it may be missing.
-func (c *Course) given(at int, name string) []string {
+func (c *Trace) given(at int, name string) []string {
 	function := c.Script.Commands[at].Function
 	if function == "" || c.calling || !strings.Contains("@*123456789", name) {
 		return nil
@@ -231,11 +231,11 @@ func orUnknown(text string) string {
 }
 
 // Values are the texts that parts of a word may become. Without empties a variable that may be empty is taken not to be.
-func (c *Course) Values(at int, parts []Part, empties bool) []string {
+func (c *Trace) Values(at int, parts []Part, empties bool) []string {
 	out := []string{""}
 	for _, p := range parts {
 		next := c.part(at, p, empties)
-		if !p.Quoted && (p.Kind == Variable || p.Kind == Substitution) {
+		if !p.Quoted && (p.Kind == PartVariable || p.Kind == PartSubstitution) {
 			next = unquoted(next)
 		}
 		all := make([]string, 0, len(out)*len(next))
@@ -252,13 +252,13 @@ func (c *Course) Values(at int, parts []Part, empties bool) []string {
 	return out
 }
 
-func (c *Course) part(at int, p Part, empties bool) []string {
+func (c *Trace) part(at int, p Part, empties bool) []string {
 	switch p.Kind {
-	case Literal:
+	case PartLiteral:
 		return []string{p.Text}
-	case Pattern:
+	case PartPattern:
 		return []string{MarkGlob}
-	case Tilde:
+	case PartTilde:
 		switch p.Text {
 		case "":
 			return []string{c.home}
@@ -267,10 +267,10 @@ func (c *Course) part(at int, p Part, empties bool) []string {
 		case "-":
 			return []string{MarkUnknown}
 		}
-		return []string{"/" + MarkHome + "/" + p.Text}
-	case Variable:
+		return []string{"/" + markHome + "/" + p.Text}
+	case PartVariable:
 		return pick(c.expand(at, p), empties)
-	case Substitution:
+	case PartSubstitution:
 		return pick(c.output(p.Inside), empties)
 	}
 	return []string{MarkUnknown}
@@ -284,7 +284,7 @@ func pick(values []string, empties bool) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 }
 
-func (c *Course) expand(at int, p Part) []string {
+func (c *Trace) expand(at int, p Part) []string {
 	base := c.lookup(at, p.Text)
 	filled := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return v == "" })
 	switch p.Operator {
@@ -304,7 +304,7 @@ func (c *Course) expand(at int, p Part) []string {
 }
 
 // output is what the commands of a substitution may print.
-func (c *Course) output(inside Span) []string {
+func (c *Trace) output(inside Span) []string {
 	if inside.To-inside.From == 1 {
 		command := c.Script.Commands[inside.From]
 		var words []string
@@ -355,7 +355,7 @@ func limit(values []string) []string {
 }
 
 // Absolute is where a path leads from each directory the command may run in; nothing when that is not known.
-func (c *Course) Absolute(at int, text string) []string {
+func (c *Trace) Absolute(at int, text string) []string {
 	switch {
 	case text == "" || strings.HasPrefix(text, MarkUnknown):
 		return nil

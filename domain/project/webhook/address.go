@@ -26,14 +26,14 @@ func (r EgressRules) Validate() error {
 	for _, entry := range r.AllowHosts {
 		host, _, ok := readEntry(entry)
 		if !ok {
-			return Block(RuleRules, "", "%q is no host:port; write for example localhost:3000 or [fd00::1]:8080", entry)
+			return BlockedError(ruleRules, "", "%q is no host:port; write for example localhost:3000 or [fd00::1]:8080", entry)
 		}
 		if host == metadataHost {
-			return Block(RuleMetadata, host, "%s cannot be allowed", entry)
+			return BlockedError(RuleMetadata, host, "%s cannot be allowed", entry)
 		}
 		if addr, err := netip.ParseAddr(host); err == nil {
 			if rule, never := classify(addr).never(); never {
-				return Block(rule, host, "%s cannot be allowed: it is no address of a host a webhook could serve", entry)
+				return BlockedError(rule, host, "%s cannot be allowed: it is no address of a host a webhook could serve", entry)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ const metadataHost = "metadata.google.internal"
 // Endpoint reads a URL and applies every rule that needs no name server, in the order of the contract. It fails with
 // project.ErrURLBlocked, whose details are a Blocked. The addresses of a host that is a name are judged by Admit.
 func (r EgressRules) Endpoint(raw string) (Endpoint, error) {
-	u, err := Parse(raw)
+	u, err := ParseURL(raw)
 	if err != nil {
 		return Endpoint{}, err
 	}
@@ -79,17 +79,17 @@ func (r EgressRules) Endpoint(raw string) (Endpoint, error) {
 	listed := r.lists(e)
 	switch {
 	case e.Scheme != "https" && !listed:
-		return Endpoint{}, Block(RuleScheme, e.Host, "%s would be reached without encryption; use https, or list it in webhookAllowHosts", e.Authority())
+		return Endpoint{}, BlockedError(RuleScheme, e.Host, "%s would be reached without encryption; use https, or list it in webhookAllowHosts", e.Authority())
 	case e.Host == metadataHost:
-		return Endpoint{}, Block(RuleMetadata, e.Host, "webhooks never reach %s", e.Host)
+		return Endpoint{}, BlockedError(RuleMetadata, e.Host, "webhooks never reach %s", e.Host)
 	case localName(e.Host) && !listed:
-		return Endpoint{}, Block(RuleLocalName, e.Host, "%s is a name of this machine or network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+		return Endpoint{}, BlockedError(RuleLocalName, e.Host, "%s is a name of this machine or network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
 	case loopbackName(e.Host) && !r.AllowLoopback:
-		return Endpoint{}, Block(RuleLoopback, e.Host, "%s is this machine; webhookAllowLoopback is off", e.Host)
+		return Endpoint{}, BlockedError(RuleLoopback, e.Host, "%s is this machine; webhookAllowLoopback is off", e.Host)
 	case e.Port != 443 && e.Port != 8443 && !listed:
-		return Endpoint{}, Block(RulePort, e.Host, "webhooks use ports 443 and 8443; list %s in webhookAllowHosts to allow it", e.Authority())
+		return Endpoint{}, BlockedError(RulePort, e.Host, "webhooks use ports 443 and 8443; list %s in webhookAllowHosts to allow it", e.Authority())
 	case slices.Contains(r.Never, e.Port):
-		return Endpoint{}, Block(RuleOwnPort, e.Host, "port %d is Countersign's own; webhooks never reach it", e.Port)
+		return Endpoint{}, BlockedError(RuleOwnPort, e.Host, "port %d is Countersign's own; webhooks never reach it", e.Port)
 	case e.Addr.IsValid():
 		return e, r.Admit(e, e.Addr)
 	}
@@ -112,15 +112,15 @@ func (r EgressRules) Admit(e Endpoint, addrs ...netip.Addr) error {
 		switch {
 		case c == public:
 		case never && rule == RuleMetadata:
-			return Block(rule, e.Host, "%s leads to a cloud's metadata service; webhooks never reach that", e.Host)
+			return BlockedError(rule, e.Host, "%s leads to a cloud's metadata service; webhooks never reach that", e.Host)
 		case never:
-			return Block(rule, e.Host, "%s leads to an address that is no host's on the internet", e.Host)
+			return BlockedError(rule, e.Host, "%s leads to an address that is no host's on the internet", e.Host)
 		case c == loopback && !r.AllowLoopback:
-			return Block(RuleLoopback, e.Host, "%s leads to this machine; webhookAllowLoopback is off", e.Host)
+			return BlockedError(RuleLoopback, e.Host, "%s leads to this machine; webhookAllowLoopback is off", e.Host)
 		case c == loopback && !listed:
-			return Block(RuleLoopback, e.Host, "%s leads to this machine; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+			return BlockedError(RuleLoopback, e.Host, "%s leads to this machine; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
 		case c == private && !listed:
-			return Block(RulePrivate, e.Host, "%s leads into a private network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+			return BlockedError(RulePrivate, e.Host, "%s leads into a private network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ const (
 )
 
 // never is the rule that refuses the class whatever a person allowed.
-func (c class) never() (EgressRule, bool) {
+func (c class) never() (EgressViolation, bool) {
 	switch c {
 	case metadata:
 		return RuleMetadata, true

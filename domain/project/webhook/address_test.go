@@ -12,8 +12,8 @@ import (
 )
 
 // networks are the blocked prefixes of packageflow-security contract §4.7, copied from it, with the rule each one falls under.
-func networks() map[webhook.EgressRule][]string {
-	return map[webhook.EgressRule][]string{
+func networks() map[webhook.EgressViolation][]string {
+	return map[webhook.EgressViolation][]string{
 		webhook.RuleLoopback: {"127.0.0.0/8", "::1/128"},
 		webhook.RulePrivate:  {"10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"},
 		webhook.RuleReserved: {

@@ -13,8 +13,8 @@ import (
 // Bounds and defaults of a script action (packageflow contract §1.6).
 const (
 	DefaultTimeoutMS = 60_000
-	MaxTimeoutMS     = 3_600_000
-	MaxStreamBytes   = 100 << 10 // of each stream in a result
+	maxTimeoutMS     = 3_600_000
+	maxStreamBytes   = 100 << 10 // of each stream in a result
 )
 
 // Action is a stored action. Exactly the config of its type is set.
@@ -60,18 +60,18 @@ func (a Action) Validate() error {
 	if err := project.CheckText("description", a.Description, project.MaxDescription); err != nil {
 		return err
 	}
-	have := map[project.Kind]bool{project.Script: a.Script != nil, project.Webhook: a.Webhook != nil, project.Workflow: a.Workflow != nil}
+	have := map[project.Kind]bool{project.KindScript: a.Script != nil, project.KindWebhook: a.Webhook != nil, project.KindWorkflow: a.Workflow != nil}
 	for kind, there := range have {
 		if there != (kind == a.Type) {
 			return project.ErrArgument.Sayf("an action of type %q has the config of exactly that type", a.Type)
 		}
 	}
 	switch a.Type {
-	case project.Script:
+	case project.KindScript:
 		return a.Script.validate()
-	case project.Webhook:
+	case project.KindWebhook:
 		return a.Webhook.Validate()
-	case project.Workflow:
+	case project.KindWorkflow:
 		if a.Workflow.WorkflowID == "" {
 			return project.ErrArgument.Sayf("the action names no workflow")
 		}
@@ -88,8 +88,8 @@ func (c ScriptConfig) validate() error {
 		return project.ErrArgument.Sayf("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
 	case len(c.Command) > project.MaxCommand:
 		return project.ErrArgument.Sayf("the command has more than %d bytes", project.MaxCommand)
-	case c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeoutMS:
-		return project.ErrArgument.Sayf("timeoutMs is not within 0 and %d", MaxTimeoutMS)
+	case c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS:
+		return project.ErrArgument.Sayf("timeoutMs is not within 0 and %d", maxTimeoutMS)
 	}
 	for i, arg := range c.Args {
 		if strings.ContainsRune(arg, 0) {
@@ -115,8 +115,8 @@ const (
 // Known reports whether l is one of the three.
 func (l Level) Known() bool { return l == RequireConfirm || l == AutoApprove || l == Deny }
 
-// Rule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
-type Rule struct {
+// ActionRule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
+type ActionRule struct {
 	ActionID  string       `json:"actionId,omitempty"`
 	Type      project.Kind `json:"actionType,omitempty"`
 	Level     Level        `json:"permissionLevel"`
@@ -131,9 +131,9 @@ const (
 	FromDefault = "default"
 )
 
-// Resolve is the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
+// ResolveLevel is the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
 // RequireConfirm, which nobody stored and so raises nothing (packageflow-security contract §3.3).
-func Resolve(rules []Rule, actionID string, kind project.Kind) (Level, string) {
+func ResolveLevel(rules []ActionRule, actionID string, kind project.Kind) (Level, string) {
 	for _, r := range rules {
 		if actionID != "" && r.ActionID == actionID {
 			return r.Level, FromAction
@@ -152,19 +152,19 @@ func Resolve(rules []Rule, actionID string, kind project.Kind) (Level, string) {
 	return RequireConfirm, FromDefault
 }
 
-// Loosens reports whether a rule, put among the others or, without a level, taken from among them, would let pass what is denied or asked about now.
+// LoosensRules reports whether a rule, put among the others or, without a level, taken from among them, would let pass what is denied or asked about now.
 // kind is that of the rule's action, or of the rule. That an action is approved beforehand opens nothing by itself.
-func Loosens(rules []Rule, change Rule, kind project.Kind) bool {
-	after := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.ActionID == change.ActionID && r.Type == change.Type })
+func LoosensRules(rules []ActionRule, change ActionRule, kind project.Kind) bool {
+	after := slices.DeleteFunc(slices.Clone(rules), func(r ActionRule) bool { return r.ActionID == change.ActionID && r.Type == change.Type })
 	if change.Level != "" {
 		after = append(after, change)
 	}
 	kinds := []project.Kind{kind}
 	if kind == "" {
-		kinds = []project.Kind{project.Script, project.Webhook, project.Workflow}
+		kinds = []project.Kind{project.KindScript, project.KindWebhook, project.KindWorkflow}
 	}
 	return slices.ContainsFunc(kinds, func(kind project.Kind) bool {
-		return openness(Resolve(after, change.ActionID, kind)) > openness(Resolve(rules, change.ActionID, kind))
+		return openness(ResolveLevel(after, change.ActionID, kind)) > openness(ResolveLevel(rules, change.ActionID, kind))
 	})
 }
 
@@ -179,9 +179,9 @@ func openness(l Level, from string) int {
 	return 2
 }
 
-// SortRules puts rules of actions first, then those of types, then the global one; newest first among equals.
-func SortRules(rules []Rule) {
-	rank := func(r Rule) int {
+// SortActionRules puts rules of actions first, then those of types, then the global one; newest first among equals.
+func SortActionRules(rules []ActionRule) {
+	rank := func(r ActionRule) int {
 		switch {
 		case r.ActionID != "":
 			return 0
@@ -190,7 +190,7 @@ func SortRules(rules []Rule) {
 		}
 		return 2
 	}
-	sorting.Stable(rules, func(a, b Rule) int {
+	sorting.Stable(rules, func(a, b ActionRule) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

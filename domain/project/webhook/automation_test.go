@@ -17,15 +17,15 @@ import (
 func automationAt(second int) time.Time { return time.Date(2025, 5, 6, 7, 8, second, 0, time.UTC) }
 
 func program(c webhook.ScriptConfig) webhook.Action {
-	return webhook.Action{Type: project.Script, Name: "a", Script: &c}
+	return webhook.Action{Type: project.KindScript, Name: "a", Script: &c}
 }
 
 func TestValidateTakes(t *testing.T) {
 	for name, a := range map[string]webhook.Action{
 		"a program":  program(webhook.ScriptConfig{Command: "make", Args: []string{"all the things", "$(id)", ""}, Cwd: "sub", TimeoutMS: 3_600_000}),
 		"by a path":  program(webhook.ScriptConfig{Command: "./scripts/run.sh"}),
-		"a webhook":  {Type: project.Webhook, Name: "a", Webhook: &webhook.Config{URL: "https://example.com/x"}},
-		"a workflow": {Type: project.Workflow, Name: "a", Description: "two\nlines", Workflow: &webhook.WorkflowConfig{WorkflowID: "wf-1"}},
+		"a webhook":  {Type: project.KindWebhook, Name: "a", Webhook: &webhook.Config{URL: "https://example.com/x"}},
+		"a workflow": {Type: project.KindWorkflow, Name: "a", Description: "two\nlines", Workflow: &webhook.WorkflowConfig{WorkflowID: "wf-1"}},
 	} {
 		require.NoError(t, a.Validate(), name)
 	}
@@ -33,17 +33,17 @@ func TestValidateTakes(t *testing.T) {
 
 func TestValidateRefuses(t *testing.T) {
 	for name, a := range map[string]webhook.Action{
-		"no name":               {Type: project.Script, Name: " ", Script: &webhook.ScriptConfig{Command: "x"}},
-		"a long name":           {Type: project.Script, Name: strings.Repeat("x", 257), Script: &webhook.ScriptConfig{Command: "x"}},
-		"a long description":    {Type: project.Script, Name: "a", Description: strings.Repeat("x", 2049), Script: &webhook.ScriptConfig{Command: "x"}},
-		"a name with an escape": {Type: project.Script, Name: "a\x1b[2J", Script: &webhook.ScriptConfig{Command: "x"}},
+		"no name":               {Type: project.KindScript, Name: " ", Script: &webhook.ScriptConfig{Command: "x"}},
+		"a long name":           {Type: project.KindScript, Name: strings.Repeat("x", 257), Script: &webhook.ScriptConfig{Command: "x"}},
+		"a long description":    {Type: project.KindScript, Name: "a", Description: strings.Repeat("x", 2049), Script: &webhook.ScriptConfig{Command: "x"}},
+		"a name with an escape": {Type: project.KindScript, Name: "a\x1b[2J", Script: &webhook.ScriptConfig{Command: "x"}},
 		"nothing":               {},
-		"no config":             {Type: project.Script, Name: "a"},
+		"no config":             {Type: project.KindScript, Name: "a"},
 		"no type":               {Name: "a"},
 		"another type":          {Type: "agent", Name: "a"},
-		"another's config":      {Type: project.Webhook, Name: "a", Script: &webhook.ScriptConfig{Command: "x"}},
-		"two configs":           {Type: project.Script, Name: "a", Script: &webhook.ScriptConfig{Command: "x"}, Workflow: &webhook.WorkflowConfig{WorkflowID: "w"}},
-		"no workflow":           {Type: project.Workflow, Name: "a", Workflow: &webhook.WorkflowConfig{}},
+		"another's config":      {Type: project.KindWebhook, Name: "a", Script: &webhook.ScriptConfig{Command: "x"}},
+		"two configs":           {Type: project.KindScript, Name: "a", Script: &webhook.ScriptConfig{Command: "x"}, Workflow: &webhook.WorkflowConfig{WorkflowID: "w"}},
+		"no workflow":           {Type: project.KindWorkflow, Name: "a", Workflow: &webhook.WorkflowConfig{}},
 		"no program":            program(webhook.ScriptConfig{Command: " "}),
 		"a shell line":          program(webhook.ScriptConfig{Command: "rm -rf /"}),
 		"a line end":            program(webhook.ScriptConfig{Command: "x\ny"}),
@@ -56,7 +56,7 @@ func TestValidateRefuses(t *testing.T) {
 	} {
 		require.ErrorIs(t, a.Validate(), project.ErrArgument, name)
 	}
-	bad := webhook.Action{Type: project.Webhook, Name: "a", Webhook: &webhook.Config{URL: "ftp://example.com"}}
+	bad := webhook.Action{Type: project.KindWebhook, Name: "a", Webhook: &webhook.Config{URL: "ftp://example.com"}}
 	require.Error(t, bad.Validate(), "a webhook's own rules count")
 }
 
@@ -71,15 +71,15 @@ func TestLevels(t *testing.T) {
 
 // TestResolvePrecedence tries every set of rules, in every order that is possible: the nearest rule counts, wherever it stands.
 func TestResolvePrecedence(t *testing.T) {
-	own := webhook.Rule{ActionID: "a", Level: webhook.AutoApprove}
-	kind := webhook.Rule{Type: project.Script, Level: webhook.Deny}
-	global := webhook.Rule{Level: webhook.RequireConfirm}
-	noise := []webhook.Rule{{ActionID: "b", Level: webhook.Deny}, {Type: project.Webhook, Level: webhook.Deny}, {ActionID: "c", Type: project.Script, Level: webhook.AutoApprove}}
+	own := webhook.ActionRule{ActionID: "a", Level: webhook.AutoApprove}
+	kind := webhook.ActionRule{Type: project.KindScript, Level: webhook.Deny}
+	global := webhook.ActionRule{Level: webhook.RequireConfirm}
+	noise := []webhook.ActionRule{{ActionID: "b", Level: webhook.Deny}, {Type: project.KindWebhook, Level: webhook.Deny}, {ActionID: "c", Type: project.KindScript, Level: webhook.AutoApprove}}
 	rapid.Check(t, func(r *rapid.T) {
 		rules := slices.Clone(noise)
 		want, from := webhook.RequireConfirm, webhook.FromDefault
 		for _, c := range []struct {
-			rule webhook.Rule
+			rule webhook.ActionRule
 			from string
 		}{{global, webhook.FromGlobal}, {kind, webhook.FromType}, {own, webhook.FromAction}} {
 			if rapid.Bool().Draw(r, c.from) {
@@ -87,14 +87,14 @@ func TestResolvePrecedence(t *testing.T) {
 				want, from = c.rule.Level, c.from
 			}
 		}
-		level, source := webhook.Resolve(rapid.Permutation(rules).Draw(r, "rules"), "a", project.Script)
+		level, source := webhook.ResolveLevel(rapid.Permutation(rules).Draw(r, "rules"), "a", project.KindScript)
 		require.Equal(r, want, level)
 		require.Equal(r, from, source)
 	})
-	level, from := webhook.Resolve([]webhook.Rule{{Level: webhook.Deny}}, "", "")
+	level, from := webhook.ResolveLevel([]webhook.ActionRule{{Level: webhook.Deny}}, "", "")
 	assert.Equal(t, webhook.Deny, level)
 	assert.Equal(t, webhook.FromGlobal, from, "nothing named is no rule's action or type")
-	level, from = webhook.Resolve(nil, "a", project.Script)
+	level, from = webhook.ResolveLevel(nil, "a", project.KindScript)
 	assert.Equal(t, webhook.RequireConfirm, level)
 	assert.Equal(t, webhook.FromDefault, from)
 }
@@ -102,40 +102,40 @@ func TestResolvePrecedence(t *testing.T) {
 // TestLoosens: what takes a rule of care away wants a person; what adds one does not.
 func TestLoosens(t *testing.T) {
 	deny, ask, auto := webhook.Deny, webhook.RequireConfirm, webhook.AutoApprove
-	rules := []webhook.Rule{{ActionID: "a", Level: deny}, {ActionID: "b", Level: ask}, {Type: project.Webhook, Level: deny}, {Level: ask}}
+	rules := []webhook.ActionRule{{ActionID: "a", Level: deny}, {ActionID: "b", Level: ask}, {Type: project.KindWebhook, Level: deny}, {Level: ask}}
 	for _, c := range []struct {
-		change webhook.Rule
+		change webhook.ActionRule
 		kind   project.Kind
 		want   bool
 	}{
-		{webhook.Rule{ActionID: "a"}, project.Script, true},
-		{webhook.Rule{ActionID: "a", Level: ask}, project.Script, true},
-		{webhook.Rule{ActionID: "a", Level: deny}, project.Script, false},
-		{webhook.Rule{ActionID: "b"}, project.Script, false}, // the global one asks as well
-		{webhook.Rule{ActionID: "b", Level: auto}, project.Script, true},
-		{webhook.Rule{ActionID: "b", Level: deny}, project.Script, false},
-		{webhook.Rule{ActionID: "c", Level: ask}, project.Webhook, true}, // its type is denied
-		{webhook.Rule{ActionID: "c", Level: ask}, project.Script, false},
-		{webhook.Rule{Type: project.Webhook}, project.Webhook, true},
-		{webhook.Rule{Type: project.Script, Level: auto}, project.Script, true},
-		{webhook.Rule{Type: project.Script, Level: deny}, project.Script, false},
-		{webhook.Rule{}, "", true},
-		{webhook.Rule{Level: deny}, "", false},
+		{webhook.ActionRule{ActionID: "a"}, project.KindScript, true},
+		{webhook.ActionRule{ActionID: "a", Level: ask}, project.KindScript, true},
+		{webhook.ActionRule{ActionID: "a", Level: deny}, project.KindScript, false},
+		{webhook.ActionRule{ActionID: "b"}, project.KindScript, false}, // the global one asks as well
+		{webhook.ActionRule{ActionID: "b", Level: auto}, project.KindScript, true},
+		{webhook.ActionRule{ActionID: "b", Level: deny}, project.KindScript, false},
+		{webhook.ActionRule{ActionID: "c", Level: ask}, project.KindWebhook, true}, // its type is denied
+		{webhook.ActionRule{ActionID: "c", Level: ask}, project.KindScript, false},
+		{webhook.ActionRule{Type: project.KindWebhook}, project.KindWebhook, true},
+		{webhook.ActionRule{Type: project.KindScript, Level: auto}, project.KindScript, true},
+		{webhook.ActionRule{Type: project.KindScript, Level: deny}, project.KindScript, false},
+		{webhook.ActionRule{}, "", true},
+		{webhook.ActionRule{Level: deny}, "", false},
 	} {
-		assert.Equal(t, c.want, webhook.Loosens(rules, c.change, c.kind), "%+v", c.change)
+		assert.Equal(t, c.want, webhook.LoosensRules(rules, c.change, c.kind), "%+v", c.change)
 	}
-	assert.False(t, webhook.Loosens(nil, webhook.Rule{Level: auto}, ""), "nobody had said otherwise")
+	assert.False(t, webhook.LoosensRules(nil, webhook.ActionRule{Level: auto}, ""), "nobody had said otherwise")
 }
 
 func TestSortRules(t *testing.T) {
-	want := []webhook.Rule{
-		{ActionID: "new", CreatedAt: automationAt(9)}, {ActionID: "typed", Type: project.Script, CreatedAt: automationAt(5)}, {ActionID: "old", CreatedAt: automationAt(1)},
-		{Type: project.Webhook, CreatedAt: automationAt(8)}, {Type: project.Script, CreatedAt: automationAt(2)},
+	want := []webhook.ActionRule{
+		{ActionID: "new", CreatedAt: automationAt(9)}, {ActionID: "typed", Type: project.KindScript, CreatedAt: automationAt(5)}, {ActionID: "old", CreatedAt: automationAt(1)},
+		{Type: project.KindWebhook, CreatedAt: automationAt(8)}, {Type: project.KindScript, CreatedAt: automationAt(2)},
 		{CreatedAt: automationAt(7)}, {Level: webhook.Deny, CreatedAt: automationAt(3)},
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		rules := rapid.Permutation(want).Draw(r, "rules")
-		webhook.SortRules(rules)
+		webhook.SortActionRules(rules)
 		require.Equal(r, want, rules)
 	})
 }

@@ -11,8 +11,8 @@ import (
 
 // The bounds of outgoing requests (packageflow contract §1.6, packageflow-security contract §4.7).
 const (
-	DefaultMethod  = "POST"
-	DefaultTimeout = 30_000 * time.Millisecond
+	defaultMethod  = "POST"
+	defaultTimeout = 30_000 * time.Millisecond
 	MaxTimeout     = 60_000 * time.Millisecond // of everything, waits and retries included
 	MaxRetries     = 3
 	MaxRequest     = 256 << 10 // bytes of URL, headers and body together
@@ -40,7 +40,7 @@ type Config struct {
 // Validate refuses a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
 // passes does not mean that its address is allowed; Rules say so.
 func (c Config) Validate() error {
-	if _, err := Parse(c.URL); err != nil {
+	if _, err := ParseURL(c.URL); err != nil {
 		return err
 	}
 	if !slices.Contains(methods(), c.method()) {
@@ -81,7 +81,7 @@ func methods() []string { return []string{"GET", "HEAD", "POST", "PUT", "PATCH",
 
 func (c Config) method() string {
 	if c.Method == "" {
-		return DefaultMethod
+		return defaultMethod
 	}
 	return strings.ToUpper(c.Method)
 }
@@ -91,7 +91,7 @@ func (c Config) carries() bool { return c.method() != "GET" && c.method() != "HE
 
 func (c Config) timeout() time.Duration {
 	if c.TimeoutMS == 0 {
-		return DefaultTimeout
+		return defaultTimeout
 	}
 	return time.Duration(c.TimeoutMS) * time.Millisecond
 }

@@ -10,37 +10,37 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// EgressRule names what an address breaks. It stands in the details of project.ErrURLBlocked.
-type EgressRule string
+// EgressViolation names what an address breaks. It stands in the details of project.ErrURLBlocked.
+type EgressViolation string
 
 // The rules, in the order in which they are applied (packageflow-security contract §4.7).
 const (
-	RuleForm         EgressRule = "form"          // it is no URL, or holds blanks, control characters or backslashes
-	RuleScheme       EgressRule = "scheme"        // https; http only for listed hosts
-	RuleUserinfo     EgressRule = "userinfo"      // no name and password
-	RuleFragment     EgressRule = "fragment"      // nothing after a #
-	RuleHostTemplate EgressRule = "host_template" // no variable in scheme, host and port
-	RuleHost         EgressRule = "host"          // a host name or a plain address
-	RuleNumericHost  EgressRule = "numeric_host"  // no address in disguise
-	RuleZone         EgressRule = "zone"          // no zone identifier
-	RuleMetadata     EgressRule = "metadata"      // never a cloud's metadata service
-	RuleLocalName    EgressRule = "local_name"    // names of this machine and network only when listed
-	RulePort         EgressRule = "port"          // 443, 8443 and listed ones
-	RuleOwnPort      EgressRule = "own_port"      // never Countersign itself
-	RuleLoopback     EgressRule = "loopback"      // this machine only when allowed and listed
-	RulePrivate      EgressRule = "private"       // private networks only when listed
-	RuleReserved     EgressRule = "reserved"      // never addresses that are no host's on the internet
-	RuleRules        EgressRule = "allow_list"    // an entry of the list of allowed hosts that cannot be one
+	RuleForm         EgressViolation = "form"          // it is no URL, or holds blanks, control characters or backslashes
+	RuleScheme       EgressViolation = "scheme"        // https; http only for listed hosts
+	RuleUserinfo     EgressViolation = "userinfo"      // no name and password
+	RuleFragment     EgressViolation = "fragment"      // nothing after a #
+	RuleHostTemplate EgressViolation = "host_template" // no variable in scheme, host and port
+	RuleHost         EgressViolation = "host"          // a host name or a plain address
+	RuleNumericHost  EgressViolation = "numeric_host"  // no address in disguise
+	RuleZone         EgressViolation = "zone"          // no zone identifier
+	RuleMetadata     EgressViolation = "metadata"      // never a cloud's metadata service
+	RuleLocalName    EgressViolation = "local_name"    // names of this machine and network only when listed
+	RulePort         EgressViolation = "port"          // 443, 8443 and listed ones
+	RuleOwnPort      EgressViolation = "own_port"      // never Countersign itself
+	RuleLoopback     EgressViolation = "loopback"      // this machine only when allowed and listed
+	RulePrivate      EgressViolation = "private"       // private networks only when listed
+	RuleReserved     EgressViolation = "reserved"      // never addresses that are no host's on the internet
+	ruleRules        EgressViolation = "allow_list"    // an entry of the list of allowed hosts that cannot be one
 )
 
 // Blocked is the details of project.ErrURLBlocked: the rule and the host as it was written, never an address a name leads to.
 type Blocked struct {
-	Rule EgressRule `json:"rule"`
-	Host string     `json:"host,omitempty"`
+	Rule EgressViolation `json:"rule"`
+	Host string          `json:"host,omitempty"`
 }
 
-// Block is project.ErrURLBlocked for breaking a rule, in the words given.
-func Block(rule EgressRule, host, format string, args ...any) error {
+// BlockedError is project.ErrURLBlocked for breaking a rule, in the words given.
+func BlockedError(rule EgressViolation, host, format string, args ...any) error {
 	return project.ErrURLBlocked.Sayf(format, args...).With(Blocked{Rule: rule, Host: host})
 }
 
@@ -54,20 +54,20 @@ type URL struct {
 	Query string // as it was written, with its question mark; empty when there is none
 }
 
-// Parse takes a URL or a template apart before anything is filled in, so that no value can move the border between host and path. What
+// ParseURL takes a URL or a template apart before anything is filled in, so that no value can move the border between host and path. What
 // cannot be a webhook's whatever the Rules is project.ErrURLBlocked, with a Blocked as its details.
-func Parse(raw string) (URL, error) {
+func ParseURL(raw string) (URL, error) {
 	switch {
 	case raw == "":
-		return URL{}, Block(RuleForm, "", "the webhook has no URL")
+		return URL{}, BlockedError(RuleForm, "", "the webhook has no URL")
 	case len(raw) > MaxURL:
-		return URL{}, Block(RuleForm, "", "the URL has %d bytes; at most %d are allowed", len(raw), MaxURL)
+		return URL{}, BlockedError(RuleForm, "", "the URL has %d bytes; at most %d are allowed", len(raw), MaxURL)
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }):
-		return URL{}, Block(RuleForm, "", "the URL holds blanks, backslashes or control characters")
+		return URL{}, BlockedError(RuleForm, "", "the URL holds blanks, backslashes or control characters")
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok {
-		return URL{}, Block(RuleForm, "", "the URL does not begin with https://")
+		return URL{}, BlockedError(RuleForm, "", "the URL does not begin with https://")
 	}
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -77,13 +77,13 @@ func Parse(raw string) (URL, error) {
 	lower := strings.ToLower(scheme)
 	switch {
 	case strings.ContainsAny(origin, "{}"):
-		return URL{}, Block(RuleHostTemplate, "", "scheme, host and port of a webhook hold no variables; write them out")
+		return URL{}, BlockedError(RuleHostTemplate, "", "scheme, host and port of a webhook hold no variables; write them out")
 	case lower != "https" && lower != "http":
-		return URL{}, Block(RuleScheme, "", "the URL begins with neither https:// nor http://")
+		return URL{}, BlockedError(RuleScheme, "", "the URL begins with neither https:// nor http://")
 	case strings.Contains(rest[:end], "@"):
-		return URL{}, Block(RuleUserinfo, "", "the URL holds a user name or password; send credentials in a header")
+		return URL{}, BlockedError(RuleUserinfo, "", "the URL holds a user name or password; send credentials in a header")
 	case strings.Contains(tail, "#"):
-		return URL{}, Block(RuleFragment, "", "the URL has a fragment (#…), which is never sent; remove it")
+		return URL{}, BlockedError(RuleFragment, "", "the URL has a fragment (#…), which is never sent; remove it")
 	}
 	path, query, asks := strings.Cut(tail, "?")
 	if asks {
@@ -131,7 +131,7 @@ func defaultPort(scheme string) uint16 {
 func readOrigin(origin string) (Endpoint, error) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Opaque != "" || u.Path != "" {
-		return Endpoint{}, Block(RuleForm, "", "the URL's host or port cannot be read")
+		return Endpoint{}, BlockedError(RuleForm, "", "the URL's host or port cannot be read")
 	}
 	e := Endpoint{Scheme: strings.ToLower(u.Scheme)}
 	if e.Host, e.Addr, err = readHost(u.Hostname(), strings.HasPrefix(u.Host, "[")); err != nil {
@@ -141,7 +141,7 @@ func readOrigin(origin string) (Endpoint, error) {
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return Endpoint{}, Block(RulePort, e.Host, "port %q is no number between 1 and 65535", port)
+			return Endpoint{}, BlockedError(RulePort, e.Host, "port %q is no number between 1 and 65535", port)
 		}
 		e.Port = uint16(n)
 	}
@@ -152,7 +152,7 @@ func readOrigin(origin string) (Endpoint, error) {
 // address and another as a name are refused, so that everybody means the same host.
 func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err error) {
 	if strings.Contains(raw, "%") {
-		return "", addr, Block(RuleZone, "", "the host has a zone identifier or an escape; write a plain name or address")
+		return "", addr, BlockedError(RuleZone, "", "the host has a zone identifier or an escape; write a plain name or address")
 	}
 	host, err = ascii(strings.TrimSuffix(raw, "."))
 	if err != nil {
@@ -160,15 +160,15 @@ func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err err
 	}
 	if addr, err = netip.ParseAddr(host); err == nil {
 		if addr.Is6() != bracketed || strings.HasSuffix(raw, ".") {
-			return "", netip.Addr{}, Block(RuleNumericHost, host, "host %q is an address in an unusual form", raw)
+			return "", netip.Addr{}, BlockedError(RuleNumericHost, host, "host %q is an address in an unusual form", raw)
 		}
 		return addr.String(), addr, nil
 	}
 	if bracketed {
-		return "", netip.Addr{}, Block(RuleHost, "", "there is no IPv6 address between the brackets")
+		return "", netip.Addr{}, BlockedError(RuleHost, "", "there is no IPv6 address between the brackets")
 	}
 	if numeric(host) {
-		return "", netip.Addr{}, Block(RuleNumericHost, host, "host %q is a number, but no plain address such as 192.0.2.1", raw)
+		return "", netip.Addr{}, BlockedError(RuleNumericHost, host, "host %q is a number, but no plain address such as 192.0.2.1", raw)
 	}
 	return host, netip.Addr{}, nil
 }

@@ -22,12 +22,12 @@ func ascii(host string) (string, error) {
 	for i, label := range labels {
 		encoded, ok := asciiLabel(label)
 		if !ok {
-			return "", Block(RuleHost, "", "host %q has a part that is empty, too long, or holds characters host names do not have", host)
+			return "", BlockedError(RuleHost, "", "host %q has a part that is empty, too long, or holds characters host names do not have", host)
 		}
 		labels[i] = encoded
 	}
 	if host = strings.Join(labels, "."); len(host) > maxHost {
-		return "", Block(RuleHost, "", "the host's name has %d bytes; at most %d are allowed", len(host), maxHost)
+		return "", BlockedError(RuleHost, "", "the host's name has %d bytes; at most %d are allowed", len(host), maxHost)
 	}
 	return host, nil
 }

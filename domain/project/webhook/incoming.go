@@ -85,8 +85,8 @@ func (r Refusal) Status() int {
 	return 401
 }
 
-// Door is the first decision, before the body is read: whether the workflow is known, the token is its, and it is open at all.
-func (c Incoming) Door(known, tokenMatches bool) Refusal {
+// CheckRequest is the first decision, before the body is read: whether the workflow is known, the token is its, and it is open at all.
+func (c Incoming) CheckRequest(known, tokenMatches bool) Refusal {
 	switch {
 	case !known || c.TokenDigest == "":
 		return RefusedUnknown
@@ -127,9 +127,9 @@ func (c Incoming) Prefix(s Signature) string {
 	return s.timestamp + "."
 }
 
-// Signed is the second decision: whether the signature is there when it must be, is right, and is of now. matches says whether its MAC is
+// CheckSignature is the second decision: whether the signature is there when it must be, is right, and is of now. matches says whether its MAC is
 // HMAC-SHA256 under Secret over Prefix and the raw body. A signature that is not required but given is judged all the same.
-func (c Incoming) Signed(s Signature, matches bool, now time.Time) Refusal {
+func (c Incoming) CheckSignature(s Signature, matches bool, now time.Time) Refusal {
 	switch {
 	case !s.given && !c.RequireSignature:
 		return Admitted
@@ -155,9 +155,9 @@ func (c Incoming) Signed(s Signature, matches bool, now time.Time) Refusal {
 	return Admitted
 }
 
-// Forget is when a signature can no longer be replayed: its timestamp has left the window then. ok is false for signatures that are not
+// ReplayExpiry is when a signature can no longer be replayed: its timestamp has left the window then. ok is false for signatures that are not
 // remembered at all, because they carry no timestamp to tell a copy from a second request.
-func (c Incoming) Forget(s Signature) (at time.Time, ok bool) {
+func (c Incoming) ReplayExpiry(s Signature) (at time.Time, ok bool) {
 	if c.Untimed || !s.given {
 		return time.Time{}, false
 	}
@@ -174,13 +174,13 @@ func unixSecond(s string) (time.Time, bool) {
 	return time.Unix(n, 0).UTC(), err == nil
 }
 
-// Sliding counts requests over the RateWindow that ends now. The zero Sliding has seen none. It is no larger than RatePerWindow times.
-type Sliding struct {
+// SlidingWindow counts requests over the RateWindow that ends now. The zero Sliding has seen none. It is no larger than RatePerWindow times.
+type SlidingWindow struct {
 	admitted []time.Time // oldest first
 }
 
 // Take admits a request, or says how long to wait until one is admitted. Requests that were turned away do not count.
-func (s *Sliding) Take(now time.Time) (wait time.Duration, ok bool) {
+func (s *SlidingWindow) Take(now time.Time) (wait time.Duration, ok bool) {
 	s.drop(now)
 	if len(s.admitted) >= RatePerWindow {
 		return s.admitted[0].Add(RateWindow).Sub(now), false
@@ -190,12 +190,12 @@ func (s *Sliding) Take(now time.Time) (wait time.Duration, ok bool) {
 }
 
 // Idle reports whether nothing counts any more.
-func (s *Sliding) Idle(now time.Time) bool {
+func (s *SlidingWindow) Idle(now time.Time) bool {
 	s.drop(now)
 	return len(s.admitted) == 0
 }
 
-func (s *Sliding) drop(now time.Time) {
+func (s *SlidingWindow) drop(now time.Time) {
 	gone := 0
 	for gone < len(s.admitted) && now.Sub(s.admitted[gone]) >= RateWindow {
 		gone++

@@ -34,7 +34,7 @@ func TestTheDoor(t *testing.T) {
 		{true, true, false, digest, webhook.RefusedDisabled, 404},
 		{true, true, true, "", webhook.RefusedUnknown, 401}, // no token was ever made
 	} {
-		have := webhook.Incoming{Enabled: c.enabled, TokenDigest: c.digest}.Door(c.known, c.matches)
+		have := webhook.Incoming{Enabled: c.enabled, TokenDigest: c.digest}.CheckRequest(c.known, c.matches)
 		assert.Equal(t, c.want, have, "%+v", c)
 		assert.Equal(t, c.status, have.Status(), "%+v", c)
 	}
@@ -82,7 +82,7 @@ func TestSignatures(t *testing.T) {
 		{"untimed, wrong", untimed, "sha256=" + digits, "", false, webhook.RefusedSignature},
 		{"untimed, none", untimed, "", "", false, webhook.RefusedUnsigned},
 	} {
-		have := c.in.Signed(webhook.ReadSignature(c.signature, c.timestamp), c.matches, at)
+		have := c.in.CheckSignature(webhook.ReadSignature(c.signature, c.timestamp), c.matches, at)
 		assert.Equal(t, c.want, have, c.name)
 		if have != webhook.Admitted {
 			assert.Equal(t, 401, have.Status(), c.name)
@@ -91,12 +91,12 @@ func TestSignatures(t *testing.T) {
 	s := webhook.ReadSignature("sha256="+digits, now)
 	assert.Equal(t, now+".", timed.Prefix(s))
 	assert.Empty(t, untimed.Prefix(s), "a copy of a timed request would otherwise pass as an untimed one")
-	until, ok := timed.Forget(s)
+	until, ok := timed.ReplayExpiry(s)
 	require.True(t, ok)
 	assert.True(t, until.After(at.Add(webhook.SignatureWindow)), "as long as it could be replayed")
-	_, ok = untimed.Forget(s)
+	_, ok = untimed.ReplayExpiry(s)
 	assert.False(t, ok)
-	_, ok = timed.Forget(webhook.ReadSignature("", ""))
+	_, ok = timed.ReplayExpiry(webhook.ReadSignature("", ""))
 	assert.False(t, ok)
 }
 
@@ -111,7 +111,7 @@ func TestStatuses(t *testing.T) {
 }
 
 func TestTheWindowSlides(t *testing.T) {
-	var s webhook.Sliding
+	var s webhook.SlidingWindow
 	for i := range webhook.RatePerWindow {
 		_, ok := s.Take(at.Add(time.Duration(i) * 100 * time.Millisecond)) // spread over 9.9 s
 		require.True(t, ok, i)

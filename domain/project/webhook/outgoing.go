@@ -16,7 +16,7 @@ const DeliveryTimeout = 10 * time.Second
 const (
 	OnSuccess = "onSuccess"
 	OnFailure = "onFailure"
-	Always    = "always"
+	OnAlways  = "always"
 )
 
 // Outgoing is a workflow's own webhook, called when an execution ends. Its fields are those that workflows store.
@@ -30,7 +30,7 @@ type Outgoing struct {
 
 // Validate refuses one that could not be delivered, as Config.Validate does.
 func (o Outgoing) Validate() error {
-	if o.Trigger != OnSuccess && o.Trigger != OnFailure && o.Trigger != Always {
+	if o.Trigger != OnSuccess && o.Trigger != OnFailure && o.Trigger != OnAlways {
 		return project.ErrArgument.Sayf("%q says not when the webhook is called; trigger is onSuccess, onFailure or always", o.Trigger)
 	}
 	return o.config().Validate()
@@ -42,11 +42,11 @@ func (o Outgoing) config() Config {
 
 // Fires reports whether the end of an execution is told; one that was cancelled did not succeed.
 func (o Outgoing) Fires(succeeded bool) bool {
-	return o.Enabled && (o.Trigger == Always || o.Trigger == OnSuccess && succeeded || o.Trigger == OnFailure && !succeeded)
+	return o.Enabled && (o.Trigger == OnAlways || o.Trigger == OnSuccess && succeeded || o.Trigger == OnFailure && !succeeded)
 }
 
-// Ended is an execution that ended.
-type Ended struct {
+// ExecutionEnd is an execution that ended.
+type ExecutionEnd struct {
 	WorkflowID   string
 	WorkflowName string
 	ExecutionID  string
@@ -58,7 +58,7 @@ type Ended struct {
 
 // Build is the request that tells of an execution: by the template, or else as a JSON document with everything there is. It fails as
 // Config.Build does.
-func (o Outgoing) Build(e Ended) (Request, error) {
+func (o Outgoing) Build(e ExecutionEnd) (Request, error) {
 	in := Input{Variables: e.variables()}
 	c := o.config()
 	if c.PayloadTemplate == "" && syntaxOf(c.contentType()) == syntaxJSON {
@@ -68,17 +68,17 @@ func (o Outgoing) Build(e Ended) (Request, error) {
 }
 
 // variables are what a template can use.
-func (e Ended) variables() map[string]string {
+func (e ExecutionEnd) variables() map[string]string {
 	return map[string]string{
 		"workflow_id": e.WorkflowID, "workflow_name": e.WorkflowName, "execution_id": e.ExecutionID, "status": e.Status,
 		"duration": strconv.FormatInt(e.Elapsed.Milliseconds(), 10), "timestamp": e.timestamp(), "error_message": e.Error,
 	}
 }
 
-func (e Ended) timestamp() string { return e.At.UTC().Format(time.RFC3339) }
+func (e ExecutionEnd) timestamp() string { return e.At.UTC().Format(time.RFC3339) }
 
 // payload is the default body.
-func (e Ended) payload() json.RawMessage {
+func (e ExecutionEnd) payload() json.RawMessage {
 	type workflow struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`

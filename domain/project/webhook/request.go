@@ -131,8 +131,8 @@ func (r Request) size() int {
 	return n
 }
 
-// View is a request as people and agents see it: secrets masked, the payload cut.
-type View struct {
+// view is a request as people and agents see it: secrets masked, the payload cut.
+type view struct {
 	Method       string   `json:"method"`
 	URL          string   `json:"url"`
 	Host         string   `json:"host"`
@@ -146,8 +146,8 @@ type View struct {
 }
 
 // View is the request without its secrets. Values in the payload are not judged here: whoever shows it redacts it like any text.
-func (r Request) View() View {
-	v := View{Method: r.Method, URL: maskURL(r.URL), Headers: []Header{}, PayloadBytes: len(r.Body), TimeoutMS: r.Timeout.Milliseconds(), Retries: r.Retries}
+func (r Request) View() view {
+	v := view{Method: r.Method, URL: maskURL(r.URL), Headers: []Header{}, PayloadBytes: len(r.Body), TimeoutMS: r.Timeout.Milliseconds(), Retries: r.Retries}
 	if u, err := url.Parse(r.URL); err == nil {
 		v.Host = u.Host
 	}
@@ -195,8 +195,8 @@ func (r Request) Secrets() (secrets []string) {
 	return secrets
 }
 
-// Mask stands for a value that is not shown.
-const Mask = "[REDACTED:webhook]"
+// RedactedValue stands for a value that is not shown.
+const RedactedValue = "[REDACTED:webhook]"
 
 // maskURL masks the values of secret-named parameters in a URL's query, also of a template.
 func maskURL(raw string) string {
@@ -207,7 +207,7 @@ func maskURL(raw string) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
 		if name, value, ok := strings.Cut(pair, "="); ok && secretName(name) && value != "" {
-			pairs[i] = name + "=" + Mask
+			pairs[i] = name + "=" + RedactedValue
 		}
 	}
 	return base + "?" + strings.Join(pairs, "&")
@@ -217,7 +217,7 @@ func maskHeader(name, value string) string {
 	if value == "" || !secretName(name) && !secretForm(value) {
 		return value
 	}
-	return Mask
+	return RedactedValue
 }
 
 // secretName reports names of headers and parameters whose values are secrets. It errs on the side of masking.

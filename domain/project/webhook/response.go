@@ -27,9 +27,9 @@ type Response struct {
 // OK reports whether the receiver accepted the request: 2xx. A redirect is an answer like any other and is never followed.
 func (r Response) OK() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
 
-// Keep is what is kept of an answer: headers that are known to be harmless, the beginning of the body. more says that the body went on
+// NewResponse is what is kept of an answer: headers that are known to be harmless, the beginning of the body. more says that the body went on
 // beyond what was read.
-func Keep(status int, headers map[string][]string, body []byte, more bool) Response {
+func NewResponse(status int, headers map[string][]string, body []byte, more bool) Response {
 	r := Response{StatusCode: status, Headers: map[string]string{}, TotalBytes: int64(len(body))}
 	for name, values := range headers {
 		if form := canonicalName(name); len(values) > 0 && slices.Contains(keptHeaders(), form) {
@@ -59,8 +59,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Passing reports answers after which a repeatable request is tried again: 502, 503 and 504.
-func Passing(status int) bool { return status >= 502 && status <= 504 }
+// IsRetryable reports answers after which a repeatable request is tried again: 502, 503 and 504.
+func IsRetryable(status int) bool { return status >= 502 && status <= 504 }
 
 // Backoff is the wait before a retry, counted from 0: 1 s, 2 s, 4 s (packageflow contract §1.6).
 func Backoff(retry int) time.Duration { return time.Second << min(retry, 6) }

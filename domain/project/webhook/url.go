@@ -9,7 +9,7 @@ import (
 
 // expandURL is the URL with its variables filled in: percent-encoded, in path and query only.
 func expandURL(raw string, variables map[string]string) (string, error) {
-	written, err := Parse(raw)
+	written, err := ParseURL(raw)
 	if err != nil {
 		return "", err
 	}
@@ -18,7 +18,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 		return "", err
 	}
 	if climbs(path) {
-		return "", Block(RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
+		return "", BlockedError(RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
 	}
 	query, err := expand(written.Query, variables, url.QueryEscape)
 	if err != nil {
@@ -29,10 +29,10 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 	}
 	whole := written.Origin() + escapeRest(path) + escapeRest(query)
 	if u, err := url.Parse(whole); err != nil || u.String() != whole { // nobody behind us may read it in another way
-		return "", Block(RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
+		return "", BlockedError(RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
 	}
 	if len(whole) > MaxURL {
-		return "", Block(RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), MaxURL)
+		return "", BlockedError(RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), MaxURL)
 	}
 	return whole, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // broken is the rule an error says was broken.
-func broken(t testing.TB, err error) webhook.EgressRule {
+func broken(t testing.TB, err error) webhook.EgressViolation {
 	t.Helper()
 	require.ErrorIs(t, err, project.ErrURLBlocked)
 	details, ok := fault.From(err).Details.(webhook.Blocked)
@@ -23,7 +23,7 @@ func broken(t testing.TB, err error) webhook.EgressRule {
 }
 
 func TestURLsThatAreRefused(t *testing.T) {
-	for raw, want := range map[string]webhook.EgressRule{
+	for raw, want := range map[string]webhook.EgressViolation{
 		"":                                      webhook.RuleForm,
 		"hooks.example.com/x":                   webhook.RuleForm,
 		"//hooks.example.com/x":                 webhook.RuleForm,
@@ -159,7 +159,7 @@ func TestWhatAListedHostOpens(t *testing.T) {
 	for _, c := range []struct {
 		raw   string
 		rules webhook.EgressRules
-		want  webhook.EgressRule // empty: allowed
+		want  webhook.EgressViolation // empty: allowed
 	}{
 		{"http://hooks.example.com/", listed("hooks.example.com:80"), ""},
 		{"http://hooks.example.com/", listed("HOOKS.example.com.:80"), ""},

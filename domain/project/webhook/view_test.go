@@ -27,9 +27,9 @@ func TestPeopleSeeNoSecrets(t *testing.T) {
 	view := r.View()
 	masked := map[string]bool{"Authorization": true, "X-Api-Key": true, "Cookie": true, "X-Hub-Signature": true, "X-Forward": true, "X-Opaque": true}
 	for _, h := range view.Headers {
-		assert.Equal(t, masked[h.Name], h.Value == webhook.Mask, "%s: %s", h.Name, h.Value)
+		assert.Equal(t, masked[h.Name], h.Value == webhook.RedactedValue, "%s: %s", h.Name, h.Value)
 	}
-	assert.Equal(t, "https://hooks.example.com/b?token="+webhook.Mask+"&branch=main&sig="+webhook.Mask+"&empty_key=", view.URL)
+	assert.Equal(t, "https://hooks.example.com/b?token="+webhook.RedactedValue+"&branch=main&sig="+webhook.RedactedValue+"&empty_key=", view.URL)
 	assert.Equal(t, "hooks.example.com", view.Host)
 	assert.Equal(t, "PUT", view.Method)
 	assert.Equal(t, len(r.Body), view.PayloadBytes)
@@ -54,7 +54,7 @@ func TestPeopleSeeNoSecrets(t *testing.T) {
 	assert.Empty(t, small.View().Digest, "nothing is hidden")
 
 	listed := c.Masked()
-	assert.Equal(t, webhook.Mask, listed.Headers["Authorization"])
+	assert.Equal(t, webhook.RedactedValue, listed.Headers["Authorization"])
 	assert.Equal(t, "production", listed.Headers["X-Env"])
 	assert.NotContains(t, listed.URL, "{{t}}")
 	assert.Equal(t, "Bearer tok-123456", c.Headers["Authorization"], "the webhook itself is unchanged")
@@ -66,7 +66,7 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 		"content-type": {"text/plain"}, "Set-Cookie": {"a=b"}, "Authorization": {"x"}, "X-Request-Id": {"r-1", "r-2"}, "Location": {"http://10.0.0.1/\x1b[0m"},
 		"ETag": {strings.Repeat("e", 2000)}, "X-Custom": {"y"}, "Retry-After": {},
 	}
-	r := webhook.Keep(201, headers, []byte("done"), false)
+	r := webhook.NewResponse(201, headers, []byte("done"), false)
 	assert.Equal(t, "text/plain", r.Headers["Content-Type"])
 	assert.Equal(t, "r-1, r-2", r.Headers["X-Request-Id"])
 	assert.Equal(t, "http://10.0.0.1/[0m", r.Headers["Location"])
@@ -88,7 +88,7 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 		"binary":   {"\xff\xfe\x00", false, false, len("\ufffd\x00")},
 		"large":    {strings.Repeat("x", 50*webhook.MaxKept), false, true, webhook.MaxKept},
 	} {
-		r := webhook.Keep(200, nil, []byte(c.body), c.more)
+		r := webhook.NewResponse(200, nil, []byte(c.body), c.more)
 		assert.Equal(t, c.cut, r.Truncated, name)
 		assert.Len(t, r.Body, c.kept, name)
 		assert.True(t, utf8.ValidString(r.Body), name)
@@ -97,17 +97,17 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 		assert.Equal(t, ok, webhook.Response{StatusCode: status}.OK(), status)
 	}
 	for status, passing := range map[int]bool{429: false, 500: false, 501: false, 502: true, 503: true, 504: true, 505: false} {
-		assert.Equal(t, passing, webhook.Passing(status), status)
+		assert.Equal(t, passing, webhook.IsRetryable(status), status)
 	}
 	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, []time.Duration{webhook.Backoff(0), webhook.Backoff(1), webhook.Backoff(2)})
 }
 
 func TestTellingOfAnExecution(t *testing.T) {
-	ended := webhook.Ended{
+	ended := webhook.ExecutionEnd{
 		WorkflowID: "wf-1", WorkflowName: `Build "all"`, ExecutionID: "e-1", Status: "failed", Elapsed: 1500 * time.Millisecond,
 		At: time.Date(2026, 1, 2, 4, 4, 5, 0, time.FixedZone("", 3600)), Error: "step 2\nfailed",
 	}
-	o := webhook.Outgoing{Enabled: true, URL: address, Trigger: webhook.Always}
+	o := webhook.Outgoing{Enabled: true, URL: address, Trigger: webhook.OnAlways}
 	require.NoError(t, o.Validate())
 	r, err := o.Build(ended)
 	require.NoError(t, err)
@@ -131,11 +131,11 @@ func TestTellingOfAnExecution(t *testing.T) {
 		succeeded, enabled bool
 		want               bool
 	}{
-		{webhook.Always, true, true, true}, {webhook.Always, false, true, true}, {webhook.OnSuccess, true, true, true}, {webhook.OnSuccess, false, true, false},
-		{webhook.OnFailure, true, true, false}, {webhook.OnFailure, false, true, true}, {webhook.Always, true, false, false}, {"", true, true, false},
+		{webhook.OnAlways, true, true, true}, {webhook.OnAlways, false, true, true}, {webhook.OnSuccess, true, true, true}, {webhook.OnSuccess, false, true, false},
+		{webhook.OnFailure, true, true, false}, {webhook.OnFailure, false, true, true}, {webhook.OnAlways, true, false, false}, {"", true, true, false},
 	} {
 		assert.Equal(t, c.want, webhook.Outgoing{Enabled: c.enabled, Trigger: c.trigger}.Fires(c.succeeded), "%+v", c)
 	}
 	assert.ErrorIs(t, webhook.Outgoing{URL: address, Trigger: "sometimes"}.Validate(), project.ErrArgument)
-	assert.ErrorIs(t, webhook.Outgoing{URL: "x", Trigger: webhook.Always}.Validate(), project.ErrURLBlocked)
+	assert.ErrorIs(t, webhook.Outgoing{URL: "x", Trigger: webhook.OnAlways}.Validate(), project.ErrURLBlocked)
 }

@@ -21,7 +21,7 @@ func suiteEndpoint(life context.Context) *mcphttp.Endpoint {
 	s.Fit(announce, append(append(contents(), questions()...), append(rounds(), changes(s.MCP())...)...)...)
 	addBinary(s.MCP())
 	addPrompts(s.MCP())
-	return mcphttp.New(life, mcphttp.Options{Server: s})
+	return mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: s})
 }
 
 // announce is what the suite wants to be told that there is.

@@ -37,6 +37,6 @@ func serve(ctx context.Context) error {
 	suite := httpauth.Visitor{Principal: policy.Principal{ID: "suite", Grants: policy.All}, Credential: "suite"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { endpoint.ServeVisitor(w, r, suite) })
-	guard := httpauth.New(httpauth.Options{})
+	guard := httpauth.NewGuard(httpauth.Options{})
 	return httpauth.Serve(ctx, l, guard.Around(mux), httpauth.ListenOptions{Ending: guard.End})
 }

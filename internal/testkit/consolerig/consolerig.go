@@ -36,7 +36,7 @@ type Site struct {
 	URL  string
 	Mux  *http.ServeMux
 	web  *http.Client
-	desk *ui.Desk
+	desk *ui.CallRunner
 	calm time.Duration // as long as pages wait when nobody says otherwise
 }
 
@@ -66,7 +66,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 func (s *Site) Live(app httpapi.App, source events.Source) {
 	s.T.Helper()
 	s.desk.Patience = s.calm
-	hub := events.New(source, nil)
+	hub := events.NewHub(source, nil)
 	s.T.Cleanup(hub.Close)
 	api := httpapi.New(httpapi.Options{App: app, Hub: hub})
 	person := Person()
@@ -86,7 +86,7 @@ func (s *Site) SendOff(path string, fields url.Values) Page {
 }
 
 // Mounts adds pages to a mux.
-type Mounts func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
+type Mounts func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 
 // New is a console with those pages over a door, which ends with the test.
 func New(t testing.TB, door ui.Door, mounts Mounts) *Site {
@@ -94,13 +94,13 @@ func New(t testing.TB, door ui.Door, mounts Mounts) *Site {
 	life, end := context.WithCancel(context.Background())
 	s := &Site{T: t, Mux: http.NewServeMux(), web: &http.Client{Transport: &http.Transport{}}}
 	var ids atomic.Int64
-	desk := ui.New(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	desk := ui.NewCallRunner(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
 	s.desk, s.calm = desk, desk.Patience
 	desk.Patience = patience
 	person := LetIn(Person())
 	desk.Mount(s.Mux, person)
 	mounts(desk, s.Mux, person)
-	s.Mux.Handle("/assets/", ui.Handler())
+	s.Mux.Handle("/assets/", ui.AssetHandler())
 	server := httptest.NewServer(s.Mux)
 	s.URL = server.URL
 	t.Cleanup(func() {

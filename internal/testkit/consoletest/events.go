@@ -12,7 +12,7 @@ import (
 // Events adds the product's API to a mux, and with it the events of that door's database, which pages follow.
 func Events(t testing.TB, mux *http.ServeMux, h *House, person func(httpauth.Handler) http.Handler) {
 	t.Helper()
-	hub := events.New(h.App, nil)
+	hub := events.NewHub(h.App, nil)
 	t.Cleanup(hub.Close)
 	mux.Handle(httpapi.Prefix+"/", person(httpapi.New(httpapi.Options{App: h.App, Hub: hub}).Serve))
 }

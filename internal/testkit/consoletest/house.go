@@ -52,9 +52,9 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
-	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
-		Sessions: store.Sessions(), Runs: sqlitestore.NewCall(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
-		Keys: sqlitestore.NewKeydb(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
+	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
+		Sessions: store.Sessions(), Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	for _, change := range changes {
 		change(&core, &opts)
@@ -62,7 +62,7 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	h := &House{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
-		Keys: enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
+		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
 	var err error
 	h.App, err = app.New(core, opts, ctl, h.Notes.capability())
 	require.NoError(t, err)

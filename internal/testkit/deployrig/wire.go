@@ -41,7 +41,7 @@ type sources struct {
 // Wire puts the adapters together.
 func Wire(w Wiring) Wired {
 	env := func(name string) string { return w.Env[name] }
-	index := observe.Open(w.Index)
+	index := observe.OpenIndex(w.Index)
 	out := Wired{Files: configrepo.NewFiles(index)}
 	out.Git = confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
 		if sub == "" {
@@ -50,11 +50,11 @@ func Wire(w Wiring) Wired {
 		return out.Files.Local(ctx, deployment.Place{Repo: root}, sub)
 	}})
 	scopes := map[string][]deployment.Scope{}
-	for _, name := range target.Names() {
-		scopes[name] = target.Scopes(name)
+	for _, name := range target.TargetNames() {
+		scopes[name] = target.TargetScopes(name)
 	}
-	out.Machine = deployfile.New(deployfile.Options{Index: index, Clock: w.Clock, Env: env, Step: w.Step})
-	out.Compiler = planner.Compiler{Places: configrepo.NewLocation(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
+	out.Machine = deployfile.NewMachine(deployfile.Options{Index: index, Clock: w.Clock, Env: env, Step: w.Step})
+	out.Compiler = planner.Compiler{Places: configrepo.NewPlaces(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
 		Overlays: configrepo.NewOverlays(out.Files), Sep: os.PathSeparator}
 	out.Planner = planner.Planner{Machine: out.Machine, Snapshots: out.Machine, Registry: out.Machine, Documents: docedit.Documents{}}
 	return out

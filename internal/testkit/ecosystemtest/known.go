@@ -18,7 +18,7 @@ type Known struct {
 
 // Search is the intent of the call that queued a run.
 func (k Known) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
-	all, err := k.Runs.List(ctx, ecosystem.Filter{})
+	all, err := k.Runs.List(ctx, ecosystem.RunFilter{})
 	var out []audit.Record
 	for _, r := range all {
 		if r.Call != f.Call {

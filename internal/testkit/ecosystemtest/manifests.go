@@ -181,8 +181,8 @@ func counts(t *testing.T, open Open) {
 }
 
 // fresh is an ecosystem to be made.
-func fresh() ecosystem.New {
-	return ecosystem.New{Name: "fresh", Description: "it's: \"tricky\" #1\n- second", Provisioner: "local", Repos: []ecosystem.Repo{
+func fresh() ecosystem.Draft {
+	return ecosystem.Draft{Name: "fresh", Description: "it's: \"tricky\" #1\n- second", Provisioner: "local", Repos: []ecosystem.Repo{
 		{Name: "api", URL: "file:///srv/a b/api.git"}, {Name: "1e3", URL: "git@host:o/x.git", Branch: "yes", ReadOnly: true}}}
 }
 
@@ -210,7 +210,7 @@ func creates(t *testing.T, open Open) {
 	_, err = h.Manifests.Create(t.Context(), elsewhere, doc)
 	require.NoError(t, err, "the first ecosystem of a root makes ecosystems/")
 	file(t, filepath.Join(u.Dir, "ecosystems", "plain"), "a file")
-	_, err = h.Manifests.Create(t.Context(), layout(t, h, u.Dir, "plain"), ecosystem.New{})
+	_, err = h.Manifests.Create(t.Context(), layout(t, h, u.Dir, "plain"), ecosystem.Draft{})
 	require.ErrorIs(t, err, ecosystem.ErrExists)
 	gone := l
 	gone.Root = filepath.Join(u.Home, "gone")
@@ -220,7 +220,7 @@ func creates(t *testing.T, open Open) {
 
 func createsOnce(t *testing.T, open Open) {
 	u := NewUser(t)
-	doc := ecosystem.New{Name: "fresh", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api"}}}
+	doc := ecosystem.Draft{Name: "fresh", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api"}}}
 	var made atomic.Int32
 	Together(t, 16, func(int) error {
 		h := open(t, u)
@@ -246,7 +246,7 @@ func createsNothingInvalid(t *testing.T, open Open) {
 	u := NewUser(t)
 	h := open(t, u)
 	l := layout(t, h, u.Dir, "fresh")
-	for _, doc := range []ecosystem.New{
+	for _, doc := range []ecosystem.Draft{
 		{Repos: []ecosystem.Repo{{Name: "api"}}}, {Repos: []ecosystem.Repo{{Name: "a", URL: "/a"}, {Name: "a", URL: "/b"}}}, {Description: "a\x00b"}, {Description: "\xff"},
 		{Provisioner: "../../x"}, fresh(),
 	} {
@@ -318,7 +318,7 @@ func staysInRoot(t *testing.T, open Open) {
 	bare := filepath.Join(u.Home, "bare")
 	require.NoError(t, os.MkdirAll(bare, 0o755))
 	require.NoError(t, os.Symlink(foreign, filepath.Join(bare, "ecosystems")))
-	_, err = h.Manifests.Create(t.Context(), layout(t, h, bare, "fresh"), ecosystem.New{})
+	_, err = h.Manifests.Create(t.Context(), layout(t, h, bare, "fresh"), ecosystem.Draft{})
 	require.Error(t, err)
 	assert.NoDirExists(t, filepath.Join(foreign, "fresh"))
 }

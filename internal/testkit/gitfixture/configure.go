@@ -23,7 +23,7 @@ var wishes = [][2]string{{"filter.evil.required", "true"}, {"commit.gpgSign", "t
 	{"diff.ignoreSubmodules", "none"}, {"submodule.lib.ignore", "none"}, {"status.submoduleSummary", "true"}, {"diff.submodule", "diff"}, {"lfs.standalonetransferagent", "evil"},
 	{"protocol.ext.allow", "always"}, {"trailer.sign.key", "Signed"}, {"commit.verbose", "true"}}
 
-// Hooks that git knows.
+// hooks that git knows.
 var hooks = []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge",
 	"pre-auto-gc", "post-rewrite", "pre-rebase", "pre-push", "fsmonitor-watchman"}
 

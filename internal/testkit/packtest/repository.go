@@ -39,7 +39,7 @@ func Full(t testing.TB, seq *ids.Sequence, now time.Time, name string) *pack.Pac
 	p := New(t, seq, now, name, 60)
 	title, brief := pack.Optional("Token: audit"), pack.Optional("Where tokens\n  are: checked\n---\nyes")
 	tags := []string{"auth", "123", "yes", "auth"}
-	require.NoError(t, p.SetMeta(pack.Meta{Title: &title, Brief: &brief, Tags: &tags}, now))
+	require.NoError(t, p.SetMeta(pack.MetaEdit{Title: &title, Brief: &brief, Tags: &tags}, now))
 	require.NoError(t, p.PutSection(pack.SectionEdit{Key: "gone", Title: "Gone"}, now))
 	require.NoError(t, p.PutSection(pack.SectionEdit{Key: "flow", Title: "Flow \"of\" it", Description: "line one\n\n  line two\n"}, now))
 	anchor := pack.TakeAnchor([]string{"before"}, []string{"a", "", "b"}, []string{"after", "more"})
@@ -51,8 +51,8 @@ func Full(t testing.TB, seq *ids.Sequence, now time.Time, name string) *pack.Pac
 	require.NoError(t, p.PutDiagram("flow", pack.Diagram{Key: "seq", Title: "Order", Mermaid: "sequenceDiagram\n  A->>B: x: y\n  --- \n# no comment", Why: "because"}, now))
 	require.NoError(t, p.DeleteSection("gone", now))
 	ev := []pack.Evidence{
-		{Standing: pack.Exact, Lines: pack.LineRange{Start: 12, End: 14}, Text: []string{"a", "", "b"}, Anchor: &anchor},
-		{Standing: pack.Exact, Lines: pack.LineRange{Start: 1, End: 1}, Text: []string{"x"}},
+		{Standing: pack.RefExact, Lines: pack.LineRange{Start: 12, End: 14}, Text: []string{"a", "", "b"}, Anchor: &anchor},
+		{Standing: pack.RefExact, Lines: pack.LineRange{Start: 1, End: 1}, Text: []string{"x"}},
 	}
 	keep := func(e pack.Evidence) *pack.Snapshot {
 		return &pack.Snapshot{Lines: e.Lines, Text: "\ttabbed: text\n---\n  trailing  ", Masked: 1}
@@ -117,7 +117,7 @@ func (b *bench) ids4(t *testing.T) []pack.ID {
 func retitle(title string, now time.Time) func(*pack.Pack) error {
 	return func(p *pack.Pack) error {
 		o := pack.Optional(title)
-		return p.SetMeta(pack.Meta{Title: &o}, now)
+		return p.SetMeta(pack.MetaEdit{Title: &o}, now)
 	}
 }
 
@@ -280,7 +280,7 @@ func losesNoUpdate(t *testing.T, b *bench) {
 			for n := range each {
 				_, err := b.repo.Update(t.Context(), p.ID(), func(p *pack.Pack) error {
 					tags := append(p.State().Tags, fmt.Sprintf("%d/%d", w, n))
-					return p.SetMeta(pack.Meta{Tags: &tags}, b.clock.Now())
+					return p.SetMeta(pack.MetaEdit{Tags: &tags}, b.clock.Now())
 				})
 				assert.NoError(t, err)
 			}

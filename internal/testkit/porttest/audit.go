@@ -22,7 +22,7 @@ import (
 func Event(call string) audit.Event {
 	return audit.Event{
 		Time: issued, Phase: audit.Intent, CallID: call, Session: "s-1", Principal: "me", Client: "suite/1", Tool: "deploy_apply", Class: "write",
-		Args: json.RawMessage(`{"share":0.25,"html":"<&>","list":[1,2]}`), Plan: canon.Bytes("test", []byte(call)), Verdict: "confirm", Rule: "strength",
+		Args: json.RawMessage(`{"share":0.25,"html":"<&>","list":[1,2]}`), Plan: canon.SumBytes("test", []byte(call)), Verdict: "confirm", Rule: "strength",
 		ApprovedBy: "token", Code: "plan_stale", DurationUS: 1234, Redactions: 1,
 	}
 }
@@ -210,8 +210,8 @@ func auditSearch(t *testing.T, l ports.AuditLog) {
 		first  int64
 		many   int
 	}{
-		{audit.Filter{}, 120, audit.Listed}, {audit.Filter{Limit: 3}, 120, 3}, {audit.Filter{Limit: 3, Before: 10}, 9, 3}, {audit.Filter{Before: 4}, 3, 3},
-		{audit.Filter{Before: 1}, 0, 0}, {audit.Filter{Before: -5, Limit: 1}, 120, 1}, {audit.Filter{Before: 9999, Limit: audit.AtMost}, 120, 120},
+		{audit.Filter{}, 120, audit.DefaultListed}, {audit.Filter{Limit: 3}, 120, 3}, {audit.Filter{Limit: 3, Before: 10}, 9, 3}, {audit.Filter{Before: 4}, 3, 3},
+		{audit.Filter{Before: 1}, 0, 0}, {audit.Filter{Before: -5, Limit: 1}, 120, 1}, {audit.Filter{Before: 9999, Limit: audit.MaxListed}, 120, 120},
 	} {
 		found, err := l.Search(t.Context(), c.filter)
 		require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 // DatedGrant is the nth dated grant of a test: each is a second younger than the one before.
 func DatedGrant(n int) confirm.Dated {
 	at := time.Date(2026, time.January, 2, 3, 4, 5, 678, time.UTC).Add(time.Duration(n) * time.Second)
-	return confirm.Dated{ID: fmt.Sprintf("cf_%08d", n), Tool: "run_script", Scope: "shop/é@1", Content: canon.Bytes("test", []byte{byte(n)}), Args: confirm.ArgsSum([]byte(`{"a":1}`)),
+	return confirm.Dated{ID: fmt.Sprintf("cf_%08d", n), Tool: "run_script", Scope: "shop/é@1", Content: canon.SumBytes("test", []byte{byte(n)}), Args: confirm.ArgsSum([]byte(`{"a":1}`)),
 		Principal: "local", Entry: "codex", AnyEntry: n%2 == 0, What: "run it", By: "terminal", User: "me", At: at, Until: at.Add(time.Hour)}
 }
 
@@ -29,8 +29,8 @@ func DatedGrants(t *testing.T, open func(testing.TB) ports.DatedGrants) {
 			all, err := s.List(t.Context())
 			require.NoError(t, err)
 			assert.Empty(t, all)
-			require.ErrorIs(t, s.Remove(t.Context(), "cf_none"), confirm.ErrNoAllowance)
-			require.ErrorIs(t, s.Change(t.Context(), "cf_none", func(*confirm.Dated) error { return nil }), confirm.ErrNoAllowance)
+			require.ErrorIs(t, s.Remove(t.Context(), "cf_none"), confirm.ErrNoSessionGrant)
+			require.ErrorIs(t, s.Change(t.Context(), "cf_none", func(*confirm.Dated) error { return nil }), confirm.ErrNoSessionGrant)
 		},
 		"KeepsInOrder": func(t *testing.T, s ports.DatedGrants) {
 			for _, n := range []int{2, 1, 3} {
@@ -44,7 +44,7 @@ func DatedGrants(t *testing.T, open func(testing.TB) ports.DatedGrants) {
 				assert.Equal(t, DatedGrant(i+1).Rule(), d.Rule(), "what it says is what was put there")
 			}
 			require.NoError(t, s.Remove(t.Context(), DatedGrant(2).ID))
-			require.ErrorIs(t, s.Remove(t.Context(), DatedGrant(2).ID), confirm.ErrNoAllowance)
+			require.ErrorIs(t, s.Remove(t.Context(), DatedGrant(2).ID), confirm.ErrNoSessionGrant)
 			all, err = s.List(t.Context())
 			require.NoError(t, err)
 			assert.Len(t, all, 2)

@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Issued is when the grants of this package are issued; they live for confirm.DefaultTTL. It has nanoseconds, so that a store that
+// issued is when the grants of this package are issued; they live for confirm.DefaultTTL. It has nanoseconds, so that a store that
 // rounds times is found out.
 var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 
@@ -32,12 +32,12 @@ var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 const Contenders = 64
 
 // Grant is the nth grant of a test, and the token that redeems it. Every field is set; grants are issued a second apart.
-func Grant(n int) (confirm.Grant, confirm.Token) {
+func Grant(n int) (confirm.Request, confirm.Token) {
 	token := confirm.NewToken(ids.Token(uint64(n)))
 	at := issued.Add(time.Duration(n) * time.Second)
-	return confirm.Grant{
+	return confirm.Request{
 		ID: fmt.Sprintf("cf_%08d", n), Digest: token.Digest(),
-		Binding: confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.Bytes("test", fmt.Append(nil, n))},
+		Binding: confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.SumBytes("test", fmt.Append(nil, n))},
 		Args:    json.RawMessage(`{"profile": "work",  "n": 1.50, "html": "<&>"}`), Mode: policy.Execute, Strength: policy.Preview,
 		Risk: policy.RiskMedium, Scope: "p-1/build", Target: "work", Prompt: "Deploy 3 files — überall?", Plan: json.RawMessage(`{"changes":["a","b"]}`), Exhibit: json.RawMessage(`{"files":["c"]}`), Place: "/work/überall",
 		IssuedAt: at, ExpiresAt: at.Add(confirm.DefaultTTL), Misses: 0,
@@ -69,7 +69,7 @@ func Ledger(t *testing.T, open func(testing.TB) ports.Ledger) {
 
 func ledgerEmpty(t *testing.T, l ports.Ledger) {
 	_, token := Grant(1)
-	err := l.Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { t.Error("there is nothing to settle"); return nil })
+	err := l.Settle(t.Context(), token.Digest(), func(*confirm.Request) error { t.Error("there is nothing to settle"); return nil })
 	require.ErrorIs(t, err, confirm.ErrUnknown)
 	pending, err := l.Pending(t.Context(), ports.PendingFilter{}, issued)
 	require.NoError(t, err)
@@ -82,18 +82,18 @@ func ledgerEmpty(t *testing.T, l ports.Ledger) {
 func ledgerKeeps(t *testing.T, l ports.Ledger) {
 	full, _ := Grant(1)
 	full.HumanOnly, full.State, full.Misses, full.Answerer = true, confirm.Approved, 2, "terminal"
-	bare := confirm.Grant{ID: "cf_bare", Digest: confirm.NewToken("bare").Digest(), ExpiresAt: issued.Add(time.Minute)}
+	bare := confirm.Request{ID: "cf_bare", Digest: confirm.NewToken("bare").Digest(), ExpiresAt: issued.Add(time.Minute)}
 	far := full
 	far.ID, far.Digest, far.IssuedAt = "cf_far", confirm.NewToken("far").Digest(), issued.In(time.FixedZone("far", -7*3600))
 	require.NoError(t, l.Issue(t.Context(), full))
 	require.NoError(t, l.Issue(t.Context(), bare))
 	require.NoError(t, l.Issue(t.Context(), far))
 	far.IssuedAt = issued
-	for _, want := range []confirm.Grant{full, bare, far} {
+	for _, want := range []confirm.Request{full, bare, far} {
 		assert.Equal(t, want, peek(t, l, want.Digest))
 		pending, err := l.Pending(t.Context(), ports.PendingFilter{ID: want.ID}, issued)
 		require.NoError(t, err)
-		assert.Equal(t, []confirm.Grant{want}, pending)
+		assert.Equal(t, []confirm.Request{want}, pending)
 	}
 }
 
@@ -201,7 +201,7 @@ func ledgerFailure(t *testing.T, l ports.Ledger) {
 	g, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	failure := errors.New("as it was")
-	err := l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
+	err := l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error {
 		g.State, g.Answerer, g.Misses, g.Prompt = confirm.Denied, "console", 1, "?"
 		g.Args, g.Exhibit, g.Plan = nil, nil, json.RawMessage(`[]`)
 		g.ExpiresAt = g.ExpiresAt.Add(time.Nanosecond)
@@ -216,7 +216,7 @@ func ledgerFailure(t *testing.T, l ports.Ledger) {
 func ledgerIdentity(t *testing.T, l ports.Ledger) {
 	g, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
-	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error {
 		g.ID, g.Digest = "cf_other", confirm.NewToken("other").Digest()
 		return nil
 	}))
@@ -227,7 +227,7 @@ func ledgerPanic(t *testing.T, l ports.Ledger) {
 	g, token := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	require.PanicsWithValue(t, "boom", func() {
-		l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error { g.State = confirm.Spent; panic("boom") }) //nolint:errcheck // it panics
+		l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error { g.State = confirm.Spent; panic("boom") }) //nolint:errcheck // it panics
 	})
 	require.NoError(t, redeem(l, token, g.Binding, "", issued), "the ledger is neither locked nor changed")
 }
@@ -242,8 +242,8 @@ func ledgerCopies(t *testing.T, l ports.Ledger) {
 	require.NoError(t, err)
 	pending[0].Args[2], pending[0].Plan[2], pending[0].Exhibit[2], pending[0].State = 'X', 'X', 'X', confirm.Spent
 	assert.Equal(t, want, peek(t, l, g.Digest), "what is listed can be scribbled on")
-	var leaked *confirm.Grant
-	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error { leaked = g; return nil }))
+	var leaked *confirm.Request
+	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error { leaked = g; return nil }))
 	leaked.Args[2], leaked.State = 'X', confirm.Spent
 	assert.Equal(t, want, peek(t, l, g.Digest), "what was settled is out of reach afterwards")
 }
@@ -263,7 +263,7 @@ func ledgerOrder(t *testing.T, l ports.Ledger) {
 }
 
 func ledgerFilters(t *testing.T, l ports.Ledger) {
-	var all []confirm.Grant
+	var all []confirm.Request
 	for n := range 8 {
 		g, _ := Grant(n)
 		g.State = confirm.State(n)
@@ -322,7 +322,7 @@ func ledgerContext(t *testing.T, l ports.Ledger) {
 	other, _ := Grant(2)
 	ctx := ended(t)
 	require.Error(t, l.Issue(ctx, other))
-	require.Error(t, l.Settle(ctx, g.Digest, func(g *confirm.Grant) error { g.State = confirm.Spent; return nil }))
+	require.Error(t, l.Settle(ctx, g.Digest, func(g *confirm.Request) error { g.State = confirm.Spent; return nil }))
 	_, err := l.Purge(ctx, issued.Add(time.Hour))
 	require.Error(t, err)
 	_, err = l.Pending(ctx, ports.PendingFilter{}, issued)
@@ -332,18 +332,18 @@ func ledgerContext(t *testing.T, l ports.Ledger) {
 }
 
 // peek is the grant as it is stored.
-func peek(t *testing.T, l ports.Ledger, d confirm.Digest) confirm.Grant {
+func peek(t *testing.T, l ports.Ledger, d confirm.Digest) confirm.Request {
 	t.Helper()
-	var found confirm.Grant
-	require.NoError(t, l.Settle(t.Context(), d, func(g *confirm.Grant) error { found = *g; return nil }))
+	var found confirm.Request
+	require.NoError(t, l.Settle(t.Context(), d, func(g *confirm.Request) error { found = *g; return nil }))
 	return found
 }
 
 func redeem(l ports.Ledger, token confirm.Token, b confirm.Binding, typed string, now time.Time) error {
-	return l.Settle(context.Background(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(b, typed, now) })
+	return l.Settle(context.Background(), token.Digest(), func(g *confirm.Request) error { return g.Redeem(b, typed, now) })
 }
 
-func names(grants []confirm.Grant) []string {
+func names(grants []confirm.Request) []string {
 	var out []string
 	for _, g := range grants {
 		out = append(out, g.ID)
@@ -358,7 +358,7 @@ func BenchmarkLedger(b *testing.B, open func(testing.TB) ports.Ledger) {
 		g, token := Grant(1)
 		require.NoError(b, l.Issue(b.Context(), g))
 		for b.Loop() {
-			err := l.Settle(b.Context(), token.Digest(), func(g *confirm.Grant) error { g.Misses++; return nil })
+			err := l.Settle(b.Context(), token.Digest(), func(g *confirm.Request) error { g.Misses++; return nil })
 			require.NoError(b, err)
 		}
 	})

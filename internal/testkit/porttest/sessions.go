@@ -48,7 +48,7 @@ func sessionsAbsent(t *testing.T, s ports.Sessions) {
 func sessionsKeep(t *testing.T, s ports.Sessions) {
 	want := map[string]ports.Session{
 		key:                               {Mode: policy.Plan, Granted: Always("deploy", "status")},
-		ports.SessionKey("me", "s-2"):     {Mode: policy.Ask, Granted: []confirm.Allowance{{Tool: "deploy", Scope: "s\x00 é"}}},
+		ports.SessionKey("me", "s-2"):     {Mode: policy.Ask, Granted: []confirm.SessionGrant{{Tool: "deploy", Scope: "s\x00 é"}}},
 		ports.SessionKey("mes", "-1"):     {Granted: Always("deploy")},
 		ports.SessionKey("me", "s-1\x00"): {Mode: policy.Execute},
 		"me":                              {Mode: policy.Execute, Granted: Always("one")},
@@ -156,10 +156,10 @@ func sessionsList(t *testing.T, s ports.Sessions) {
 }
 
 // Always is an "always allow" of each of the tools.
-func Always(tools ...string) []confirm.Allowance {
-	var all []confirm.Allowance
+func Always(tools ...string) []confirm.SessionGrant {
+	var all []confirm.SessionGrant
 	for _, name := range tools {
-		all = append(all, confirm.Allowance{ID: "cf_" + name, Tool: name, By: "console", At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)})
+		all = append(all, confirm.SessionGrant{ID: "cf_" + name, Tool: name, By: "console", At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)})
 	}
 	return all
 }

@@ -49,5 +49,5 @@ func (r *Rig) Catalogue() projectport.Catalogue {
 	r.T.Helper()
 	store := sqlitestore.Open(filepath.Join(r.State, "countersign.db"))
 	r.T.Cleanup(func() { require.NoError(r.T, store.Close()) })
-	return sqlitestore.ProjectOpen(store)
+	return sqlitestore.NewCatalogue(store)
 }

@@ -23,7 +23,7 @@ func vetsEveryAddress(t *testing.T, open OpenWebhooks) {
 	for _, c := range []struct {
 		addrs   []string
 		rules   webhook.Rules
-		rule    webhook.EgressRule
+		rule    webhook.EgressViolation
 		refused bool
 	}{
 		{[]string{"127.0.0.1"}, here("hooks.test" + r.port(t)), "", false},

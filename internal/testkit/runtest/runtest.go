@@ -29,7 +29,7 @@ var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 func Run(n int) tool.Record {
 	at := issued.Add(time.Duration(n) * time.Second)
 	return tool.Record{
-		CallID: fmt.Sprintf("call_%08d", n), Tool: "run_script", Status: tool.PendingConfirmation, Args: json.RawMessage(`{"script":"<build> & überall","n":1.50}`),
+		CallID: fmt.Sprintf("call_%08d", n), Tool: "run_script", Status: tool.StatusPendingConfirmation, Args: json.RawMessage(`{"script":"<build> & überall","n":1.50}`),
 		At: at, Decision: "strength", Risk: policy.RiskMedium, What: "run build", ExpiresAt: at.Add(5 * time.Minute),
 		ConfirmationID: fmt.Sprintf("cf_%08d", n), Toolset: "projects", Session: "s-1", Principal: "me", Client: "demo/1.0",
 	}
@@ -79,15 +79,15 @@ func runsKeep(t *testing.T, s ports.Runs) {
 	}))
 	result := tool.Result{Output: "<half> & \u2028done", Error: "it ended with 3", Code: "execution_failed"}
 	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *tool.Record) error {
-		return r.Finish(result, tool.NonZeroExit, issued.Add(time.Minute+1234567*time.Microsecond))
+		return r.Finish(result, tool.ReasonNonZeroExit, issued.Add(time.Minute+1234567*time.Microsecond))
 	}))
-	want.Status, want.Redeemed, want.Decision, want.Owner, want.Reason = tool.Failed, "call_redeemed", "token", "42 7 boot", tool.NonZeroExit
+	want.Status, want.Redeemed, want.Decision, want.Owner, want.Reason = tool.StatusFailed, "call_redeemed", "token", "42 7 boot", tool.ReasonNonZeroExit
 	want.StartedAt, want.EndedAt = issued.Add(time.Minute), issued.Add(time.Minute+1234567*time.Microsecond)
 	result.DurationMS = 1234
 	want.Result = &result
 	assert.Equal(t, want, load(t, s, want.CallID))
 
-	bare := tool.Record{CallID: "call_bare", Status: tool.Denied, At: issued.In(time.FixedZone("far", -7*3600)), Reason: tool.Policy}
+	bare := tool.Record{CallID: "call_bare", Status: tool.StatusDenied, At: issued.In(time.FixedZone("far", -7*3600)), Reason: tool.ReasonPolicy}
 	require.NoError(t, s.Add(t.Context(), bare))
 	bare.At, bare.Args = issued, json.RawMessage("{}")
 	assert.Equal(t, bare, load(t, s, bare.CallID), "arguments that are missing are an empty object")
@@ -106,7 +106,7 @@ func runsRefuse(t *testing.T, s ports.Runs) {
 	other := Run(2)
 	other.CallID = first.CallID
 	require.ErrorIs(t, s.Add(t.Context(), other), tool.ErrTaken)
-	for _, status := range []tool.Status{tool.StatusNone, tool.Completed, 77} {
+	for _, status := range []tool.Status{tool.StatusNone, tool.StatusCompleted, 77} {
 		odd := Run(3)
 		odd.Status = status
 		require.ErrorIs(t, s.Add(t.Context(), odd), tool.ErrMove)
@@ -151,11 +151,11 @@ func runsIDs(t *testing.T, s ports.Runs) {
 
 func runsMove(t *testing.T, s ports.Runs) {
 	for n, path := range [][]tool.Status{
-		{tool.PendingConfirmation, tool.Executing, tool.Completed},
-		{tool.PendingConfirmation, tool.Executing, tool.Failed},
-		{tool.PendingConfirmation, tool.Denied},
-		{tool.Executing, tool.Completed},
-		{tool.Failed}, {tool.Denied},
+		{tool.StatusPendingConfirmation, tool.StatusExecuting, tool.StatusCompleted},
+		{tool.StatusPendingConfirmation, tool.StatusExecuting, tool.StatusFailed},
+		{tool.StatusPendingConfirmation, tool.StatusDenied},
+		{tool.StatusExecuting, tool.StatusCompleted},
+		{tool.StatusFailed}, {tool.StatusDenied},
 	} {
 		r := Run(n)
 		r.Status = path[0]
@@ -186,7 +186,7 @@ func runsFailure(t *testing.T, s ports.Runs) {
 	r := Run(1)
 	require.NoError(t, s.Add(t.Context(), r))
 	said := errors.New("no")
-	require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.Status, r.What = tool.Denied, "x"; return said }), said)
+	require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.Status, r.What = tool.StatusDenied, "x"; return said }), said)
 	assert.Panics(t, func() {
 		s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.What = "x"; panic("half way") }) //nolint:errcheck // it panics
 	})
@@ -202,7 +202,7 @@ func runsContention(t *testing.T, s ports.Runs) {
 		wg.Go(func() {
 			err := s.Change(context.Background(), r.ConfirmationID, func(r *tool.Record) error {
 				if n%2 == 0 {
-					return r.Deny(tool.UserDenied, issued)
+					return r.Deny(tool.ReasonUserDenied, issued)
 				}
 				return r.Start(fmt.Sprint(n), "token", "me", issued)
 			})
@@ -239,7 +239,7 @@ func runsOrder(t *testing.T, s ports.Runs) {
 
 func runsFilter(t *testing.T, s ports.Runs) {
 	one, other := Run(1), Run(2)
-	other.Tool, other.Session, other.Status, other.Reason = "trigger_webhook", "s-2", tool.Denied, tool.Policy
+	other.Tool, other.Session, other.Status, other.Reason = "trigger_webhook", "s-2", tool.StatusDenied, tool.ReasonPolicy
 	require.NoError(t, s.Add(t.Context(), one))
 	require.NoError(t, s.Add(t.Context(), other))
 	for _, c := range []struct {
@@ -247,8 +247,8 @@ func runsFilter(t *testing.T, s ports.Runs) {
 		want   []string
 	}{
 		{ports.RunFilter{}, []string{other.CallID, one.CallID}},
-		{ports.RunFilter{Status: tool.Denied}, []string{other.CallID}},
-		{ports.RunFilter{Status: tool.Executing}, nil},
+		{ports.RunFilter{Status: tool.StatusDenied}, []string{other.CallID}},
+		{ports.RunFilter{Status: tool.StatusExecuting}, nil},
 		{ports.RunFilter{Tool: "run_script"}, []string{one.CallID}},
 		{ports.RunFilter{Tool: "run_scrip"}, nil},
 		{ports.RunFilter{Session: "s-2"}, []string{other.CallID}},
@@ -258,15 +258,15 @@ func runsFilter(t *testing.T, s ports.Runs) {
 	} {
 		assert.Equal(t, c.want, listed(t, s, c.filter), "%+v", c.filter)
 	}
-	require.NoError(t, s.Change(t.Context(), one.CallID, tool.Denial(tool.UserDenied, issued)))
-	assert.Equal(t, []string{other.CallID, one.CallID}, listed(t, s, ports.RunFilter{Status: tool.Denied}))
+	require.NoError(t, s.Change(t.Context(), one.CallID, tool.Denial(tool.ReasonUserDenied, issued)))
+	assert.Equal(t, []string{other.CallID, one.CallID}, listed(t, s, ports.RunFilter{Status: tool.StatusDenied}))
 }
 
 func runsPurge(t *testing.T, s ports.Runs) {
 	for n := range 10 {
 		r := Run(n)
 		if n%2 == 0 {
-			r.Status, r.Reason = tool.Denied, tool.Policy
+			r.Status, r.Reason = tool.StatusDenied, tool.ReasonPolicy
 		}
 		require.NoError(t, s.Add(t.Context(), r))
 	}
@@ -322,7 +322,7 @@ func BenchmarkRuns(b *testing.B, open func(testing.TB) ports.Runs) {
 	s := open(b)
 	for n := 0; b.Loop(); n++ {
 		r := Run(n)
-		r.Status = tool.Executing
+		r.Status = tool.StatusExecuting
 		require.NoError(b, s.Add(b.Context(), r))
 		require.NoError(b, s.Change(b.Context(), r.CallID, func(r *tool.Record) error {
 			return r.Finish(tool.Result{Success: true}, "", issued)

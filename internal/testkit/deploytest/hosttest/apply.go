@@ -93,20 +93,20 @@ func modes(t *testing.T, h Host) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	umask := 0o777 &^ mode(t, h.Path("umask")).Perm()
-	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "mine.sh"), Text: "new", Mode: deployment.Executable}, Wish{Path: h.Path("root", "tool"), Text: "new"},
-		Wish{Path: h.Path("root", "run"), Mode: deployment.Executable}, Wish{Path: h.Path("root", "doc")}))
+	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "mine.sh"), Text: "new", Mode: deployment.ExecutableMode}, Wish{Path: h.Path("root", "tool"), Text: "new"},
+		Wish{Path: h.Path("root", "run"), Mode: deployment.ExecutableMode}, Wish{Path: h.Path("root", "doc")}))
 	assert.Equal(t, 0o750, int(mode(t, h.Path("root", "mine.sh"))), "who may read may execute now")
 	assert.Equal(t, 0o640, int(mode(t, h.Path("root", "tool"))), "nobody may execute now")
-	assert.Equal(t, deployment.Executable&^umask, mode(t, h.Path("root", "run")))
-	assert.Equal(t, deployment.Plain&^umask, mode(t, h.Path("root", "doc")))
+	assert.Equal(t, deployment.ExecutableMode&^umask, mode(t, h.Path("root", "run")))
+	assert.Equal(t, deployment.PlainMode&^umask, mode(t, h.Path("root", "doc")))
 	require.NoError(t, os.Chmod(h.Path("root", "run"), 0o644))
-	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "mine.sh"), Text: "new", Mode: deployment.Executable}, Wish{Path: h.Path("root", "tool"), Text: "new"},
-		Wish{Path: h.Path("root", "run"), Mode: deployment.Executable}, Wish{Path: h.Path("root", "doc")})
+	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "mine.sh"), Text: "new", Mode: deployment.ExecutableMode}, Wish{Path: h.Path("root", "tool"), Text: "new"},
+		Wish{Path: h.Path("root", "run"), Mode: deployment.ExecutableMode}, Wish{Path: h.Path("root", "doc")})
 	require.Len(t, tx.Writes, 1, "only the mode differs")
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o755), mode(t, h.Path("root", "run")))
-	w := deployment.Write{Target: "codex", Op: deployment.Update, Path: h.Path("root", "doc"), Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(nil), Mode: deployment.Plain &^ umask},
-		After: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.Bytes([]byte("x"))}
+	w := deployment.Write{Target: "codex", Op: deployment.OpUpdate, Path: h.Path("root", "doc"), Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(nil), Mode: deployment.PlainMode &^ umask},
+		After: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.ContentOf([]byte("x"))}
 	tx = deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []deployment.Write{w}}
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o406), mode(t, h.Path("root", "doc")), "any other mode is meant as it is, whatever the umask")
@@ -168,9 +168,9 @@ func confinement(t *testing.T, h Host) {
 		"no UTF-8":                 h.Path("root", "\xff"),
 	} {
 		for _, named := range []string{root.Path, ""} {
-			data := deployment.Bytes([]byte("x"))
+			data := deployment.ContentOf([]byte("x"))
 			tx := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{root}, Claim: true,
-				Writes: []deployment.Write{{Target: "codex", Op: deployment.Create, Path: path, Root: named, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}, Data: data}}}
+				Writes: []deployment.Write{{Target: "codex", Op: deployment.OpCreate, Path: path, Root: named, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}, Data: data}}}
 			_, err := h.Machine.Apply(t.Context(), tx, nil)
 			assert.ErrorIs(t, err, deployment.ErrPath, name)
 		}
@@ -194,9 +194,9 @@ func links(t *testing.T, h Host) {
 func owners(t *testing.T, h Host) {
 	root := []deployment.Root{h.Root("codex", "root")}
 	boot := h.Deploy(t, root, Wish{Path: h.Path("root", "operator.md"), Text: "op"})
-	boot.Kind, boot.Owner = deployment.KindBootstrap, deployment.Bootstrap
+	boot.Kind, boot.Owner = deployment.KindBootstrap, deployment.OwnerBootstrap
 	for i := range boot.Owned {
-		boot.Owned[i].Owner = deployment.Bootstrap
+		boot.Owned[i].Owner = deployment.OwnerBootstrap
 	}
 	h.Apply(t, boot)
 	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "a"), Text: "a"}))
@@ -206,7 +206,7 @@ func owners(t *testing.T, h Host) {
 	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Roots: root})
 	require.NoError(t, err)
 	require.Len(t, seen.Owned(), 1)
-	assert.Equal(t, deployment.Bootstrap, seen.Owned()[0].Owner)
+	assert.Equal(t, deployment.OwnerBootstrap, seen.Owned()[0].Owner)
 }
 
 func directories(t *testing.T, h Host) {

@@ -104,12 +104,12 @@ func (h Host) Deploy(t testing.TB, roots []deployment.Root, wishes ...Wish) depl
 	var paths []string
 	for _, wish := range wishes {
 		if wish.Mode == 0 {
-			wish.Mode = deployment.Plain
+			wish.Mode = deployment.PlainMode
 		}
 		for _, r := range roots {
-			if deployment.Below(r.Path, wish.Path, filepath.Separator) {
+			if deployment.IsBelow(r.Path, wish.Path, filepath.Separator) {
 				w.Files = append(w.Files, deployment.Desired{Target: r.Target, Root: r.Path, Path: wish.Path, Mode: wish.Mode,
-					Content: deployment.Bytes([]byte(wish.Text)), Modules: []string{"skill:" + filepath.Base(wish.Path)}})
+					Content: deployment.ContentOf([]byte(wish.Text)), Modules: []string{"skill:" + filepath.Base(wish.Path)}})
 			}
 		}
 		paths = append(paths, wish.Path)
@@ -120,7 +120,7 @@ func (h Host) Deploy(t testing.TB, roots []deployment.Root, wishes ...Wish) depl
 	at := deployment.Place{Home: h.Home, ProjectRoot: h.Dir}
 	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: at, Roots: roots, Paths: paths})
 	require.NoError(t, err)
-	p, err := deployment.Make(w, seen)
+	p, err := deployment.NewPlan(w, seen)
 	require.NoError(t, err)
 	return p.Transaction(at, deployment.KindDeploy, deployment.Sum{})
 }
@@ -131,15 +131,15 @@ func (h Host) Inverse(t testing.TB, id string, roots []deployment.Root, owned []
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
 	tx := deployment.Transaction{Kind: deployment.KindRollback, Place: deployment.Place{Home: h.Home}, Targets: s.Targets, Roots: roots, Owned: owned, Claim: true,
-		RolledBackTo: deployment.Initial}
+		RolledBackTo: deployment.InitialSnapshot}
 	for _, c := range s.Changes {
 		if strings.HasPrefix(filepath.Base(c.Path), ".agentpack.manifest.") {
 			continue
 		}
-		w := deployment.Write{Target: c.Target, Op: deployment.Update, Path: c.Path, Before: c.After, After: c.Before,
+		w := deployment.Write{Target: c.Target, Op: deployment.OpUpdate, Path: c.Path, Before: c.After, After: c.Before,
 			Data: deployment.Content{Sum: c.Before.Sum, Size: c.Before.Size}}
 		if c.Before.Kind == deployment.Absent {
-			w.Op = deployment.Delete
+			w.Op = deployment.OpDelete
 		}
 		tx.Writes = append(tx.Writes, w)
 	}

@@ -18,7 +18,7 @@ func (h Host) Upheaval(t testing.TB) deployment.Transaction {
 	roots := []deployment.Root{h.Root("codex", "root"), h.Root("claude_code", "second", "root")}
 	in := func(elem ...string) string { return h.Path(append([]string{"root"}, elem...)...) }
 	h.Put(t, in("adopted-early"), "mine", 0o640)
-	h.Apply(t, h.Deploy(t, roots[:1], Wish{Path: in("same"), Text: "same"}, Wish{Path: in("update"), Text: "old"}, Wish{Path: in("run"), Text: "old", Mode: deployment.Executable},
+	h.Apply(t, h.Deploy(t, roots[:1], Wish{Path: in("same"), Text: "same"}, Wish{Path: in("update"), Text: "old"}, Wish{Path: in("run"), Text: "old", Mode: deployment.ExecutableMode},
 		Wish{Path: in("dead", "deep", "x"), Text: "x"}, Wish{Path: in("dead", "deep", "y"), Text: "y"}, Wish{Path: in("half", "x"), Text: "x"},
 		Wish{Path: in("file"), Text: "file"}, Wish{Path: in("adopted-early"), Text: "theirs"}, Wish{Path: in("relinked"), Text: "was a file"}))
 	require.NoError(t, os.Chmod(in("dead", "deep"), 0o750))
@@ -29,7 +29,7 @@ func (h Host) Upheaval(t testing.TB) deployment.Transaction {
 	require.NoError(t, os.Symlink("/nowhere", in("relinked")))
 	return h.Deploy(t, roots, Wish{Path: in("same"), Text: "same"}, Wish{Path: in("update"), Text: "new"}, Wish{Path: in("run"), Text: "old"},
 		Wish{Path: in("file", "inner", "x"), Text: "was a file"}, Wish{Path: in("adopted"), Text: "theirs now"}, Wish{Path: in("link"), Text: "was a link"},
-		Wish{Path: in("adopted-early"), Text: "theirs"}, Wish{Path: in("new", "dir", "exec"), Text: "#!", Mode: deployment.Executable},
+		Wish{Path: in("adopted-early"), Text: "theirs"}, Wish{Path: in("new", "dir", "exec"), Text: "#!", Mode: deployment.ExecutableMode},
 		Wish{Path: h.Path("second", "root", "skills", "s"), Text: "skill"})
 }
 
@@ -93,7 +93,7 @@ func pending(t *testing.T, h Host) {
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
 	require.Len(t, list, 2)
-	assert.Equal(t, deployment.Applying, list[1].Status)
+	assert.Equal(t, deployment.StatusApplying, list[1].Status)
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
 	assert.Equal(t, list[1], s)
@@ -116,7 +116,7 @@ func resumed(t *testing.T, h Host) {
 	}
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
-	assert.Equal(t, deployment.Applied, s.Status)
+	assert.Equal(t, deployment.StatusApplied, s.Status)
 	idleAgain(t, h)
 }
 
@@ -132,7 +132,7 @@ func undone(t *testing.T, h Host) {
 	assert.Equal(t, before, Tree(t, h.Dir))
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
-	assert.Equal(t, deployment.Undone, s.Status)
+	assert.Equal(t, deployment.StatusUndone, s.Status)
 	originals, err := h.Snapshots.Originals(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Len(t, originals, 1, "that of the first deployment")
@@ -176,11 +176,11 @@ func leftAlone(t *testing.T, h Host) {
 func editRecovered(t *testing.T, h Host) {
 	path := h.Path("repo", "agentpack.yaml")
 	h.Put(t, path, "old", 0o640)
-	data := deployment.Bytes([]byte("new"))
+	data := deployment.ContentOf([]byte("new"))
 	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
-		{Op: deployment.Update, Path: path, Root: h.Path("repo"), Data: data, Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("old")), Mode: 0o640},
-			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
-		{Op: deployment.Create, Path: h.Path("repo", "modules", "x"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+		{Op: deployment.OpUpdate, Path: path, Root: h.Path("repo"), Data: data, Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("old")), Mode: 0o640},
+			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
+		{Op: deployment.OpCreate, Path: h.Path("repo", "modules", "x"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
 	}}
 	before := Tree(t, h.Path("repo"))
 	require.True(t, h.Die(t, tx, 6))

@@ -16,14 +16,14 @@ import (
 func records(t *testing.T, h Host) {
 	root := []deployment.Root{h.Root("codex", "root"), h.Root("zed", "other")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "theirs"}, Wish{Path: h.Path("other", "é \"q\" <b>"), Text: "z", Mode: deployment.Executable})
+	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "theirs"}, Wish{Path: h.Path("other", "é \"q\" <b>"), Text: "z", Mode: deployment.ExecutableMode})
 	tx.Profile, tx.Lock = "work", deployment.SumOf([]byte("lock"))
 	at := h.Clock.Now()
 	id := h.Apply(t, tx)
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
 	assert.Equal(t, deployment.KindDeploy, s.Kind)
-	assert.Equal(t, deployment.Applied, s.Status)
+	assert.Equal(t, deployment.StatusApplied, s.Status)
 	assert.Equal(t, at, s.CreatedAt)
 	assert.Equal(t, []string{"codex", "zed"}, s.Targets)
 	assert.Equal(t, root, s.Roots)
@@ -51,7 +51,7 @@ func records(t *testing.T, h Host) {
 	assert.Equal(t, []deployment.Snapshot{s}, list)
 	h.Clock.Advance(-time.Hour)
 	second := h.Apply(t, h.Deploy(t, root))
-	assert.True(t, deployment.Later(second, id), "an identifier is greater than every earlier one, whatever the clock says")
+	assert.True(t, deployment.LaterSnapshot(second, id), "an identifier is greater than every earlier one, whatever the clock says")
 	_, err = h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte("never seen")))
 	assert.ErrorIs(t, err, deployment.ErrSnapshotDamaged)
 }
@@ -87,11 +87,11 @@ func withoutSize(o deployment.Original) deployment.Original {
 
 func edits(t *testing.T, h Host) {
 	h.Put(t, h.Path("repo", "agentpack.yaml"), "version: 1\n", 0o644)
-	data := deployment.Bytes([]byte("version: 1\nprofiles: {}\n"))
+	data := deployment.ContentOf([]byte("version: 1\nprofiles: {}\n"))
 	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
-		{Op: deployment.Update, Path: h.Path("repo", "agentpack.yaml"), Root: h.Path("repo"), Data: data,
-			Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("version: 1\n")), Mode: 0o644}, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
-		{Op: deployment.Create, Path: h.Path("repo", "overlays", "x", "f"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+		{Op: deployment.OpUpdate, Path: h.Path("repo", "agentpack.yaml"), Root: h.Path("repo"), Data: data,
+			Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("version: 1\n")), Mode: 0o644}, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
+		{Op: deployment.OpCreate, Path: h.Path("repo", "overlays", "x", "f"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
 	}}
 	id := h.Apply(t, tx)
 	assert.Empty(t, id)
@@ -115,14 +115,14 @@ func inverse(t *testing.T, h Host) {
 	require.NoError(t, os.Symlink("own/run.sh", h.Path("root", "link")))
 	before := Tree(t, h.Path("root"))
 	id := h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "x"}, Wish{Path: h.Path("root", "own", "run.sh"), Text: "x"}, Wish{Path: h.Path("root", "link"), Text: "x"},
-		Wish{Path: h.Path("root", "new", "er", "x"), Text: "x", Mode: deployment.Executable}))
+		Wish{Path: h.Path("root", "new", "er", "x"), Text: "x", Mode: deployment.ExecutableMode}))
 	assert.NotEqual(t, before, Tree(t, h.Path("root")))
 	back := h.Apply(t, h.Inverse(t, id, root, nil))
 	assert.Equal(t, before, Tree(t, h.Path("root")))
 	s, err := h.Snapshots.Load(t.Context(), h.Home, back)
 	require.NoError(t, err)
 	assert.Equal(t, deployment.KindRollback, s.Kind)
-	assert.Equal(t, deployment.Initial, s.RolledBackTo)
+	assert.Equal(t, deployment.InitialSnapshot, s.RolledBackTo)
 }
 
 func prune(t *testing.T, h Host) {

@@ -50,14 +50,14 @@ func numbersAndTimes(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, err)
 	assert.Zero(t, chunk, "a run that nothing happened in")
 	require.NoError(t, h.Logs.Append(t.Context(), id(1)))
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: "one"}, ecosystem.Event{Level: "error", Type: "exit", Message: "two", Payload: []byte(`{"exit_code":1}`)}))
+	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "one"}, ecosystem.RunEvent{Level: "error", Type: "exit", Message: "two", Payload: []byte(`{"exit_code":1}`)}))
 	earlier := ecosystemtest.Noon().Add(-time.Hour)
-	require.NoError(t, open(t, u).Logs.Append(t.Context(), id(1), ecosystem.Event{Timestamp: earlier, Message: "three", Number: 77, RunID: "other"}))
+	require.NoError(t, open(t, u).Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Timestamp: earlier, Message: "three", Number: 77, RunID: "other"}))
 	chunk, err = h.Logs.Events(t.Context(), id(1), 0)
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, chunk.Total)
 	assert.False(t, chunk.Truncated)
-	assert.Equal(t, []ecosystem.Event{
+	assert.Equal(t, []ecosystem.RunEvent{
 		{Number: 1, Timestamp: ecosystemtest.Noon(), Level: "info", Type: "log", Message: "one", RunID: id(1)},
 		{Number: 2, Timestamp: ecosystemtest.Noon(), Level: "error", Type: "exit", Message: "two", RunID: id(1), Payload: []byte(`{"exit_code":1}`)},
 		{Number: 3, Timestamp: earlier, Level: "info", Type: "log", Message: "three", RunID: id(1)},
@@ -68,7 +68,7 @@ func givesAfter(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
 	const total = 3000
-	events := make([]ecosystem.Event, total)
+	events := make([]ecosystem.RunEvent, total)
 	for i := range events {
 		events[i].Message = fmt.Sprint(i+1, strings.Repeat("x", i%700))
 	}
@@ -93,7 +93,7 @@ func manyAppend(t *testing.T, open ecosystemtest.Open) {
 			h = two
 		}
 		for n := range 10 {
-			if err := h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: fmt.Sprint(i, "-", n)}, ecosystem.Event{Message: fmt.Sprint(i, "-", n, " again")}); err != nil {
+			if err := h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n)}, ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n, " again")}); err != nil {
 				return err
 			}
 			if _, err := h.Logs.Events(t.Context(), id(1), int64(n)); err != nil {
@@ -113,14 +113,14 @@ func cutsLines(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
 	for i, text := range []string{strings.Repeat("a", ecosystem.MaxLine), strings.Repeat("a", ecosystem.MaxLine+1), strings.Repeat("日", ecosystem.MaxLine), strings.Repeat("\x01", 1<<20), strings.Repeat("x", 5<<20)} {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: text}))
+		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
 		got := messages(t, h, 1, int64(i))[0]
 		assert.LessOrEqual(t, len(got), ecosystem.MaxLine)
 		assert.Greater(t, len(got), ecosystem.MaxLine-20)
 		assert.True(t, utf8.ValidString(got))
 		assert.Equal(t, i == 0, got == text)
 	}
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: "big", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, ecosystem.Event{Message: "bad", Payload: json.RawMessage(`{`)}))
+	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "big", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, ecosystem.RunEvent{Message: "bad", Payload: json.RawMessage(`{`)}))
 	assert.Equal(t, []string{"big", "bad"}, messages(t, h, 1, 5), "what a payload does wrong costs the payload alone")
 }
 
@@ -129,9 +129,9 @@ func keepsNoSecrets(t *testing.T, open ecosystemtest.Open) {
 	h := open(t, u)
 	token := "ghp_" + strings.Repeat("a1B2", 9)
 	key := []string{"-----BEGIN RSA PRIVATE KEY-----", "MIIEowIBAAKCAQEAsecretsecretsecretsecretsecretsecretsecretsecret", "-----END RSA PRIVATE KEY-----"}
-	var events []ecosystem.Event
+	var events []ecosystem.RunEvent
 	for _, line := range append(key, "clone https://me:hunter2hunter2@host/o/r", "token "+token, strings.Repeat("x", ecosystem.MaxLine-20)+" "+token) {
-		events = append(events, ecosystem.Event{Message: line, Payload: []byte(`{"password":"hunter2hunter2"}`)})
+		events = append(events, ecosystem.RunEvent{Message: line, Payload: []byte(`{"password":"hunter2hunter2"}`)})
 	}
 	require.NoError(t, h.Logs.Append(t.Context(), id(1), events...))
 	chunk, err := h.Logs.Events(t.Context(), id(1), 0)
@@ -149,17 +149,17 @@ func keepsAnyText(t *testing.T, open ecosystemtest.Open) {
 	h := open(t, u)
 	texts := []string{"", "two\nlines\r\n", "nul \x00 and \x1b[31mred", "日本 🚀 <b>&\u2028", `{"seq":1,"message":"forged"}`, "\n{\"seq\":99,\n"}
 	for _, text := range texts {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: text}))
+		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
 	}
 	assert.Equal(t, texts, messages(t, h, 1, 0))
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: "bad \xff\xfe"}))
+	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "bad \xff\xfe"}))
 	assert.Equal(t, []string{"bad \ufffd"}, messages(t, h, 1, int64(len(texts))))
 }
 
 func boundOfLines(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	batch := make([]ecosystem.Event, 5000)
+	batch := make([]ecosystem.RunEvent, 5000)
 	for i := range batch {
 		batch[i].Message = "x"
 	}
@@ -172,7 +172,7 @@ func boundOfLines(t *testing.T, open ecosystemtest.Open) {
 func boundOfBytes(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	batch := make([]ecosystem.Event, 100)
+	batch := make([]ecosystem.RunEvent, 100)
 	for i := range batch {
 		batch[i].Message = strings.Repeat("x y ", ecosystem.MaxLine/4)
 	}
@@ -195,10 +195,10 @@ func full(t *testing.T, h ecosystemtest.House, last int64) {
 	assert.True(t, chunk.Truncated)
 	assert.Equal(t, "warning", chunk.Events[0].Level)
 	assert.Contains(t, chunk.Events[0].Message, "missing")
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.Event{Message: "lost"}, ecosystem.Event{Type: "exit", Message: "how it ended"}))
+	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "lost"}, ecosystem.RunEvent{Type: "exit", Message: "how it ended"}))
 	assert.Equal(t, []string{"how it ended"}, messages(t, h, 1, last), "what ends the run is kept")
 	for range 10 {
-		ends := make([]ecosystem.Event, 100)
+		ends := make([]ecosystem.RunEvent, 100)
 		for i := range ends {
 			ends[i].Type = "exit"
 		}

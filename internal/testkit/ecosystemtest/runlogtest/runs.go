@@ -42,14 +42,14 @@ func Runs(t *testing.T, open ecosystemtest.Open) {
 func id(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n) }
 
 func queued(n int, created time.Time) ecosystem.Run {
-	return ecosystem.Run{ID: id(n), Ecosystem: "demo", Action: "push", Command: []string{"countersign", "eco", "push"}, Status: ecosystem.Queued, CreatedAt: created, SessionID: "s",
+	return ecosystem.Run{ID: id(n), Ecosystem: "demo", Action: "push", Command: []string{"countersign", "eco", "push"}, Status: ecosystem.RunQueued, CreatedAt: created, SessionID: "s",
 		Root: "/ws", Tool: "amof_push_ecosystem", Payload: []byte(`{"a":"<b>&"}`), Facts: "sha256:x"}
 }
 
 func keepsRuns(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	list, err := h.Runs.List(t.Context(), ecosystem.Filter{})
+	list, err := h.Runs.List(t.Context(), ecosystem.RunFilter{})
 	require.NoError(t, err)
 	assert.Empty(t, list)
 	require.NoError(t, h.Runs.Purge(t.Context()))
@@ -59,7 +59,7 @@ func keepsRuns(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, err)
 	assert.Equal(t, r, got)
 	require.Error(t, h.Runs.Add(t.Context(), r), "an id is one run's")
-	list, err = open(t, u).Runs.List(t.Context(), ecosystem.Filter{})
+	list, err = open(t, u).Runs.List(t.Context(), ecosystem.RunFilter{})
 	require.NoError(t, err)
 	assert.Equal(t, []ecosystem.Run{r}, list)
 }
@@ -90,7 +90,7 @@ func changesOne(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, h.Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
 	r, err := h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { return r.Begin("me", ecosystemtest.Noon()) })
 	require.NoError(t, err)
-	assert.Equal(t, ecosystem.Running, r.Status)
+	assert.Equal(t, ecosystem.RunRunning, r.Status)
 	r, err = open(t, u).Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error {
 		r.Result = []byte(`{"pushed":1}`)
 		return r.End(0, ecosystemtest.Noon().Add(time.Second))
@@ -99,7 +99,7 @@ func changesOne(t *testing.T, open ecosystemtest.Open) {
 	got, err := h.Runs.Load(t.Context(), id(1))
 	require.NoError(t, err)
 	assert.Equal(t, r, got)
-	assert.Equal(t, ecosystem.Success, got.Status)
+	assert.Equal(t, ecosystem.RunSuccess, got.Status)
 	refusal := errors.New("no")
 	_, err = h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { r.Action = "x"; return refusal })
 	require.ErrorIs(t, err, refusal)
@@ -125,7 +125,7 @@ func manyChangeOne(t *testing.T, open ecosystemtest.Open) {
 			if _, err := h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { r.Events++; return nil }); err != nil {
 				return err
 			}
-			if _, err := h.Runs.List(t.Context(), ecosystem.Filter{}); err != nil {
+			if _, err := h.Runs.List(t.Context(), ecosystem.RunFilter{}); err != nil {
 				return err
 			}
 		}
@@ -142,7 +142,7 @@ func oneBegins(t *testing.T, open ecosystemtest.Open) {
 	var began atomic.Int32
 	ecosystemtest.Together(t, 16, func(i int) error {
 		_, err := open(t, u).Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error {
-			if r.Status == ecosystem.Running {
+			if r.Status == ecosystem.RunRunning {
 				return ecosystem.ErrMove
 			}
 			return r.Begin(fmt.Sprint(i), ecosystemtest.Noon())
@@ -168,11 +168,11 @@ func listsRuns(t *testing.T, open ecosystemtest.Open) {
 		require.NoError(t, h.Runs.Add(t.Context(), r))
 	}
 	for _, c := range []struct {
-		f    ecosystem.Filter
+		f    ecosystem.RunFilter
 		want []int
 	}{
-		{ecosystem.Filter{}, []int{5, 4, 3, 2, 1}}, {ecosystem.Filter{Limit: 2}, []int{5, 4}}, {ecosystem.Filter{Ecosystem: "demo"}, []int{5, 3, 2, 1}}, {ecosystem.Filter{Action: "sync"}, []int{4}},
-		{ecosystem.Filter{Root: "/elsewhere"}, []int{4}}, {ecosystem.Filter{Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}, Limit: 3}, []int{5, 3, 2}}, {ecosystem.Filter{Ecosystem: "none"}, nil},
+		{ecosystem.RunFilter{}, []int{5, 4, 3, 2, 1}}, {ecosystem.RunFilter{Limit: 2}, []int{5, 4}}, {ecosystem.RunFilter{Ecosystem: "demo"}, []int{5, 3, 2, 1}}, {ecosystem.RunFilter{Action: "sync"}, []int{4}},
+		{ecosystem.RunFilter{Root: "/elsewhere"}, []int{4}}, {ecosystem.RunFilter{Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunRunning}, Limit: 3}, []int{5, 3, 2}}, {ecosystem.RunFilter{Ecosystem: "none"}, nil},
 	} {
 		list, err := h.Runs.List(t.Context(), c.f)
 		require.NoError(t, err)
@@ -185,7 +185,7 @@ func listsRuns(t *testing.T, open ecosystemtest.Open) {
 		}
 		assert.Equal(t, c.want, got, "%+v", c.f)
 	}
-	_, err := h.Runs.List(ecosystemtest.Cancelled(t), ecosystem.Filter{})
+	_, err := h.Runs.List(ecosystemtest.Cancelled(t), ecosystem.RunFilter{})
 	require.ErrorIs(t, err, ecosystemtest.Cancelled(t).Err())
 }
 
@@ -196,25 +196,25 @@ func purgesRuns(t *testing.T, open ecosystemtest.Open) {
 		r := queued(n, ecosystemtest.Noon().Add(-age))
 		r.Status = status
 		require.NoError(t, h.Runs.Add(t.Context(), r))
-		require.NoError(t, h.Logs.Append(t.Context(), r.ID, ecosystem.Event{Message: "x"}))
+		require.NoError(t, h.Logs.Append(t.Context(), r.ID, ecosystem.RunEvent{Message: "x"}))
 	}
 	day := 24 * time.Hour
-	for n := range ecosystem.Kept + 3 {
-		add(n+1, ecosystem.Success, time.Duration(n)*time.Second)
+	for n := range ecosystem.MaxKeptRuns + 3 {
+		add(n+1, ecosystem.RunSuccess, time.Duration(n)*time.Second)
 	}
 	add(1000, ecosystem.RunFailed, 31*day)
-	add(1001, ecosystem.Queued, 31*day)
-	add(1002, ecosystem.Running, 90*day)
-	add(1003, ecosystem.Success, -day) // of a clock that went backwards
+	add(1001, ecosystem.RunQueued, 31*day)
+	add(1002, ecosystem.RunRunning, 90*day)
+	add(1003, ecosystem.RunSuccess, -day) // of a clock that went backwards
 	require.NoError(t, h.Runs.Purge(t.Context()))
-	list, err := h.Runs.List(t.Context(), ecosystem.Filter{Limit: 10_000})
+	list, err := h.Runs.List(t.Context(), ecosystem.RunFilter{Limit: 10_000})
 	require.NoError(t, err)
-	assert.Len(t, list, ecosystem.Kept+2, "the newest, and those that have not ended")
+	assert.Len(t, list, ecosystem.MaxKeptRuns+2, "the newest, and those that have not ended")
 	has := func(n int) bool {
 		return slices.ContainsFunc(list, func(r ecosystem.Run) bool { return r.ID == id(n) })
 	}
-	assert.True(t, has(1) && has(ecosystem.Kept-1) && has(1001) && has(1002) && has(1003))
-	assert.False(t, has(ecosystem.Kept) || has(1000))
+	assert.True(t, has(1) && has(ecosystem.MaxKeptRuns-1) && has(1001) && has(1002) && has(1003))
+	assert.False(t, has(ecosystem.MaxKeptRuns) || has(1000))
 	chunk, err := h.Logs.Events(t.Context(), id(1000), 0)
 	require.NoError(t, err)
 	assert.Empty(t, chunk.Events, "the log goes with the run")
@@ -244,7 +244,7 @@ func namesNoOtherFile(t *testing.T, open ecosystemtest.Open) {
 	for _, bad := range []string{"../secret", "../../etc/passwd", "/etc/passwd", "a\x00b", "..", ".", "a/b", "", "-rf", "a*"} {
 		_, err := h.Runs.Load(t.Context(), bad)
 		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
-		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, ecosystem.Event{Message: "x"}), ecosystem.ErrRunUnknown, bad)
+		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, ecosystem.RunEvent{Message: "x"}), ecosystem.ErrRunUnknown, bad)
 		_, err = h.Logs.Events(t.Context(), bad, 0)
 		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
 		r := queued(1, ecosystemtest.Noon())

@@ -173,7 +173,7 @@ func outputCursors(t *testing.T, r *room) {
 		want string
 		next process.Cursor
 	}{
-		{0, "1 2 3 4 5", 5}, {2, "3 4 5", 5}, {5, "", 5}, {99, "", 5}, {process.Tail(2), "4 5", 5}, {process.Tail(99), "1 2 3 4 5", 5},
+		{0, "1 2 3 4 5", 5}, {2, "3 4 5", 5}, {5, "", 5}, {99, "", 5}, {process.TailCursor(2), "4 5", 5}, {process.TailCursor(99), "1 2 3 4 5", 5},
 	} {
 		chunk, err := r.Output(t.Context(), s.ID, c.from)
 		require.NoError(t, err)
@@ -244,7 +244,7 @@ func seq(t *testing.T, r *room, n int) string {
 func outputWatch(t *testing.T, r *room) {
 	other := r.Open(t, r.dir)
 	s := r.start(t, "echo ready; until [ -e go ]; do sleep 0.05; done; echo gone; until [ -e end ]; do sleep 0.05; done")
-	assert.Equal(t, "ready", r.watch(t, s.ID, process.Tail(1)).Lines[0].Text, "what is there is not waited for")
+	assert.Equal(t, "ready", r.watch(t, s.ID, process.TailCursor(1)).Lines[0].Text, "what is there is not waited for")
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
 	chunk, err := other.Watch(ctx, s.ID, 1)

@@ -66,15 +66,15 @@ func plainProjectAt(id, path string) project.Project {
 	return p
 }
 
-func flow(id string, of project.ID, updated int) project.WorkflowWorkflow {
-	return project.WorkflowWorkflow{ID: id, Name: id, ProjectID: of, Nodes: []project.Node{}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1}
+func flow(id string, of project.ID, updated int) project.Workflow {
+	return project.Workflow{ID: id, Name: id, ProjectID: of, Nodes: []project.Node{}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1}
 }
 
 func flows(t testing.TB, c projectport.Catalogue, of project.ID) []string {
 	t.Helper()
 	all, err := c.Workflows.List(t.Context(), of)
 	require.NoError(t, err)
-	return names(all, func(w project.WorkflowWorkflow) string { return w.ID + "@" + string(w.ProjectID) })
+	return names(all, func(w project.Workflow) string { return w.ID + "@" + string(w.ProjectID) })
 }
 
 func workflowsLastUpdatedFirst(t *testing.T, c projectport.Catalogue) {
@@ -82,7 +82,7 @@ func workflowsLastUpdatedFirst(t *testing.T, c projectport.Catalogue) {
 	never.UpdatedAt = never.LastExecutedAt // the zero time
 	put(t, c.Workflows.Create, flow("b", "", 2), never, flow("c", "", 3), flow("a", "", 1), flow("c2", "", 3))
 	assert.Equal(t, []string{"c2@", "c@", "b@", "a@", "never@"}, flows(t, c, ""), "the last created first among equals")
-	_, err := c.Workflows.Update(t.Context(), "a", func(w *project.WorkflowWorkflow) error { w.UpdatedAt = later(3).Add(1); return nil })
+	_, err := c.Workflows.Update(t.Context(), "a", func(w *project.Workflow) error { w.UpdatedAt = later(3).Add(1); return nil })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a@", "c2@", "c@", "b@", "never@"}, flows(t, c, ""))
 }
@@ -97,12 +97,12 @@ func workflowsOfProjects(t *testing.T, c projectport.Catalogue) {
 	err := c.Workflows.Create(t.Context(), flow("e", "three", 5))
 	require.ErrorIs(t, err, project.ErrNotFound)
 	assert.Contains(t, err.Error(), "three")
-	_, err = c.Workflows.Update(t.Context(), "a", func(w *project.WorkflowWorkflow) error { w.ProjectID = "three"; return nil })
+	_, err = c.Workflows.Update(t.Context(), "a", func(w *project.Workflow) error { w.ProjectID = "three"; return nil })
 	require.ErrorIs(t, err, project.ErrNotFound)
 	assert.Equal(t, []string{"d@one", "c@two", "b@", "a@one"}, flows(t, c, ""), "neither is stored")
 
 	for id, to := range map[string]project.ID{"a": "two", "d": "", "b": "one"} {
-		stored, err := c.Workflows.Update(t.Context(), id, func(w *project.WorkflowWorkflow) error { w.ProjectID = to; return nil })
+		stored, err := c.Workflows.Update(t.Context(), id, func(w *project.Workflow) error { w.ProjectID = to; return nil })
 		require.NoError(t, err)
 		assert.Equal(t, to, stored.ProjectID)
 	}
@@ -111,7 +111,7 @@ func workflowsOfProjects(t *testing.T, c projectport.Catalogue) {
 
 func act(id, of string, updated int) webhook.Action {
 	return webhook.Action{
-		ID: id, Type: project.Script, Name: id, ProjectID: of, Script: &webhook.ScriptConfig{Command: "true"}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1,
+		ID: id, Type: project.KindScript, Name: id, ProjectID: of, Script: &webhook.ScriptConfig{Command: "true"}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1,
 	}
 }
 
@@ -155,12 +155,12 @@ func stocked(t testing.TB, c projectport.Catalogue) {
 		put(t, c.Projects.Create, plainProject(of, of))
 		put(t, c.Workflows.Create, flow(of+"-a", project.ID(of), n), flow(of+"-b", project.ID(of), n+10))
 		put(t, c.Actions.Create, act(of+"-a", of, n), act(of+"-b", of, n+10))
-		put(t, c.Rules.Put, webhook.Rule{ActionID: of + "-a", Level: webhook.Deny, CreatedAt: later(n)})
+		put(t, c.Rules.Put, webhook.ActionRule{ActionID: of + "-a", Level: webhook.Deny, CreatedAt: later(n)})
 		e := fullExecution("of " + of)
 		e.ActionID, e.WorkflowID, e.ProjectID, e.StartedAt = of+"-a", of+"-a", of, later(n)
 		put(t, c.Executions.Create, e)
 	}
-	put(t, c.Rules.Put, webhook.Rule{Level: webhook.Deny, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.ActionRule{Level: webhook.Deny, CreatedAt: start()})
 }
 
 func projectGoes(t *testing.T, c projectport.Catalogue) {
@@ -174,7 +174,7 @@ func projectGoes(t *testing.T, c projectport.Catalogue) {
 	assert.Equal(t, flow("one-a", "", 0), have, "and otherwise as they were")
 	assert.Equal(t, []string{"two-b@two", "two-a@two"}, acts(t, c, ""), "its actions went with it")
 	assert.Equal(t, []string{"two-a//deny", "//deny"}, rules(t, c), "and their rules")
-	assert.Equal(t, []string{"of two", "of one"}, history(t, c, project.Filter{}), "what was done was done")
+	assert.Equal(t, []string{"of two", "of one"}, history(t, c, project.ExecutionFilter{}), "what was done was done")
 
 	put(t, c.Projects.Create, plainProject("one", "again"))
 	assert.Empty(t, flows(t, c, "one"), "nothing comes back with the name")
@@ -191,7 +191,7 @@ func projectChangesAlone(t *testing.T, c projectport.Catalogue) {
 		_, err = c.Actions.Update(t.Context(), "one-a", func(a *webhook.Action) error { a.Enabled = !a.Enabled; return nil })
 		require.NoError(t, err)
 	}
-	put(t, c.Rules.Put, webhook.Rule{ActionID: "two-a", Level: webhook.AutoApprove, CreatedAt: later(1)})
+	put(t, c.Rules.Put, webhook.ActionRule{ActionID: "two-a", Level: webhook.AutoApprove, CreatedAt: later(1)})
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two", "one-a@one"}, flows(t, c, ""))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two", "one-a@one"}, acts(t, c, ""))
 	assert.Equal(t, []string{"two-a//auto_approve", "one-a//deny", "//deny"}, rules(t, c))
@@ -202,7 +202,7 @@ func actionGoes(t *testing.T, c projectport.Catalogue) {
 	require.NoError(t, c.Actions.Delete(t.Context(), "one-a"))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two"}, acts(t, c, ""))
 	assert.Equal(t, []string{"two-a//deny", "//deny"}, rules(t, c))
-	assert.Equal(t, []string{"of one"}, history(t, c, project.Filter{ActionID: "one-a"}), "its executions stay, and say whose they were")
+	assert.Equal(t, []string{"of one"}, history(t, c, project.ExecutionFilter{ActionID: "one-a"}), "its executions stay, and say whose they were")
 	_, err := c.Executions.Update(t.Context(), "of one", func(e *project.Execution) error { e.Name = "later"; return nil })
 	require.NoError(t, err)
 }
@@ -211,7 +211,7 @@ func workflowGoes(t *testing.T, c projectport.Catalogue) {
 	stocked(t, c)
 	require.NoError(t, c.Workflows.Delete(t.Context(), "one-a"))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two"}, flows(t, c, ""))
-	assert.Equal(t, []string{"of one"}, history(t, c, project.Filter{WorkflowID: "one-a"}), "its executions stay, and say whose they were")
+	assert.Equal(t, []string{"of one"}, history(t, c, project.ExecutionFilter{WorkflowID: "one-a"}), "its executions stay, and say whose they were")
 	have, err := c.Executions.Find(t.Context(), "of one")
 	require.NoError(t, err)
 	assert.NotEmpty(t, have.Output)
@@ -220,7 +220,7 @@ func workflowGoes(t *testing.T, c projectport.Catalogue) {
 // readsInsideAChange: a change may look at the catalogue as it is before it.
 func readsInsideAChange(t *testing.T, c projectport.Catalogue) {
 	stocked(t, c)
-	_, err := c.Workflows.Update(t.Context(), "one-a", func(w *project.WorkflowWorkflow) error {
+	_, err := c.Workflows.Update(t.Context(), "one-a", func(w *project.Workflow) error {
 		have, err := c.Workflows.Find(t.Context(), "one-a")
 		assert.Equal(t, *w, have)
 		assert.Len(t, acts(t, c, ""), 4)

@@ -15,7 +15,7 @@ import (
 
 // ran is an execution that began at an hour and, if it is final, ended half an hour later.
 func ran(id string, status project.Status, at int) project.Execution {
-	e := project.Execution{ID: id, Kind: project.Workflow, WorkflowID: "wf", Status: status, StartedAt: later(at), Owner: "me"}
+	e := project.Execution{ID: id, Kind: project.KindWorkflow, WorkflowID: "wf", Status: status, StartedAt: later(at), Owner: "me"}
 	if status.Final() {
 		e.CompletedAt = later(at).Add(30 * time.Minute)
 	}
@@ -23,7 +23,7 @@ func ran(id string, status project.Status, at int) project.Execution {
 }
 
 // history is the IDs of the executions that a filter chooses, of which there must be no more.
-func history(t testing.TB, c projectport.Catalogue, f project.Filter) []string {
+func history(t testing.TB, c projectport.Catalogue, f project.ExecutionFilter) []string {
 	t.Helper()
 	page, total, err := c.Executions.List(t.Context(), f)
 	require.NoError(t, err)
@@ -32,31 +32,31 @@ func history(t testing.TB, c projectport.Catalogue, f project.Filter) []string {
 }
 
 func executionsFiltered(t *testing.T, c projectport.Catalogue) {
-	assert.Empty(t, history(t, c, project.Filter{}))
+	assert.Empty(t, history(t, c, project.ExecutionFilter{}))
 	for n, e := range []project.Execution{
-		{ID: "a", Kind: project.Script, ActionID: "act-1", Status: project.Running},
-		{ID: "b", Kind: project.Workflow, ActionID: "act-1", WorkflowID: "wf-1", Status: project.Completed},
-		{ID: "c", Kind: project.Workflow, WorkflowID: "wf-1", Status: project.Failed},
-		{ID: "d", Kind: project.Webhook, ActionID: "act-2", Status: project.Completed},
+		{ID: "a", Kind: project.KindScript, ActionID: "act-1", Status: project.Running},
+		{ID: "b", Kind: project.KindWorkflow, ActionID: "act-1", WorkflowID: "wf-1", Status: project.Completed},
+		{ID: "c", Kind: project.KindWorkflow, WorkflowID: "wf-1", Status: project.Failed},
+		{ID: "d", Kind: project.KindWebhook, ActionID: "act-2", Status: project.Completed},
 	} {
 		e.StartedAt = later(n)
 		put(t, c.Executions.Create, e)
 	}
 	for _, row := range []struct {
-		filter project.Filter
+		filter project.ExecutionFilter
 		want   []string
 	}{
-		{project.Filter{}, []string{"d", "c", "b", "a"}},
-		{project.Filter{ActionID: "act-1"}, []string{"b", "a"}},
-		{project.Filter{WorkflowID: "wf-1"}, []string{"c", "b"}},
-		{project.Filter{Kind: project.Webhook}, []string{"d"}},
-		{project.Filter{Status: project.Completed}, []string{"d", "b"}},
-		{project.Filter{Status: project.Queued}, []string{}},
-		{project.Filter{ActionID: "act-1", WorkflowID: "wf-1"}, []string{"b"}},
-		{project.Filter{ActionID: "act-1", Kind: project.Script, Status: project.Running}, []string{"a"}},
-		{project.Filter{ActionID: "act-1", Kind: project.Script, Status: project.Failed}, []string{}},
-		{project.Filter{ActionID: "ACT-1"}, []string{}},
-		{project.Filter{WorkflowID: "wf-%"}, []string{}},
+		{project.ExecutionFilter{}, []string{"d", "c", "b", "a"}},
+		{project.ExecutionFilter{ActionID: "act-1"}, []string{"b", "a"}},
+		{project.ExecutionFilter{WorkflowID: "wf-1"}, []string{"c", "b"}},
+		{project.ExecutionFilter{Kind: project.KindWebhook}, []string{"d"}},
+		{project.ExecutionFilter{Status: project.Completed}, []string{"d", "b"}},
+		{project.ExecutionFilter{Status: project.Queued}, []string{}},
+		{project.ExecutionFilter{ActionID: "act-1", WorkflowID: "wf-1"}, []string{"b"}},
+		{project.ExecutionFilter{ActionID: "act-1", Kind: project.KindScript, Status: project.Running}, []string{"a"}},
+		{project.ExecutionFilter{ActionID: "act-1", Kind: project.KindScript, Status: project.Failed}, []string{}},
+		{project.ExecutionFilter{ActionID: "ACT-1"}, []string{}},
+		{project.ExecutionFilter{WorkflowID: "wf-%"}, []string{}},
 	} {
 		assert.Equal(t, row.want, history(t, c, row.filter), "%+v", row.filter)
 	}
@@ -65,17 +65,17 @@ func executionsFiltered(t *testing.T, c projectport.Catalogue) {
 		return e.End(project.Cancelled, "cancelled", "", later(9))
 	})
 	require.NoError(t, err)
-	assert.Empty(t, history(t, c, project.Filter{Status: project.Running}), "what is searched by changes with it")
-	assert.Equal(t, []string{"a"}, history(t, c, project.Filter{Status: project.Cancelled, ActionID: "act-3"}))
+	assert.Empty(t, history(t, c, project.ExecutionFilter{Status: project.Running}), "what is searched by changes with it")
+	assert.Equal(t, []string{"a"}, history(t, c, project.ExecutionFilter{Status: project.Cancelled, ActionID: "act-3"}))
 }
 
 func executionsByPage(t *testing.T, c projectport.Catalogue) {
 	for n := range project.MaxListSize + 10 {
 		e := ran(fmt.Sprintf("e-%03d", n), project.Completed, n)
-		e.Output = []project.Line{{Stream: "stdout", Content: "something"}}
-		e.Steps = []project.Step{{Name: "a step"}}
+		e.Output = []project.OutputLine{{Stream: "stdout", Content: "something"}}
+		e.Steps = []project.ExecutionStep{{Name: "a step"}}
 		if n%2 == 0 {
-			e.Kind = project.Script
+			e.Kind = project.KindScript
 		}
 		put(t, c.Executions.Create, e)
 	}
@@ -83,7 +83,7 @@ func executionsByPage(t *testing.T, c projectport.Catalogue) {
 		0: project.DefaultListSize, -5: project.DefaultListSize, 1: 1, 7: 7, project.MaxListSize: project.MaxListSize, project.MaxListSize + 1: project.MaxListSize,
 		1 << 40: project.MaxListSize,
 	} {
-		page, total, err := c.Executions.List(t.Context(), project.Filter{Limit: limit})
+		page, total, err := c.Executions.List(t.Context(), project.ExecutionFilter{Limit: limit})
 		require.NoError(t, err)
 		assert.Len(t, page, want, "limit %d", limit)
 		assert.Equal(t, project.MaxListSize+10, total)
@@ -95,18 +95,18 @@ func executionsByPage(t *testing.T, c projectport.Catalogue) {
 			assert.Equal(t, "me", e.Owner)
 		}
 	}
-	_, total, err := c.Executions.List(t.Context(), project.Filter{Kind: project.Script, Limit: 3})
+	_, total, err := c.Executions.List(t.Context(), project.ExecutionFilter{Kind: project.KindScript, Limit: 3})
 	require.NoError(t, err)
 	assert.Equal(t, 105, total, "how many match, not how many there are")
 }
 
 func executionsInOrder(t *testing.T, c projectport.Catalogue) {
 	put(t, c.Executions.Create, ran("b", project.Running, 2), ran("c", project.Running, 3), ran("a", project.Running, 1), ran("b2", project.Running, 2),
-		project.Execution{ID: "never", Kind: project.Script, Status: project.Queued})
-	assert.Equal(t, []string{"c", "b2", "b", "a", "never"}, history(t, c, project.Filter{}), "the last created first among equals")
+		project.Execution{ID: "never", Kind: project.KindScript, Status: project.Queued})
+	assert.Equal(t, []string{"c", "b2", "b", "a", "never"}, history(t, c, project.ExecutionFilter{}), "the last created first among equals")
 	_, err := c.Executions.Update(t.Context(), "never", func(e *project.Execution) error { e.StartedAt = later(2).Add(1); return nil })
 	require.NoError(t, err)
-	assert.Equal(t, []string{"c", "never", "b2", "b", "a"}, history(t, c, project.Filter{}))
+	assert.Equal(t, []string{"c", "never", "b2", "b", "a"}, history(t, c, project.ExecutionFilter{}))
 }
 
 func pruneByWorkflow(t *testing.T, c projectport.Catalogue) {
@@ -120,7 +120,7 @@ func pruneByWorkflow(t *testing.T, c projectport.Catalogue) {
 	prune := func(id string, keep int, want ...string) {
 		t.Helper()
 		require.NoError(t, c.Executions.Prune(t.Context(), id, keep, time.Time{}))
-		assert.Equal(t, want, history(t, c, project.Filter{}))
+		assert.Equal(t, want, history(t, c, project.ExecutionFilter{}))
 	}
 	prune("wf", 9, "5", "4", "3", "2", "1", "alone", "other", "0")
 	prune("", 0, "5", "4", "3", "2", "1", "alone", "other", "0")
@@ -137,13 +137,13 @@ func pruneByAge(t *testing.T, c projectport.Catalogue) {
 	prune := func(before time.Time, want ...string) {
 		t.Helper()
 		require.NoError(t, c.Executions.Prune(t.Context(), "", 0, before))
-		assert.Equal(t, want, history(t, c, project.Filter{}))
+		assert.Equal(t, want, history(t, c, project.ExecutionFilter{}))
 	}
 	prune(start(), "5", "4", "3", "2", "1", "0")
 	prune(later(3).Add(30*time.Minute), "5", "4", "3", "2", "0")
 	prune(later(3).Add(30*time.Minute+1), "5", "4", "2", "0")
 	require.NoError(t, c.Executions.Prune(t.Context(), "wf", 1, later(5).Add(10*time.Minute)))
-	assert.Equal(t, []string{"5", "2", "0"}, history(t, c, project.Filter{}))
+	assert.Equal(t, []string{"5", "2", "0"}, history(t, c, project.ExecutionFilter{}))
 	prune(later(1000), "2", "0")
 	_, err := c.Executions.Find(t.Context(), "5")
 	require.Error(t, err)
@@ -157,8 +157,8 @@ func pruneByNumber(t *testing.T, c projectport.Catalogue) {
 		put(t, c.Executions.Create, e)
 	}
 	require.NoError(t, c.Executions.Prune(t.Context(), "", 0, time.Time{}))
-	assert.Equal(t, []string{"older", "running"}, history(t, c, project.Filter{WorkflowID: "wf"}))
-	_, total, err := c.Executions.List(t.Context(), project.Filter{})
+	assert.Equal(t, []string{"older", "running"}, history(t, c, project.ExecutionFilter{WorkflowID: "wf"}))
+	_, total, err := c.Executions.List(t.Context(), project.ExecutionFilter{})
 	require.NoError(t, err)
 	assert.Equal(t, project.MaxRows+1, total, "what still runs stays although it is not among the newest")
 }
@@ -166,7 +166,7 @@ func pruneByNumber(t *testing.T, c projectport.Catalogue) {
 func pruneEndedContext(t *testing.T, c projectport.Catalogue) {
 	put(t, c.Executions.Create, ran("1", project.Completed, 1))
 	require.ErrorIs(t, c.Executions.Prune(ended(t), "wf", 0, later(9)), context.Canceled)
-	_, _, err := c.Executions.List(ended(t), project.Filter{})
+	_, _, err := c.Executions.List(ended(t), project.ExecutionFilter{})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, []string{"1"}, history(t, c, project.Filter{}))
+	assert.Equal(t, []string{"1"}, history(t, c, project.ExecutionFilter{}))
 }

@@ -55,41 +55,41 @@ func keptProjects(c projectport.Catalogue) kept[project.Project] {
 	}
 }
 
-func keptWorkflows(open Open) func(testing.TB) kept[project.WorkflowWorkflow] {
-	return func(t testing.TB) kept[project.WorkflowWorkflow] {
+func keptWorkflows(open Open) func(testing.TB) kept[project.Workflow] {
+	return func(t testing.TB) kept[project.Workflow] {
 		c := withHome(t, open)
-		return kept[project.WorkflowWorkflow]{
+		return kept[project.Workflow]{
 			create: c.Workflows.Create, find: c.Workflows.Find, update: c.Workflows.Update, remove: c.Workflows.Delete,
-			list:   func(ctx context.Context) ([]project.WorkflowWorkflow, error) { return c.Workflows.List(ctx, "") },
+			list:   func(ctx context.Context) ([]project.Workflow, error) { return c.Workflows.List(ctx, "") },
 			absent: project.ErrWorkflowNotFound,
 			full:   fullWorkflow,
-			id:     func(w *project.WorkflowWorkflow) *string { return &w.ID },
-			head:   itself[project.WorkflowWorkflow], next: itself[project.WorkflowWorkflow],
-			spoil: func(w *project.WorkflowWorkflow) {
+			id:     func(w *project.Workflow) *string { return &w.ID },
+			head:   itself[project.Workflow], next: itself[project.Workflow],
+			spoil: func(w *project.Workflow) {
 				w.Nodes[0].Name, w.Nodes[0].Position.X, *w.Nodes[0].Config.Wait = "spoilt", -1, false
 				w.Webhook.URL, w.Webhook.Headers["X-A"] = "spoilt", "spoilt"
 				w.Incoming.Secret = "spoilt"
 			},
-			annotate: func(w *project.WorkflowWorkflow, notes []string) {
+			annotate: func(w *project.Workflow, notes []string) {
 				w.Nodes = append(slices.Clip(w.Nodes), make([]project.Node, len(notes)-len(w.Nodes))...)
 				for i := range notes {
 					w.Nodes[i].Name = notes[i]
 				}
 			},
-			notes: func(w project.WorkflowWorkflow) []string {
+			notes: func(w project.Workflow) []string {
 				return names(w.Nodes, func(n project.Node) string { return n.Name })
 			},
 		}
 	}
 }
 
-func fullWorkflow(id string) project.WorkflowWorkflow {
+func fullWorkflow(id string) project.Workflow {
 	wait := true
-	return project.WorkflowWorkflow{
+	return project.Workflow{
 		ID: id, Name: "Bauen 🚀", Description: "a > b & c", ProjectID: home,
 		Nodes: []project.Node{{
-			ID: "node-1", Type: project.WorkflowScript, Name: "erst", Order: 1, Position: &project.Position{X: 1.5, Y: -2.25},
-			Config: project.Config{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
+			ID: "node-1", Type: project.NodeScript, Name: "erst", Order: 1, Position: &project.CanvasPosition{X: 1.5, Y: -2.25},
+			Config: project.NodeConfig{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
 		}},
 		Webhook: &project.Outgoing{
 			Enabled: true, URL: "https://example.org/?a=1&b=2", Trigger: "always", Headers: map[string]string{"X-A": "secret"}, PayloadTemplate: `{"a":"{{b}}"}`,
@@ -127,7 +127,7 @@ func keptActions(open Open) func(testing.TB) kept[webhook.Action] {
 func fullAction(id string) webhook.Action {
 	verify := true
 	return webhook.Action{
-		ID: id, Type: project.Script, Name: "prüfen", Description: "one\ntwo", ProjectID: home, Enabled: true,
+		ID: id, Type: project.KindScript, Name: "prüfen", Description: "one\ntwo", ProjectID: home, Enabled: true,
 		Script: &webhook.ScriptConfig{Command: "go", Args: []string{"vet"}, Cwd: "src", Env: map[string]string{"A": "<b>"}, TimeoutMS: 5, UseVolta: true},
 		Webhook: &webhook.Config{
 			URL: "https://example.org/a?b&c", Method: "PUT", Headers: map[string]string{"X-A": "b"}, PayloadTemplate: "{{p}}", TimeoutMS: 6, RetryCount: 2, VerifySSL: &verify,
@@ -143,7 +143,7 @@ func keptExecutions(open Open) func(testing.TB) kept[project.Execution] {
 		return kept[project.Execution]{
 			create: c.Executions.Create, find: c.Executions.Find, update: c.Executions.Update,
 			list: func(ctx context.Context) ([]project.Execution, error) {
-				page, total, err := c.Executions.List(ctx, project.Filter{Limit: project.MaxListSize})
+				page, total, err := c.Executions.List(ctx, project.ExecutionFilter{Limit: project.MaxListSize})
 				if err == nil && total != len(page) {
 					err = fmt.Errorf("%d executions, and %d of them listed", total, len(page))
 				}
@@ -164,13 +164,13 @@ func keptExecutions(open Open) func(testing.TB) kept[project.Execution] {
 				e.Parameters[1], e.Result[1] = '-', '-'
 			},
 			annotate: func(e *project.Execution, notes []string) {
-				e.Steps = append(slices.Clip(e.Steps), make([]project.Step, len(notes)-len(e.Steps))...)
+				e.Steps = append(slices.Clip(e.Steps), make([]project.ExecutionStep, len(notes)-len(e.Steps))...)
 				for i := range notes {
 					e.Steps[i].Name = notes[i]
 				}
 			},
 			notes: func(e project.Execution) []string {
-				return names(e.Steps, func(s project.Step) string { return s.Name })
+				return names(e.Steps, func(s project.ExecutionStep) string { return s.Name })
 			},
 		}
 	}
@@ -179,13 +179,13 @@ func keptExecutions(open Open) func(testing.TB) kept[project.Execution] {
 func fullExecution(id string) project.Execution {
 	code := 3
 	return project.Execution{
-		ID: id, Kind: project.Workflow, ActionID: "a-1", WorkflowID: "wf-1", ProjectID: "gone", Name: "Bauen 🚀", SourceClient: "someone's client",
+		ID: id, Kind: project.KindWorkflow, ActionID: "a-1", WorkflowID: "wf-1", ProjectID: "gone", Name: "Bauen 🚀", SourceClient: "someone's client",
 		TriggeredBy: "mcp", CallID: "call_1", Parameters: json.RawMessage(`{"a":"<b>&","n":12345678901234567890}`), Status: project.Failed,
 		Reason: "non_zero_exit", Result: json.RawMessage(`{"exitCode":3}`), Error: "it failed", Owner: "pid 1 since then",
-		Steps: []project.Step{{
+		Steps: []project.ExecutionStep{{
 			NodeID: "node-1", Name: "erst", Depth: 1, Status: project.StepFailed, ExitCode: &code, Error: "3", ProcessID: "proc-1", DurationMS: 4,
 		}},
-		Output:  []project.Line{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
+		Output:  []project.OutputLine{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
 		Dropped: 5, StartedAt: start(), CompletedAt: later(2), DurationMS: 6,
 	}
 }

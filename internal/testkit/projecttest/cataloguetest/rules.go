@@ -20,47 +20,47 @@ func rules(t testing.TB, c projectport.Catalogue) []string {
 	t.Helper()
 	all, err := c.Rules.List(t.Context())
 	require.NoError(t, err)
-	return names(all, func(r webhook.Rule) string { return fmt.Sprintf("%s/%s/%s", r.ActionID, r.Type, r.Level) })
+	return names(all, func(r webhook.ActionRule) string { return fmt.Sprintf("%s/%s/%s", r.ActionID, r.Type, r.Level) })
 }
 
 func rulesReplaceOneAnother(t *testing.T, c projectport.Catalogue) {
 	assert.Empty(t, rules(t, c))
 	put(t, c.Actions.Create, act("a", "", 0))
 	for n, level := range []webhook.Level{webhook.Deny, webhook.AutoApprove, webhook.RequireConfirm, webhook.Deny} {
-		for _, r := range []webhook.Rule{{ActionID: "a"}, {Type: project.Script}, {}} {
+		for _, r := range []webhook.ActionRule{{ActionID: "a"}, {Type: project.KindScript}, {}} {
 			r.Level, r.CreatedAt = level, later(n)
 			put(t, c.Rules.Put, r)
 		}
 		all, err := c.Rules.List(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, []webhook.Rule{
-			{ActionID: "a", Level: level, CreatedAt: later(n)}, {Type: project.Script, Level: level, CreatedAt: later(n)}, {Level: level, CreatedAt: later(n)},
+		assert.Equal(t, []webhook.ActionRule{
+			{ActionID: "a", Level: level, CreatedAt: later(n)}, {Type: project.KindScript, Level: level, CreatedAt: later(n)}, {Level: level, CreatedAt: later(n)},
 		}, all, "one each, and the later one wins")
 	}
-	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Type: project.Script, Level: webhook.AutoApprove, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.ActionRule{ActionID: "a", Type: project.KindScript, Level: webhook.AutoApprove, CreatedAt: start()})
 	assert.Equal(t, []string{"a/script/auto_approve", "/script/deny", "//deny"}, rules(t, c), "to a rule of an action its type is nothing")
-	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Type: project.Webhook, Level: webhook.Deny, CreatedAt: start()})
-	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Level: webhook.RequireConfirm, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.ActionRule{ActionID: "a", Type: project.KindWebhook, Level: webhook.Deny, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.ActionRule{ActionID: "a", Level: webhook.RequireConfirm, CreatedAt: start()})
 	assert.Equal(t, []string{"a//require_confirm", "/script/deny", "//deny"}, rules(t, c))
 }
 
 func rulesInOrder(t *testing.T, c projectport.Catalogue) {
 	put(t, c.Actions.Create, act("a", "", 0), act("b", "", 0), act("c", "", 0))
-	rule := func(id string, kind project.Kind, at int) webhook.Rule {
-		return webhook.Rule{ActionID: id, Type: kind, Level: webhook.Deny, CreatedAt: later(at)}
+	rule := func(id string, kind project.Kind, at int) webhook.ActionRule {
+		return webhook.ActionRule{ActionID: id, Type: kind, Level: webhook.Deny, CreatedAt: later(at)}
 	}
-	put(t, c.Rules.Put, rule("", "", 9), rule("", project.Script, 7), rule("a", "", 1), rule("", project.Webhook, 8), rule("c", "", 2), rule("b", "", 2), rule("", project.Workflow, 1))
+	put(t, c.Rules.Put, rule("", "", 9), rule("", project.KindScript, 7), rule("a", "", 1), rule("", project.KindWebhook, 8), rule("c", "", 2), rule("b", "", 2), rule("", project.KindWorkflow, 1))
 	assert.Equal(t, []string{"b//deny", "c//deny", "a//deny", "/webhook/deny", "/script/deny", "/workflow/deny", "//deny"}, rules(t, c))
 	put(t, c.Rules.Put, rule("a", "", 3))
 	assert.Equal(t, []string{"a//deny", "b//deny", "c//deny"}, rules(t, c)[:3])
 }
 
 func rulesNeedTheirAction(t *testing.T, c projectport.Catalogue) {
-	err := c.Rules.Put(t.Context(), webhook.Rule{ActionID: "nobody", Level: webhook.Deny})
+	err := c.Rules.Put(t.Context(), webhook.ActionRule{ActionID: "nobody", Level: webhook.Deny})
 	require.ErrorIs(t, err, project.ErrActionNotFound)
 	assert.Contains(t, err.Error(), "nobody")
 	put(t, c.Actions.Create, act("a", "", 0))
-	require.ErrorIs(t, c.Rules.Put(t.Context(), webhook.Rule{ActionID: "A", Level: webhook.Deny}), project.ErrActionNotFound)
+	require.ErrorIs(t, c.Rules.Put(t.Context(), webhook.ActionRule{ActionID: "A", Level: webhook.Deny}), project.ErrActionNotFound)
 	assert.Empty(t, rules(t, c))
 }
 
@@ -73,24 +73,24 @@ func rulesGoOneByOne(t *testing.T, c projectport.Catalogue) {
 	}
 	assert.False(t, remove("", ""), "nothing was ever stored")
 	put(t, c.Actions.Create, act("a", "", 0), act("b", "", 0))
-	for _, r := range []webhook.Rule{{ActionID: "a"}, {ActionID: "b"}, {Type: project.Script}, {Type: project.Webhook}, {}} {
+	for _, r := range []webhook.ActionRule{{ActionID: "a"}, {ActionID: "b"}, {Type: project.KindScript}, {Type: project.KindWebhook}, {}} {
 		r.Level, r.CreatedAt = webhook.Deny, start()
 		put(t, c.Rules.Put, r)
 	}
 	assert.False(t, remove("nobody", ""))
-	assert.False(t, remove("", project.Workflow))
+	assert.False(t, remove("", project.KindWorkflow))
 	assert.False(t, remove("script", ""))
 	assert.Len(t, rules(t, c), 5)
 	assert.True(t, remove("", ""))
 	assert.False(t, remove("", ""))
 	assert.Equal(t, []string{"b//deny", "a//deny", "/webhook/deny", "/script/deny"}, rules(t, c))
-	assert.True(t, remove("", project.Script))
-	assert.True(t, remove("a", project.Script), "a rule of an action is of any type")
+	assert.True(t, remove("", project.KindScript))
+	assert.True(t, remove("a", project.KindScript), "a rule of an action is of any type")
 	assert.Equal(t, []string{"b//deny", "/webhook/deny"}, rules(t, c))
 }
 
 func rulesEndedContext(t *testing.T, c projectport.Catalogue) {
-	global := webhook.Rule{Level: webhook.Deny, CreatedAt: start()}
+	global := webhook.ActionRule{Level: webhook.Deny, CreatedAt: start()}
 	require.ErrorIs(t, c.Rules.Put(ended(t), global), context.Canceled)
 	assert.Empty(t, rules(t, c))
 	put(t, c.Rules.Put, global)
@@ -107,7 +107,7 @@ func rulesAtOnce(t *testing.T, c projectport.Catalogue) {
 	var group sync.WaitGroup
 	for n := range writers {
 		group.Go(func() {
-			if err := c.Rules.Put(t.Context(), webhook.Rule{Type: project.Script, Level: webhook.Deny, CreatedAt: later(n)}); err != nil {
+			if err := c.Rules.Put(t.Context(), webhook.ActionRule{Type: project.KindScript, Level: webhook.Deny, CreatedAt: later(n)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -118,7 +118,7 @@ func rulesAtOnce(t *testing.T, c projectport.Catalogue) {
 
 func custom(id, name string) shellcmd.Template {
 	return shellcmd.Template{
-		ID: id, Name: name, Command: `echo "<a>" && {pm} test`, Category: shellcmd.Custom, Description: "Größe", IsCustom: true, Risk: shellcmd.Medium, CreatedAt: start(),
+		ID: id, Name: name, Command: `echo "<a>" && {pm} test`, Category: shellcmd.CategoryCustom, Description: "Größe", IsCustom: true, Risk: shellcmd.RiskMedium, CreatedAt: start(),
 	}
 }
 

@@ -157,7 +157,7 @@ func gitStatus(t *testing.T, git projectport.Repositories) {
 	assert.Equal(t, project.GitStatus{
 		Branch: "main", Head: r.Head(), Upstream: "origin/main", HasUpstream: true,
 		Staged: []string{"a.txt", "dropped.txt", "to here.txt"}, Modified: []string{"a.txt", "gone.txt", "link.txt"}, Untracked: []string{strange, "dropped.txt", "new dir/"},
-		Conflicted: []string{}, Renamed: []project.Rename{{From: "moved.txt", To: "to here.txt"}}, Counts: project.Counts{Staged: 3, Modified: 3, Untracked: 3, Renamed: 1},
+		Conflicted: []string{}, Renamed: []project.RenamedFile{{From: "moved.txt", To: "to here.txt"}}, Counts: project.ChangeCounts{Staged: 3, Modified: 3, Untracked: 3, Renamed: 1},
 	}, s, "whatever is configured, and from any directory")
 }
 
@@ -167,8 +167,8 @@ func gitUnborn(t *testing.T, git projectport.Repositories) {
 	r.Git("add", "--all")
 	s, err := git.Status(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, project.GitStatus{Branch: "main", Staged: []string{strange}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []project.Rename{},
-		Counts: project.Counts{Staged: 1}}, s)
+	assert.Equal(t, project.GitStatus{Branch: "main", Staged: []string{strange}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []project.RenamedFile{},
+		Counts: project.ChangeCounts{Staged: 1}}, s)
 	d, err := git.Staged(t.Context(), r.Dir, 0)
 	require.NoError(t, err)
 	assert.Equal(t, []project.FileStat{{Path: strange, Insertions: 1}}, d.Files, "against nothing, everything is new")

@@ -54,7 +54,7 @@ func gitCut(t *testing.T, git projectport.Repositories) {
 		fmt.Fprintf(&text, "zeile %d äöü\n", i)
 	}
 	put(t, r.Dir, "large.txt", text.String())
-	for i := range project.MaxNames {
+	for i := range project.MaxListedNames {
 		put(t, r.Dir, fmt.Sprintf("z%d", i), "")
 	}
 	r.Git("add", "--all")
@@ -63,12 +63,12 @@ func gitCut(t *testing.T, git projectport.Repositories) {
 	assert.True(t, d.Truncated)
 	assert.LessOrEqual(t, len(d.Text), 2000)
 	assert.Greater(t, d.Total, int64(text.Len()))
-	assert.Equal(t, []int{project.MaxNames + 1, project.MaxNames, 20_000}, []int{d.FilesChanged, len(d.Files), d.Insertions})
+	assert.Equal(t, []int{project.MaxListedNames + 1, project.MaxListedNames, 20_000}, []int{d.FilesChanged, len(d.Files), d.Insertions})
 	assert.True(t, strings.HasPrefix(d.Text, "diff --git a/large.txt b/large.txt\n"))
 	d, err = git.Staged(t.Context(), r.Dir, 0)
 	require.NoError(t, err)
-	assert.LessOrEqual(t, len(d.Text), project.DefaultText)
-	assert.Greater(t, len(d.Text), project.DefaultText-200)
+	assert.LessOrEqual(t, len(d.Text), project.DefaultDiffBytes)
+	assert.Greater(t, len(d.Text), project.DefaultDiffBytes-200)
 }
 
 func gitWorktrees(t *testing.T, git projectport.Repositories) {

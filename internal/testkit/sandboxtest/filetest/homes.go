@@ -138,7 +138,7 @@ func refusesWhatIsNone(t *testing.T, open OpenHomes) {
 func laysOut(t *testing.T, open OpenHomes) {
 	dir := home(t)
 	h := open(t, dir)
-	assert.Equal(t, sandbox.LayoutOf(sandbox.Dirs{Projects: filepath.Join(dir, ".opencode-projects"), Memory: filepath.Join(dir, ".memory")}, "n", ""), h.Layout("n", ""))
+	assert.Equal(t, sandbox.LayoutOf(sandbox.RootDirs{Projects: filepath.Join(dir, ".opencode-projects"), Memory: filepath.Join(dir, ".memory")}, "n", ""), h.Layout("n", ""))
 	assert.Equal(t, "/elsewhere/repo", h.Layout("n", "/elsewhere").Repo)
 }
 
@@ -226,7 +226,7 @@ func claimsNothingOfOthers(t *testing.T, open OpenHomes) {
 		require.ErrorIs(t, h.Prepare(t.Context(), p, h.Layout(p.Name, base)), sandbox.ErrBaseDir, base)
 	}
 	assert.FileExists(t, filepath.Join(full, "thesis"))
-	assert.NoFileExists(t, filepath.Join(full, sandbox.Marker))
+	assert.NoFileExists(t, filepath.Join(full, sandbox.MarkerFile))
 
 	interrupted := h.Layout(p.Name, "")
 	write(t, filepath.Join(interrupted.Base, "repo.tmp-1", "x"), "x")

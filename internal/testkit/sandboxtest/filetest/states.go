@@ -44,7 +44,7 @@ func States(t *testing.T, open OpenStates) {
 // URL is a clone URL for tests.
 func URL(t testing.TB, raw string) git.URL {
 	t.Helper()
-	url, err := git.Parse(raw)
+	url, err := git.ParseURL(raw)
 	require.NoError(t, err)
 	return url
 }
@@ -53,7 +53,7 @@ func URL(t testing.TB, raw string) git.URL {
 func Record(t testing.TB, raw string) sandbox.Project {
 	url := URL(t, raw)
 	return sandbox.Project{
-		URL: url, CloneURL: url.String(), Name: sandbox.Name(url, nil), Server: sandbox.Server{Status: sandbox.Stopped}, Sandboxes: map[string]sandbox.Sandbox{},
+		URL: url, CloneURL: url.String(), Name: sandbox.ProjectName(url, nil), Server: sandbox.Server{Status: sandbox.Stopped}, Sandboxes: map[string]sandbox.Sandbox{},
 	}
 }
 
@@ -141,7 +141,7 @@ func fill(v reflect.Value, n *int) {
 func forgetsWhatGoes(t *testing.T, open func() sandboxport.States) {
 	s := open()
 	p := Record(t, "git@github.com:user/repo")
-	p.Doing = &sandbox.Doing{What: "create", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	p.Doing = &sandbox.Operation{What: "create", Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	p.Server = sandbox.Server{ProcessID: "p1", PID: 12, Port: 4113, Status: sandbox.Running, Version: "1"}
 	p.Sandboxes["a"] = sandbox.Sandbox{Name: "A", Leases: map[string]string{"X": "1"}, StartCommand: "make"}
 	p.Sandboxes["b"] = sandbox.Sandbox{Name: "b"}
