@@ -128,7 +128,7 @@ func TestOneLostArgumentTakesNoOtherWithIt(t *testing.T) {
 			require.NoError(t, err)
 		},
 		"altered": func(t *testing.T, _ string, db *sql.DB) {
-			_, err := db.Exec(`UPDATE grants SET args = CAST(substr(args, 1, length(args) - 1) || x'00' AS BLOB) WHERE id = 'cf_00000001'`)
+			_, err := db.Exec(`UPDATE grants SET args = CAST(substr(args, 1, length(args) - 1) || CASE substr(args, -1) WHEN x'00' THEN x'01' ELSE x'00' END AS BLOB) WHERE id = 'cf_00000001'`)
 			require.NoError(t, err)
 		},
 	} {
