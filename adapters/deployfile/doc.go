@@ -16,13 +16,13 @@
 //
 // # What a home keeps
 //
-// state.go and state_snapshots.go keep, below <home>/state: deploy.lock (held while anything here is changed), journal.json (there while an
+// home.go and home_snapshots.go keep, below <home>/state: deploy.lock (held while anything here is changed), journal.json (there while an
 // operation is under way), snapshots/<id>.json, vault/<id>.zip, originals.json (what stood at paths before a deployment first wrote there)
 // directories.json (the directories that deployments made) and roots.json (the roots that deployments own or owned files in).
 //
 //   - record.go, decode.go: the snapshot record (agentpack contract §4.6, a superset of it, and records of the original tool read back)
 //   - journal.go: the operation log of an operation under way, the registry of originals and lists of paths
-//   - vault.go, vault_write.go: contents by their SHA-256 for as long as something needs them: one archive for every operation, each a
+//   - vault.go, archivewriter.go: contents by their SHA-256 for as long as something needs them: one archive for every operation, each a
 //     plain ZIP without compression whose entries are named by the sum of what they hold. Archives are only ever added, or rewritten
 //     without what nobody needs any more, so a process that dies in the middle loses nothing. The caller holds the lock that keeps other
 //     writers away

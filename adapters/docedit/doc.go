@@ -8,11 +8,11 @@
 //
 //   - docedit.go: Editor, Entry, the formats (JSON, JSONC, TOML), ErrFormat and ErrShape; documents.go: the same as deployport.Documents
 //     (Documents)
-//   - meaning.go: Document, what a document says apart from how it is written; change.go: Change, one value to set, and numbers, keys and
+//   - document.go: Document, what a document says apart from how it is written; change.go: Change, one value to set, and numbers, keys and
 //     texts in one form. Paths are held against a document's meaning here, before the syntaxes below see them
-//   - jsontext.go: JSON with or without comments and trailing commas; braces.go: members between braces, in JSON objects and inline tables
+//   - json.go: JSON with or without comments and trailing commas; braces.go: members between braces, in JSON objects and inline tables
 //     of TOML alike
-//   - tomltext.go, lines.go, inline.go, scan.go, write.go: TOML: sections, lines, dotted keys and inline tables. The library says what a
+//   - toml.go, lines.go, inline.go, scan.go, write.go: TOML: sections, lines, dotted keys and inline tables. The library says what a
 //     document means, a scanner of its own where everything is
 //   - textdiff.go: Differ shows how one text became another, as a unified diff that git and domain/deployment/overlay apply; DiffText tells
 //     text from binary content (agentpack contract, appendix D)

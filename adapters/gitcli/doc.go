@@ -36,7 +36,7 @@
 //   - pin.go, links.go, alone.go, start.go: a clone (Repo) and one of its working trees (Tree), both named outright: whatever a file in
 //     them says, git is led to no other repository. Failures have the names of sandboxes (sandbox.ErrBusy, sandbox.ErrGit); Patiently
 //     repeats what fails while another git holds a lock, and Alone keeps every other process that asks for it from the clone
-//   - projgit.go, heads.go, files.go, trees.go, worktrees.go: what projects want to know of their repositories (Client): branch, status,
+//   - client.go, heads.go, files.go, trees.go, worktrees.go: what projects want to know of their repositories (Client): branch, status,
 //     staged changes, worktrees, remote. The repository's files are read where they say it plainly, git is started otherwise. Nothing is
 //     written and no network used
 //   - history.go: source files as they were at a commit (History), for packs. Git is started only by the call that needs it

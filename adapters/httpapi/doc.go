@@ -15,7 +15,7 @@
 //   - exchange.go: one request and its answer (Exchange): bodies read within bounds, answers written one way, errors in one form (Refusal)
 //   - openapi.go, openapi_route.go, schema.go, document.go: the OpenAPI 3.1 document, made from the registry of tools and the routes beside
 //     them. It says nothing of a tool that its registry entry does not. The same tools give the same bytes
-//   - gauges.go, family.go: metrics in the text format of Prometheus (Gauges): calls by tool and status, how long they took, requests by
+//   - metrics.go, family.go: metrics in the text format of Prometheus (Gauges): calls by tool and status, how long they took, requests by
 //     route and status, pending approvals, and the process itself. Labels are names of tools and routes that exist and codes of the
 //     catalogue, never client input. There is no state outside a Gauges
 package httpapi

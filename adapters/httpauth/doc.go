@@ -5,12 +5,12 @@
 // A Guard wraps handlers: Around all routes, then Program (access tokens), Person (browsers) or Anyone for each. Options say which
 // credentials and host names are accepted.
 //
-//   - httpguard.go: Visitor, Handler, Credentials, the prefixes of secrets and Secret
+//   - visitor.go: Visitor, Handler, Credentials, the prefixes of secrets and Secret
 //   - guard.go: Guard; login.go: the login and logout pages and the browser's cookie; place.go: Host and Origin checks (Host, ParseHost,
 //     BaseURL)
 //   - limits.go, body.go, writer.go: rates, requests in flight, request bodies read whole within a size and a time, and a time limit on
 //     each piece of an answer, so that streams may last and no client holds one up by not reading
-//   - lasting.go: a long request ends soon after its credential stops being valid
+//   - credentialwatch.go: a long request ends soon after its credential stops being valid
 //   - refuse.go: headers of every answer, and refusals as a page or as JSON
 //   - listen.go: Listen opens a listener, by default on the loopback interface; beyond this machine nothing is served without TLS
 //     (Certificate, ErrUnprotected)

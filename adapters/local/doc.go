@@ -15,11 +15,11 @@
 //   - packs.go, deployments.go, projects.go, sandboxes.go, ecosystems.go: the configuration and the wiring of one capability each
 //   - deployhost.go: deployments, where one port is served by several adapters: module files come from the config repository (Configs) and
 //     from git (Sources). The table of targets is made when the first config file is read, and the index of file sums is read meanwhile
-//   - ecohost.go, adapters.go: ecosystems on one machine (Host): tools over files, git and processes, and the worker processes that execute
+//   - ecosystemhost.go, adapters.go: ecosystems on one machine (Host): tools over files, git and processes, and the worker processes that execute
 //     runs
-//   - hostside.go, keys.go, tools.go: what connecting an agent host needs of this machine: the path of this program, resolved links,
+//   - surroundings.go, hosttokens.go, tools.go: what connecting an agent host needs of this machine: the path of this program, resolved links,
 //     installed programs, and the access tokens with which hosts call over HTTP
-//   - hooks.go, inbound.go: signed requests from outside start workflows, through the same call pipeline as every call (Hooks). A workflow
+//   - hooks.go, webhookserver.go: signed requests from outside start workflows, through the same call pipeline as every call (Hooks). A workflow
 //     starts only if the user has enabled its incoming webhook for the workflow as it is now
 //   - admission.go, record.go, notify.go, log.go: credentials, the signed audit log and its anchors, notifications, structured logging
 //   - upkeep.go: the toolset upkeep, with which countersign pack doctor repairs a pack store (inspect_pack_store, quarantine_pack_file). It

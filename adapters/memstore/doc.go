@@ -8,7 +8,7 @@
 //   - store.go: Store, which is a ports.Ledger (ledger.go), a ports.AuditLog (audit.go) and a ports.SettingsStore (settings.go);
 //     sessions.go, runs.go, credentials.go, keys.go and dated.go have its Sessions, Runs, Credentials, Keys and Dated
 //   - packs.go: Packs, a packport.Repository
-//   - projectmem.go, shelf.go, kinds.go, rules.go, executions.go: the catalogue of projects, workflows, actions, templates, rules and
+//   - catalogue.go, collection.go, projects.go, rules.go, executions.go: the catalogue of projects, workflows, actions, templates, rules and
 //     executions
 //   - limiter.go: Limiter, a ports.Limiter with a token bucket for each key
 package memstore

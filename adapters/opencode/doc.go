@@ -2,12 +2,12 @@
 //
 // Nothing is started here: Launcher and Front say how a process is started (Spec), and a table of processes does it.
 //
-//   - agentserver.go, health.go: Launcher, a sandboxport.Launcher: how an agent server is started, which models it knows, and whether it is
+//   - launcher.go, health.go: Launcher, a sandboxport.Launcher: how an agent server is started, which models it knows, and whether it is
 //     healthy
 //   - sockets.go, sockets_linux.go, sockets_other.go: Sockets: ports of this machine, which processes listen on them, and agent servers
 //     that carry no mark of Countersign
-//   - gateway.go, table.go, call.go, wire.go: Router, a sandboxport.Router, asks the agent server that a request names, by the table of
+//   - router.go, table.go, call.go, wire.go: Router, a sandboxport.Router, asks the agent server that a request names, by the table of
 //     servers that the manager writes (opencode contract §9.2, §16). The table is read when it is needed, and again whenever it has
 //     changed. Whether something may be asked is not decided here, and nothing on this machine is changed
-//   - front.go: Front, how the gateway itself is started as a process, and whether it is healthy
+//   - gatewayprocess.go: Front, how the gateway itself is started as a process, and whether it is healthy
 package opencode

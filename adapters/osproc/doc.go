@@ -8,13 +8,13 @@
 //   - osproc.go, child.go, ending.go, place.go: programs in the foreground, how they end, and the record in the directory
 //   - supervise.go: Start starts a supervisor; Supervise is its program: it starts what it is told, answers, and stays with it to its end.
 //     Told to end itself, it ends the program first
-//   - order.go: what a supervisor is told: which program to run and how, on its standard input and nowhere else, because there are secrets
+//   - launchrequest.go: what a supervisor is told: which program to run and how, on its standard input and nowhere else, because there are secrets
 //     in it. Arguments and variables need not be UTF-8; no byte is lost
 //   - table.go: processes inspected, listed, watched, stopped, and recovered when their owner is dead
-//   - kin.go, end.go and kin_linux.go, kin_darwin.go, kin_unix.go, kin_other.go: process trees: which processes belong together (Kin, a
+//   - tree.go, end.go and tree_linux.go, tree_darwin.go, tree_unix.go, tree_other.go: process trees: which processes belong together (Kin, a
 //     process group and whatever left it but carries its mark) and whether one is still the one that was meant (Identity). A process is
 //     known by its number, the time it started, the boot it started in and the namespace it is in, because numbers come again
-//   - box.go: a named pipe by which others know whether the process that made it still reads (Box)
+//   - mailbox.go: a named pipe by which others know whether the process that made it still reads (Box)
 //   - spool.go, ring.go, files.go, tidy.go, log.go: output: a reader of each stream that never keeps the process waiting, a bounded ring of
 //     whole lines behind it, and, some times a second, what is still in the ring cleaned, redacted and appended to numbered files that any
 //     process can read (Spool, OutputRead)

@@ -10,12 +10,12 @@
 //     ErrEmptied, ErrNewer)
 //   - audit.go: the audit log, hash-chained and signed (ports.AuditLog); settings.go, watch.go: settings and sessions, read again only when
 //     the database changed
-//   - grantdb.go, dated.go: approval requests (Ledger) and what people allowed until a date (Dated). The arguments of a request are sealed
+//   - ledger.go, dated.go: approval requests (Ledger) and what people allowed until a date (Dated). The arguments of a request are sealed
 //     while it can be answered, and gone when it cannot
-//   - rundb.go: call records (Runs)
-//   - accessdb.go, keydb.go: credentials, of which only digests are given to it, and enrolled keys; which of those count is a question of
+//   - runs.go: call records (Runs)
+//   - credentials.go, keys.go: credentials, of which only digests are given to it, and enrolled keys; which of those count is a question of
 //     the audit log
-//   - projectdb.go, table.go, projects.go, workflows.go, actions.go, templates.go, executions.go: the catalogue of projects. Where there is
+//   - catalogue.go, table.go, projects.go, workflows.go, actions.go, templates.go, executions.go: the catalogue of projects. Where there is
 //     no database nothing but Create and Put makes one
 //   - sealed.go, body.go, rotate.go: columns that hold secrets, sealed and each bound to its row (Column), and sealing everything anew
 //     under another key. The key is in the directory keys beside the database; what cannot be opened stays as it is, because a key that is

@@ -25,23 +25,23 @@
 //
 // # Evolve
 //
-// Evolver (evolving.go, propose.go, restore.go) carries edits of deployed files back to where they belong: as overlay changes on a new branch of the
+// Evolver (evolve_find.go, evolve_propose.go, evolve_restore.go) carries edits of deployed files back to where they belong: as overlay changes on a new branch of the
 // config repository, for the user to review; and it recreates deployed files that are missing (agentpack contract §5.10, §5.11). It touches neither
 // the repository's worktree nor any file that exists.
 //
 // # Maintenance
 //
-// The tools of MaintenanceEntries (keeping.go) that change something need yes first of all (deployment.ErrYes); dry_run shows the data that would
+// The tools of MaintenanceEntries (maintenance.go) that change something need yes first of all (deployment.ErrYes); dry_run shows the data that would
 // come out and writes nothing.
 //
-//   - agents_doctor_fix (agentpack contract §5.7; fix.go) puts the line .agentpack.manifest*.json once into the .gitignore of every git worktree that
+//   - agents_doctor_fix (agentpack contract §5.7; doctor_fix.go) puts the line .agentpack.manifest*.json once into the .gitignore of every git worktree that
 //     is deployed into and does not ignore manifests. Data: doctor's, with gitignore_fixes: [{repo_root, gitignore_path, updated}].
 //   - agents_snapshots_list (snapshots.go) lists what was applied, newest last: {snapshots: [{id, kind, status, created_at, targets, profile,
 //     managed, changes, rolled_back_to?}], snapshots_omitted?}.
 //   - agents_snapshots_show is one of them with its files: {…, project_root, roots, managed_files, file_changes, files_omitted?, lockfile_sha256}.
 //   - agents_snapshots_prune removes all but the newest keep, and those in ids; never the newest one that is applied, nor one under way. The
 //     originals from before the first deployment stay. Data: {pruned: [ids], freed_bytes, kept}.
-//   - agents_record (§5.16; record.go) appends an event to the event log, with what the event says about itself lifted out. Data: {path, recorded_at,
+//   - agents_record (§5.16; event_record.go) appends an event to the event log, with what the event says about itself lifted out. Data: {path, recorded_at,
 //     machine_id}.
 //   - agents_score (score.go) counts the event log by module: {modules: [{module_id, total, failures, failure_rate, last_seen_at}], read_stats}.
 //     Lines that cannot be used are warnings.
@@ -50,9 +50,9 @@
 //
 // # Bootstrap
 //
-// agents_bootstrap (bootstrapping.go) writes the operator assets: files that teach coding agents to operate deployments, namely the operator skill
+// agents_bootstrap (bootstrap.go) writes the operator assets: files that teach coding agents to operate deployments, namely the operator skill
 // for Codex and, where its skills are deployed, for Claude Code, and nine commands for Claude Code (agentpack contract §5.12). Files and Check in
-// assets.go say which files should be where, and which are missing or of another version (§5.6); their text is in templates.go. Starting works out
+// assets.go say which files should be where, and which are missing or of another version (§5.6); their text is in asset_templates.go. Starting works out
 // the same for a config repository that is just being made.
 //
 // A bootstrap is an ordinary plan with an owner of its own (§5.12, §10.1): no deployment deletes or changes its files, it touches nothing that a

@@ -4,7 +4,7 @@
 // Capability joins the entries of this package with those of workspace (install, sync, tickets), push (push, archive, discard, trash), environment,
 // releases and runs (the run queue, and what all of them are built on); Performers joins the code that carries out their runs. The tools made here
 // look at ecosystems and select or create them: list.go, describe.go (describe and validate), status.go, scope.go (what the session works on, and the
-// default of all sessions), create.go (new ecosystems and entries of an ecosystem's journal). Entries in showing.go lists them; Matrix (matrix.go) is
+// default of all sessions), create.go (new ecosystems and entries of an ecosystem's journal). Entries in info.go lists them; Matrix (policy_matrix.go) is
 // the mode policy, which amof_policy shows.
 //
 // # The contract: amof.v1

@@ -2,301 +2,389 @@ package projects
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
+	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
-	apprunner "github.com/countersign-dev/countersign/app/projects/runner"
-	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// The typed handles of the tools about actions, rules and templates.
+// The typed handles.
 var (
-	SaveAction     = tool.Ref[SaveActionInput, SavedAction]{Name: "action_save"}
-	SwitchAction   = tool.Ref[SwitchInput, SavedAction]{Name: "action_switch"}
-	RemoveAction   = tool.Ref[AdminActionInput, Removed]{Name: "action_remove"}
-	SetActionRule  = tool.Ref[RuleInput, RuleAnswer]{Name: "action_rule_set"}
-	RemoveTemplate = tool.Ref[TemplateInput, Removed]{Name: "step_template_remove"}
+	ListActions    = tool.Ref[ListInput, ActionList]{Name: "list_actions"}
+	GetAction      = tool.Ref[ActionInput, ActionView]{Name: "get_action"}
+	ListExecutions = tool.Ref[HistoryInput, ExecutionList]{Name: "list_action_executions"}
+	GetExecution   = tool.Ref[ExecutionInput, any]{Name: "get_execution_status"}
+	GetPermissions = tool.Ref[PermissionInput, any]{Name: "get_action_permissions"}
+	TriggerWebhook = tool.Ref[TriggerInput, TriggerResult]{Name: "trigger_webhook"}
 )
 
-func (s adminService) actionEntries() []tool.Entry {
+// ActionDeps is what the tools work with. Every field is required.
+type ActionDeps struct {
+	Sites      runner.SiteFinder
+	Actions    projectport.Actions
+	Rules      projectport.Rules
+	Executions projectport.Executions
+	Webhooks   projectport.Webhooks
+	Runner     runner.Runner
+	Runs       ports.Runs
+	Owner      ports.Owner
+	Clock      ports.Clock
+	UUIDs      ports.UUIDs
+	Mask       runner.RedactFunc // replaces secrets in what is stored
+}
+
+type service struct{ ActionDeps }
+
+// ActionEntries are the tools.
+func ActionEntries(d ActionDeps) []tool.Entry {
+	s := service{d}
 	return []tool.Entry{
-		bind.Command(SaveAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Save action", "Store an action: a program, a webhook or a workflow that can be triggered by its id. With id, replace that one.", saveActionSchema)), s.planSave, s.save),
-		bind.Command(SwitchAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Switch action", "Switch an action on or off.", switchSchema)), s.planSwitch, s.save),
-		bind.Command(RemoveAction, apprunner.StoreSpec(apprunner.CategoryActions, "Remove action", "Forget an action and its rules; its history stays.", adminActionSchema), s.planRemoveAction, s.removeAction),
-		bind.Command(SetActionRule, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Set action rule", "Say whether an action, all of a type, or all of them run unasked, ask, or never run; or forget what was said.", ruleSchema)), s.planRule, s.rule),
-		bind.Command(RemoveTemplate, apprunner.StoreSpec(apprunner.CategoryTemplates, "Remove step template", "Forget a step template of your own.", templateSchema), s.planRemoveTemplate, s.removeTemplate),
+		bind.Query(ListActions, runner.ReadSpec(runner.CategoryActions, "List actions", "List stored actions: programs, webhooks and workflows that can be triggered by their id. With a project, also those of none.", listSchema), s.list),
+		bind.Query(GetAction, runner.ReadSpec(runner.CategoryActions, "Get action", "Show a stored action with its configuration; secrets are masked.", actionSchema), s.get),
+		bind.Query(ListExecutions, runner.ReadSpec(runner.CategoryActions, "List executions", "List what was run: actions and workflows, newest first.", historySchema), s.history),
+		bind.Query(GetExecution, runner.ReadSpec(runner.CategoryActions, "Execution status", "Show an execution with steps and output; also a call that waits for a confirmation, by its callId, and a process.", executionSchema), s.execution),
+		bind.Query(GetPermissions, runner.ReadSpec(runner.CategoryActions, "Action permissions", "Show which rule holds for an action and where it comes from, or all rules.", permissionSchema), s.permissions),
+		bind.Command(TriggerWebhook, runner.ExecuteSpec(runner.CategoryActions, "Trigger webhook", "Send a stored webhook's request, with a payload or variables for its template. Asks for a confirmation that shows the address and the payload.", triggerSchema), s.planTrigger, s.trigger),
 	}
 }
 
-func isEmpty(err error) bool { return errors.Is(err, project.ErrEmpty) }
-
-// SaveActionInput is an action. Exactly the config of its type is given.
-type SaveActionInput struct {
-	ID          string                  `json:"id,omitempty" jsonschema:"description=of the action to replace"`
-	Type        string                  `json:"type" jsonschema:"enum=script,enum=webhook,enum=workflow"`
-	Name        string                  `json:"name" jsonschema:"minLength=1"`
-	Description string                  `json:"description,omitempty"`
-	Project     string                  `json:"project,omitempty" jsonschema:"description=id or path or name; none: of no project"`
-	Disabled    bool                    `json:"disabled,omitempty"`
-	Script      *webhook.ScriptConfig   `json:"script,omitempty"`
-	Webhook     *webhook.Config         `json:"webhook,omitempty"`
-	Workflow    *webhook.WorkflowConfig `json:"workflow,omitempty"`
+// ListInput chooses actions.
+type ListInput struct {
+	Type      string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
+	ProjectID string `json:"projectId,omitempty" jsonschema:"description=those of this project and of none"`
+	Enabled   bool   `json:"enabledOnly,omitempty" jsonschema:"description=leave out those that are switched off"`
 }
 
-// SavedAction is an action after a change.
-type SavedAction struct {
-	ID       string       `json:"id"`
-	Type     project.Kind `json:"actionType"`
-	Name     string       `json:"name"`
-	Enabled  bool         `json:"isEnabled"`
-	Revision int64        `json:"revision"`
+// ActionView is an action as the contract lists it, with what its configuration keeps secret masked (packageflow contract §1.6).
+type ActionView struct {
+	ID          string       `json:"id"`
+	Type        project.Kind `json:"actionType"`
+	Name        string       `json:"name"`
+	Description *string      `json:"description"`
+	Config      any          `json:"config"`
+	ProjectID   *string      `json:"projectId"`
+	Enabled     bool         `json:"isEnabled"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
+	Revision    int64        `json:"revision"`
 }
 
-// savePlan is an action about to be stored; before has no ID for a new one.
-type savePlan struct {
-	apprunner.Plan
-	before, after webhook.Action
+// ActionList is actions, the last updated first.
+type ActionList struct {
+	Actions []ActionView `json:"actions"`
+	Total   int          `json:"total"`
 }
 
-func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionInput) (savePlan, error) {
-	var p savePlan
-	var err error
-	if in.ID != "" {
-		if p.before, err = s.Actions.Find(ctx, in.ID); err != nil {
-			return p, err
+// masked stands for the values of an action's own environment variables.
+const masked = "[REDACTED]"
+
+// NewActionView is an action as it may be shown.
+func NewActionView(a webhook.Action) ActionView {
+	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.NilIfZero(a.Description), ProjectID: tool.NilIfZero(a.ProjectID), Enabled: a.Enabled,
+		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, Revision: a.Revision}
+	switch {
+	case a.Script != nil:
+		c := *a.Script
+		c.Env = map[string]string{}
+		for name := range a.Script.Env {
+			c.Env[name] = masked
+		}
+		v.Config = c
+	case a.Webhook != nil:
+		v.Config = a.Webhook.Masked()
+	case a.Workflow != nil:
+		v.Config = a.Workflow
+	}
+	return v
+}
+
+func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (ActionList, error) {
+	out := ActionList{Actions: []ActionView{}}
+	if in.ProjectID != "" {
+		if _, err := s.Sites.Projects.Find(ctx, project.ID(in.ProjectID)); err != nil {
+			return out, err
 		}
 	}
-	p.after = webhook.Action{ID: in.ID, Type: project.Kind(in.Type), Name: in.Name, Description: in.Description, Enabled: !in.Disabled,
-		Script: in.Script, Webhook: in.Webhook, Workflow: in.Workflow}
-	if in.Project != "" {
-		of, err := FindProject(ctx, s.Sites.Projects, in.Project)
-		if err != nil {
-			return p, err
-		}
-		p.after.ProjectID = string(of.ID)
-	}
-	if err := p.after.Validate(); err != nil {
-		return p, err
-	}
-	if in.Workflow != nil {
-		if _, err := s.Workflows.Find(ctx, in.Workflow.WorkflowID); err != nil {
-			return p, err
+	found, err := s.Actions.List(ctx, project.ID(in.ProjectID))
+	for _, a := range found {
+		if (in.Type == "" || string(a.Type) == in.Type) && (a.Enabled || !in.Enabled) {
+			out.Actions = append(out.Actions, NewActionView(a))
 		}
 	}
-	findings, err := s.inspect(ctx, p.after)
-	if err != nil {
-		return p, err
-	}
-	digest, err := canon.Sum("project.action.v1", p.after) // what is not shown of it is confirmed all the same
-	if err != nil {
-		return p, err
-	}
-	p.Plan, err = apprunner.NewPlan(SaveAction.Name, fmt.Sprintf("store the %s action %q", in.Type, in.Name),
-		map[string]any{"id": in.ID, "name": in.Name, "type": in.Type, "description": in.Description, "enabled": p.after.Enabled, "projectId": p.after.ProjectID,
-			"config": NewActionView(p.after).Config, "digest": digest, "revision": p.before.Revision, "findings": findings}, policy.Assessment{Risk: policy.RiskLow})
-	return p, err
+	out.Total = len(out.Actions)
+	return out, err
 }
 
-// inspect refuses a program that nothing here would run, and variables that would change what programs are (packageflow-security contract
-// §4.6, §4.8). Others are never inspected: what they do is shown when they are triggered.
-func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.Findings, error) {
-	if a.Script == nil {
-		return nil, nil
-	}
-	if err := process.CheckEnv(a.Script.Env); err != nil {
-		return nil, err
-	}
-	of, err := s.home(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	runner := apprunner.Runner{Dirs: s.Sites.Dirs, Parser: s.Parser}
-	around, err := s.Sites.Dirs.Surroundings(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	return runner.Inspect(around, of, of, apprunner.QuoteArgs(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
+// ActionInput names an action.
+type ActionInput struct {
+	ID string `json:"actionId" jsonschema:"minLength=1,description=as list_actions shows it"`
 }
 
-// home is the directory of an action's project, / for one of none.
-func (s adminService) home(ctx context.Context, a webhook.Action) (string, error) {
-	if a.ProjectID == "" {
-		return "/", nil
-	}
-	of, err := s.Sites.Projects.Find(ctx, project.ID(a.ProjectID))
-	return of.Path, err
-}
-
-func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (SavedAction, error) {
-	after, now := p.after, s.Clock.Now()
-	after.UpdatedAt = now
-	if p.before.ID == "" {
-		after.ID, after.CreatedAt, after.Revision = s.UUIDs.NewUUID(), now, 1
-		return savedOf(after), s.Actions.Create(ctx, after)
-	}
-	stored, err := s.Actions.Update(ctx, p.before.ID, func(a *webhook.Action) error {
-		if a.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("action %q was changed meanwhile; look at it again", a.Name)
-		}
-		after.CreatedAt, after.Revision = a.CreatedAt, a.Revision
-		*a = after
-		return nil
-	})
-	return savedOf(stored), err
-}
-
-func savedOf(a webhook.Action) SavedAction {
-	return SavedAction{ID: a.ID, Type: a.Type, Name: a.Name, Enabled: a.Enabled, Revision: a.Revision}
-}
-
-// SwitchInput switches an action on or off.
-type SwitchInput struct {
-	ID      string `json:"actionId" jsonschema:"minLength=1"`
-	Enabled bool   `json:"enabled"`
-}
-
-func (s adminService) planSwitch(ctx context.Context, _ tool.Scope, in SwitchInput) (savePlan, error) {
-	before, err := s.Actions.Find(ctx, in.ID)
-	if err != nil {
-		return savePlan{}, err
-	}
-	p := savePlan{before: before, after: before}
-	p.after.Enabled = in.Enabled
-	p.Plan, err = apprunner.NewPlan(SwitchAction.Name, fmt.Sprintf("switch action %q (enabled: %t)", before.Name, in.Enabled),
-		map[string]any{"id": before.ID, "name": before.Name, "enabled": in.Enabled, "revision": before.Revision}, policy.Assessment{Risk: policy.RiskLow})
-	return p, err
-}
-
-// AdminActionInput names an action.
-type AdminActionInput struct {
-	ID string `json:"actionId" jsonschema:"minLength=1"`
-}
-
-type removeActionPlan struct {
-	apprunner.Plan
-	id, name string
-}
-
-func (s adminService) planRemoveAction(ctx context.Context, _ tool.Scope, in AdminActionInput) (removeActionPlan, error) {
+func (s service) get(ctx context.Context, _ tool.Scope, in ActionInput) (ActionView, error) {
 	a, err := s.Actions.Find(ctx, in.ID)
-	if errors.Is(err, project.ErrUnreadable) { // it can be removed all the same
-		a, err = webhook.Action{ID: in.ID, Name: in.ID, Type: "unreadable"}, nil
-	}
 	if err != nil {
-		return removeActionPlan{}, err
+		return ActionView{}, err
 	}
-	p := removeActionPlan{id: a.ID, name: a.Name}
-	p.Plan, err = apprunner.NewPlan(RemoveAction.Name, fmt.Sprintf("remove the %s action %q", a.Type, a.Name),
-		map[string]any{"id": a.ID, "name": a.Name, "revision": a.Revision}, policy.Assessment{Risk: policy.RiskLow})
-	return p, err
+	return NewActionView(a), nil
 }
 
-func (s adminService) removeAction(ctx context.Context, _ tool.Scope, p removeActionPlan) (Removed, error) {
-	return Removed{ID: p.id, Name: p.name, Removed: true}, s.Actions.Delete(ctx, p.id)
-}
-
-// RuleInput is what a person decided for an action, for a type, or, with neither, for all. An empty level forgets it.
-type RuleInput struct {
+// HistoryInput chooses executions.
+type HistoryInput struct {
 	ActionID string `json:"actionId,omitempty"`
 	Type     string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
-	Level    string `json:"permissionLevel,omitempty" jsonschema:"enum=require_confirm,enum=auto_approve,enum=deny"`
+	Status   string `json:"status,omitempty" jsonschema:"enum=queued,enum=running,enum=completed,enum=failed,enum=cancelled,enum=timed_out,enum=pending_confirm,enum=denied"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=default 20"`
 }
 
-// RuleAnswer is the rule now in force for what was named.
-type RuleAnswer struct {
-	ActionID string        `json:"actionId,omitempty"`
-	Type     project.Kind  `json:"actionType,omitempty"`
+// ExecutionList is executions, the last started first, without steps, output and long results, which get_execution_status shows.
+type ExecutionList struct {
+	Executions []project.Execution `json:"executions"`
+	Total      int                 `json:"total"`
+	HasMore    bool                `json:"hasMore"`
+}
+
+// shownResult is how many bytes of a result stand in a list.
+const shownResult = 2 << 10
+
+func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (ExecutionList, error) {
+	if status, calls := callStatus(in.Status); calls {
+		return s.calls(ctx, in, status)
+	}
+	if err := s.settleAll(ctx); err != nil {
+		return ExecutionList{}, err
+	}
+	f := project.ExecutionFilter{ActionID: in.ActionID, Kind: project.Kind(in.Type), Status: project.Status(in.Status), Limit: in.Limit}
+	if strings.HasPrefix(in.ActionID, "wf-") { // of a workflow: what ran it was no action
+		f.ActionID, f.WorkflowID = "", in.ActionID
+	}
+	page, total, err := s.Executions.List(ctx, f)
+	if err != nil {
+		return ExecutionList{}, err
+	}
+	out := ExecutionList{Executions: []project.Execution{}, Total: total, HasMore: total > len(page)}
+	for _, e := range page {
+		if len(e.Result) > shownResult {
+			e.Result = nil
+		}
+		out.Executions = append(out.Executions, e)
+	}
+	return out, nil
+}
+
+// settleAll settles executions whose process is gone, so that a filter finds them as what they are.
+func (s service) settleAll(ctx context.Context) error {
+	for _, status := range []project.Status{project.Queued, project.Running} {
+		open, _, err := s.Executions.List(ctx, project.ExecutionFilter{Status: status, Limit: project.MaxListSize})
+		if err != nil {
+			return err
+		}
+		for _, e := range open {
+			if !s.Owner.Judge(e.Owner).Dead() {
+				continue
+			}
+			if _, err := s.settled(ctx, e.ID); err != nil && !errors.Is(err, project.ErrExecutionNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settled is an execution as it stands: one whose process is gone has failed, and nobody else will say so.
+func (s service) settled(ctx context.Context, id string) (project.Execution, error) {
+	e, err := s.Executions.Find(ctx, id)
+	if err != nil || e.Status.Final() {
+		return e, err
+	}
+	if !s.Owner.Judge(e.Owner).Dead() {
+		e.Error = s.Owner.Elsewhere(e.Owner)
+		return e, nil
+	}
+	gone := e.Owner
+	return s.Executions.Update(ctx, id, func(e *project.Execution) error {
+		if e.Owner == gone {
+			e.Interrupt(s.Clock.Now())
+		}
+		return nil
+	})
+}
+
+// ExecutionInput names an execution, a call or a process.
+type ExecutionInput struct {
+	ID string `json:"executionId" jsonschema:"minLength=1,description=of an execution\\, a call (callId) or a process"`
+}
+
+// execution finds whatever has that ID: an execution, a call, or a process.
+func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput) (any, error) {
+	e, err := s.settled(ctx, in.ID)
+	if err == nil {
+		return fitting(e, runner.OutputBudget(sc)), nil
+	}
+	if !errors.Is(err, project.ErrExecutionNotFound) {
+		return nil, err
+	}
+	if r, err := s.Runs.Load(ctx, in.ID); err == nil {
+		return s.call(r), nil
+	}
+	if state, err := s.Runner.Table.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelCapability] == runner.CapabilityProjects {
+		return runner.ProcessOf(state), nil
+	}
+	return nil, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
+}
+
+// fitting is the execution with as much of its newest output as takes at most room bytes as JSON, beside its result.
+func fitting(e project.Execution, room int) project.Execution {
+	const around = 160 // what a line has beside its texts
+	room -= len(e.Result)
+	from := len(e.Output)
+	for ; from > 0; from-- {
+		l := e.Output[from-1]
+		if room -= runner.JSONSize(l.Content) + runner.JSONSize(l.Node) + around; room < 0 {
+			break
+		}
+	}
+	e.Output, e.Dropped = e.Output[from:], e.Dropped+int64(from)
+	return e
+}
+
+// call is a call's record as it stands now, whoever settles it later.
+func (s service) call(r tool.Record) tool.Record {
+	r.Settle(s.Clock.Now(), func(owner string) bool { return s.Owner.Judge(owner).Dead() })
+	r.Session, r.Owner = "", "" // nobody but the door needs them
+	return r
+}
+
+// PermissionInput names an action, or none for all rules.
+type PermissionInput struct {
+	ID string `json:"actionId,omitempty" jsonschema:"description=none lists every rule"`
+}
+
+// Permission is the level in force for one action.
+type Permission struct {
+	ActionID string        `json:"actionId"`
 	Level    webhook.Level `json:"permissionLevel"`
 	From     string        `json:"resolvedFrom"`
 }
 
-type rulePlan struct {
-	apprunner.Plan
-	rule webhook.ActionRule
+// Permissions is every rule.
+type Permissions struct {
+	Rules   []webhook.ActionRule `json:"permissions"`
+	Default webhook.Level        `json:"defaultLevel"`
 }
 
-func (s adminService) planRule(ctx context.Context, _ tool.Scope, in RuleInput) (rulePlan, error) {
-	p := rulePlan{rule: webhook.ActionRule{ActionID: in.ActionID, Type: project.Kind(in.Type), Level: webhook.Level(in.Level)}}
-	if in.ActionID != "" && in.Type != "" {
-		return p, project.ErrArgument.Sayf("a rule is for one action or for one type, not for both")
+func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInput) (any, error) {
+	rules, err := s.Rules.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	kind := p.rule.Type
-	if in.ActionID != "" {
-		of, err := s.Actions.Find(ctx, in.ActionID)
-		if err != nil {
-			return p, err
+	if in.ID == "" {
+		if rules == nil {
+			rules = []webhook.ActionRule{}
 		}
-		kind = of.Type
+		return Permissions{Rules: rules, Default: webhook.RequireConfirm}, nil
+	}
+	a, err := s.Actions.Find(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := Permission{ActionID: a.ID}
+	p.Level, p.From = webhook.ResolveLevel(rules, a.ID, a.Type)
+	return p, nil
+}
+
+// allowed is the action with that ID if it may be carried out at all, and what its rule says.
+func (s service) allowed(ctx context.Context, id string, kind project.Kind) (webhook.Action, policy.ActionRule, error) {
+	a, err := s.Actions.Find(ctx, id)
+	if err != nil {
+		return a, 0, err
+	}
+	switch {
+	case a.Type != kind:
+		return a, 0, project.ErrArgument.Sayf("action %q is a %s, not a %s", a.Name, a.Type, kind)
+	case !a.Enabled:
+		return a, 0, project.ErrActionDisabled.Sayf("action %q is switched off; countersign action enable %s switches it on", a.Name, a.ID)
 	}
 	rules, err := s.Rules.List(ctx)
 	if err != nil {
-		return p, err
+		return a, 0, err
 	}
-	a := policy.Assessment{Risk: policy.RiskLow}
-	if webhook.LoosensRules(rules, p.rule, kind) {
-		a.Human = policy.Preview
+	level, from := webhook.ResolveLevel(rules, a.ID, a.Type)
+	if from == webhook.FromDefault {
+		return a, policy.ActionNone, nil
 	}
-	p.Plan, err = apprunner.NewPlan(SetActionRule.Name, "set the rule for actions", map[string]any{"actionId": in.ActionID, "actionType": in.Type, "permissionLevel": in.Level}, a)
-	return p, err
+	switch level {
+	case webhook.AutoApprove:
+		return a, policy.ActionAutoApprove, nil
+	case webhook.RequireConfirm:
+		return a, policy.ActionRequireConfirm, nil
+	}
+	return a, policy.ActionDeny, nil
 }
 
-func (s adminService) rule(ctx context.Context, _ tool.Scope, p rulePlan) (RuleAnswer, error) {
-	r := p.rule
-	var err error
-	if r.Level == "" {
-		_, err = s.Rules.Delete(ctx, r.ActionID, r.Type)
-	} else {
-		r.CreatedAt = s.Clock.Now()
-		err = s.Rules.Put(ctx, r)
+// recorded writes an execution of the action, has do carry it out, and settles the execution with what came of it. parameters are what the
+// caller brought along.
+func (s service) recorded(ctx context.Context, sc tool.Scope, a webhook.Action, parameters sent, do func() (any, error)) (string, error) {
+	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: a.Type, ActionID: a.ID, ProjectID: a.ProjectID, Name: a.Name, SourceClient: sc.Client,
+		TriggeredBy: runner.TriggeredBy(sc), CallID: sc.CallID, Parameters: s.stored(parameters), Status: project.Running, Owner: s.Owner.Self(), StartedAt: s.Clock.Now()}
+	if err := s.Executions.Create(ctx, e); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return RuleAnswer{}, err
-	}
-	rules, err := s.Rules.List(ctx)
-	a := RuleAnswer{ActionID: r.ActionID, Type: r.Type}
-	kind := r.Type
-	if r.ActionID != "" {
-		if action, err := s.Actions.Find(ctx, r.ActionID); err == nil {
-			kind = action.Type
+	result, failed := do()
+	ctx = context.WithoutCancel(ctx)
+	_, err := s.Executions.Update(ctx, e.ID, func(e *project.Execution) error {
+		e.Result = s.stored(result)
+		status, reason := verdict(result, failed)
+		message := ""
+		if failed != nil {
+			message = s.Mask.Text(fault.From(failed).Message)
 		}
+		return e.End(status, reason, message, s.Clock.Now())
+	})
+	if failed != nil {
+		return e.ID, failed
 	}
-	a.Level, a.From = webhook.ResolveLevel(rules, r.ActionID, kind)
-	return a, err
+	_ = s.Executions.Prune(ctx, "", 0, s.Clock.Now().Add(-project.RetentionDays*24*time.Hour)) // the next one does
+	return e.ID, err
 }
 
-// TemplateInput names a template of one's own.
-type TemplateInput struct {
-	ID string `json:"templateId" jsonschema:"minLength=1"`
-}
-
-type removeTemplatePlan struct {
-	apprunner.Plan
-	id, name string
-}
-
-func (s adminService) planRemoveTemplate(ctx context.Context, _ tool.Scope, in TemplateInput) (removeTemplatePlan, error) {
-	own, err := s.Templates.List(ctx)
-	if err != nil {
-		return removeTemplatePlan{}, err
+// verdict is how an execution that came to this ended, and why.
+func verdict(result any, failed error) (status project.Status, reason string) {
+	program, ran := result.(ProgramResult)
+	switch {
+	case failed == nil:
+		return project.Completed, ""
+	case errors.Is(failed, project.ErrExecutionTimeout):
+		return project.TimedOut, "timeout"
+	case errors.Is(failed, project.ErrCancelled), errors.Is(failed, context.Canceled):
+		return project.Cancelled, "cancelled"
+	case ran && program.ExitCode != 0:
+		return project.Failed, "non_zero_exit"
 	}
-	for _, t := range own {
-		if t.ID == in.ID {
-			p := removeTemplatePlan{id: t.ID, name: t.Name}
-			p.Plan, err = apprunner.NewPlan(RemoveTemplate.Name, fmt.Sprintf("remove the step template %q", t.Name), map[string]any{"id": t.ID, "name": t.Name, "command": t.Command},
-				policy.Assessment{Risk: policy.RiskLow})
-			return p, err
-		}
-	}
-	return removeTemplatePlan{}, project.ErrTemplateNotFound.Sayf("there is no template %q of your own; built-in ones stay", in.ID)
+	return project.Failed, "error"
 }
 
-func (s adminService) removeTemplate(ctx context.Context, _ tool.Scope, p removeTemplatePlan) (Removed, error) {
-	return Removed{ID: p.id, Name: p.name, Removed: true}, s.Templates.Delete(ctx, p.id)
+// maxStored bounds a stored document, in bytes.
+const maxStored = 256 << 10
+
+// stored is a value as it is kept: masked, and its size alone when it is too long.
+func (s service) stored(value any) json.RawMessage {
+	doc, err := tool.Encode(value)
+	if value == nil || err != nil || string(doc) == "{}" {
+		return nil
+	}
+	if len(doc) > maxStored {
+		doc, _ = tool.Encode(map[string]int{"bytes": len(doc)}) // a number always encodes
+	}
+	return s.Mask(doc)
 }

@@ -3,10 +3,10 @@
 //
 // Capability makes the toolset for agents, Workbench the one of what only users do.
 //
-//   - projects and git, read only: browsing.go, git.go
-//   - package.json scripts and the background processes that come of them: scripting.go, npm.go, processes.go
-//   - stored actions, their rules and executions, and triggering webhooks and programs: acting.go, trigger.go, calls.go
-//   - tools for users only (AdminEntries in registering.go, actions.go, workflows.go): registering projects and their settings, changing and deleting
+//   - projects and git, read only: project_info.go, git.go
+//   - package.json scripts and the background processes that come of them: scripts.go, npm.go, processes.go
+//   - stored actions, their rules and executions, and triggering webhooks and programs: actions.go, trigger.go, call_history.go
+//   - tools for users only (AdminEntries in project_admin.go, action_admin.go, workflow_admin.go): registering projects and their settings, changing and deleting
 //     workflows, actions, rules and templates, and letting requests from outside start a workflow. They belong to the command line and the console;
 //     no agent is served them, whatever toolsets the server configuration enables. None of them runs anything
 //   - the tools of workflows and step templates are in package workflows; what all tools share, and how programs are started, in package runner

@@ -19,7 +19,7 @@
 //
 // Make compares Wanted, the desired state, with Observed, the machine (diff.go, state.go; §4.3). The result is a Plan: changes (create, update,
 // delete) with sums before and after, each with a Gate that says whether it needs adopt, and what would be owned afterwards (plan.go). A Plan has a
-// hash, and an approval counts for exactly its Binding (§7.4). Only owned files are ever deleted; entries.go compares directories, ways.go remembers
+// hash, and an approval counts for exactly its Binding (§7.4). Only owned files are ever deleted; entries.go compares directories, resolveddirs.go remembers
 // which directories were reached through links.
 //
 // A Snapshot records one operation: what was there before every write, and what was owned afterwards. Transaction is a set of writes that happens

@@ -3,14 +3,14 @@
 // git, files and processes say arrives as arguments.
 //
 //   - Manifest, Repo and Release, names and their limits, and what is recorded (State, Ticket, Layout): ecosystem.go (amof contract §3, §4, §6)
-//   - reading an ecosystem.yaml: Of (ecomanifest.go, reader.go, repos.go, parts.go) gives the manifest with every default in place, and every
-//     Problem, with the place, the reason and the next step (§3). It reads the document that a YAML parser made. Document (new.go) is the manifest of
+//   - reading an ecosystem.yaml: Of (manifest.go, manifest_reader.go, manifest_repos.go, manifest_parts.go) gives the manifest with every default in place, and every
+//     Problem, with the place, the reason and the next step (§3). It reads the document that a YAML parser made. Document (draft.go) is the manifest of
 //     a new ecosystem (§13, tool 31)
-//   - checkouts: Parse reads what git status prints into a Standing (standing.go); beside what the ecosystem wants there, it is OK, MISSING,
-//     WRONG_BRANCH, DIRTY or UNPUSHED (Wanted in wanted.go; §5)
-//   - runs: Run is the record of one long operation, with its states and events and the order of queued ones (tracked.go; §9, limits §22)
+//   - checkouts: Parse reads what git status prints into a Standing (gitstatus.go); beside what the ecosystem wants there, it is OK, MISSING,
+//     WRONG_BRANCH, DIRTY or UNPUSHED (Wanted in checkout.go; §5)
+//   - runs: Run is the record of one long operation, with its states and events and the order of queued ones (run.go; §9, limits §22)
 //   - environments: which provisioner deploys and destroys one and with what command (provisioner.go), what is recorded of it (EnvironmentState in
-//     spin.go), what it says of itself and how long it is likely to take (outputs.go; §7, §20.5)
+//     environment.go), what it says of itself and how long it is likely to take (outputs.go; §7, §20.5)
 //   - protected paths, which must not leave the machine: those that commonly hold secrets, and those that the manifest's guardrails name
 //     (protected.go; §3, §20.4). Paths alone decide, not what is in the files
 package ecosystem

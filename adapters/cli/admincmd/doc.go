@@ -17,14 +17,14 @@
 // decisions on a key. Nothing is approved unseen: a decision is to the very plan that is on the screen, and only while it is.
 //
 //   - approvalview.go, run.go, model.go: Run and its state: keys and news come in, effects and frames go out (Item, ApprovalsDesk)
-//   - approvaldesk.go: Desk, what the view works with, made of the core: what is pending and who asked, decisions, what became of requests
+//   - coreapprovals.go: Desk, what the view works with, made of the core: what is pending and who asked, decisions, what became of requests
 //     that somebody else decided, and the diffs of deployments
 //   - screen.go, layout.go, lines.go, signals_unix.go, signals_other.go: drawing; keyboard.go: keys out of the bytes that a terminal sends
 //     (Decoder)
 //
 // # Server and hosts
 //
-//   - servecmd.go, servecmd_record.go, flags.go: serve, and the record by which others find the server of a home (Server, Running)
+//   - serve.go, serverfile.go, flags.go: serve, and the record by which others find the server of a home (Server, Running)
 //   - token.go, login.go, status.go: token, login and status
 //   - connect.go, forms.go, up.go: connect puts Countersign into a host's MCP configuration by calling tools; up sets everything up,
 //     serves, and says which hosts there are

@@ -22,7 +22,7 @@
 //
 // # Commands about projects
 //
-//   - workdesk.go: Desk and Arguments, calls of tools with answers read into Go (Send, Ask, Look, Read), refusals explained in words of the
+//   - runner.go: Desk and Arguments, calls of tools with answers read into Go (Send, Ask, Look, Read), refusals explained in words of the
 //     command line, and durations and ages for people
 //   - find.go, complete.go: projects, workflows, actions, processes and templates by id, name or path, and shell completion of them;
 //     ran.go: what a program printed

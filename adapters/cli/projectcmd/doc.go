@@ -3,9 +3,9 @@
 //
 //   - projectcmd.go: Commands, and project: add, list, show, set, remove; look.go: project scripts, status, diff, worktrees
 //   - run.go, live.go, background.go: run, with the script's output as it comes, and ps, logs and stop for background processes
-//   - workflow.go, flowcmd_run.go: workflow: steps that run in order, and their executions
+//   - workflow.go, workflow_run.go: workflow: steps that run in order, and their executions
 //   - hooks.go, serve.go: completion and incoming webhooks of a workflow, templates (commands worth keeping), and the server of incoming
 //     webhooks
-//   - actioncmd.go, actioncmd_run.go, save.go: action: stored programs, webhooks and workflows, the rules that say whether they run, and
+//   - action.go, action_run.go, save.go: action: stored programs, webhooks and workflows, the rules that say whether they run, and
 //     triggering them
 package projectcmd

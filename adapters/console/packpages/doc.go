@@ -3,7 +3,7 @@
 // what is done passes the core.
 //
 //   - packpages.go, list.go, show.go, raw.go: Section, the list of packs, one pack, and the pack as agents read it
-//   - deeds.go, forms.go: the steps that people take, and their forms
+//   - actions.go, forms.go: the steps that people take, and their forms
 //   - packview.go, excerpt.go, drift.go, reading.go: what the tools say, as Go values: a pack, the code that its anchors show, and how they
 //     relate to the source as it is now. The free text of a pack is taken for nothing but text, whatever it looks like
 //   - markdown.go, more.go: Markdown that somebody else wrote: CommonMark with tables, struck out text, task lists and bare links. Code is

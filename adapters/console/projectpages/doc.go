@@ -1,10 +1,10 @@
 // Package projectpages is the console's pages of registered projects: what they hold, how git says they stand, and everything that can be
 // run in them. What is shown is what the tools answer, and what is done passes the core.
 //
-//   - projectpages.go, project.go, standing.go: Section, the list of projects, one project, and its git status
+//   - projectpages.go, project.go, gitstatus.go: Section, the list of projects, one project, and its git status
 //   - procpages.go: background processes that any server of this machine has started for a project, their output as it comes, and how they
 //     are stopped
-//   - flowpages.go, workflow.go, going.go, hooks.go, templates.go: workflows, how an execution goes on, their webhooks, and templates for
+//   - flowpages.go, workflow.go, workflow_runs.go, hooks.go, templates.go: workflows, how an execution goes on, their webhooks, and templates for
 //     steps
 //   - actionpages.go, action.go, history.go: stored actions, the rules that say whether each may run, and executions. Requests are made and
 //     programs started only through the core, which shows the plan first

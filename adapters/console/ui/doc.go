@@ -3,19 +3,19 @@
 //
 // # HTML and pages
 //
-//   - markup.go, names.go: HTML as values: elements, attributes and text (Node), which is always escaped; there is no way to write text
+//   - markup.go, html.go: HTML as values: elements, attributes and text (Node), which is always escaped; there is no way to write text
 //     that is not. (A template engine keeps every method of every type in the binary; a library of functions keeps a closure for every
 //     place where one is called. These are plain values.)
-//   - page.go, elements.go, value.go, printed.go: Page, its frame, sections and headings, and the elements: tables, facts, badges, forms,
+//   - page.go, components.go, value.go, printed.go: Page, its frame, sections and headings, and the elements: tables, facts, badges, forms,
 //     diffs, diagrams, JSON documents and program output. A page makes no call and decides nothing
 //   - assets.go: the style, scripts and icon, all in the binary (Handler). Nothing else is served, and no other server is asked for
 //     anything
-//   - sectionpage.go: what the pages of one section have in common: whether its tools are enabled at all, how a page is written, how an
+//   - sectionbase.go: what the pages of one section have in common: whether its tools are enabled at all, how a page is written, how an
 //     error is said
 //
 // # Calls
 //
-//   - work.go: Desk calls tools for the user at the console: reads at once, everything else as a Job, which is shown while it runs, asks
+//   - jobs.go: Desk calls tools for the user at the console: reads at once, everything else as a Job, which is shown while it runs, asks
 //     when it needs an approval, and can be cancelled. Every action is a call of the core
 //   - pages.go, rehearse.go: the pages of jobs below /work/{id}, and Rehearse, a dry run of a call, whose plan a page shows whole
 //   - kinds.go, words.go, parse.go, block.go: how members of plans are named and shown

@@ -8,7 +8,7 @@
 //   - confgit.go: Options, Client, New
 //   - cache.go, fetch.go, resolve.go, url.go: checkouts of module sources under locks between processes, refs to commits, and URLs checked
 //     before git sees them (agentpack contract §10.2)
-//   - attic.go: checkouts where earlier versions and the original tool cached them are found and moved to where they belong now, from the
+//   - legacycheckout.go: checkouts where earlier versions and the original tool cached them are found and moved to where they belong now, from the
 //     repository's own files and without starting git
 //   - history.go, merge.go: status, files at a commit, three-way merges
 //   - propose.go: a proposal is a commit made from objects and a private index, so that working tree, index and HEAD stay as they are

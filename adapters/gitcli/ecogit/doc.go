@@ -3,28 +3,28 @@
 //
 // # Workspaces
 //
-//   - cloning.go, ground.go, stage.go, exclude.go: Client makes the worktree of a workspace root whole or not at all, and publishes it
+//   - client.go, workspace_look.go, workspace_stage.go, exclude.go: Client makes the worktree of a workspace root whole or not at all, and publishes it
 //   - clones.go, checkout.go: Clones clones repositories into a workspace and brings clones forward without ever losing a commit
-//   - lookout.go, remotes.go: Surveyor looks at many checkouts at once: one git status each, and a second git only where files do not tell
+//   - surveyor.go, remotes.go: Surveyor looks at many checkouts at once: one git status each, and a second git only where files do not tell
 //     whether a remote branch has the commit. No remote is asked, nothing is written
 //
 // # Tickets
 //
-//   - ticketwork.go, remove.go: TicketClient keeps a worktree on the ticket's branch in every repository, with the same worktree operations
+//   - ticketclient.go, ticket_remove.go: TicketClient keeps a worktree on the ticket's branch in every repository, with the same worktree operations
 //     that sandboxes use, which never lose work
 //
 // # Push, archive, discard
 //
-//   - shipgit.go, look.go, commit.go, push.go: PushClient looks at what could be pushed, commits what was not committed, and pushes; when
+//   - pushclient.go, push_look.go, commit.go, push.go: PushClient looks at what could be pushed, commits what was not committed, and pushes; when
 //     the network failed it waits and tries again
 //   - save.go: finds and bundles work that exists nowhere else
-//   - moorings.go: keeps the root's repository right while a workspace moves to the trash and back
-//   - trashfile.go, copy.go: Bin keeps workspaces that were taken away in the trash of the data directory, each in an entry with a record
+//   - trashworktrees.go: keeps the root's repository right while a workspace moves to the trash and back
+//   - trash.go, copy.go: Bin keeps workspaces that were taken away in the trash of the data directory, each in an entry with a record
 //     of what it was
 //
 // # Releases
 //
-//   - tagging.go, tagging_remotes.go, sources.go, prepare.go, make.go: ReleaseClient reads what checkouts offer a release, prepares commits
+//   - releaseclient.go, release_push.go, release_sources.go, release_prepare.go, release_make.go: ReleaseClient reads what checkouts offer a release, prepares commits
 //     and annotated tags without anybody seeing them, makes them in one stroke, takes them back, and pushes them. No hook and no program
 //     that a repository configures is run
 package ecogit

@@ -5,16 +5,16 @@
 // words, redacted, with sandbox.ErrTimeout, and with sandbox.ErrBusy, whose details are gitcli.Held, for a lock that another git did not
 // give up. Limits that are 0 in Options are the contract's.
 //
-//   - treegit.go: Options, Client, New
-//   - reach.go, clone.go: Remotes reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there whole or
+//   - client.go: Options, Client, New
+//   - remotes.go, clone.go: Remotes reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there whole or
 //     not at all
 //   - add.go, remove.go, reset.go: worktrees with their branches; a removal or reset keeps what would be lost, or refuses
-//   - survey.go, survey_survey.go, losses.go: what a clone and its worktrees hold: changes, commits that no remote has, branches, what git
+//   - survey.go, status.go, unsaved.go: what a clone and its worktrees hold: changes, commits that no remote has, branches, what git
 //     is in the middle of (Survey, Losses, Holding). Nothing is changed
-//   - kept.go: Make makes a commit of what a working tree holds uncommitted, untracked files included, and Back puts it back. The commit
+//   - backup_commit.go: Make makes a commit of what a working tree holds uncommitted, untracked files included, and Back puts it back. The commit
 //     has the form of git's own stashes, so that `git stash apply` takes it too. The tree, its index and its HEAD stay as they are
 //     meanwhile
-//   - keeper.go, backups.go: backups under the refs of a sandbox, listed and restored
+//   - backup_set.go, backups.go: backups under the refs of a sandbox, listed and restored
 //   - included.go, script.go, setup.go: what a repository wants in every worktree: files that git ignores and that it lists, copied from
 //     the clone within MaxFiles and MaxBytes, and the text of its setup commands as they stand in a commit. Nothing is run, and nothing
 //     outside the two directories is read or written

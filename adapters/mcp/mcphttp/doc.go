@@ -11,7 +11,7 @@
 // X-MCP-Confirm-Wait for a whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the
 // id of the pending approval.
 //
-//   - dualera.go: Options, Endpoint and New; older.go and newer.go: the era with sessions and the one without
+//   - endpoint.go: Options, Endpoint and New; older.go and newer.go: the era with sessions and the one without
 //   - call.go: a tools/call taken apart, and whether it may bypass the SDK
 //   - sessions.go, session.go: the table of sessions (Table): how many there may be, whose each is, when it was last used, and which of its
 //     calls can be cancelled
@@ -20,6 +20,6 @@
 //
 // # Gateway
 //
-// streamable.go has Handler and Serve: MCP at /mcp and the health check at /health (opencode contract §10). Every request must be addressed
+// gateway.go has Handler and Serve: MCP at /mcp and the health check at /health (opencode contract §10). Every request must be addressed
 // to this machine under a name that no web page can make its own, and come from no page of another origin. The health check needs no token.
 package mcphttp

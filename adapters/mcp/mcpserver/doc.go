@@ -14,7 +14,7 @@
 //     (Direct)
 //   - caller.go, request.go: on whose behalf a request is made (Caller), and what the transport knows of it (Request). The zero Caller may
 //     do nothing
-//   - turns.go: the order of calls. Calls take effect as if in the order of their arrival within a queue: reads run together, anything else
+//   - scheduler.go: the order of calls. Calls take effect as if in the order of their arrival within a queue: reads run together, anything else
 //     alone
 //   - shares.go: how many things one client may run at once (Shares)
 //   - progress.go: progress notifications of one call (Reporter): rising, not too often, every message once and in order, and never after

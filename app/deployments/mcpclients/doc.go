@@ -1,13 +1,13 @@
 // Package mcpclients is the tools that put Countersign itself into the MCP configuration of hosts: list_hosts and connect_host. They are for users
 // alone (tool.Spec.People); agents are never served them.
 //
-//   - the tools, their dependencies and typed handles: connecting.go; their answers: list.go, report.go
-//   - the table of hosts (hosting.go): where each keeps its MCP servers, in what words it describes one, how its own command adds one, and what shows
+//   - the tools, their dependencies and typed handles: mcpclients.go; their answers: list.go, report.go
+//   - the table of hosts (hosts.go): where each keeps its MCP servers, in what words it describes one, how its own command adds one, and what shows
 //     whether it is installed (packageflow contract §5.8, packageflow-security contract §5.7). A new host is a new row
-//   - what an entry says, and what its arguments mean when read back: offer.go; limits on the time of a call: patience.go; keys set and removed:
+//   - what an entry says, and what its arguments mean when read back: entry.go; limits on the time of a call: timeouts.go; keys set and removed:
 //     keys.go
-//   - plans and how they are applied: plan.go, commit.go; what is in the documents now: looking.go
-//   - documents shown without other programs' secrets (veiling.go): values are masked by the names they stand under, and of a document that is one
+//   - plans and how they are applied: plan.go, commit.go; what is in the documents now: observe.go
+//   - documents shown without other programs' secrets (redact.go): values are masked by the names they stand under, and of a document that is one
 //     long line only the change is shown
 //
 // # The contract in short

@@ -3,12 +3,12 @@
 // amof_archive_ecosystem, amof_discard_ecosystem, and, for users alone, ecosystem_restore and ecosystem_trash. The first three are runs, which
 // Performers carries out.
 //
-//   - tools: shipping.go, push.go, archive.go, discard.go, restore.go; the previews that the user sees: show.go
-//   - the worktrees whose branches are pushed: Yard and Vessel (a worktree and what was seen of it) in fleet.go, what they hold in holding.go,
-//     committing and pushing in send.go. A run's payload is an Order (order.go)
-//   - saving what is on no remote before an archive (bundles and the archive's record): save.go
-//   - moving a workspace to the trash and back: TrashYard in stowing.go and restoring.go; what was moved can be restored for seven days (Kept, §20.4)
-//   - the operation log: Entry in logbook.go, the note shipping.json beside the ecosystem's state
+//   - tools: tools.go, push.go, archive.go, discard.go, restore.go; the previews that the user sees: preview.go
+//   - the worktrees whose branches are pushed: Yard and Vessel (a worktree and what was seen of it) in working_trees.go, what they hold in workspace_contents.go,
+//     committing and pushing in send.go. A run's payload is an Order (options.go)
+//   - saving what is on no remote before an archive (bundles and the archive's record): archive_run.go
+//   - moving a workspace to the trash and back: TrashYard in trash.go and trash_restore.go; what was moved can be restored for seven days (Kept, §20.4)
+//   - the operation log: Entry in operation_log.go, the note shipping.json beside the ecosystem's state
 //
 // A push never uses force. It runs the hooks of the repositories, as git does for whoever pushes by hand; the preview names them, and a hook that has
 // changed since makes the preview a changed one. Protected files (protected.go in package domain/ecosystem) are never committed: they are looked for

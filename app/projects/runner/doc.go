@@ -5,10 +5,10 @@
 //     before it looks at anything. A Site is a directory in a registered project; any other path is project.ErrPath
 //   - Runner.Examine (examine.go) finds everything that commands start, package.json scripts included; Examined.Same and Changed compare it with what
 //     was approved
-//   - Runner (running.go) gives a program its environment, reports what speaks against its command (Findings), waits for it, bounds and redacts its
+//   - Runner (runner.go) gives a program its environment, reports what speaks against its command (Findings), waits for it, bounds and redacts its
 //     output, and says what its end means (Ended). Timeouts are those of packageflow contract §2.4; arguments too long to be shown to the user are
 //     refused (CheckArgs)
-//   - Read, Execute and Store (shape.go) make tool specs under the categories of packageflow contract §2.7; Plan holds what the user needs to decide,
-//     and its hash is over everything it shows. EitherCasing (casing.go) has a tool take its arguments in either casing
+//   - Read, Execute and Store (plan.go) make tool specs under the categories of packageflow contract §2.7; Plan holds what the user needs to decide,
+//     and its hash is over everything it shows. EitherCasing (argument_casing.go) has a tool take its arguments in either casing
 //   - Process (process.go) is a background process as lists show it (packageflow contract §1.11)
 package runner

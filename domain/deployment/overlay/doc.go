@@ -2,11 +2,11 @@
 // overlay is rebased when its upstream has changed (agentpack contract §3).
 //
 //   - Layer, Kind (dir or patch), Baseline and the file names of an overlay's metadata: overlay.go, kind.go, origin.go, baseline.go
-//   - Compose applies layers lowest scope first (compose.go, §3.1 to §3.6); sorted trees laid over one another: Over and Clash in stack.go, where
+//   - Compose applies layers lowest scope first (compose.go, §3.1 to §3.6); sorted trees laid over one another: Over and Clash in treemerge.go, where
 //     only paths decide
 //   - patch files of an overlay, and errors that name module, layer and next step: patchfile.go (§3.5)
 //   - unified diffs: Parse (parse.go) and PatchPatch (patch.go, apply.go; §3.5, §10.4)
-//   - Rebase brings an overlay up to date with its upstream, file by file (rebase.go, forms.go; §3.8). drift.go warns of what upstream changed below
+//   - Rebase brings an overlay up to date with its upstream, file by file (rebase.go, rebase_forms.go; §3.8). drift.go warns of what upstream changed below
 //     a layer since its baseline (§3.6)
 //   - conflicts that a rebase cannot decide (conflict.go; §3.8, §10.1): Sides.Merge merges a file three ways, the marker lines of the sides, how a
 //     resolved file is told from an unresolved one, and when texts may be merged at all

@@ -4,13 +4,13 @@
 //   - Render turns modules into desired files (render.go, module.go, keys.go); Invert traces a changed file back to its modules, or gives a Reason
 //     why it cannot (invert.go)
 //   - Agent is the table of one coding agent: its directories, which modules go where in them and in what Shape, and the options that switch this
-//     (agent.go, tables.go; §2.7). Names, Scopes and Sorted list and choose targets (choose.go). Different contents for one path or key are a
+//     (agent.go, agent_tables.go; §2.7). Names, Scopes and Sorted list and choose targets (select.go). Different contents for one path or key are a
 //     conflict (conflict.go, §2.9); Unmarked keeps project files out of the home directory (project.go)
 //   - file formats: frontmatter before a module's text and the way back (header.go, frontmatter.go), and Markdown commands as TOML (command.go,
 //     toml.go; §2.7, §10.1). What is written here can be read back, or a reason is given
 //   - single keys of the documents that agents read: an MCP server in the words of one agent (Dialect), and the settings of a fragment (entry.go).
 //     The contract knows neither; both are Countersign's own module types. JSON objects come in, JSON values go out
-//   - paths of one operating system by its separator (Paths in native.go), so that the same decisions are made for every system on any
+//   - paths of one operating system by its separator (Paths in paths.go), so that the same decisions are made for every system on any
 //
 // The package is pure: module trees come in, desired files come out.
 package target

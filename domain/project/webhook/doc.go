@@ -1,12 +1,12 @@
 // Package webhook is the rules of stored actions and of webhooks, both ways: which request a stored webhook makes of variables and a payload, where
 // requests may go, what is kept of an answer, and which requests from outside may start a workflow.
 //
-//   - Action (automation.go) is a program, a webhook or a workflow that may be triggered by name; Rule and Resolve say whether each may run
+//   - Action (action.go) is a program, a webhook or a workflow that may be triggered by name; Rule and Resolve say whether each may run
 //     (packageflow contract §1.6, §1.7)
-//   - Config (config.go) is a stored webhook; Config.Build (request.go) makes the exact request, with variables filled in (expand.go, url.go);
+//   - Config (config.go) is a stored webhook; Config.Build (request.go) makes the exact request, with variables filled in (expand.go, url_template.go);
 //     Outgoing (outgoing.go) is the webhook of a workflow, called when an execution ends (§1.9); Keep (response.go) is what is kept of an answer, and
 //     Backoff the wait before a retry
-//   - EgressRules (address.go) say where webhooks may go (packageflow-security contract §4.7): https to public addresses by default, other hosts only
+//   - EgressRules (egress_rules.go) say where webhooks may go (packageflow-security contract §4.7): https to public addresses by default, other hosts only
 //     when the user listed them, some never. A URL is taken apart before anything is filled in, so that no value can move the border between host and
 //     path, and hosts have to be named without ambiguity (egress_url.go, idna.go). Addresses are judged before a connection and again with it
 //   - Incoming (incoming.go) is who may start a workflow from outside: token, signature and rate

@@ -120,14 +120,14 @@ func reach(graph map[string][]string, from string) []string {
 }
 
 // Pure bans what the import law cannot see: reading the clock, waiting, starting goroutines, and hiding data in a context, anywhere
-// in domain, ports and app. (The journal may start goroutines: it writes off the path of the calls.)
+// in domain, ports and app. (The buffer of the audit may start goroutines: it writes off the path of the calls.)
 func Pure(m *Module) (found []Finding) {
 	for _, p := range m.Packages {
 		if !covers("domain/...", p.Dir) && !covers("ports/...", p.Dir) && !covers("app/...", p.Dir) {
 			continue
 		}
 		for _, f := range p.code() {
-			found = append(found, m.impure(f, f.Path != "app/journal.go")...)
+			found = append(found, m.impure(f, f.Path != "app/auditbuffer.go")...)
 		}
 	}
 	return found
