@@ -249,9 +249,6 @@ func Type(v string) Node { return Attr("type", v) }
 // Value is the attribute value.
 func Value(v string) Node { return Attr("value", v) }
 
-// autoFocus is the attribute autofocus, which has no value.
-func autoFocus() Node { return Attr("autofocus") }
-
 // checked is the attribute checked, which has no value.
 func checked() Node { return Attr("checked") }
 
