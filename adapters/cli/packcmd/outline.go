@@ -36,7 +36,7 @@ type scanner struct {
 	compiled map[string][]*regexp.Regexp
 }
 
-// FindDefinitions lists what one file defines, with a Scanner of its own.
+// FindDefinitions lists what one file defines, with a scanner of its own.
 func FindDefinitions(file, text string) []Definition { return new(scanner).Definitions(file, text) }
 
 // LanguageOf is the language of a source file, by its name's ending; empty is none that is known.

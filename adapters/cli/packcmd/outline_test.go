@@ -50,7 +50,7 @@ func TestOwnSource(t *testing.T) {
 	}
 	assert.Equal(t, "Definitions lists what text defines, in order.", names["Definitions"].Doc)
 	assert.Greater(t, names["Definitions"].Lines(), 15)
-	assert.Contains(t, names, "Scanner")
+	assert.Contains(t, names, "scanner")
 }
 
 func FuzzDefinitions(f *testing.F) {
