@@ -107,14 +107,15 @@ func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operatio
 	return &sandbox.Operation{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
 }
 
-// Begun reports whether the audit knows what a project says is being done with it: that a call was let through to do it with this very project and
-// sandbox, and has not done it.
+// Begun reports whether the audit knows what a project says is being done with it: that a call of the tool which does that was let through to do it with
+// this very project and sandbox, and has not done it.
 func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	doing := p.Doing
 	if doing == nil || doing.Plan == "" {
 		return false, nil
 	}
 	var shown struct {
+		Tool    tool.Name `json:"tool"`
 		Context struct {
 			URL       string `json:"git_url"`
 			Base      string `json:"base_dir"`
@@ -126,9 +127,19 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	if err != nil || json.Unmarshal([]byte(doing.Plan), &shown) != nil {
 		return false, nil //nolint:nilerr // what is no plan nobody was let through with
 	}
-	about := shown.Context
-	if box := p.Sandboxes[sandbox.SandboxKey(doing.Sandbox)]; about.URL != p.URL.String() || doing.Sandbox != "" && (about.Name != doing.Sandbox || box.Directory != "" && about.Directory != box.Directory) ||
-		doing.Sandbox == "" && about.Base != d.Homes.Layout(p.Name, p.BaseDir).Base {
+	about, box := shown.Context, p.Sandboxes[sandbox.SandboxKey(doing.Sandbox)]
+	same := about.URL == p.URL.String()
+	switch doing.What {
+	case "destroy":
+		same = same && shown.Tool == ProjectDestroy.Name && about.Base == d.Homes.Layout(p.Name, p.BaseDir).Base
+	case "create":
+		same = same && (shown.Tool == SandboxCreate.Name || shown.Tool == SandboxRestore.Name) && about.Name == doing.Sandbox && (box.Directory == "" || about.Directory == box.Directory)
+	case "delete":
+		same = same && shown.Tool == SandboxDelete.Name && about.Name == doing.Sandbox && (box.Directory == "" || about.Directory == box.Directory)
+	default:
+		same = false
+	}
+	if !same {
 		return false, nil
 	}
 	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.MaxListed})

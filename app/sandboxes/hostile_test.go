@@ -1,6 +1,7 @@
 package sandboxes_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -209,6 +210,20 @@ func TestNobodyBeganIt(t *testing.T) {
 			r.Confirmed(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"})
 			assert.FileExists(t, filepath.Join(box, "ignored.txt"), what)
 		}
+	}
+
+	// Neither does a call that was let through to make a sandbox lend its approval to a destruction.
+	for _, name := range []string{"one", "three"} {
+		r.Begun("create", name, dead)
+		state := projectrig.Object(t, json.RawMessage(r.Read(r.Memory, "opencode-state.json")))
+		for _, p := range state["projects"].(sandboxArgs) {
+			doing := p.(sandboxArgs)["doing"].(sandboxArgs)
+			doing["what"] = "destroy"
+			r.Edit("doing", doing)
+		}
+		r.Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": "four"})
+		require.DirExists(t, filepath.Join(dir, "repo"), name)
+		require.FileExists(t, filepath.Join(box, "ignored.txt"), name)
 	}
 
 	// A call that was let through to destroy something else lends its approval to nothing.

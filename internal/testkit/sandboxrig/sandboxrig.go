@@ -280,7 +280,8 @@ func (r *Rig) Planned(what, box string) (doc string) {
 		if box != "" {
 			about["name"], about["directory"] = box, filepath.Join(base, "worktrees", box)
 		}
-		doc = string(JSON(r.T, map[string]any{"tool": what, "summary": what, "context": about}))
+		by := map[string]string{"destroy": "opencode_project_destroy", "create": "opencode_sandbox_create", "delete": "opencode_sandbox_delete"}[what]
+		doc = string(JSON(r.T, map[string]any{"tool": by, "summary": what, "context": about}))
 	})
 	return doc
 }
