@@ -104,7 +104,7 @@ func (k *Calls) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, err
 	return slices.DeleteFunc(found, func(r tool.Record) bool { return !f.Matches(&r) }), nil
 }
 
-// Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with toolrun.ErrUnknown.
+// Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with tool.ErrRecordUnknown.
 func (k *Calls) Load(ctx context.Context, id string) (tool.Record, error) {
 	r, err := k.store.Load(ctx, id)
 	if err == nil {

@@ -19,7 +19,7 @@ func (a *App) Runs(ctx context.Context, f RunFilter) ([]tool.Record, error) {
 	return a.runs.List(ctx, f)
 }
 
-// RunRecord is the record of the call, or of the confirmation, of that id. It fails with toolrun.ErrUnknown.
+// RunRecord is the record of the call, or of the confirmation, of that id. It fails with tool.ErrRecordUnknown.
 func (a *App) RunRecord(ctx context.Context, id string) (tool.Record, error) {
 	return a.runs.Load(ctx, id)
 }

@@ -326,13 +326,13 @@ func (f RunFilter) Matches(r *tool.Record) bool {
 // Runs keeps the records of calls that wanted to change something. A record goes by three ids: of its call, of the call that redeemed
 // its confirmation, and of the confirmation.
 type Runs interface {
-	// Add stores a new record, durably. It fails with toolrun.ErrTaken when there is one of that call, and with toolrun.ErrMove when a
+	// Add stores a new record, durably. It fails with tool.ErrTaken when there is one of that call, and with tool.ErrMove when a
 	// record cannot begin so.
 	Add(ctx context.Context, r tool.Record) error
 	// Change runs change on the record that goes by id and stores what it leaves, durably, unless it fails; only one Change of a record
-	// runs at a time, across all processes. It fails with toolrun.ErrUnknown, and as toolrun.Record.Changed does.
+	// runs at a time, across all processes. It fails with tool.ErrRecordUnknown, and as tool.Record.Changed does.
 	Change(ctx context.Context, id string, change func(*tool.Record) error) error
-	// Load is the record that goes by id, or toolrun.ErrUnknown.
+	// Load is the record that goes by id, or tool.ErrRecordUnknown.
 	Load(ctx context.Context, id string) (tool.Record, error)
 	// List is the records that the filter chooses, newest first.
 	List(ctx context.Context, f RunFilter) ([]tool.Record, error)

@@ -111,7 +111,7 @@ func New(o Options) *API {
 	return a
 }
 
-// Serve serves one request of a visitor; it is an httpguard.Handler.
+// Serve serves one request of a visitor; it is an httpauth.Handler.
 func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	began := time.Now()
 	x := &Exchange{W: &Watched{ResponseWriter: w}, R: r, Visitor: v}

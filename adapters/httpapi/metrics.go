@@ -149,7 +149,7 @@ func (w *counted) Flush() {
 // Unwrap is for http.ResponseController.
 func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Serve shows everything; it is an httpguard.Handler.
+// Serve shows everything; it is an httpauth.Handler.
 func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
 	var body bytes.Buffer
 	g.Write(r.Context(), &body)

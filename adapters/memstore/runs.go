@@ -20,7 +20,7 @@ type Runs struct {
 // Runs is the store's ports.Runs.
 func (s *Store) Runs() *Runs { return &s.runs }
 
-// Add stores a new record, or fails with toolrun.ErrTaken or toolrun.ErrMove.
+// Add stores a new record, or fails with tool.ErrTaken or tool.ErrMove.
 func (s *Runs) Add(ctx context.Context, r tool.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -33,7 +33,7 @@ type runs struct{ store *Store }
 // NewRuns keeps runs in that store's database. It opens nothing.
 func NewRuns(store *Store) *runs { return &runs{store: store} }
 
-// Add stores a new record, or fails with toolrun.ErrTaken or toolrun.ErrMove.
+// Add stores a new record, or fails with tool.ErrTaken or tool.ErrMove.
 func (s *runs) Add(ctx context.Context, r tool.Record) error {
 	if err := r.Begins(); err != nil {
 		return err

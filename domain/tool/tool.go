@@ -226,7 +226,7 @@ type Gated interface {
 
 // Judged is a value that tells of a failure although the call itself went well: a command that ran, and ended badly.
 type Judged interface {
-	// Failure is why (toolrun.NonZeroExit), empty for a success.
+	// Failure is why (ReasonNonZeroExit, for one), empty for a success.
 	Failure() Reason
 }
 

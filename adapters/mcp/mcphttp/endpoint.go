@@ -121,7 +121,7 @@ const (
 // codeServer is that of an error which only the state of the server explains.
 const codeServer = -32000
 
-// ServeVisitor serves one request of a visitor; it is an httpguard.Handler.
+// ServeVisitor serves one request of a visitor; it is an httpauth.Handler.
 func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	x := &exchange{w: w, r: r, visitor: v, version: r.Header.Get(headerVersion), id: r.Header.Get(headerSession)}
 	if r.Method == http.MethodPost && !x.read() {

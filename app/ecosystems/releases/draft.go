@@ -157,7 +157,7 @@ func (dr *Draft) Facts() any {
 	return map[string]any{"manifest": dr.Found.Loaded.SHA256, "latest": dr.Tag, "next": dr.Order.Tag, "repos": repos, "root_branch": dr.Root.Branch}
 }
 
-// Facts implements footing.Performer.
+// Facts implements runs.Performer.
 func (d DraftDeps) Facts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
 	var o Request
 	if err := json.Unmarshal(payload, &o); err != nil {

@@ -73,7 +73,7 @@ func (d Publisher) Tidy(ctx context.Context, f runs.Ecosystem) error {
 	return d.settle(ctx, f.Layout, func(string, string) {})
 }
 
-// Mend implements footing.Performer.
+// Mend implements runs.Performer.
 func (d Publisher) Mend(ctx context.Context, j runs.Job) error {
 	return d.settle(ctx, j.Found.Layout, j.Log)
 }

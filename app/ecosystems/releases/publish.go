@@ -60,7 +60,7 @@ type job struct {
 	out     ReleaseResult
 }
 
-// Do implements footing.Performer: every object is made first, then every repository is moved in one stroke each, then the release is recorded.
+// Do implements runs.Performer: every object is made first, then every repository is moved in one stroke each, then the release is recorded.
 // On a failure before that everything is taken back. Pushing comes last, and its failure takes nothing back.
 func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
 	var o Request

@@ -145,7 +145,7 @@ func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout)
 	return l
 }
 
-// known fails with tracked.ErrUnasked unless the audit says that the run's call was let through with the plan that the run carries out.
+// known fails with ecosystem.ErrUnasked unless the audit says that the run's call was let through with the plan that the run carries out.
 func (w Worker) known(ctx context.Context, r ecosystem.Run) error {
 	plan, err := r.Plan()
 	if err != nil || r.Call == "" || w.Audit == nil {

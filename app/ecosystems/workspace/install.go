@@ -96,7 +96,7 @@ func factsOf(f runs.Ecosystem, g ecosystemport.Ground) installFacts {
 		Remote: g.Remote, Links: g.Links, Taken: g.Taken}
 }
 
-// installFacts implements footing.Performer.
+// installFacts implements runs.Performer.
 func (s service) installFacts(ctx context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
 	_, g, err := s.ground(ctx, f)
 	return factsOf(f, g), err

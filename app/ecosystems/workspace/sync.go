@@ -48,7 +48,7 @@ type syncFacts struct {
 	WorkspaceDir string `json:"workspace_dir"`
 }
 
-// syncFacts implements footing.Performer.
+// syncFacts implements runs.Performer.
 func (s service) syncFacts(_ context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
 	return syncFacts{Manifest: f.Loaded.SHA256, WorkspaceDir: f.State.WorkspaceDir}, nil
 }
