@@ -7,12 +7,14 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -46,7 +48,7 @@ func Open(t testing.TB) *Browser {
 	if script == "" {
 		t.Skip("axe-core is not installed (AXE_CORE)") // here, and not when a test is half-way
 	}
-	alone(t)
+	driving.take(t)
 	opts := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.WindowSize(1280, 1000), chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("lang", "en-US"), chromedp.Flag("hide-scrollbars", true),
@@ -67,19 +69,43 @@ func Open(t testing.TB) *Browser {
 	return &Browser{ctx: ctx, shots: shots(t), axe: script}
 }
 
-// alone waits until no other process's tests drive a browser: two at a time, on a machine that also tests everything else, are slow enough to look
-// broken. The lock goes with the process.
-func alone(t testing.TB) {
+// turns counts this process's open browsers: while there is one, it holds the machine's lock.
+type turns struct {
+	mu       sync.Mutex
+	browsers int
+	lock     *os.File
+}
+
+var driving = new(turns)
+
+// take waits until no other process's tests drive a browser, and keeps them waiting until the test ends: two at a time, on a machine that also
+// tests everything else, are slow enough to look broken. Tests of one process drive theirs side by side.
+func (d *turns) take(t testing.TB) {
 	t.Helper()
-	file, err := syscall.Open(filepath.Join(os.TempDir(), "countersign-browser.lock"), syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
-	for lock := (syscall.Flock_t{Type: syscall.F_WRLCK}); err == nil; {
-		if err = syscall.FcntlFlock(uintptr(file), syscall.F_SETLKW, &lock); err != syscall.EINTR {
-			break
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.browsers == 0 {
+		file, err := os.OpenFile(filepath.Join(os.TempDir(), "countersign-browser.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatalf("other tests' browsers cannot be waited for: %v", err)
 		}
-		err = nil
+		for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+			err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+		}
+		if err != nil {
+			t.Fatalf("other tests' browsers cannot be waited for: %v", err)
+		}
+		d.lock = file
 	}
-	if err != nil {
-		t.Fatalf("other tests' browsers cannot be waited for: %v", err)
+	d.browsers++
+	t.Cleanup(d.give)
+}
+
+func (d *turns) give() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.browsers--; d.browsers == 0 {
+		_ = d.lock.Close() // which lets another process go on
 	}
 }
 
