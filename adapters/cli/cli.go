@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -198,7 +197,8 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
 	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
-	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommand(helpCommand(s))
+	manual(root)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
 		c.Args, c.RunE = command.Subcommand, command.Alone // cobra's own takes an unknown shell for a call for help
@@ -210,40 +210,6 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 // versionOf is what version prints as JSON.
 type versionOf struct {
 	Version string `json:"version"`
-}
-
-// helpCommand is the command help. Cobra's own ends well for a topic that there is not.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{Use: "help [COMMAND]...", Short: "Help about any command",
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			of, _, err := cmd.Root().Find(args)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var names []cobra.Completion
-			for _, c := range of.Commands() {
-				if c.IsAvailableCommand() {
-					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			of := cmd.Root()
-			for _, word := range args {
-				at := slices.IndexFunc(of.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
-				switch {
-				case at >= 0:
-					of = of.Commands()[at]
-				case of.HasAvailableSubCommands():
-					return command.Subcommand(of, []string{word})
-				default:
-					return command.ErrUsage.Sayf("%s has no commands", of.CommandPath()).With(command.Hint(of.CommandPath() + " --help shows its help"))
-				}
-			}
-			of.InitDefaultHelpFlag()
-			return of.Help()
-		}}
 }
 
 func versionCommand(p Program, s *command.Shell) *cobra.Command {

@@ -17,15 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/docs"
 )
 
 // proses are what stands behind the program's name in sentences that name no command of it.
 var proses = []string{"is", "on", "puts", "form", "machine", "secrets", "audit-head", "refuses"}
 
+// isTopic is what the name of a topic, or of a command, looks like.
+var isTopic = regexp.MustCompile(`^[a-z][a-z-]*$`)
+
 // verbs go on with a sentence behind a group of commands.
 var verbs = []string{"follows", "lists", "shows", "stores"}
 
-// TestCommandsThatAreNamedExist: whatever the program tells people to run (in messages, hints, next actions, examples, pages) is a command of it, with
+// TestCommandsThatAreNamedExist: whatever the program tells people to run (in messages, hints, next actions, examples, pages, the README and the manual) is a command of it, with
 // flags that it has; and it names no other program's.
 func TestCommandsThatAreNamedExist(t *testing.T) {
 	t.Parallel()
@@ -33,6 +37,7 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 	root := commands(Program{}, s)
 	named := regexp.MustCompile(`\bcountersign((?: +[^ \n]+)+)`)
 	others := regexp.MustCompile(`\b(?:agentpack|amof|packageflow|context-pack) (?:add|bootstrap|deploy|diff|doctor|evolve|fetch|import|init|lock|overlay|plan|preview|rollback|status|sync|update)\b`)
+	quoted := regexp.MustCompile("(?m)`countersign [^`]+`|^\\$ .*|^countersign [a-z].*")
 	found := 0
 	look := func(where, text string) {
 		for _, other := range others.FindAllString(text, -1) {
@@ -52,6 +57,12 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 			return err
 		case d.IsDir() && (slices.Contains([]string{".git", "testdata", "internal"}, d.Name()) && path != filepath.Join(top, "cmd", "internal")):
 			return filepath.SkipDir
+		case strings.HasSuffix(path, ".md"): // the manual, in its code
+			text, err := os.ReadFile(path)
+			for _, m := range quoted.FindAllString(string(text), -1) {
+				look(path, strings.Trim(m, "` "))
+			}
+			return err
 		case strings.HasSuffix(path, ".js"): // of pages
 			script, err := os.ReadFile(path)
 			look(path, string(script))
@@ -107,7 +118,12 @@ func unknown(root *cobra.Command, words []string) string {
 				at = at.Commands()[next]
 			case i == 0 && slices.Contains(proses, word), i > 0 && slices.Contains(verbs, word):
 				return ""
-			case at == root && slices.Contains([]string{"completion", "help"}, word):
+			case at == root && word == "completion":
+				return ""
+			case at == root && word == "help":
+				if topic := words[i+1:]; len(topic) > 0 && isTopic.MatchString(topic[0]) && !slices.ContainsFunc(docs.Topics(), func(t docs.Topic) bool { return t.Name == topic[0] }) {
+					return unknown(root, topic)
+				}
 				return ""
 			default:
 				return at.CommandPath() + " has no command " + word

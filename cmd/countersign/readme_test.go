@@ -16,44 +16,30 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
 )
 
-// TestReadme holds the README to the program: its embedding example is the one that runs, every command it names exists, and every
-// flag of the server stands in it with its variable.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// TestTheManualFitsTheProgram: its embedding example is the one that runs, and every flag of the server stands in it with its variable.
+func TestTheManualFitsTheProgram(t *testing.T) {
+	t.Parallel()
+	embedding, err := os.ReadFile("../../docs/embedding.md")
 	require.NoError(t, err)
-	readme := string(text)
-
 	example, err := os.ReadFile("../../adapters/local/example_test.go")
 	require.NoError(t, err)
-	block := regexp.MustCompile("(?s)```go\nhost, err(.*?)```").FindStringSubmatch(readme)
+	block := regexp.MustCompile("(?s)```go\nhost, err(.*?)```").FindSubmatch(embedding)
 	require.NotNil(t, block)
 	running := strings.ReplaceAll(string(example), "\n\t", "\n")
-	assert.Contains(t, running, "host, err"+strings.TrimSuffix(block[1], "\n"))
+	assert.Contains(t, running, "host, err"+strings.TrimSuffix(string(block[1]), "\n"))
 
 	p := newPlace(t)
+	environment, _, _ := p.run("help", "environment")
 	out, _, _ := p.run("mcp", "--help")
 	flags := regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(out, -1)
 	require.Greater(t, len(flags), 10)
 	for _, f := range flags {
 		switch f[1] {
-		case "help", "json", "yes", "confirm-name", "version":
+		case "help", "json", "yes", "confirm-name", "version", "list-tools":
 			continue
 		}
-		assert.Contains(t, readme, "--"+f[1])
-		if f[1] != "list-tools" {
-			assert.Contains(t, readme, "COUNTERSIGN_"+strings.ToUpper(strings.ReplaceAll(f[1], "-", "_")))
-		}
-	}
-
-	named := regexp.MustCompile("(?m)(?:`|^\\$ |^)countersign ([a-z]+)(?: ([a-z]+))?").FindAllStringSubmatch(readme, -1)
-	require.Greater(t, len(named), 15)
-	for _, n := range named {
-		words := append(strings.Fields(n[1]+" "+n[2]), "--help")
-		if n[1] == "completion" || n[2] == "" {
-			words = []string{n[1], "--help"}
-		}
-		_, problem, code := p.run(words...)
-		assert.Equal(t, 0, code, "%v: %s", words, problem)
+		assert.Contains(t, environment, "--"+f[1])
+		assert.Contains(t, environment, "COUNTERSIGN_"+strings.ToUpper(strings.ReplaceAll(f[1], "-", "_")))
 	}
 }
 
