@@ -238,6 +238,8 @@ func outerRows() []Row {
 			Reason: "what plays a security key shares no code with what judges it"},
 		{Packages: []string{"internal/testkit/hosts"}, Std: []string{Any}, Module: []string{"internal/testkit/browser"}, Modules: []string{xSys},
 			Reason: "what drives agent hosts, a person's terminal and their browser sees the program as they do, and shares no code with it"},
+		{Packages: []string{"internal/testkit/house"}, Std: []string{Any}, Module: []string{"internal/testkit/golden"}, Modules: append([]string{xSys}, testLibraries...),
+			Reason: "what measures the product reads its source and starts its program, and shares no code with it"},
 		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
 		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
