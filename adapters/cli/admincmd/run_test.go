@@ -7,9 +7,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,6 +119,57 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	p.givenBack(t)
+}
+
+// screenOf is what a terminal of that width shows after it was drawn on: at its edge the cursor stays on the last cell.
+func screenOf(drawn string, width int) []string {
+	rows, y, x := map[int][]rune{}, 0, 0
+	for drawn != "" {
+		var to, n int
+		if _, err := fmt.Sscanf(drawn, "\x1b[%d;1H", &to); err == nil {
+			drawn = drawn[strings.IndexByte(drawn, 'H')+1:]
+			y, x = to-1, 0
+			continue
+		}
+		if rest, cut := strings.CutPrefix(drawn, "\x1b["); cut {
+			end := strings.IndexFunc(rest, unicode.IsLetter)
+			switch rest[:end+1] {
+			case "K":
+				rows[y] = rows[y][:min(x, len(rows[y]))]
+			case "2K":
+				rows[y] = nil
+			case "2J":
+				rows = map[int][]rune{}
+			}
+			drawn = rest[end+1:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(drawn)
+		drawn = drawn[size:]
+		for n = len(rows[y]); n <= x; n++ {
+			rows[y] = append(rows[y], ' ')
+		}
+		rows[y][x] = r
+		x = min(x+1, width-1)
+	}
+	out := make([]string, len(rows))
+	for y, row := range rows {
+		out[y] = string(row)
+	}
+	return out
+}
+
+func TestTheWholeWidthIsDrawnOn(t *testing.T) {
+	p := newTTY(t)
+	d, fits := newDisplay(p.terminal())
+	require.True(t, fits)
+	wide, short := strings.Repeat("=", 74)+"waits.", "gone"
+	for _, tint := range []command.TerminalTint{0, command.Heading} {
+		require.NoError(t, d.draw([]line{{wide, tint}, {wide, tint}}))
+	}
+	require.NoError(t, d.draw([]line{{wide, command.Heading}, {short, 0}}))
+	require.Eventually(t, func() bool { return strings.Contains(p.text(), short) }, time.Minute, 10*time.Millisecond)
+	assert.Equal(t, []string{wide, short}, screenOf(p.text(), 80))
 }
 
 func TestWhereItFits(t *testing.T) {

@@ -17,10 +17,9 @@ var ErrScreen = fault.New(fault.Unavailable, "terminal_unusable", "this terminal
 
 // What a terminal is told on the way in and out: another screen, no cursor, no wrapping at the edge, marks around what is pasted.
 const (
-	comesIn  = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J"
-	goesOut  = "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
-	goesTo   = "\x1b[%d;1H"
-	restGone = "\x1b[K"
+	comesIn = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J"
+	goesOut = "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
+	goesTo  = "\x1b[%d;1H\x1b[2K" // a line, which is empty from then on: after a text as wide as the screen the cursor still stands on its last cell
 )
 
 // display is a terminal that is drawn on.
@@ -93,7 +92,6 @@ func (d *display) draw(frame []line) error {
 		} else {
 			out.WriteString(d.t.Tinted(l.text, l.tint))
 		}
-		out.WriteString(restGone)
 	}
 	d.drawn = append(d.drawn[:0], frame...)
 	if out.Len() == 0 {

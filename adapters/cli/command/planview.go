@@ -123,10 +123,13 @@ func rowOf(f present.Field) row {
 	return r
 }
 
-// label is a member's name in words.
+// label is a member's name in words. A name that begins with a capital is a header's or a variable's, and stays as it is.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
+	}
+	if name != "" && name[0] >= 'A' && name[0] <= 'Z' {
+		return Plain(name)
 	}
 	var out strings.Builder
 	for _, r := range Plain(name) {

@@ -68,6 +68,12 @@ func TestPlansAreLaidOut(t *testing.T) {
         branch  x
         changes
           | ?? c`},
+		"names of headers and variables, as they are": {`{"entry":{"headers":{"X-MCP-Mode":"ask"},"env":{"AMOF_HOME":"/h"}}}`, `
+  entry
+    headers
+      X-MCP-Mode  ask
+    env
+      AMOF_HOME  /h`},
 		"commands that would be run, a line each": {`{"name":"x","setup":["make a, b","npm ci\ndirectory  /"]}`, `
   name  x
   setup

@@ -111,7 +111,7 @@ func TestPlansThatSayNothingKnown(t *testing.T) {
 	t.Parallel()
 	for plan, want := range map[string]string{
 		``: ``, `null`: ``, `{`: `{`, `[]`: `none`, `"text"`: `text`, `{"wipe":"x"}`: `wipe x`, `{"oddThing":{"deepThing":[1,[2],true]}}`: `odd thing deep thing 1 2 yes`,
-		`{"context":"text"}`: `context text`, `{"list":["a","b"]}`: `list a, b`, `{"no":false,"none":null,"empty":[],"zero":0,"text":""}`: ``,
+		`{"context":"text"}`: `context text`, `{"list":["a","b"]}`: `list a, b`, `{"X-MCP-Mode":"ask","AMOF_HOME":"/h"}`: `X-MCP-Mode ask AMOF_HOME /h`, `{"no":false,"none":null,"empty":[],"zero":0,"text":""}`: ``,
 		`{"at":"2026-11-22T02:34:10Z"}`:                       `at 2026-11-22 02:34:10 UTC`,
 		`{"head":"8bf27b2242d004685653c97265b0e4702fc511fa"}`: `head 8bf27b2242d0`,
 		`{"rows":[{"a":1,"b":"x"},{"a":2,"c":["p","q"]}]}`:    `rows rows a b c 1 x 2 p, q`,

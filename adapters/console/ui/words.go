@@ -8,10 +8,13 @@ import (
 	"time"
 )
 
-// label is a member's name for people.
+// label is a member's name for people. A name that begins with a capital is a header's or a variable's, and stays as it is.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
+	}
+	if name != "" && name[0] >= 'A' && name[0] <= 'Z' {
+		return Printable(name)
 	}
 	var out strings.Builder
 	for _, r := range Printable(name) {

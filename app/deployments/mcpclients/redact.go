@@ -42,7 +42,7 @@ func gather(out []string, v any, secret bool) []string {
 		}
 	case map[string]any:
 		for name, one := range v {
-			out = gather(out, one, name != HomeVariable && (secret || private(name)))
+			out = gather(out, one, !ours(name) && (secret || private(name)))
 		}
 	}
 	return out
@@ -50,6 +50,9 @@ func gather(out []string, v any, secret bool) []string {
 
 // open reports a value that only stands for a token.
 func open(value string) bool { return strings.TrimPrefix(value, "Bearer ") == TokenPlaceholder }
+
+// ours reports what Countersign itself writes into environments and headers, and is no secret.
+func ours(name string) bool { return name == HomeVariable || name == WaitHeader }
 
 // private reports the name of a member whose value is not shown.
 func private(name string) bool {
@@ -101,7 +104,7 @@ func veil(v any, secret bool) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, one := range v {
-			out[name] = veil(one, name != HomeVariable && (secret || private(name)))
+			out[name] = veil(one, !ours(name) && (secret || private(name)))
 		}
 		return out
 	}

@@ -27,8 +27,8 @@ func TestMask(t *testing.T) {
 func TestEntry(t *testing.T) {
 	t.Parallel()
 	assert.Nil(t, mcpclients.RedactedEntry(nil))
-	o := target.Object{"command": "x", "env": map[string]any{"A": "b", "COUNTERSIGN_HOME": "/h"}, "headers": map[string]any{"Authorization": "Bearer <token>", "B": "c"}, "n": 1}
-	assert.JSONEq(t, `{"command":"x","env":{"A":"[masked]","COUNTERSIGN_HOME":"/h"},"headers":{"Authorization":"Bearer <token>","B":"[masked]"},"n":1}`, string(mcpclients.RedactedEntry(o)))
+	o := target.Object{"command": "x", "env": map[string]any{"A": "b", "COUNTERSIGN_HOME": "/h"}, "headers": map[string]any{"Authorization": "Bearer <token>", "B": "c", "X-MCP-Confirm-Wait": "4m30s"}, "n": 1}
+	assert.JSONEq(t, `{"command":"x","env":{"A":"[masked]","COUNTERSIGN_HOME":"/h"},"headers":{"Authorization":"Bearer <token>","B":"[masked]","X-MCP-Confirm-Wait":"4m30s"},"n":1}`, string(mcpclients.RedactedEntry(o)))
 }
 
 func TestDiffOfOneLongLine(t *testing.T) {
