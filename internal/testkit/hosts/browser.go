@@ -15,41 +15,27 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// server is countersign serve, without a terminal, as it runs beside the hosts.
-type server struct {
-	*session
-	URL string `json:"url"`
-}
-
-// serves starts the server of the desk's home in the project.
-func (d *desk) serves() (*server, error) {
+// serves starts countersign serve for the desk's home in the project, without a terminal.
+func (d *desk) serves() error {
 	s, err := d.begins(d.command(d.exe, "serve", "--addr", "127.0.0.1:0", "--no-open", "--json"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := &server{session: s}
+	d.ends = func() error {
+		_ = s.cmd.Process.Signal(syscall.SIGINT) // as Ctrl-C does
+		return s.waits()
+	}
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if json.Unmarshal([]byte(s.said.String()), out) == nil && out.URL != "" {
-			return out, nil
+		if json.Valid([]byte(s.said.String())) {
+			return nil
 		}
 		select {
 		case <-s.ended:
-			return nil, fmt.Errorf("countersign serve has ended: %s", s.said.String())
+			return fmt.Errorf("countersign serve has ended: %s", s.said.String())
 		default:
 		}
 	}
-	s.kill()
-	return nil, fmt.Errorf("countersign serve says nothing: %s", s.said.String())
-}
-
-// end has the server end as Ctrl-C does.
-func (s *server) end() {
-	_ = s.cmd.Process.Signal(syscall.SIGINT)
-	select {
-	case <-s.ended:
-	case <-time.After(patience):
-		s.kill()
-	}
+	return fmt.Errorf("countersign serve says nothing: %s", s.said.String())
 }
 
 // eyes stand for the test that package browser wants: what fails in them ends the look at the page, and no more.
@@ -98,9 +84,8 @@ func (e *eyes) close() error {
 
 // logsIn has the desk's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
 func (d *desk) logsIn() error {
-	if d.server == nil {
-		var err error
-		if d.server, err = d.serves(); err != nil {
+	if d.ends == nil {
+		if err := d.serves(); err != nil {
 			return err
 		}
 	}
@@ -143,8 +128,9 @@ func (d *desk) leave() (err error) {
 	if d.eyes != nil {
 		err = d.eyes.close()
 	}
-	if d.server != nil {
-		d.server.end()
+	if d.ends != nil {
+		err = errors.Join(err, d.ends())
 	}
+	_, _ = d.tmux("kill-server") // there may be none
 	return err
 }

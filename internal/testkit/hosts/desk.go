@@ -39,13 +39,13 @@ type desk struct {
 	account            string // whose everything is
 	env                []string
 	http               bool          // the host reaches a server over HTTP, and starts none
-	server             *server       // nil: none runs
+	ends               func() error  // ends the server; nil: none runs
 	eyes               *eyes         // on the console; nil: nobody looks at it
 	page               *browser.Page // of approvals, in the console
 }
 
 // newDesk makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
-// server that runs in the project.
+// server that countersign up has begun in the project before any of it.
 func newDesk(exe, dir string, h host, http bool) (*desk, error) {
 	me, err := user.Current()
 	if err != nil {
@@ -74,7 +74,8 @@ func newDesk(exe, dir string, h host, http bool) (*desk, error) {
 	}
 	connect := []string{"connect", h.name, "--toolsets", "deployments,projects"}
 	if http {
-		if d.server, err = d.serves(); err != nil {
+		if err = d.goesUp(); err != nil {
+			_ = d.leave()
 			return nil, err
 		}
 		connect = append(connect, "--http")
@@ -91,7 +92,7 @@ func newDesk(exe, dir string, h host, http bool) (*desk, error) {
 		}
 	}
 	if h.prepare != nil {
-		return d, h.prepare(d.home)
+		return d, h.prepare(d.home, d.project)
 	}
 	return d, nil
 }
@@ -278,7 +279,7 @@ func (w *words) String() string {
 
 // starts has a host work in the project.
 func (d *desk) starts(h host, url string) (*session, error) {
-	arguments, env := h.command(url)
+	arguments, env := h.command(url, true)
 	cmd := d.command(h.program, arguments...)
 	cmd.Env = append(slices.Clone(d.env), env...)
 	return d.begins(cmd)
@@ -313,6 +314,6 @@ func (s *session) waits() error {
 		return nil
 	case <-time.After(patience):
 		s.kill()
-		return errors.New("the host does not end")
+		return errors.New("it does not end")
 	}
 }

@@ -18,7 +18,8 @@ type job struct {
 	steps   []step
 	asks    []string // the tools about which a person is asked, in this order
 	console bool     // the person answers in the console, not in a terminal
-	shows   string   // what the console shows of it
+	screen  bool     // the person sits before the host's terminal view, and answers in that of countersign approvals
+	shows   string   // what the console, or the view, shows of it
 	denied  bool     // the person says no
 	killed  bool     // the host is killed while it waits, and the same call is made again by a new one after the person's yes
 	changes []string // the files that are different afterwards, and only then; a leading ~ is the home
@@ -31,6 +32,14 @@ func (j job) surface() string {
 		return "console"
 	}
 	return "terminal"
+}
+
+// place is where the person answers, in words.
+func (j job) place() string {
+	if j.screen {
+		return "view of approvals, the host in its own"
+	}
+	return j.surface()
 }
 
 // reading is how long the person looks before answering. What does not wait for them is done by then.
@@ -77,6 +86,10 @@ func jobs(d *desk) []job {
 		j.console = true
 		return j
 	}
+	onScreen := func(j job) job {
+		j.screen = true
+		return j
+	}
 	return []job{
 		deploy,
 		rollback,
@@ -96,11 +109,13 @@ func jobs(d *desk) []job {
 		inConsole(rollback),
 		inConsole(runs("four")),
 		inConsole(denied("five")),
+		onScreen(denied("six")),
+		onScreen(runs("six")),
 	}
 }
 
-// asked is until a question about the tool waits, and no other. It fails when the session ends before.
-func (d *desk) asked(s *session, tool string) (question, error) {
+// asked is until a question about the tool waits, and no other. It fails when the host ends before. Meanwhile, something may be done now and then.
+func (d *desk) asked(tool string, ended <-chan struct{}, meanwhile func() error) (question, error) {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
 		list, err := d.questions()
 		switch {
@@ -109,8 +124,11 @@ func (d *desk) asked(s *session, tool string) (question, error) {
 		case len(list) == 1 && list[0].Tool == tool:
 			return list[0], nil
 		}
+		if err := meanwhile(); err != nil {
+			return question{}, err
+		}
 		select {
-		case <-s.ended:
+		case <-ended:
 			return question{}, fmt.Errorf("the host ended before a person was asked about %s", tool)
 		default:
 		}
@@ -129,48 +147,14 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 		return "", err
 	}
 	m.play(j.steps...)
-	s, err := d.starts(h, m.URL)
+	if j.screen {
+		err = d.watched(h, m, j, before)
+	} else {
+		err = d.unwatched(h, m, j, before)
+	}
 	if err != nil {
-		return "", err
-	}
-	defer func() {
-		s.kill()
-		if err != nil {
-			d.withdraws()
-			err = fmt.Errorf("%w\nresults: %q\n%v\nthe host: %s", err, m.results(), m.complaints(), s.said.String())
-		}
-	}()
-	for _, tool := range j.asks {
-		q, err := d.asked(s, tool)
-		if err != nil {
-			return "", err
-		}
-		time.Sleep(reading)
-		if err := d.same(before, "before the person's answer"); err != nil {
-			return "", err
-		}
-		if j.killed {
-			s.kill()
-		}
-		if j.console {
-			err = d.inConsole(q, j)
-		} else {
-			err = d.inTerminal(q, j)
-		}
-		if err != nil {
-			return "", err
-		}
-		if j.killed {
-			if err := d.same(before, "by the answer alone, without the call"); err != nil {
-				return "", err
-			}
-			if s, err = d.starts(h, m.URL); err != nil {
-				return "", err
-			}
-		}
-	}
-	if err := s.waits(); err != nil {
-		return "", err
+		d.withdraws()
+		return "", fmt.Errorf("%w\nresults: %q\n%v", err, m.results(), m.complaints())
 	}
 	results := m.results()
 	if len(results) != len(j.steps) || !regexp.MustCompile(j.says).MatchString(results[len(results)-1]) {
@@ -193,6 +177,56 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 		return "", fmt.Errorf("changed are %q, and not %q", got, want)
 	}
 	return d.recorded(h, j, from)
+}
+
+// unwatched has a host do a job headless, with a person nearby who answers what Countersign asks.
+func (d *desk) unwatched(h host, m *model, j job, before map[string]string) (err error) {
+	s, err := d.starts(h, m.URL)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		s.kill()
+		if err != nil {
+			err = fmt.Errorf("%w\nthe host: %s", err, s.said.String())
+		}
+	}()
+	for _, tool := range j.asks {
+		q, err := d.asked(tool, s.ended, func() error { return nil })
+		if err != nil {
+			return err
+		}
+		time.Sleep(reading)
+		if err := d.same(before, "before the person's answer"); err != nil {
+			return err
+		}
+		if j.killed {
+			s.kill()
+		}
+		if err := d.answers(q, j); err != nil {
+			return err
+		}
+		if j.killed {
+			if err := d.same(before, "by the answer alone, without the call"); err != nil {
+				return err
+			}
+			if s, err = d.starts(h, m.URL); err != nil {
+				return err
+			}
+		}
+	}
+	return s.waits()
+}
+
+// answers has the person answer where they do.
+func (d *desk) answers(q question, j job) error {
+	switch {
+	case j.console:
+		return d.inConsole(q, j)
+	case j.screen:
+		return d.onScreen(q, j)
+	}
+	return d.inTerminal(q, j)
 }
 
 // withdraws leaves no question for the next job.

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Command hosts has real agent hosts, over both transports, against a scripted model on this machine, ask Countersign for what a person has to approve: a deployment and its
-// rollback, a script, a workflow. A person sits at a pseudo-terminal, or before the console in a headless browser. It holds what is on disk, what the host is answered and what the audit says to what
-// was promised, and prints a table. It ends with 1 when a promise was broken.
+// Command hosts has real agent hosts, over stdin and stdout and over HTTP with the server of countersign up, against a scripted model on this machine, ask
+// Countersign for what a person has to approve: a deployment and its rollback, a script, a workflow. A person sits at a pseudo-terminal, before the console in
+// a headless browser, or before the host's own view and that of countersign approvals, both in tmux. It holds what is on disk, what the host is answered and
+// what the audit says to what was promised, and prints a table. It ends with 1 when a promise was broken.
 //
 // It refuses to be part of the gate: the hosts are programs of others, which change every day. .ci/hosts installs them and starts it.
 package main
@@ -83,13 +84,13 @@ func tryOver(exe, dir string, h host, over string, m *model, table io.Writer) (f
 		if err != nil {
 			failed++
 			result = "BROKEN: " + strings.SplitN(err.Error(), "\n", 2)[0]
-			fmt.Fprintf(os.Stderr, "%s over %s, %s, in the %s: %v\n", h.name, over, j.name, j.surface(), err)
+			fmt.Fprintf(os.Stderr, "%s over %s, %s, in the %s: %v\n", h.name, over, j.name, j.place(), err)
 		}
 		if client == "" {
 			client = h.name
 		}
-		fmt.Fprintf(os.Stderr, "%s over %s: %s, in the %s: %s\n", h.name, over, j.name, j.surface(), result)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", client, over, j.name, j.surface(), result)
+		fmt.Fprintf(os.Stderr, "%s over %s: %s, in the %s: %s\n", h.name, over, j.name, j.place(), result)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", client, over, j.name, j.place(), result)
 	}
 	return failed, nil
 }

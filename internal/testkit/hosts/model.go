@@ -28,6 +28,7 @@ type model struct {
 	server *http.Server
 	mu     sync.Mutex
 	steps  []step
+	heard  bool     // a request has come
 	told   []string // the results that the latest request carried
 	odd    []string // what a host wanted and could not have
 }
@@ -50,7 +51,14 @@ func newModel() (*model, error) {
 func (m *model) play(steps ...step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.steps, m.told, m.odd = steps, nil, nil
+	m.steps, m.heard, m.told, m.odd = steps, false, nil, nil
+}
+
+// asked reports whether a host has asked for a turn.
+func (m *model) asked() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.heard
 }
 
 // results are those that the host has passed on so far.
@@ -87,7 +95,10 @@ func (m *model) next(offers []offer, results []string) reply {
 	if len(offers) == 0 { // a host that wants a title, or the like
 		return reply{id: r.id, text: "{}"}
 	}
-	m.told = results
+	m.heard, m.told = true, results
+	if len(results) > 0 { // as models do
+		r.text += " I was told: " + results[len(results)-1]
+	}
 	if len(results) >= len(m.steps) {
 		return r
 	}
@@ -98,7 +109,8 @@ func (m *model) next(offers []offer, results []string) reply {
 			return r
 		}
 	}
-	m.odd = append(m.odd, "the host does not offer "+want.tool)
+	r.text = "the host does not offer " + want.tool
+	m.odd = append(m.odd, r.text)
 	return r
 }
 
