@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
@@ -47,13 +48,17 @@ func (c *client) Status(ctx context.Context, dir string) (project.GitStatus, err
 	if err != nil {
 		return project.GitStatus{}, err
 	}
-	s, err := project.ParseStatus(out)
-	if err == nil && s.Detached { // which is also how git prints a branch whose name is "(detached)"
+	said, err := git.ParseStatus(out)
+	if err != nil {
+		return project.GitStatus{}, project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+	}
+	s := project.NewGitStatus(said)
+	if s.Detached { // which is also how git prints a branch whose name is "(detached)"
 		if head, err := c.head(ctx, at); err == nil {
 			s.Branch, s.Detached = head.Branch, head.Detached
 		}
 	}
-	return s, err
+	return s, nil
 }
 
 // Staged implements projectport.Repositories. Whatever the repository configures, the text is a plain git diff.

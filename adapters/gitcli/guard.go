@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // The flags that keep a command from programs which settings cannot switch off.
@@ -485,12 +486,14 @@ func (g *guard) below(ctx context.Context, c Command, top string, depth int) (wh
 	if err != nil {
 		return false, err
 	}
-	for record := range strings.SplitSeq(said, "\x00") {
-		facts, path, _ := strings.Cut(record, "\t")
-		if !strings.HasPrefix(facts, "160000 ") {
+	for entry, err := range git.Entries([]byte(said)) {
+		if err != nil {
+			return false, errors.New(err.Error()) // callers give it their own name
+		}
+		if entry.Mode != git.SubmoduleMode {
 			continue
 		}
-		path = filepath.FromSlash(path)
+		path := filepath.FromSlash(entry.Path)
 		dir := filepath.Join(top, path)
 		if !filepath.IsLocal(path) || !there(filepath.Join(dir, ".git")) {
 			continue // not there

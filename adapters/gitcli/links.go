@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 const repoDeepest = 8 // submodules in submodules
@@ -26,20 +26,24 @@ func (t *Tree) find(ctx context.Context) error {
 type starter func(context.Context, Command) ([]byte, error)
 
 // submodules adds those below a directory of the tree. A tree without a file of submodules is taken to have none, as package run does.
-func (t *Tree) submodules(ctx context.Context, below string, git starter, depth int) error {
+func (t *Tree) submodules(ctx context.Context, below string, run starter, depth int) error {
 	if _, err := os.Lstat(filepath.Join(t.Dir, below, Modules)); err != nil || depth == 0 {
 		return nil
 	}
-	out, err := git(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, Limit: largeList})
+	out, err := run(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, Limit: largeList})
 	if err != nil {
 		return err
 	}
-	links, err := sandbox.ParseSubmodules(out)
-	if err != nil {
-		return err
-	}
-	for _, link := range links {
-		path := filepath.Join(below, filepath.FromSlash(link))
+	last := ""
+	for entry, err := range git.Entries(out) {
+		if err != nil {
+			return unread(err)
+		}
+		if entry.Mode != git.SubmoduleMode || entry.Path == last { // conflicts list a path several times
+			continue
+		}
+		last = entry.Path
+		path := filepath.Join(below, filepath.FromSlash(last))
 		if !filepath.IsLocal(path) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -189,6 +190,61 @@ func (t *Tree) Git(ctx context.Context, cmd Command) ([]byte, error) {
 func (t *Tree) Word(ctx context.Context, args ...string) (string, error) {
 	out, err := t.Git(ctx, Command{Args: args})
 	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Status is how the working tree differs from its last commit, renames taken apart. untracked is git's: with "normal" a directory may stand for
+// all that is in it, with "all" every file is named.
+func (t *Tree) Status(ctx context.Context, untracked string) (git.Status, error) {
+	out, err := t.Git(ctx, Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=" + untracked, "--ignored=no", "--no-renames",
+		"--ignore-submodules=none"}})
+	if err != nil {
+		return git.Status{}, err
+	}
+	s, err := git.ParseStatus(out)
+	return s, unread(err)
+}
+
+// Worktrees are the repository's working trees, the main one first.
+func (t *Tree) Worktrees(ctx context.Context) ([]git.Worktree, error) {
+	out, err := t.Git(ctx, Command{Args: []string{"worktree", "list", "--porcelain", "-z"}})
+	if err != nil {
+		return nil, err
+	}
+	list, err := git.ParseWorktrees(out)
+	return list, unread(err)
+}
+
+// Refs are the refs that a pattern matches: one of that name, or below it. The format is git.RefsFormat or git.RefsInWorktrees.
+func (t *Tree) Refs(ctx context.Context, format string, patterns ...string) ([]git.Ref, error) {
+	out, err := t.Git(ctx, Command{Args: append([]string{"for-each-ref", "--format=" + format}, patterns...)})
+	if err != nil {
+		return nil, err
+	}
+	refs, err := git.ParseRefs(out)
+	return refs, unread(err)
+}
+
+// unread gives git.ErrOutput the name of the capability.
+func unread(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sandbox.ErrGit.Sayf("%v", err).Because(err)
+}
+
+// Operation is what git was stopped in the middle of in this tree.
+func (t *Tree) Operation() string { return Operation(t.Admin) }
+
+// Operation is what git was stopped in the middle of in the tree with that administration (.git, or the directory that it names): rebase, am, merge,
+// cherry-pick, revert or bisect; empty for nothing.
+func Operation(admin string) string {
+	for _, sign := range [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}, {"BISECT_START", "bisect"}} {
+		if there(filepath.Join(admin, sign[0])) {
+			return sign[1]
+		}
+	}
+	return ""
 }
 
 // Submodules are the paths of the repositories in the tree that are there, submodules of theirs included.

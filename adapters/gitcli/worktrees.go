@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
 // Worktrees implements projectport.Repositories.
-func (c *client) Worktrees(ctx context.Context, dir string) ([]project.Worktree, error) {
+func (c *client) Worktrees(ctx context.Context, dir string) ([]git.Worktree, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -19,17 +20,23 @@ func (c *client) Worktrees(ctx context.Context, dir string) ([]project.Worktree,
 	return c.worktrees(ctx, at)
 }
 
-func (c *client) worktrees(ctx context.Context, at place) ([]project.Worktree, error) {
+func (c *client) worktrees(ctx context.Context, at place) ([]git.Worktree, error) {
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"worktree", "list", "--porcelain", "-z"}})
 	if err != nil {
 		return nil, err
 	}
-	list, err := project.ParseWorktrees(out)
+	list, err := git.ParseWorktrees(out)
+	if err != nil {
+		return nil, project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+	}
+	for i := range list {
+		list[i].Branch = string([]rune(list[i].Branch)) // it is shown, and goes into JSON
+	}
 	// Of a repository whose directory is apart from its files, a submodule for one, git names the wrong one of the two.
-	if err == nil && len(list) > 0 && at.plain && at.top != "" && at.gitDir == at.common && same(list[0].Path, at.gitDir) {
+	if len(list) > 0 && at.plain && at.top != "" && at.gitDir == at.common && same(list[0].Path, at.gitDir) {
 		list[0].Path = at.top
 	}
-	return list, err
+	return list, nil
 }
 
 // Belongs implements projectport.Worktrees. Directories are compared as such, not by their names, so that neither links nor letter case

@@ -5,74 +5,40 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 const head = "0123456789abcdef0123456789abcdef01234567"
 
-// said is git's output, a record a line.
-func said(records ...string) []byte {
-	return []byte(strings.Join(records, "\x00") + "\x00")
-}
-
-func parse(t *testing.T, records ...string) ecosystem.GitStatus {
-	t.Helper()
-	s, err := ecosystem.ParseGitStatus(said(records...))
-	require.NoError(t, err)
-	return s
-}
-
-func TestParse(t *testing.T) {
-	s := parse(t, "# branch.oid "+head, "# branch.head feature/x", "# branch.upstream origin/feature/x", "# branch.ab +2 -3", "# stash 4",
-		"1 .M N... 100644 100644 100644 "+head+" "+head+" a file", "? .amof/", "? new\nline", "u UU N... 100644 100644 100644 100644 "+head+" "+head+" "+head+" both",
-		"2 R. N... 100644 100644 100644 "+head+" "+head+" R100 to", "1 from, which is a name", "! ignored/")
+func TestNewGitStatus(t *testing.T) {
+	s := ecosystem.NewGitStatus(git.Status{Branch: "feature/x", Head: head, Upstream: "origin/feature/x", Tracked: true, Ahead: 2, Behind: 3, Changes: []git.Change{
+		{Kind: git.Modified, Path: "a file"}, {Kind: git.Untracked, Path: ".amof/"}, {Kind: git.Untracked, Path: "new\nline"}, {Kind: git.Unmerged, Path: "both"},
+		{Kind: git.Renamed, Path: "to", From: "from"}, {Kind: git.Ignored, Path: "ignored/"}}})
 	assert.Equal(t, ecosystem.GitStatus{Branch: "feature/x", Head: head, Upstream: "origin/feature/x", Tracked: true, Ahead: 2, Behind: 3, Dirty: 4, Conflicts: 1, Porcelain: s.Porcelain}, s)
 	assert.Len(t, s.Porcelain, 64)
-
-	s = parse(t, "# branch.oid (initial)", "# branch.head main", "# branch.upstream origin/main")
-	assert.Empty(t, s.Head)
-	assert.False(t, s.Tracked, "an upstream that is not there tells nothing")
-	s = parse(t, "# branch.oid "+head, "# branch.head (detached)")
-	assert.True(t, s.Detached)
-	assert.Empty(t, s.Branch)
+	assert.True(t, ecosystem.NewGitStatus(git.Status{Detached: true}).Detached)
 }
 
 // TestPorcelain: the hash is over what is changed in the tree, so that it stays when only remotes moved or Countersign wrote its own notes.
 func TestPorcelain(t *testing.T) {
-	clean := parse(t, "# branch.oid "+head)
-	assert.Equal(t, clean.Porcelain, parse(t, "# branch.oid "+head, "# branch.upstream o/m", "# branch.ab +1 -0", "? .amof/", "? .amof/x").Porcelain)
-	assert.Zero(t, parse(t, "? .amof/x").Dirty)
-	one, other := parse(t, "? a"), parse(t, "? b")
-	assert.NotEqual(t, clean.Porcelain, one.Porcelain)
-	assert.NotEqual(t, one.Porcelain, other.Porcelain)
-	assert.NotEqual(t, parse(t, "? a", "? b").Porcelain, parse(t, "? a\n? b").Porcelain)
-	assert.Equal(t, 1, parse(t, "? .amofx").Dirty, "a name that only begins so is somebody's")
-}
-
-func TestParseRefusesWhatGitDoesNotSay(t *testing.T) {
-	for _, bad := range []string{"?", "? ", "x y\x00", "1 .M N... short\x00", "? unended", "# branch.ab 1 2\x00", "# branch.ab +1 -x\x00", "2 R. N... 1 1 1 a b R1 to\x00", "\x00"} {
-		_, err := ecosystem.ParseGitStatus([]byte(bad))
-		require.ErrorIs(t, err, ecosystem.ErrGit, "%q", bad)
-	}
-	s, err := ecosystem.ParseGitStatus(nil)
-	require.NoError(t, err)
-	assert.True(t, s.Readable())
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add(said("# branch.oid "+head, "# branch.ab +1 -2", "1 .M N... 1 1 1 a b c", "2 R. N... 1 1 1 a b R1 to", "from", "? x"))
-	f.Add([]byte("u U\x00\x00"))
-	f.Fuzz(func(t *testing.T, out []byte) {
-		s, err := ecosystem.ParseGitStatus(out)
-		if err == nil {
-			assert.LessOrEqual(t, s.Dirty, strings.Count(string(out), "\x00"))
-			assert.LessOrEqual(t, s.Conflicts, s.Dirty)
-			again, _ := ecosystem.ParseGitStatus(out)
-			assert.Equal(t, s, again)
+	untracked := func(paths ...string) (s git.Status) {
+		s.Head = head
+		for _, path := range paths {
+			s.Changes = append(s.Changes, git.Change{Kind: git.Untracked, Path: path, Record: "? " + path})
 		}
-	})
+		return s
+	}
+	sum := func(s git.Status) string { return ecosystem.NewGitStatus(s).Porcelain }
+	clean := sum(untracked())
+	moved := untracked(".amof/", ".amof/x")
+	moved.Upstream, moved.Tracked, moved.Ahead = "o/m", true, 1
+	assert.Equal(t, clean, sum(moved))
+	assert.NotEqual(t, clean, sum(untracked("a")))
+	assert.NotEqual(t, sum(untracked("a")), sum(untracked("b")))
+	assert.NotEqual(t, sum(untracked("a", "b")), sum(untracked("a\n? b")))
+	assert.Equal(t, 1, ecosystem.NewGitStatus(untracked(".amofx", ".amof/x")).Dirty, "a name that only begins so is somebody's")
 }
 
 // demo is an ecosystem with a read-only repository and two others, installed, with the ticket T active in one of them.

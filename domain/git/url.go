@@ -1,7 +1,6 @@
-// Package gitref holds what names things in git: a clone URL in one normal form, a branch and a commit. Each value is valid or does
-// not exist, so that nothing taken from a caller can be an option, a path out of the repository, or a secret.
-//
-// It refuses to know the git program and the network: whether a repository, branch or commit exists is not its business.
+// Package git is what names things in git (a clone URL in one normal form, a branch, a commit), and the one reader of what the git program
+// prints for scripts: status, worktrees, refs, lists of files. Each name is valid or does not exist, so that nothing taken from a caller can be
+// an option, a path out of the repository, or a secret. It starts no git.
 package git
 
 import (

@@ -9,8 +9,6 @@ import (
 // MaxListedNames is how many names each list of a Status or Diff holds at most. Counts are exact beyond it.
 const MaxListedNames = 1000
 
-const branches = "refs/heads/"
-
 // Head is what a repository stands on: a branch, which need not have a commit yet, or a commit.
 type Head struct {
 	Branch   string // without refs/heads/; empty when detached
@@ -22,7 +20,7 @@ type Head struct {
 func ParseHead(text []byte) (Head, bool) {
 	line := strings.TrimRight(string(text), " \t\r\n")
 	if target, ok := strings.CutPrefix(line, "ref:"); ok {
-		name, ok := strings.CutPrefix(strings.TrimLeft(target, " \t"), branches)
+		name, ok := strings.CutPrefix(strings.TrimLeft(target, " \t"), git.HeadsPrefix)
 		if !ok {
 			return Head{}, false
 		}

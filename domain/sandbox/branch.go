@@ -21,29 +21,18 @@ type BranchRefs struct {
 	Origin  map[string]bool   // branches on origin, as last fetched
 }
 
-// ParseRefs reads what `git for-each-ref` prints in RefsFormat into Local and Origin. It fails with sandbox.ErrGit.
-func ParseRefs(out []byte) (BranchRefs, error) {
+// NewBranchRefs is the branches among the refs, without Current and Commit.
+func NewBranchRefs(refs []git.Ref) BranchRefs {
 	r := BranchRefs{Local: map[string]string{}, Origin: map[string]bool{}}
-	fields := strings.Split(string(out), "\x00")
-	const each = 3
-	for ; len(fields) >= each; fields = fields[each:] {
-		ref := strings.TrimPrefix(fields[0], "\n")
-		if name, ok := strings.CutPrefix(ref, HeadsPrefix); ok {
-			r.Local[name] = fields[2]
-		} else if name, ok := strings.CutPrefix(ref, RemotesPrefix); ok && fields[1] == "" { // origin/HEAD stands for another one
+	for _, ref := range refs {
+		if name, ok := strings.CutPrefix(ref.Name, git.HeadsPrefix); ok {
+			r.Local[name] = ref.Worktree
+		} else if name, ok := strings.CutPrefix(ref.Name, git.RemotesPrefix); ok && ref.Symbolic == "" { // origin/HEAD stands for another one
 			r.Origin[name] = true
-		} else if !ok {
-			return BranchRefs{}, unexpected("branches", ref)
 		}
 	}
-	if rest := strings.Join(fields, "\x00"); strings.TrimSpace(rest) != "" {
-		return BranchRefs{}, unexpected("branches", rest)
-	}
-	return r, nil
+	return r
 }
-
-// RefsFormat is the form of branches that ParseRefs reads. Directories may hold line ends.
-const RefsFormat = "%(refname)%00%(symref)%00%(worktreepath)%00"
 
 // BranchPlan is what a new worktree stands on.
 type BranchPlan struct {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
 // Graph is commits with their parents, as far as they were listed.
@@ -69,4 +70,16 @@ func (g Graph) walk(head string, visit func(int)) {
 			}
 		}
 	}
+}
+
+func unexpected(what, line string) error {
+	return ErrGit.Sayf("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", line, what)
+}
+
+// plain is text as people and JSON take it.
+func plain(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

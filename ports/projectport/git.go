@@ -3,6 +3,7 @@ package projectport
 import (
 	"context"
 
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
@@ -20,7 +21,7 @@ type Repositories interface {
 	// repo.DefaultText. Nothing staged is an empty Diff. A repository without a working tree is project.ErrNotRepository.
 	Staged(ctx context.Context, dir string, limit int) (project.Diff, error)
 	// Worktrees is every working tree of the repository, the main one first.
-	Worktrees(ctx context.Context, dir string) ([]project.Worktree, error)
+	Worktrees(ctx context.Context, dir string) ([]git.Worktree, error)
 	// Remote is the URL of the remote called origin as it was configured, without credentials; empty when there is none.
 	Remote(ctx context.Context, dir string) (string, error)
 }

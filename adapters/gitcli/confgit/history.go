@@ -34,21 +34,11 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 	if err != nil {
 		return standing{}, err
 	}
-	var s standing
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		header, isHeader := strings.CutPrefix(line, "# ")
-		if !isHeader {
-			s.dirty = s.dirty || line != ""
-			continue
-		}
-		switch name, value, _ := strings.Cut(header, " "); {
-		case name == "branch.oid" && value != "(initial)":
-			s.commit = value
-		case name == "branch.head" && value != "(detached)":
-			s.branch = value
-		}
+	s, err := git.ParseStatus(out)
+	if err != nil {
+		return standing{}, deployment.ErrGit.Sayf("%v", err).Because(err)
 	}
-	return s, nil
+	return standing{commit: s.Head, branch: s.Branch, dirty: len(s.Changes) > 0}, nil
 }
 
 // Show implements deployport.History. It fails with ErrGitRepo when dir is in no repository, ErrPath for a path that leaves dir, and ErrGit

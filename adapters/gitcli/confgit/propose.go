@@ -15,13 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-const (
-	plainMode  = "100644"
-	scriptMode = "100755"
-	linkMode   = "120000"
-	repoMode   = "160000" // a submodule
-)
-
 // proposal is a commit in the making: objects and a private index, so that work tree, index and HEAD of the repository stay as they are.
 type proposal struct {
 	*Client
@@ -110,10 +103,11 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 		return err
 	}
 	modes := map[string]string{} // by path relative to dir
-	for entry := range strings.SplitSeq(listing, "\x00") {
-		if facts, path, ok := strings.Cut(entry, "\t"); ok {
-			modes[path], _, _ = strings.Cut(facts, " ")
+	for entry, err := range git.Entries([]byte(listing)) {
+		if err != nil {
+			return deployment.ErrGit.Sayf("%v", err).Because(err)
 		}
+		modes[entry.Path] = entry.Mode
 	}
 	var stored strings.Builder
 	for i, f := range files {
@@ -134,9 +128,9 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 	for i, id := range strings.Fields(ids) {
 		mode := modes[files[i].Path]
 		if mode == "" && files[i].Mode == deployment.ExecutableMode {
-			mode = scriptMode
+			mode = git.ScriptMode
 		}
-		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", cmp.Or(mode, plainMode), id, prefix, files[i].Path)
+		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", cmp.Or(mode, git.FileMode), id, prefix, files[i].Path)
 	}
 	_, err = p.run(ctx, []byte(entries.String()), "update-index", "-z", "--index-info")
 	return err
@@ -147,7 +141,7 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 func placeable(path string, modes map[string]string) error {
 	problem := ""
 	switch modes[path] {
-	case linkMode, repoMode:
+	case git.LinkMode, git.SubmoduleMode:
 		problem = "is a link or a submodule"
 	}
 	for i, r := range path {

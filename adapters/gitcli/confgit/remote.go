@@ -162,9 +162,9 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		return err
 	}
 	var files []string
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		if _, path, ok := strings.Cut(entry, "\t"); ok && !slices.Contains(files, path) {
-			files = append(files, path)
+	for entry, unreadable := range git.Entries(out) {
+		if unreadable == nil && !slices.Contains(files, entry.Path) {
+			files = append(files, entry.Path)
 		}
 	}
 	going := "merge"

@@ -2,16 +2,16 @@ package ecogit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -26,12 +26,20 @@ func (c Clones) Look(ctx context.Context, r ecosystem.Repo, dir string) (ecosyst
 		return out, err
 	}
 	t := at.Main()
-	out.Doing = doing(t)
-	said, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
+	out.Doing = t.Operation()
+	s, err := t.Status(ctx, "normal")
 	if err != nil {
 		return out, ours(err)
 	}
-	read(&out, said, r.Branch)
+	out.Head, out.Branch = s.Head, s.Branch
+	out.Level = s.Tracked && s.Ahead == 0 && s.Behind == 0 && s.Upstream == "origin/"+r.Branch
+	for _, change := range s.Changes {
+		if ecosystem.IsOwnFile(change.Path) {
+			continue
+		}
+		out.Changes++
+		out.First = cmp.Or(out.First, change.Path)
+	}
 	return out, nil
 }
 
@@ -58,57 +66,6 @@ func lies(dir string) (absent bool, foreign string) {
 	return false, ""
 }
 
-// doing is what git was stopped in the middle of.
-func doing(t *gitcli.Tree) string {
-	for _, sign := range [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}} {
-		if t.Has(sign[0]) {
-			return sign[1]
-		}
-	}
-	return ""
-}
-
-// read takes what `git status --porcelain=v2 -z --branch --no-renames` printed. Countersign's own directory .amof is no change.
-func read(out *ecosystemport.Checkout, said []byte, branch string) {
-	upstream := ""
-	for record := range strings.SplitSeq(string(said), "\x00") {
-		field, value, _ := strings.Cut(strings.TrimPrefix(record, "# "), " ")
-		switch {
-		case record == "":
-		case record[0] != '#':
-			path := record[pathAt(record):]
-			if !strings.HasPrefix(path, ".amof/") {
-				out.Changes++
-				if out.First == "" {
-					out.First = path
-				}
-			}
-		case field == "branch.oid" && value != "(initial)":
-			out.Head = value
-		case field == "branch.head" && value != "(detached)":
-			out.Branch = value
-		case field == "branch.upstream":
-			upstream = value
-		case field == "branch.ab":
-			out.Level = value == "+0 -0" && upstream == "origin/"+branch
-		}
-	}
-}
-
-// pathAt is just past the blank before a record's path.
-func pathAt(record string) int {
-	fields := map[byte]int{'1': 8, '2': 9, 'u': 10, '?': 1}[record[0]]
-	at := 0
-	for ; fields > 0; fields-- {
-		next := strings.IndexByte(record[at:], ' ')
-		if next < 0 {
-			break
-		}
-		at += next + 1
-	}
-	return at
-}
-
 // Forward implements ecosystemport.Clones. What the clone's configuration says of its origin is not asked.
 func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen ecosystemport.Checkout, tell ecosystemport.Tell) (ecosystemport.Moved, error) {
 	moved := ecosystemport.Moved{From: seen.Head, To: seen.Head}
@@ -124,7 +81,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 	var news bytes.Buffer
 	err = c.persistently(ctx, tell, func() error {
 		_, err := c.afar(ctx, t, "git fetch from "+o.shown, gitcli.Command{Protocols: o.protocols, Watch: &news, Args: []string{"fetch", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-			"--upload-pack=git-upload-pack", "--", o.url, "+" + sandbox.HeadsPrefix + r.Branch + ":" + follows, "+" + sandbox.HeadsPrefix + "*:refs/remotes/origin/*"}})
+			"--upload-pack=git-upload-pack", "--", o.url, "+" + git.HeadsPrefix + r.Branch + ":" + follows, "+" + git.HeadsPrefix + "*:refs/remotes/origin/*"}})
 		return unknown(r, o, err)
 	})
 	if err != nil || news.Len() == 0 && seen.Level { // git tells of every ref that it moves

@@ -84,7 +84,7 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 		return "", ours(err)
 	}
 	commit, ref, _ := strings.Cut(said, "\n")
-	if ref != sandbox.HeadsPrefix+r.Branch {
+	if ref != git.HeadsPrefix+r.Branch {
 		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
 	}
 	_ = os.Remove(dir) // goes only when nothing is in it
@@ -115,7 +115,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 // unknown names the branch that an origin does not have.
 func unknown(r ecosystem.Repo, o origin, err error) error {
 	var exit *gitcli.ExitError
-	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+sandbox.HeadsPrefix+r.Branch)) {
+	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+git.HeadsPrefix+r.Branch)) {
 		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another one as branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -87,18 +88,17 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystem
 	if !repository(dir) {
 		return nil, nil
 	}
-	text, err := word(ctx, dir, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"+prefix)
+	branches, err := refs(ctx, dir, git.HeadsPrefix+prefix)
 	if err != nil {
-		return nil, named(dir, err)
+		return nil, err
 	}
 	elsewhere := []string{"--not", "--remotes"}
 	if prefix != "" {
 		elsewhere = []string{"--not", "--remotes", "--exclude=refs/heads/" + prefix, "--branches"}
 	}
 	var heads []ecosystemport.Head
-	for _, line := range lines(text) {
-		commit, ref, _ := strings.Cut(line, " ")
-		heads = append(heads, ecosystemport.Head{Branch: strings.TrimPrefix(ref, "refs/heads/"), Commit: commit})
+	for _, ref := range branches {
+		heads = append(heads, ecosystemport.Head{Branch: strings.TrimPrefix(ref.Name, git.HeadsPrefix), Commit: ref.Object})
 	}
 	if prefix == "" && len(heads) > 1 { // most often there is nothing to count
 		some, err := word(ctx, dir, "rev-list", "--max-count=1", "--branches", "--not", "--remotes")

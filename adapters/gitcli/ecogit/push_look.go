@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -30,7 +31,11 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) 
 	if err != nil {
 		return cargo, named(b.Dir, err)
 	}
-	readPush(string(out), &cargo)
+	s, err := git.ParseStatus(out)
+	if err != nil {
+		return cargo, misread(b.Dir, err)
+	}
+	readPush(s, &cargo)
 	if err := inside(ctx, b.Dir, &cargo); err != nil {
 		return cargo, err
 	}
@@ -41,41 +46,19 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) 
 	return cargo, compare(ctx, b.Dir, ask, &cargo)
 }
 
-// readPush takes what git status says in its second form.
-func readPush(text string, cargo *ecosystemport.Cargo) {
+// readPush takes what git status says.
+func readPush(s git.Status, cargo *ecosystemport.Cargo) {
+	cargo.Head, cargo.Branch, cargo.Stashes = s.Head, s.Branch, s.Stashes
+	if len(s.Changes) == 0 {
+		return
+	}
 	sum := sha256.New()
-	for record := range strings.SplitSeq(text, "\x00") {
-		if header, ok := strings.CutPrefix(record, "# "); ok {
-			readHeader(header, cargo)
-			continue
-		}
-		if record == "" {
-			continue
-		}
-		_, _ = io.WriteString(sum, record+"\x00")
-		kind, rest, _ := strings.Cut(record, " ")
-		change, before := ecosystemport.Change{Path: rest}, map[string]int{"1": 8, "u": 10}[kind]
-		if fields := strings.SplitN(rest, " ", before); before > 0 && len(fields) == before && len(fields[0]) == 2 {
-			index, tree := fields[0][0], fields[0][1]
-			change = ecosystemport.Change{Path: fields[before-1], Gone: tree == 'D' || tree == '.' && index == 'D', Staged: kind == "1" && tree == '.'}
-		}
-		cargo.Changes = append(cargo.Changes, change)
+	for _, c := range s.Changes {
+		_, _ = io.WriteString(sum, c.Record+"\x00")
+		cargo.Changes = append(cargo.Changes, ecosystemport.Change{Path: c.Path, Gone: c.Tree == 'D' || c.Tree == git.Same && c.Index == 'D',
+			Staged: c.Kind == git.Modified && c.Tree == git.Same})
 	}
-	if len(cargo.Changes) > 0 {
-		cargo.Porcelain = hex.EncodeToString(sum.Sum(nil))
-	}
-}
-
-func readHeader(header string, cargo *ecosystemport.Cargo) {
-	key, value, _ := strings.Cut(header, " ")
-	switch {
-	case key == "branch.oid" && value != "(initial)":
-		cargo.Head = value
-	case key == "branch.head" && value != "(detached)":
-		cargo.Branch = value
-	case key == "stash":
-		cargo.Stashes, _ = strconv.Atoi(value)
-	}
+	cargo.Porcelain = hex.EncodeToString(sum.Sum(nil))
 }
 
 // inside looks into the repository's own directory: what is in the middle, and the hooks.
@@ -85,13 +68,7 @@ func inside(ctx context.Context, dir string, cargo *ecosystemport.Cargo) error {
 		return named(dir, err)
 	}
 	admin, hooks, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
-	for _, sign := range []struct{ file, doing string }{{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
-		{"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}} {
-		if _, err := os.Lstat(filepath.Join(admin, sign.file)); err == nil {
-			cargo.Doing = sign.doing
-			break
-		}
-	}
+	cargo.Doing = gitcli.Operation(admin)
 	if !filepath.IsAbs(hooks) {
 		hooks = filepath.Join(dir, hooks)
 	}

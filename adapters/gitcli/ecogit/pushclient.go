@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // The limits of amof contract §20.9.
@@ -90,6 +91,24 @@ func named(dir string, err error) error {
 		return err
 	}
 	return ecosystem.ErrGit.Sayf("git failed in %s: %s", dir, words(err)).Because(err)
+}
+
+// misread is git.ErrOutput with the capability's name.
+func misread(dir string, err error) error {
+	return ecosystem.ErrGit.Sayf("git failed in %s: %v", dir, err).Because(err)
+}
+
+// refs are the refs that a pattern matches; all of them without one.
+func refs(ctx context.Context, dir string, patterns ...string) ([]git.Ref, error) {
+	out, err := gitPush(ctx, dir, gitcli.Command{Args: append([]string{"for-each-ref", "--format=" + git.RefsFormat}, patterns...)})
+	if err != nil {
+		return nil, named(dir, err)
+	}
+	list, err := git.ParseRefs(out)
+	if err != nil {
+		return nil, misread(dir, err)
+	}
+	return list, nil
 }
 
 // words is the end of what git said, in one line: what went wrong stands in the last lines that are no hints.

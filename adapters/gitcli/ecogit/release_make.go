@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -39,17 +40,17 @@ func on(ctx context.Context, s ecosystemport.ReleaseStep, do func(*step) error) 
 
 // look reads what branch and tag are.
 func (s *step) look(ctx context.Context) error {
-	args := []string{"for-each-ref", "--format=%(refname) %(objectname)", heads + s.Branch}
+	names := []string{heads + s.Branch}
 	if s.Tag != "" {
-		args = append(args, tags+s.Tag)
+		names = append(names, tags+s.Tag)
 	}
-	out, err := s.Git(ctx, gitcli.Command{Args: args})
-	for line := range strings.Lines(string(out)) {
-		switch ref, object, _ := strings.Cut(strings.TrimSpace(line), " "); ref {
+	refs, err := s.Refs(ctx, git.RefsFormat, names...)
+	for _, ref := range refs {
+		switch ref.Name {
 		case heads + s.Branch:
-			s.branch = object
+			s.branch = ref.Object
 		case tags + s.Tag:
-			s.tag = object
+			s.tag = ref.Object
 		}
 	}
 	return err
@@ -227,7 +228,7 @@ func (s *step) index(ctx context.Context, back bool) (left []string, err error) 
 		if back {
 			from, to = to, from
 		}
-		switch is := now[f.Path].object; {
+		switch is := now[f.Path].Object; {
 		case is == to:
 		case is != from:
 			left = append(left, s.Name+": what is staged of "+f.Path+" was changed meanwhile, and stays as it is")
@@ -275,7 +276,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 		case !same(is, before):
 			left = append(left, s.Name+": "+f.Path+" was changed meanwhile, and stays as it is")
 		default:
-			if err := replace(root, f.Path, after, f.Mode == scriptMode); err != nil {
+			if err := replace(root, f.Path, after, f.Mode == git.ScriptMode); err != nil {
 				return left, ecosystem.ErrStorage.Sayf("%s in %s cannot be written: %v", f.Path, s.Tree.Dir, err).Because(err)
 			}
 		}

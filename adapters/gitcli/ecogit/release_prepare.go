@@ -14,14 +14,11 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-const (
-	plainMode  = "100644"
-	scriptMode = "100755"
-)
+const ()
 
 // releaseLiteral has git take paths as they are.
 const releaseLiteral = "GIT_LITERAL_PATHSPECS=1"
@@ -135,13 +132,15 @@ func (p *preparation) committed(ctx context.Context, paths []string, files []eco
 	if err != nil {
 		return err
 	}
-	head := map[string]releaseEntry{}
+	head := map[string]git.Entry{}
 	if p.work.Head != "" {
 		out, err := p.Git(ctx, gitcli.Command{Env: []string{releaseLiteral}, Args: append([]string{"ls-tree", "-z", "--full-tree", p.work.Head, "--"}, paths...)})
 		if err != nil {
 			return err
 		}
-		head = listedRelease(out)
+		if head, err = listedRelease(out); err != nil {
+			return err
+		}
 	}
 	for i := range files {
 		f := &files[i]
@@ -151,39 +150,33 @@ func (p *preparation) committed(ctx context.Context, paths []string, files []eco
 			return ecosystem.ErrChanged.Sayf("%s in %s has changes that are staged and not committed; commit or undo them", f.Path, p.Dir)
 		case !tracked && p.work.Files[i].Old != nil:
 			return ecosystem.ErrChanged.Sayf("%s in %s is not in the repository; commit it first", f.Path, p.Dir)
-		case tracked && was.mode != plainMode && was.mode != scriptMode:
+		case tracked && was.Mode != git.FileMode && was.Mode != git.ScriptMode:
 			return ecosystem.ErrChanged.Sayf("%s in %s is a link or a submodule, which a release does not write", f.Path, p.Dir)
 		}
-		f.Mode, f.Was = cmp.Or(was.mode, plainMode), was.object
+		f.Mode, f.Was = cmp.Or(was.Mode, git.FileMode), was.Object
 	}
 	return nil
 }
 
-// releaseEntry is what git records of a file.
-type releaseEntry struct{ mode, object string }
-
 // listedRelease reads `ls-files --stage -z`, or `ls-tree -z`.
-func listedRelease(out []byte) map[string]releaseEntry {
-	found := map[string]releaseEntry{}
-	for _, record := range sandbox.SplitRecords(out) {
-		facts, path, _ := strings.Cut(record, "\t")
-		words := strings.Fields(facts)
-		if len(words) != 3 {
-			continue
+func listedRelease(out []byte) (map[string]git.Entry, error) {
+	found := map[string]git.Entry{}
+	for e, err := range git.Entries(out) {
+		if err != nil {
+			return nil, ecosystem.ErrGit.Sayf("%v", err).Because(err)
 		}
-		e := releaseEntry{words[0], words[1]}
-		if words[1] == "blob" || words[1] == "tree" || words[1] == "commit" {
-			e.object = words[2]
-		}
-		found[path] = e
+		found[e.Path] = e
 	}
-	return found
+	return found, nil
 }
 
 // entries are the index's.
-func entries(ctx context.Context, t *gitcli.Tree, paths []string) (map[string]releaseEntry, error) {
+func entries(ctx context.Context, t *gitcli.Tree, paths []string) (map[string]git.Entry, error) {
 	out, err := t.Git(ctx, gitcli.Command{Env: []string{releaseLiteral}, Args: append([]string{"ls-files", "--stage", "-z", "--"}, paths...)})
-	return listedRelease(out), err
+	if err != nil {
+		return nil, err
+	}
+	return listedRelease(out)
 }
 
 // blobs stores what the files are and become: in the working tree byte for byte, and as git would record it.

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -52,21 +52,16 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 	if err != nil {
 		return err
 	}
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
+	s, err := t.Status(ctx, "normal")
 	if err != nil {
 		return err
 	}
-	s, err := sandbox.ParseGitStatus(out)
-	if err != nil {
-		return err
-	}
-	f.Behind, f.Doing = s.Behind, releaseDoing(t)
-	f.Head, f.Branch = releaseStanding(out)
+	f.Behind, f.Doing, f.Head, f.Branch = s.Behind, t.Operation(), s.Head, s.Branch
 	if len(s.Changes) > 0 {
 		sum := sha256.New()
 		for _, change := range s.Changes {
 			f.Changed = append(f.Changed, change.Path)
-			_, _ = io.WriteString(sum, change.Code+" "+change.Path+"\x00")
+			_, _ = io.WriteString(sum, change.Code()+" "+change.Path+"\x00")
 		}
 		f.Tree = hex.EncodeToString(sum.Sum(nil))
 	}
@@ -76,33 +71,6 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 		f.Tags[strings.TrimPrefix(ref, tags)] = object
 	}
 	return err
-}
-
-// releaseStanding is what the headers of a status say: the commit, and the branch.
-func releaseStanding(status []byte) (head, branch string) {
-	for _, record := range sandbox.SplitRecords(status) {
-		if said, ok := strings.CutPrefix(record, "# branch.oid "); ok && said != "(initial)" {
-			head = said
-		}
-		if said, ok := strings.CutPrefix(record, "# branch.head "); ok && said != "(detached)" {
-			branch = said
-		}
-		if !strings.HasPrefix(record, "# ") {
-			break
-		}
-	}
-	return head, branch
-}
-
-// releaseDoing is what git is in the middle of.
-func releaseDoing(t *gitcli.Tree) string {
-	for _, sign := range []struct{ file, what string }{{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
-		{"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}} {
-		if t.Has(sign.file) {
-			return sign.what
-		}
-	}
-	return ""
 }
 
 // Since implements ecosystemport.ReleaseSources with one git a span, and another where there are more commits than were wanted.
@@ -133,7 +101,7 @@ func since(ctx context.Context, s ecosystemport.Span, most int, h *ecosystemport
 	if err != nil {
 		return err
 	}
-	for _, record := range sandbox.SplitRecords(out) {
+	for _, record := range git.SplitRecords(out) {
 		id, rest, _ := strings.Cut(record, " ")
 		at, subject, ok := strings.Cut(rest, " ")
 		if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -27,58 +28,51 @@ func (c *PushClient) Trees(ctx context.Context, dir string) ([]string, error) {
 	list, err := worktrees(ctx, dir)
 	dirs := make([]string, len(list))
 	for i, t := range list {
-		dirs[i] = t.dir
+		dirs[i] = t.Path
 	}
 	return dirs, err
 }
 
-type pushWorktree struct{ dir, head, branch string }
-
-func worktrees(ctx context.Context, dir string) (list []pushWorktree, err error) {
-	out, err := word(ctx, dir, "worktree", "list", "--porcelain", "-z")
-	for record := range strings.SplitSeq(out, "\x00") {
-		key, value, _ := strings.Cut(record, " ")
-		switch {
-		case key == "worktree":
-			list = append(list, pushWorktree{dir: value})
-		case key == "HEAD" && strings.Trim(value, "0") != "" && len(list) > 0:
-			list[len(list)-1].head = value
-		case key == "branch" && len(list) > 0:
-			list[len(list)-1].branch = value
-		}
+func worktrees(ctx context.Context, dir string) ([]git.Worktree, error) {
+	out, err := gitPush(ctx, dir, gitcli.Command{Args: []string{"worktree", "list", "--porcelain", "-z"}})
+	if err != nil {
+		return nil, named(dir, err)
 	}
-	return list, named(dir, err)
+	list, err := git.ParseWorktrees(out)
+	if err != nil {
+		return nil, misread(dir, err)
+	}
+	return list, nil
 }
 
 // tips are what a repository has by itself: its refs, without what origin said and without stashes, and the commits of worktrees on no branch.
-func tips(ctx context.Context, dir string) (refs map[string]string, stashes []string, err error) {
-	text, err := word(ctx, dir, "for-each-ref", "--format=%(objectname) %(refname)")
+func tips(ctx context.Context, dir string) (own map[string]string, stashes []string, err error) {
+	list, err := refs(ctx, dir)
 	if err != nil {
-		return nil, nil, named(dir, err)
+		return nil, nil, err
 	}
-	refs = map[string]string{}
-	for _, line := range lines(text) {
-		commit, ref, _ := strings.Cut(line, " ")
+	own = map[string]string{}
+	for _, ref := range list {
 		switch {
-		case ref == "refs/stash":
+		case ref.Name == "refs/stash":
 			text, err := word(ctx, dir, "rev-list", "--walk-reflogs", "refs/stash", "--")
 			if err != nil {
 				return nil, nil, named(dir, err)
 			}
-			if stashes = lines(text); !slices.Contains(stashes, commit) {
-				stashes = append(stashes, commit)
+			if stashes = lines(text); !slices.Contains(stashes, ref.Object) {
+				stashes = append(stashes, ref.Object)
 			}
-		case !strings.HasPrefix(ref, "refs/remotes/") && !strings.HasPrefix(ref, savedRefs):
-			refs[ref] = commit
+		case !strings.HasPrefix(ref.Name, "refs/remotes/") && !strings.HasPrefix(ref.Name, savedRefs):
+			own[ref.Name] = ref.Object
 		}
 	}
 	trees, err := worktrees(ctx, dir)
-	for i, t := range trees {
-		if t.branch == "" && t.head != "" {
-			refs["HEAD of "+trees[i].dir] = t.head
+	for _, t := range trees {
+		if t.Branch == "" && t.Head != "" {
+			own["HEAD of "+t.Path] = t.Head
 		}
 	}
-	return refs, stashes, err
+	return own, stashes, err
 }
 
 // Alone implements ecosystemport.Saving.

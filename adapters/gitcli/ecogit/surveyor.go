@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // statusPatience is how long one git may take: the others' answers wait for it.
@@ -51,14 +52,17 @@ func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.Git
 	}
 	st := ecosystem.GitStatus{}
 	if err == nil {
-		st, err = status(ctx, t)
+		var s git.Status
+		if s, err = t.Status(ctx, "normal"); err == nil {
+			st = ecosystem.NewGitStatus(s)
+		}
 	}
 	st.Name, st.Dir = c.Name, c.Dir
 	if err != nil {
 		st.Problem = say(err)
 		return st
 	}
-	st.Operation = operation(t)
+	st.Operation = t.Operation()
 	if st.Detached {
 		st.Taken = worktree.RebasedBranch(t.Admin)
 	}
@@ -93,15 +97,6 @@ func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Git
 
 // say is an error for people.
 func say(err error) string { return fault.From(err).Message }
-
-// status asks git, once.
-func status(ctx context.Context, t *gitcli.Tree) (ecosystem.GitStatus, error) {
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
-	if err != nil {
-		return ecosystem.GitStatus{}, err
-	}
-	return ecosystem.ParseGitStatus(out)
-}
 
 // open is the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is
 // no repository, with what there is instead.
@@ -171,15 +166,4 @@ func pointer(file, before string) (string, error) {
 		path = filepath.Join(filepath.Dir(file), path)
 	}
 	return filepath.Clean(path), nil
-}
-
-// operation is what git is in the middle of.
-func operation(t *gitcli.Tree) string {
-	for _, sign := range [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
-		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_START", "bisect"}} {
-		if t.Has(sign[0]) {
-			return sign[1]
-		}
-	}
-	return ""
 }

@@ -50,7 +50,7 @@ type examination struct {
 
 func (e *examination) look(ctx context.Context) (err error) {
 	s := &e.stake
-	if s.Head, err = worktree.Resolve(ctx, e.Main(), sandbox.HeadsPrefix+e.tree.Branch); err != nil {
+	if s.Head, err = worktree.Resolve(ctx, e.Main(), git.HeadsPrefix+e.tree.Branch); err != nil {
 		return err
 	}
 	detached, err := e.files(ctx)
@@ -102,7 +102,7 @@ func (e *examination) ask(ctx context.Context) error {
 	if url, err := worktree.OriginURL(ctx, e.Main()); err != nil || url == "" {
 		return err
 	}
-	ref := sandbox.HeadsPrefix + e.tree.Branch
+	ref := git.HeadsPrefix + e.tree.Branch
 	out, err := ticketAfar(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
 	if err != nil {
 		return ecosystem.ErrGit.Sayf("origin of %s cannot be asked for branch %s (%s); cleanup local leaves the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
@@ -177,7 +177,7 @@ func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e 
 	if err != nil {
 		return done, namedTicket(err)
 	}
-	if head, err := worktree.Resolve(ctx, at.Main(), sandbox.HeadsPrefix+t.Branch); err == nil {
+	if head, err := worktree.Resolve(ctx, at.Main(), git.HeadsPrefix+t.Branch); err == nil {
 		done.Stays = head != ""
 	}
 	cleared(t)
@@ -205,7 +205,7 @@ func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystem
 		}
 		refs = k.Refs
 	}
-	ref := sandbox.HeadsPrefix + t.Branch
+	ref := git.HeadsPrefix + t.Branch
 	_, err := ticketAfar(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
 	if err != nil {
 		return refs, ecosystem.ErrGit.Sayf("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).Because(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -82,7 +83,7 @@ func (c TicketClient) plan(ctx context.Context, t ecosystemport.TicketTree) (p s
 
 // elsewhere says where the ticket's branch is checked out.
 func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) error {
-	place, err := at.Main().Word(ctx, "for-each-ref", "--format=%(worktreepath)", sandbox.HeadsPrefix+t.Branch)
+	place, err := at.Main().Word(ctx, "for-each-ref", "--format=%(worktreepath)", git.HeadsPrefix+t.Branch)
 	if err != nil || place == "" {
 		place = "another worktree of " + t.Clone
 	}
@@ -92,17 +93,17 @@ func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree)
 // fresh is a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
 // the other's is in its way.
 func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, err error) {
-	heads, err := worktree.Refs(ctx, at.Main(), sandbox.HeadsPrefix)
+	heads, err := worktree.Refs(ctx, at.Main(), git.HeadsPrefix)
 	if err != nil {
 		return p, namedTicket(err)
 	}
 	for ref := range heads {
-		name := strings.TrimPrefix(ref, sandbox.HeadsPrefix)
+		name := strings.TrimPrefix(ref, git.HeadsPrefix)
 		if strings.HasPrefix(name, t.Branch+"/") || strings.HasPrefix(t.Branch, name+"/") {
 			return p, ecosystem.ErrConflict.Sayf("branch %s of %s cannot be made beside its branch %s; rename that first", t.Branch, t.Repo, name)
 		}
 	}
-	for _, ref := range []string{sandbox.RemotesPrefix + t.Base, sandbox.HeadsPrefix + t.Base} {
+	for _, ref := range []string{git.RemotesPrefix + t.Base, git.HeadsPrefix + t.Base} {
 		commit, err := worktree.Resolve(ctx, at.Main(), ref)
 		if err != nil {
 			return p, namedTicket(err)

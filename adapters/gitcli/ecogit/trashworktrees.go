@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -126,8 +127,8 @@ func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystempo
 	}
 	trees, err := worktrees(ctx, s.Root)
 	for _, t := range trees {
-		if t.branch != "" && t.branch == s.OnRef && t.dir != s.Workspace && t.dir != TrashPath(l, s) {
-			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch that to another and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.dir)
+		if t.Branch != "" && git.HeadsPrefix+t.Branch == s.OnRef && t.Path != s.Workspace && t.Path != TrashPath(l, s) {
+			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch that to another and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.Path)
 		}
 	}
 	return err

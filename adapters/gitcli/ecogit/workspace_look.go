@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -56,17 +56,13 @@ func (c *Client) Look(ctx context.Context, s ecosystemport.Site) (g ecosystempor
 
 // branch is the commit of a branch, and the worktree that has it checked out.
 func branch(ctx context.Context, t *gitcli.Tree, name string) (commit, usedAt string, err error) {
-	out, err := t.Word(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", sandbox.HeadsPrefix+name)
-	if err != nil {
-		return "", "", err
-	}
-	for line := range strings.Lines(out) { // a branch in a directory of that name matches too
-		ref, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ref == sandbox.HeadsPrefix+name {
-			commit, usedAt, _ = strings.Cut(rest, " ")
+	refs, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix+name)
+	for _, ref := range refs { // a branch in a directory of that name matches too
+		if ref.Name == git.HeadsPrefix+name {
+			commit, usedAt = ref.Object, ref.Worktree
 		}
 	}
-	return commit, usedAt, nil
+	return commit, usedAt, err
 }
 
 // taken are the paths at which the commit that the workspace will stand on holds something, or a file on the way there.
@@ -90,28 +86,28 @@ func taken(ctx context.Context, t *gitcli.Tree, commit string, paths []string) (
 	if err != nil {
 		return nil, err
 	}
-	kinds := map[string]string{}
-	for record := range strings.SplitSeq(string(out), "\x00") {
-		meta, path, _ := strings.Cut(record, "\t")
-		if fields := strings.Fields(meta); len(fields) == 3 {
-			kinds[path] = fields[1]
+	modes := map[string]string{}
+	for entry, err := range git.Entries(out) {
+		if err != nil {
+			return nil, ecosystem.ErrGit.Sayf("%v", err).Because(err)
 		}
+		modes[entry.Path] = entry.Mode
 	}
 	var found []string
 	for _, path := range paths {
-		if blocked(kinds, path) {
+		if blocked(modes, path) {
 			found = append(found, path)
 		}
 	}
 	return found, nil
 }
 
-func blocked(kinds map[string]string, path string) bool {
-	if kinds[path] != "" {
+func blocked(modes map[string]string, path string) bool {
+	if modes[path] != "" {
 		return true
 	}
 	for i, c := range path {
-		if kind := kinds[path[:i]]; c == '/' && kind != "" && kind != "tree" {
+		if mode := modes[path[:i]]; c == '/' && mode != "" && mode != git.DirectoryMode {
 			return true
 		}
 	}

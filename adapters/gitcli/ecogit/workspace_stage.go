@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -111,7 +111,7 @@ func (m making) branch(ctx context.Context) error {
 		}
 		start = head
 	}
-	_, err := t.Word(ctx, "update-ref", "-m", "branch: Created by install "+m.ID, sandbox.HeadsPrefix+m.Branch, start, strings.Repeat("0", len(start)))
+	_, err := t.Word(ctx, "update-ref", "-m", "branch: Created by install "+m.ID, git.HeadsPrefix+m.Branch, start, strings.Repeat("0", len(start)))
 	if words := gitcli.Words(err); strings.Contains(words, "reference already exists") || strings.Contains(words, "exists; cannot create") || strings.Contains(words, "cannot lock ref") {
 		return ecosystem.ErrConflict.Sayf("branch %s cannot be made in %s, because it or one in its place is there; delete or rename that one", m.Branch, m.Root).Because(err)
 	}
@@ -256,7 +256,7 @@ func exists(path string) bool {
 // unbranch deletes what was made as long as nobody has built on it.
 func (m making) unbranch(ctx context.Context) error {
 	t := m.at.Main()
-	if at, ours, err := m.own(ctx, sandbox.HeadsPrefix+m.Branch); err != nil {
+	if at, ours, err := m.own(ctx, git.HeadsPrefix+m.Branch); err != nil {
 		return err
 	} else if ours && m.Create && at != "" {
 		if _, err := t.Word(ctx, "branch", "--quiet", "-D", "--", m.Branch); err != nil {

@@ -37,13 +37,11 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 // branches are those of the clone and of origin, and where the former are in use. A directory that is gone uses none.
 func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, err error) {
 	t := at.Main()
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"for-each-ref", "--format=" + sandbox.RefsFormat, sandbox.HeadsPrefix, sandbox.RemotesPrefix}})
+	list, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix, git.RemotesPrefix)
 	if err != nil {
 		return refs, err
 	}
-	if refs, err = sandbox.ParseRefs(out); err != nil {
-		return refs, err
-	}
+	refs = sandbox.NewBranchRefs(list)
 	linked, err := at.Linked()
 	if err != nil {
 		return refs, err
@@ -108,7 +106,7 @@ func (c *Client) add(ctx context.Context, at *gitcli.Repo, dir string, p sandbox
 
 // standing is the commit that a plan stands on: a local branch, one of origin's, which comes first when it will be followed, or a commit.
 func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (string, error) {
-	tries := []string{sandbox.HeadsPrefix + from, "refs/remotes/" + from}
+	tries := []string{git.HeadsPrefix + from, "refs/remotes/" + from}
 	if track {
 		tries[0], tries[1] = tries[1], tries[0]
 	}
@@ -182,7 +180,7 @@ func (a *addition) freed(ctx context.Context, err error) error {
 // branch makes the plan's branch, and has it follow what the plan says.
 func (a *addition) branch(ctx context.Context) error {
 	t := a.at.Main()
-	ref := sandbox.HeadsPrefix + a.plan.Branch
+	ref := git.HeadsPrefix + a.plan.Branch
 	err := gitcli.Patiently(ctx, a.options.Patience, func() error {
 		_, err := t.Word(ctx, "update-ref", "-m", "branch: Created from "+a.plan.From, ref, a.head, strings.Repeat("0", len(a.head)))
 		return err
@@ -219,7 +217,7 @@ func (a *addition) undo(ctx context.Context) {
 // dropBranch deletes a branch that still is at that commit, with what the configuration says of it. One that is gone is no error.
 func (c *Client) dropBranch(ctx context.Context, at *gitcli.Repo, branch, commit string) error {
 	return gitcli.Patiently(ctx, c.options.Patience, func() error {
-		if is, err := Resolve(ctx, at.Main(), sandbox.HeadsPrefix+branch); err != nil || is != commit {
+		if is, err := Resolve(ctx, at.Main(), git.HeadsPrefix+branch); err != nil || is != commit {
 			return err
 		}
 		_, err := at.Main().Word(ctx, "branch", "--quiet", "-D", "--", branch)

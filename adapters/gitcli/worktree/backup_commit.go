@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -114,7 +115,7 @@ func (m maker) loose(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var files strings.Builder
-	for _, path := range sandbox.SplitRecords(out) {
+	for _, path := range git.SplitRecords(out) {
 		for _, file := range within(m.t.Dir, path) {
 			files.WriteString(file + "\x00")
 		}

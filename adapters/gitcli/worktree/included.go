@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -79,14 +80,14 @@ func listed(ctx context.Context, t *gitcli.Tree) ([]string, error) {
 		return nil, err
 	}
 	var asked strings.Builder
-	for _, name := range sandbox.SplitRecords(out) {
+	for _, name := range git.SplitRecords(out) {
 		asked.WriteString(here + name + "\x00")
 	}
 	out, err = t.Git(ctx, gitcli.Command{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: []byte(asked.String()), Limit: manyFiles})
 	if err != nil && gitcli.ExitOf(err) != 1 { // none is
 		return nil, err
 	}
-	names := sandbox.SplitRecords(out)
+	names := git.SplitRecords(out)
 	for i, name := range names {
 		names[i] = strings.TrimPrefix(name, here)
 	}

@@ -131,7 +131,7 @@ func (c *Remotes) Fetch(ctx context.Context, repo string, a sandboxport.Access) 
 	err = gitcli.Patiently(ctx, c.limits.Patience, func() error {
 		_, err := at.Main().Git(ctx, gitcli.Command{Timeout: c.limits.Reach, Protocols: r.protocols, Env: []string{r.ssh},
 			Args: []string{"fetch", "--quiet", "--prune", "--no-prune-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-				"--upload-pack=git-upload-pack", "--", r.url, "+" + sandbox.HeadsPrefix + "*:" + sandbox.RemotesPrefix + "*"}})
+				"--upload-pack=git-upload-pack", "--", r.url, "+" + git.HeadsPrefix + "*:" + git.RemotesPrefix + "*"}})
 		return err
 	})
 	if err == nil || ctx.Err() != nil || errors.Is(err, sandbox.ErrBusy) {

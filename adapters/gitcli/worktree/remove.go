@@ -66,7 +66,7 @@ func inside(dir, path string) bool {
 // save keeps what would be lost, or refuses.
 func (m *removal) save(ctx context.Context) error {
 	if m.DeleteBranch {
-		tip, err := Resolve(ctx, m.at.Main(), sandbox.HeadsPrefix+m.Branch)
+		tip, err := Resolve(ctx, m.at.Main(), git.HeadsPrefix+m.Branch)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (m *removal) stray(ctx context.Context) (*gitcli.Tree, error) {
 		return nil, nil
 	}
 	var base string
-	for _, ref := range []string{sandbox.HeadsPrefix + m.Branch, "HEAD"} {
+	for _, ref := range []string{git.HeadsPrefix + m.Branch, "HEAD"} {
 		if base == "" {
 			if base, err = Resolve(ctx, m.at.Main(), ref); err != nil {
 				return nil, err

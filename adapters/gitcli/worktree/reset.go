@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -63,11 +64,11 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err error) {
 	t := at.Main()
 	candidates := []string{"main", "master"}
-	head, err := t.Word(ctx, "symbolic-ref", "--quiet", sandbox.RemotesPrefix+"HEAD")
+	head, err := t.Word(ctx, "symbolic-ref", "--quiet", git.RemotesPrefix+"HEAD")
 	if err != nil && gitcli.ExitOf(err) == 0 {
 		return "", "", err
 	}
-	if name, ok := strings.CutPrefix(head, sandbox.RemotesPrefix); ok {
+	if name, ok := strings.CutPrefix(head, git.RemotesPrefix); ok {
 		candidates = append([]string{name}, candidates...)
 	}
 	if own, err := Branch(ctx, t); err != nil {
@@ -76,7 +77,7 @@ func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err er
 		candidates = append(candidates, own)
 	}
 	for _, candidate := range candidates {
-		for _, place := range []struct{ shown, ref string }{{"origin/" + candidate, sandbox.RemotesPrefix + candidate}, {candidate, sandbox.HeadsPrefix + candidate}} {
+		for _, place := range []struct{ shown, ref string }{{"origin/" + candidate, git.RemotesPrefix + candidate}, {candidate, git.HeadsPrefix + candidate}} {
 			if commit, err := Resolve(ctx, t, place.ref); err != nil || commit != "" {
 				return place.shown, commit, err
 			}
@@ -105,7 +106,7 @@ func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r 
 		}
 	}
 	if h.Taken != "" { // the branch will be moved too
-		tip, err := Resolve(ctx, t, sandbox.HeadsPrefix+h.Taken)
+		tip, err := Resolve(ctx, t, git.HeadsPrefix+h.Taken)
 		if err != nil {
 			return h, nil, err
 		}
@@ -124,7 +125,7 @@ func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r 
 // calm ends whatever is in progress, after the tree was put back on its branch: files and index are the reset's business.
 func (c *Client) calm(ctx context.Context, t *gitcli.Tree, h *UnsavedWork) error {
 	if h.Taken != "" {
-		if _, err := t.Word(ctx, "symbolic-ref", "-m", "countersign: back from a rebase", "HEAD", sandbox.HeadsPrefix+h.Taken); err != nil {
+		if _, err := t.Word(ctx, "symbolic-ref", "-m", "countersign: back from a rebase", "HEAD", git.HeadsPrefix+h.Taken); err != nil {
 			return err
 		}
 		h.Branch, h.Taken = h.Taken, ""

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -18,16 +19,20 @@ const maxScript = 64 << 10
 // ReadScript is the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
 // sandbox.ErrArguments for a file that is a link, no text, or too long to be read by a person.
 func ReadScript(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
-	entry, err := t.Word(ctx, "ls-tree", "--long", "-z", commit, "--", scriptFile)
-	if err != nil || entry == "" {
+	listed, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-tree", "-z", commit, "--", scriptFile}})
+	if err != nil || len(listed) == 0 {
 		return "", err
 	}
-	facts, _, _ := strings.Cut(entry, "\t")
-	fields := strings.Fields(facts) // mode, type, object, size
-	if len(fields) < 3 || !strings.HasPrefix(fields[0], "100") {
+	var entry git.Entry
+	for entry, err = range git.Entries(listed) {
+		if err != nil {
+			return "", sandbox.ErrGit.Sayf("%v", err).Because(err)
+		}
+	}
+	if !strings.HasPrefix(entry.Mode, "100") {
 		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is no regular file; replace it by one with a command a line", scriptFile, commit)
 	}
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", fields[2]}})
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", entry.Object}})
 	if err != nil {
 		return "", err
 	}

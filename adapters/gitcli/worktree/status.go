@@ -17,19 +17,6 @@ import (
 
 const manyCommits = 1 << 30 // bytes of a list of commits
 
-// status is what git says of a working tree. all names every file that is not tracked, where else a directory may stand for what is in it.
-func status(ctx context.Context, t *gitcli.Tree, all bool) (sandbox.WorktreeStatus, error) {
-	untracked := "--untracked-files=normal"
-	if all {
-		untracked = "--untracked-files=all"
-	}
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
-	if err != nil {
-		return sandbox.WorktreeStatus{}, err
-	}
-	return sandbox.ParseGitStatus(out)
-}
-
 // Resolve is the commit that a revision stands for; empty when there is none.
 func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, error) {
 	commit, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
@@ -45,7 +32,7 @@ func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	if gitcli.ExitOf(err) == 1 {
 		return "", nil
 	}
-	name, ok := strings.CutPrefix(ref, sandbox.HeadsPrefix)
+	name, ok := strings.CutPrefix(ref, git.HeadsPrefix)
 	if !ok {
 		name = ""
 	}
@@ -61,7 +48,7 @@ func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return gitcli.Mask(sandbox.SplitRecords(out)[0]), nil
+	return gitcli.Mask(git.SplitRecords(out)[0]), nil
 }
 
 // RebasedBranch is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
@@ -72,7 +59,7 @@ func RebasedBranch(admin string) string {
 			continue
 		}
 		text := strings.TrimSpace(string(said))
-		if branch, ok := strings.CutPrefix(text, sandbox.HeadsPrefix); ok {
+		if branch, ok := strings.CutPrefix(text, git.HeadsPrefix); ok {
 			return branch
 		}
 		if name == "BISECT_START" && strings.Trim(text, "0123456789abcdef") != "" {
@@ -101,7 +88,7 @@ type UnsavedWork struct {
 	Head    string // commit; empty before the first one
 	Branch  string // empty when detached, also by a rebase
 	Taken   string // the branch that a rebase took the tree off
-	Changes []sandbox.Change
+	Changes []git.Change
 	Stashes []string // commits of a rebase's or merge's own
 }
 
@@ -117,7 +104,7 @@ func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err er
 	if err != nil && gitcli.ExitOf(err) != 1 {
 		return h, err
 	}
-	if name, ok := strings.CutPrefix(strings.TrimSuffix(string(out), "\n"), sandbox.HeadsPrefix); ok {
+	if name, ok := strings.CutPrefix(strings.TrimSuffix(string(out), "\n"), git.HeadsPrefix); ok {
 		h.Branch = name
 	} else {
 		h.Taken = RebasedBranch(t.Admin)
@@ -131,7 +118,7 @@ func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err er
 	if !t.Exists() {
 		return h, nil
 	}
-	s, err := status(ctx, t, false)
+	s, err := t.Status(ctx, "normal")
 	h.Changes = s.Changes
 	return h, err
 }
@@ -157,21 +144,17 @@ func OnlyInRepo(ctx context.Context, t *gitcli.Tree, commit string, others ...st
 
 // Refs are the refs with that prefix and their objects.
 func Refs(ctx context.Context, t *gitcli.Tree, prefix string) (map[string]string, error) {
-	out, err := t.Git(ctx, gitcli.Command{Args: []string{"for-each-ref", "--format=%(refname) %(objectname)", prefix}})
-	if err != nil {
-		return nil, err
+	list, err := t.Refs(ctx, git.RefsFormat, prefix)
+	refs := make(map[string]string, len(list))
+	for _, ref := range list {
+		refs[ref.Name] = ref.Object
 	}
-	refs := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		ref, object, _ := strings.Cut(strings.TrimSpace(line), " ")
-		refs[ref] = object
-	}
-	return refs, nil
+	return refs, err
 }
 
 // Stray is what lies in a directory of which git knows nothing, as if nothing there were tracked. A file that tells where git's notes on it were is
 // left out, and a directory that is not there has nothing.
-func Stray(dir string) (changes []sandbox.Change, err error) {
+func Stray(dir string) (changes []git.Change, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -182,10 +165,14 @@ func Stray(dir string) (changes []sandbox.Change, err error) {
 	for _, entry := range entries {
 		switch {
 		case entry.IsDir():
-			changes = append(changes, sandbox.Change{Code: "??", Path: entry.Name() + "/"})
+			changes = append(changes, untracked(entry.Name()+"/"))
 		case entry.Name() != ".git":
-			changes = append(changes, sandbox.Change{Code: "??", Path: entry.Name()})
+			changes = append(changes, untracked(entry.Name()))
 		}
 	}
 	return changes, nil
+}
+
+func untracked(path string) git.Change {
+	return git.Change{Kind: git.Untracked, Index: '?', Tree: '?', Path: path}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -59,12 +60,9 @@ func (c *Client) Survey(ctx context.Context, repo string) ([]sandboxport.Tree, e
 }
 
 // worktrees are the clone's linked ones. A git that is just making one can keep another from listing it.
-func worktrees(ctx context.Context, at *gitcli.Repo) (list []sandbox.Worktree, err error) {
-	err = gitcli.Patiently(ctx, patience, func() error {
-		out, err := at.Main().Git(ctx, gitcli.Command{Args: []string{"worktree", "list", "--porcelain", "-z"}})
-		if err == nil {
-			list, err = sandbox.ParseWorktrees(out)
-		}
+func worktrees(ctx context.Context, at *gitcli.Repo) (list []git.Worktree, err error) {
+	err = gitcli.Patiently(ctx, patience, func() (err error) {
+		list, err = at.Main().Worktrees(ctx)
 		return err
 	})
 	if len(list) > 0 {
@@ -74,7 +72,7 @@ func worktrees(ctx context.Context, at *gitcli.Repo) (list []sandbox.Worktree, e
 }
 
 // surveyed is what one tree holds; t is nil when its administration could not be read.
-func surveyed(ctx context.Context, w sandbox.Worktree, t *gitcli.Tree) sandboxport.Tree {
+func surveyed(ctx context.Context, w git.Worktree, t *gitcli.Tree) sandboxport.Tree {
 	found := sandboxport.Tree{Directory: w.Path, Branch: w.Branch, Head: w.Head, Locked: w.Locked, Prunable: w.Prunable}
 	if info, err := os.Lstat(w.Path); err != nil || !info.IsDir() {
 		found.Missing = true
@@ -87,7 +85,7 @@ func surveyed(ctx context.Context, w sandbox.Worktree, t *gitcli.Tree) sandboxpo
 	if found.Branch == "" {
 		found.Branch = RebasedBranch(t.Admin)
 	}
-	s, err := status(ctx, t, false)
+	s, err := t.Status(ctx, "normal")
 	if err != nil {
 		found.Err = fault.From(err).Message
 		return found

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -129,7 +130,7 @@ func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, er
 		return h, nil, err
 	}
 	if len(h.Changes) > 0 {
-		s, err := status(ctx, t, true)
+		s, err := t.Status(ctx, "all")
 		if err != nil {
 			return h, nil, err
 		}
@@ -167,13 +168,13 @@ func oneLine() []string {
 
 // tips are the clone's local branches and their commits.
 func tips(ctx context.Context, at *gitcli.Repo) (map[string]string, error) {
-	refs, err := Refs(ctx, at.Main(), sandbox.HeadsPrefix)
+	refs, err := Refs(ctx, at.Main(), git.HeadsPrefix)
 	if err != nil {
 		return nil, err
 	}
 	heads := map[string]string{}
 	for ref, commit := range refs {
-		heads[strings.TrimPrefix(ref, sandbox.HeadsPrefix)] = commit
+		heads[strings.TrimPrefix(ref, git.HeadsPrefix)] = commit
 	}
 	return heads, nil
 }

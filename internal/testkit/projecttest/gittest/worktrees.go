@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/projectport"
@@ -71,7 +72,7 @@ func gitCut(t *testing.T, git projectport.Repositories) {
 	assert.Greater(t, len(d.Text), project.DefaultDiffBytes-200)
 }
 
-func gitWorktrees(t *testing.T, git projectport.Repositories) {
+func gitWorktrees(t *testing.T, repos projectport.Repositories) {
 	r := gitfixture.New(t, twoFiles)
 	top := resolved(t, filepath.Dir(r.Dir))
 	gone, odd := filepath.Join(top, "gone"), filepath.Join(top, strange)
@@ -81,9 +82,9 @@ func gitWorktrees(t *testing.T, git projectport.Repositories) {
 	r.Git("worktree", "lock", "--reason", "on a\nstick", filepath.Join(r.Dir, ".worktrees", "inner"))
 	require.NoError(t, os.RemoveAll(gone))
 	for _, from := range []string{r.Dir, odd} {
-		list, err := git.Worktrees(t.Context(), from)
+		list, err := repos.Worktrees(t.Context(), from)
 		require.NoError(t, err)
-		assert.ElementsMatch(t, []project.Worktree{
+		assert.ElementsMatch(t, []git.Worktree{
 			{Path: resolved(t, r.Dir), Branch: "main", Head: r.Head(), Main: true},
 			{Path: filepath.Join(resolved(t, r.Dir), ".worktrees", "inner"), Head: r.Head(), Detached: true, Locked: true},
 			{Path: odd, Branch: "feature/x", Head: r.Head()},
@@ -91,26 +92,26 @@ func gitWorktrees(t *testing.T, git projectport.Repositories) {
 		}, list, from)
 		assert.True(t, list[0].Main)
 	}
-	_, err := git.Status(t.Context(), gone)
+	_, err := repos.Status(t.Context(), gone)
 	require.ErrorIs(t, err, project.ErrNotRepository)
-	s, err := git.Status(t.Context(), odd)
+	s, err := repos.Status(t.Context(), odd)
 	require.NoError(t, err)
 	assert.Equal(t, "feature/x", s.Branch)
 }
 
-func gitOtherWorktrees(t *testing.T, git projectport.Repositories) {
+func gitOtherWorktrees(t *testing.T, repos projectport.Repositories) {
 	r := gitfixture.New(t, "")
-	list, err := git.Worktrees(t.Context(), r.Dir)
+	list, err := repos.Worktrees(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, []project.Worktree{{Path: resolved(t, r.Dir), Branch: "main", Main: true}}, list, "no commit is no zeros")
-	list, err = git.Worktrees(t.Context(), r.Remote)
+	assert.Equal(t, []git.Worktree{{Path: resolved(t, r.Dir), Branch: "main", Main: true}}, list, "no commit is no zeros")
+	list, err = repos.Worktrees(t.Context(), r.Remote)
 	require.NoError(t, err)
-	assert.Equal(t, []project.Worktree{{Path: resolved(t, r.Remote), Main: true, Bare: true}}, list)
+	assert.Equal(t, []git.Worktree{{Path: resolved(t, r.Remote), Main: true, Bare: true}}, list)
 	lib := gitfixture.New(t, twoFiles)
 	r.Git("submodule", "--quiet", "add", "--", lib.Remote, "lib")
-	list, err = git.Worktrees(t.Context(), filepath.Join(r.Dir, "lib"))
+	list, err = repos.Worktrees(t.Context(), filepath.Join(r.Dir, "lib"))
 	require.NoError(t, err)
-	assert.Equal(t, []project.Worktree{{Path: filepath.Join(resolved(t, r.Dir), "lib"), Branch: "main", Head: lib.Head(), Main: true}}, list, "its files, not where git keeps it")
+	assert.Equal(t, []git.Worktree{{Path: filepath.Join(resolved(t, r.Dir), "lib"), Branch: "main", Head: lib.Head(), Main: true}}, list, "its files, not where git keeps it")
 }
 
 func gitRemote(t *testing.T, git projectport.Repositories) {
