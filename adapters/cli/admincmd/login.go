@@ -36,16 +36,10 @@ func ConsoleURL(base string) string {
 	return base
 }
 
-// byCaller reports whether no person is asked for anything.
-func byCaller(ctx context.Context, door command.Door) bool {
-	p, err := door.App.PolicyInForce(ctx)
-	return err == nil && p.Approval.ByCaller()
-}
-
 // issue makes a credential: where people approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
 // question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
 func issue(ctx context.Context, s *command.Shell, door command.Door, c access.Credential) (made access.Credential, err error) {
-	if byCaller(ctx, door) {
+	if _, unasked := s.ByCaller(ctx); unasked {
 		return door.Access.Issue(ctx, command.ByTerminal, c)
 	}
 	if !s.Interactive() {

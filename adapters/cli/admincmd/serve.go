@@ -131,7 +131,7 @@ type announced struct {
 // announce says where the server is, and how one gets in.
 func (v server) announce(ctx context.Context, door command.Door, at Server) error {
 	var l link
-	if v.Interactive() || byCaller(ctx, door) { // a link lets its reader approve: it goes to a controlling terminal alone
+	if _, unasked := v.ByCaller(ctx); unasked || v.Interactive() { // a link lets its reader approve: it goes to a controlling terminal alone
 		var err error
 		if l, err = newLink(v.Machine, at, "", func(c access.Credential) (access.Credential, error) {
 			return door.Access.Issue(ctx, command.ByTerminal, c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -17,19 +18,16 @@ import (
 // maxOutput is how long an answer to a person may be, in bytes: nothing is cut.
 const maxOutput = 256 << 20
 
-// arguments of one call of a tool. Empty texts, nil lists and false are left out.
-type arguments map[string]any
-
 // call is a call on its way: the tool, with the flags of the group put into its arguments as far as it takes them.
 type call struct {
 	tool.Call
-	args  arguments
+	args  command.Arguments
 	takes map[string]json.RawMessage
 }
 
 // Prepare is a call with the flags of the group.
-func (d Runner) Prepare(name tool.Name, args arguments) (call, error) {
-	c := call{Call: tool.Call{Tool: name, MaxOutput: maxOutput}, args: arguments{}}
+func (d Runner) Prepare(name tool.Name, args command.Arguments) (call, error) {
+	c := call{Call: tool.Call{Tool: name, MaxOutput: maxOutput}, args: command.Arguments{}}
 	a, err := d.App()
 	if err != nil {
 		return c, err
@@ -81,7 +79,7 @@ func (d Runner) send(ctx context.Context, c call, by func(context.Context, tool.
 }
 
 // Query calls a tool that reads, or one that changes something with yes.
-func (d Runner) Query(ctx context.Context, name tool.Name, args arguments) (tool.Outcome, error) {
+func (d Runner) Query(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
 	c, err := d.Prepare(name, args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -90,7 +88,7 @@ func (d Runner) Query(ctx context.Context, name tool.Name, args arguments) (tool
 }
 
 // Try calls a tool that changes something, so that it only shows what it would change.
-func (d Runner) Try(ctx context.Context, name tool.Name, args arguments) (tool.Outcome, error) {
+func (d Runner) Try(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
 	c, err := d.Prepare(name, args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -127,7 +125,7 @@ func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc) error {
 }
 
 // Look is a command that calls a tool and shows what it says.
-func (d Runner) Look(cmd *cobra.Command, name tool.Name, args arguments, draw DrawFunc) error {
+func (d Runner) Look(cmd *cobra.Command, name tool.Name, args command.Arguments, draw DrawFunc) error {
 	o, err := d.Query(cmd.Context(), name, args)
 	if err != nil {
 		return d.Failed(cmd, o, err)
@@ -138,7 +136,7 @@ func (d Runner) Look(cmd *cobra.Command, name tool.Name, args arguments, draw Dr
 // change is a command that changes something.
 type change struct {
 	Tool tool.Name
-	Args arguments
+	Args command.Arguments // empty texts, nil lists and false are left out
 	Draw func(data json.RawMessage, done bool) error
 	Idle func(data json.RawMessage) bool // nothing to change: nobody is asked; nil is never
 }
@@ -183,7 +181,7 @@ func (d Runner) Alter(cmd *cobra.Command, c change) (done bool, err error) {
 func (d Runner) carryOut(cmd *cobra.Command, c change) (bool, error) {
 	args := maps.Clone(c.Args)
 	if args == nil {
-		args = arguments{}
+		args = command.Arguments{}
 	}
 	args["yes"] = d.Yes || d.PeopleApprove(cmd.Context())
 	o, err := d.Query(cmd.Context(), c.Tool, args)
@@ -196,12 +194,8 @@ func (d Runner) carryOut(cmd *cobra.Command, c change) (bool, error) {
 // PeopleApprove reports whether people approve: a tool's own yes says no more than that the change is wanted then, and the question is asked at the door,
 // where it waits when nobody can be asked here.
 func (d Runner) PeopleApprove(ctx context.Context) bool {
-	a, err := d.App()
-	if err != nil {
-		return false
-	}
-	rules, err := a.PolicyInForce(ctx)
-	return err == nil && !rules.Approval.ByCaller()
+	_, unasked := d.ByCaller(ctx)
+	return !unasked
 }
 
 // Unchanged says that nothing was changed because nothing was to be.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -49,7 +50,9 @@ func (g group) warned(o tool.Outcome) {
 }
 
 // applying are the arguments of deploy_apply.
-func applying(yes, adopt bool) arguments { return arguments{"yes": yes, "adopt": adopt} }
+func applying(yes, adopt bool) command.Arguments {
+	return command.Arguments{"yes": yes, "adopt": adopt}
+}
 
 // rehearse shows a deployment that nobody means to carry out: no token is given out for it.
 func (g group) rehearse(cmd *cobra.Command, apply bool) error {
@@ -104,7 +107,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 }
 
 // redeem applies the plan that the token was given for. Under approval by people alone there is none, and the shell asks.
-func (g group) redeem(ctx context.Context, token confirm.Token, args arguments) (tool.Outcome, error) {
+func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arguments) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -213,7 +216,7 @@ func (g group) present(ctx context.Context, p present.Plan) error {
 
 // diffs are those of a plan, and of no other.
 func (g group) diffs(ctx context.Context, p present.Plan) ([]file, error) {
-	o, err := g.Query(ctx, "preview", arguments{"diff": true})
+	o, err := g.Query(ctx, "preview", command.Arguments{"diff": true})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@
 //     keep.go: rollback, snapshots, recover, and recording events
 //   - repocmd.go, modules.go, layer.go, guided.go: the commands that make and change a config repository: init, add, remove, lock, fetch,
 //     update, import, bootstrap, remote, sync, overlay and evolve
-//   - runner.go, call.go, simple.go, fail.go: Desk, what every command works with: the flags that all of them take, calls of tools with these
+//   - runner.go, call.go, simple.go, fail.go: Runner, what every command works with: the flags that all of them take, calls of tools with these
 //     flags put in, changes that are shown and approved first, and failures in the form of the agentpack contract, for people and programs
 //   - show.go, show_keep.go, plan.go, state.go, author.go: Screen, how answers look in a terminal: short lines, tables, diffs, and colour.
 //     Data goes in, lines come out; nothing is called

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -16,14 +17,14 @@ var errTTY = fault.New(fault.Invalid, "guided_tty_required", "init --guided asks
 
 // form asks for what init needs, and puts the answers into its arguments. What would fail whatever is answered fails before anything is
 // asked.
-func (g author) form(cmd *cobra.Command, args arguments) error {
+func (g author) form(cmd *cobra.Command, args command.Arguments) error {
 	in, out := g.Terminals()
 	if !in || !out {
 		return g.Failed(cmd, tool.Outcome{}, errTTY.With(map[string]any{"stdin_is_terminal": in, "stdout_is_terminal": out,
 			"hint": "run it in a terminal, or leave out --guided and use --targets and --scope"}))
 	}
 	ctx := cmd.Context()
-	trial := arguments{"targets": []string{"codex", "claude_code"}, "git": args["git"]}
+	trial := command.Arguments{"targets": []string{"codex", "claude_code"}, "git": args["git"]}
 	if o, err := g.Try(ctx, "agents_init", trial); err != nil {
 		return g.Failed(cmd, o, err)
 	}

@@ -29,7 +29,7 @@ func (g group) rollback() *cobra.Command {
 		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
 			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
 		}
-		_, err := g.Alter(cmd, change{Tool: "rollback", Args: arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
+		_, err := g.Alter(cmd, change{Tool: "rollback", Args: command.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
 			p, err := DecodeData[present.Plan](data)
 			return err == nil && p.Summary.Empty()
 		}})
@@ -69,11 +69,11 @@ func (g group) snapshots() *cobra.Command {
 		return g.Look(cmd, "agents_snapshots_list", nil, g.Screen().Snapshots)
 	})
 	one := g.Command("show ID", "Show a snapshot with every file it changed", func(cmd *cobra.Command, args []string) error {
-		return g.Look(cmd, "agents_snapshots_show", arguments{"id": args[0]}, g.Screen().Snapshot)
+		return g.Look(cmd, "agents_snapshots_show", command.Arguments{"id": args[0]}, g.Screen().Snapshot)
 	})
 	var keep int
 	prune := g.Command("prune [ID]...", "Forget old snapshots, and the content that only they need", func(cmd *cobra.Command, args []string) error {
-		call := arguments{"ids": args}
+		call := command.Arguments{"ids": args}
 		if cmd.Flags().Changed("keep") {
 			call["keep"] = keep
 		}
@@ -103,7 +103,7 @@ func (g group) record() *cobra.Command {
 		case !json.Valid(event):
 			return g.Misused(cmd, "stdin is no JSON value")
 		}
-		return g.Simple(cmd, "agents_record", arguments{"event": json.RawMessage(event)}, func(data fields, done bool) {
+		return g.Simple(cmd, "agents_record", command.Arguments{"event": json.RawMessage(event)}, func(data fields, done bool) {
 			g.Line("%s the event in %s", DoneVerb(done, "recorded", "record"), data.Text("path"))
 		})
 	})
@@ -122,7 +122,7 @@ func (g group) recovery() *cobra.Command {
 		case resume:
 			kind = "resume"
 		}
-		_, err := g.Alter(cmd, change{Tool: "agents_recover", Args: arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
+		_, err := g.Alter(cmd, change{Tool: "agents_recover", Args: command.Arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
 			d, err := DecodeData[fields](data)
 			return err == nil && d["id"] == nil
 		}})

@@ -44,7 +44,7 @@ func (g author) overlayEdit() *cobra.Command {
 		}
 		var at edited
 		done, err := g.Alter(cmd, change{Tool: "agents_overlay_edit",
-			Args: arguments{"module_id": args[0], "scope": scope, "kind": kind, "sparse": sparse, "materialize": materialize},
+			Args: command.Arguments{"module_id": args[0], "scope": scope, "kind": kind, "sparse": sparse, "materialize": materialize},
 			Draw: func(data json.RawMessage, done bool) error {
 				d, err := DecodeData[edited](data)
 				at = d
@@ -104,7 +104,7 @@ func (g author) attach(ctx context.Context, program, argument string) error {
 func (g author) overlayPath() *cobra.Command {
 	var scope string
 	c := g.Command("path MODULE_ID", "Print where a module's overlay is, or would be", func(cmd *cobra.Command, args []string) error {
-		return g.Look(cmd, "agents_overlay_path", arguments{"module_id": args[0], "scope": scope}, func(data json.RawMessage) error {
+		return g.Look(cmd, "agents_overlay_path", command.Arguments{"module_id": args[0], "scope": scope}, func(data json.RawMessage) error {
 			d, err := DecodeData[edited](data)
 			if err == nil {
 				g.Line("%s", command.Plain(d.Dir))
@@ -120,7 +120,7 @@ func (g author) overlayRebase() *cobra.Command {
 	var scope string
 	var sparsify bool
 	c := g.Command("rebase MODULE_ID", "Bring an overlay up to date with its module", func(cmd *cobra.Command, args []string) error {
-		_, err := g.Alter(cmd, change{Tool: "agents_overlay_rebase", Args: arguments{"module_id": args[0], "scope": scope, "sparsify": sparsify},
+		_, err := g.Alter(cmd, change{Tool: "agents_overlay_rebase", Args: command.Arguments{"module_id": args[0], "scope": scope, "sparsify": sparsify},
 			Draw: g.Screen().Rebased})
 		return err
 	})
@@ -132,7 +132,7 @@ func (g author) overlayRebase() *cobra.Command {
 func (g author) evolve() *cobra.Command {
 	var module, scope, branch string
 	propose := g.Command("propose", "Turn edits of deployed files into overlay changes on a git branch", func(cmd *cobra.Command, _ []string) error {
-		_, err := g.Alter(cmd, change{Tool: "evolve_propose", Args: arguments{"module_id": module, "scope": scope, "branch": branch},
+		_, err := g.Alter(cmd, change{Tool: "evolve_propose", Args: command.Arguments{"module_id": module, "scope": scope, "branch": branch},
 			Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Proposal(data) }, Idle: HasReason("no_drift", "no_proposeable_drift")})
 		return err
 	})
@@ -141,7 +141,7 @@ func (g author) evolve() *cobra.Command {
 	propose.Flags().StringVar(&branch, "branch", "", "branch to make (default: evolve/propose-…)")
 	var only string
 	restore := g.Command("restore", "Create deployed files that are missing", func(cmd *cobra.Command, _ []string) error {
-		_, err := g.Alter(cmd, change{Tool: "evolve_restore", Args: arguments{"module_id": only}, Draw: g.Screen().Restored, Idle: HasReason("no_missing")})
+		_, err := g.Alter(cmd, change{Tool: "evolve_restore", Args: command.Arguments{"module_id": only}, Draw: g.Screen().Restored, Idle: HasReason("no_missing")})
 		return err
 	})
 	restore.Flags().StringVar(&only, "module-id", "", "only this module's files")

@@ -32,7 +32,7 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 }
 
 // review is a command that shows a plan and may exit with what it found.
-func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc)) *cobra.Command {
+func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc)) *cobra.Command {
 	exit := detailed(c)
 	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
 		name, args, draw := ask(cmd)
@@ -49,18 +49,18 @@ func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name,
 }
 
 func (g group) plan() *cobra.Command {
-	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, arguments, DrawFunc) {
+	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
 		return "plan", nil, g.Screen().Plan
 	})
 }
 
 // diff is plan for programs, and diffs for people.
 func (g group) diff() *cobra.Command {
-	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc) {
+	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
 		if g.JSON {
 			return "diff", nil, nil
 		}
-		return "preview", arguments{"diff": true}, func(data json.RawMessage) error {
+		return "preview", command.Arguments{"diff": true}, func(data json.RawMessage) error {
 			p, err := DecodeData[preview](data)
 			if err != nil {
 				return err
@@ -73,8 +73,8 @@ func (g group) diff() *cobra.Command {
 func (g group) preview() *cobra.Command {
 	c := g.Command("preview", "Show a deployment's changes, with --diff every line of them", nil)
 	diff := c.Flags().Bool("diff", false, "include diffs")
-	return g.review(c, func(cmd *cobra.Command) (tool.Name, arguments, DrawFunc) {
-		return "preview", arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
+	return g.review(c, func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
+		return "preview", command.Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
 	})
 }
 
@@ -82,7 +82,7 @@ func (g group) status() *cobra.Command {
 	var only []string
 	c := g.Command("status", "Show deployed files that are missing, modified or extra, and what to do next", func(cmd *cobra.Command, _ []string) error {
 		g.Unasked(cmd.Context())
-		return g.Look(cmd, "status", arguments{"only": only}, g.Screen().Status)
+		return g.Look(cmd, "status", command.Arguments{"only": only}, g.Screen().Status)
 	})
 	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")
 	return c
@@ -91,7 +91,7 @@ func (g group) status() *cobra.Command {
 func (g group) explain() *cobra.Command {
 	of := func(kind, short string) *cobra.Command {
 		return g.Command(kind, short, func(cmd *cobra.Command, _ []string) error {
-			return g.Look(cmd, "explain", arguments{"kind": kind}, g.Screen().Explained)
+			return g.Look(cmd, "explain", command.Arguments{"kind": kind}, g.Screen().Explained)
 		})
 	}
 	return g.Parent("explain", "Say which module and layer files come from", of("plan", "Say where every change of a plan comes from"),

@@ -20,7 +20,7 @@ func (g author) addModule() *cobra.Command {
 	var id string
 	var tags, targets []string
 	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
-		call := arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
+		call := command.Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
 		if err := g.there(cmd, call, args[1]); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (g author) addModule() *cobra.Command {
 
 // there refuses a source in the config repository where nothing is: every command that reads the modules would fail from then on. Programs, which may
 // make the files later, are warned by the tool.
-func (g author) there(cmd *cobra.Command, call arguments, source string) error {
+func (g author) there(cmd *cobra.Command, call command.Arguments, source string) error {
 	local, ok := strings.CutPrefix(strings.TrimSpace(source), "local:")
 	if !ok || g.JSON {
 		return nil
@@ -68,7 +68,7 @@ func (g author) there(cmd *cobra.Command, call arguments, source string) error {
 
 func (g author) removeModule() *cobra.Command {
 	return g.Command("remove MODULE_ID", "Take a module out of agentpack.yaml", func(cmd *cobra.Command, args []string) error {
-		return g.Simple(cmd, "agents_remove", arguments{"module_id": args[0]}, func(data fields, done bool) {
+		return g.Simple(cmd, "agents_remove", command.Arguments{"module_id": args[0]}, func(data fields, done bool) {
 			g.Line("%s %s from %s", DoneVerb(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
 		})
 	})
@@ -103,7 +103,7 @@ func (g author) update() *cobra.Command {
 		case noFetch && fetch:
 			return g.Misused(cmd, "--no-fetch contradicts --fetch")
 		}
-		call := arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
+		call := command.Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
 		_, err := g.Alter(cmd, change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
 			d, err := DecodeData[updated](data)
 			return err == nil && len(d.Steps) == 0
@@ -148,7 +148,7 @@ func (g author) importing() *cobra.Command {
 	var apply bool
 	var home string
 	c := g.Command("import", "Find agent files that exist already, and with --apply take them into the config repository", func(cmd *cobra.Command, _ []string) error {
-		args := arguments{"home_root": home}
+		args := command.Arguments{"home_root": home}
 		if !apply || g.DryRun() {
 			return g.Look(cmd, "agents_import", args, g.Screen().Import)
 		}
@@ -183,7 +183,7 @@ func (g author) bootstrap() *cobra.Command {
 			g.Screen().Total(p.Summary)
 			return nil
 		}
-		_, err := g.Alter(cmd, change{Tool: "agents_bootstrap", Args: arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
+		_, err := g.Alter(cmd, change{Tool: "agents_bootstrap", Args: command.Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
 			Idle: func(data json.RawMessage) bool {
 				p, err := DecodeData[present.Plan](data)
 				return err == nil && p.Summary.Empty()
@@ -199,7 +199,7 @@ func (g author) bootstrap() *cobra.Command {
 func (g author) remote() *cobra.Command {
 	var name string
 	set := g.Command("set URL", "Set a git remote of the config repository", func(cmd *cobra.Command, args []string) error {
-		return g.Simple(cmd, "agents_remote_set", arguments{"url": args[0], "name": name}, func(data fields, done bool) {
+		return g.Simple(cmd, "agents_remote_set", command.Arguments{"url": args[0], "name": name}, func(data fields, done bool) {
 			g.Line("%s %s of %s to %s", DoneVerb(done, "set", "set"), data.Text("remote"), data.Text("repo"), data.Text("url"))
 		})
 	})
@@ -211,7 +211,7 @@ func (g author) sync() *cobra.Command {
 	var rebase bool
 	var remote string
 	c := g.Command("sync", "Pull the config repository's branch, then push it", func(cmd *cobra.Command, _ []string) error {
-		_, err := g.Alter(cmd, change{Tool: "agents_sync", Args: arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
+		_, err := g.Alter(cmd, change{Tool: "agents_sync", Args: command.Arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
 		return err
 	})
 	c.Flags().BoolVar(&rebase, "rebase", false, "rebase instead of merging")
@@ -224,7 +224,7 @@ func (g author) initialise() *cobra.Command {
 	var targets []string
 	var scope string
 	c := g.Command("init", "Make a config repository", func(cmd *cobra.Command, _ []string) error {
-		args := arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
+		args := command.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
 		if guided {
 			if err := g.form(cmd, args); err != nil {
 				return err

@@ -111,8 +111,8 @@ func (d Runner) Enter() error {
 
 // Parent is a command that only has others.
 func (d Runner) Parent(use, short string, below ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: d.Known, RunE: command.Alone}
-	c.AddCommand(below...)
+	c := command.Group(use, short, below...)
+	c.Args = d.Known
 	return c
 }
 

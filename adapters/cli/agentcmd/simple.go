@@ -22,7 +22,7 @@ func (f fields) Text(name string) string {
 }
 
 // Simple is a change that a line or two say.
-func (d Runner) Simple(cmd *cobra.Command, name tool.Name, args arguments, say func(data fields, done bool)) error {
+func (d Runner) Simple(cmd *cobra.Command, name tool.Name, args command.Arguments, say func(data fields, done bool)) error {
 	_, err := d.Alter(cmd, change{Tool: name, Args: args, Draw: func(data json.RawMessage, done bool) error {
 		f, err := DecodeData[fields](data)
 		if err == nil {

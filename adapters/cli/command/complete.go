@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,96 +20,8 @@ func Complete(each ...Completer) cobra.CompletionFunc {
 	}
 }
 
-// CompleteProject completes a project by name, and by path where a path was begun.
-func (d Runner) CompleteProject(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if strings.HasPrefix(begun, ".") || strings.ContainsRune(begun, filepath.Separator) {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	}
-	return d.Projects(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
-}
-
-// ProjectFlag is a flag --project, completed.
-func (d Runner) ProjectFlag(c *cobra.Command, into *string, usage string) {
-	c.Flags().StringVarP(into, "project", "P", "", usage)
-	_ = c.RegisterFlagCompletionFunc("project", d.CompleteProject) // the flag is there, and is registered once
-}
-
-// Projects completes names of projects.
-func (d Runner) Projects(ctx context.Context, begun string) []cobra.Completion {
-	o, err := d.Send(ctx, "list_projects", Arguments{}, nil)
-	var v struct {
-		Projects []Project `json:"projects"`
-	}
-	if err != nil || DecodeAnswer(o, &v) != nil {
-		return nil
-	}
-	var out []cobra.Completion
-	for _, p := range v.Projects {
-		out = offer(out, p.Name, p.Path, begun)
-	}
-	return out
-}
-
-// Scripts completes names of the scripts of the project named by word.
-func (d Runner) Scripts(ctx context.Context, word, begun string) []cobra.Completion {
-	dir, err := d.ScriptDir(ctx, word)
-	if err != nil {
-		return nil
-	}
-	o, err := d.Send(ctx, "list_project_scripts", Arguments{"project_path": dir}, nil)
-	var v struct {
-		Scripts []struct {
-			Name    string `json:"name"`
-			Command string `json:"command"`
-		} `json:"scripts"`
-	}
-	if err != nil || DecodeAnswer(o, &v) != nil {
-		return nil
-	}
-	var out []cobra.Completion
-	for _, s := range v.Scripts {
-		out = offer(out, s.Name, s.Command, begun)
-	}
-	return out
-}
-
-// Workflows completes workflows by name and id.
-func (d Runner) Workflows(ctx context.Context, begun string) []cobra.Completion {
-	return d.offers(ctx, workflows(), begun)
-}
-
-// Actions completes actions by name and id.
-func (d Runner) Actions(ctx context.Context, begun string) []cobra.Completion {
-	return d.offers(ctx, actions(), begun)
-}
-
-// Processes completes background processes by script and id.
-func (d Runner) Processes(ctx context.Context, begun string) []cobra.Completion {
-	return d.offers(ctx, processes(), begun)
-}
-
-// Templates completes step templates of one's own by name and id.
-func (d Runner) Templates(ctx context.Context, begun string) []cobra.Completion {
-	return d.offers(ctx, templates(), begun)
-}
-
-func (d Runner) offers(ctx context.Context, from listing, begun string) []cobra.Completion {
-	all, _, err := d.all(ctx, from)
-	if err != nil {
-		return nil
-	}
-	var out []cobra.Completion
-	for _, n := range all {
-		note := n.Note
-		if note == "" {
-			note = n.Name
-		}
-		out = offer(offer(out, n.Name, note, begun), n.ID, note, begun)
-	}
-	return out
-}
-
-func offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {
+// Offer adds a word with a note to the completions, as far as it goes on from what was begun.
+func Offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {
 	if word == "" || !strings.HasPrefix(word, begun) {
 		return out
 	}

@@ -1,5 +1,5 @@
-// Package command is what every command of the command line works with: the terminal, the core opened when it is first needed, calls with
-// the approvals that they need on the way, and what people name (a project, a workflow, an action) found among what is stored.
+// Package command is what every command of the command line works with: the terminal, the core opened when it is first needed, and calls
+// with the approvals that they need on the way.
 //
 // # Shell and terminal
 //
@@ -20,10 +20,8 @@
 //     each, and warnings marked. A plan is {tool, summary, context}, and names of members say how they are shown; Text is that form alone,
 //     Whole is any plan
 //
-// # Commands about projects
+// # Calls of tools
 //
-//   - runner.go: Desk and Arguments, calls of tools with answers read into Go (Send, Ask, Look, Read), refusals explained in words of the
-//     command line, and durations and ages for people
-//   - find.go, complete.go: projects, workflows, actions, processes and templates by id, name or path, and shell completion of them;
-//     ran.go: what a program printed
+//   - runner.go: Runner and Arguments, calls of tools with answers read into Go (Send, Ask, Quietly, CallAndShow), refusals explained in the
+//     Words of a group of commands, and durations and ages for people; complete.go: shell completion
 package command

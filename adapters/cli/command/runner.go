@@ -19,8 +19,29 @@ import (
 // maxOutput is how long an answer to a person may be, in bytes: more than any script's output that is kept.
 const maxOutput = 16 << 20
 
-// Runner is where the commands of one shell work.
-type Runner struct{ *Shell }
+// The ways that a name leads nowhere.
+var (
+	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "nothing has this name")
+	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
+)
+
+// Words is how a group of commands says to people what tools say to agents. The zero Words says it as it is.
+type Words struct {
+	Text    func(string) string       // a text in words of the command line: what agents are told to call, people type
+	Hint    func(*fault.Error) Hint   // the way out behind a refusal that says none; empty for none
+	Details func(d Runner, err error) // shows what a failure says beside its message
+}
+
+// Runner is where the commands of one group work, in one shell.
+type Runner struct {
+	*Shell
+	Words Words
+}
+
+// Client is what carries a Runner.
+type Client interface{ runner() Runner }
+
+func (d Runner) runner() Runner { return d }
 
 // Arguments of one call of a tool.
 type Arguments map[string]any
@@ -46,7 +67,7 @@ func (d Runner) Send(ctx context.Context, name tool.Name, args Arguments, progre
 func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into any) (tool.Outcome, error) {
 	o, err := d.Send(ctx, name, args, nil)
 	if err != nil {
-		return o, d.Fail(o, ExplainError(err))
+		return o, d.Refused(o, err)
 	}
 	if o.DryRun { // what would be done is no answer of what was
 		d.Note("this is what it would have done:")
@@ -56,17 +77,67 @@ func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into an
 	return o, DecodeAnswer(o, into)
 }
 
-// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people.
-func CallAndShow[T any](ctx context.Context, d Runner, name tool.Name, args Arguments, draw func(T)) error {
+// Quietly makes a call, reads its answer and reports whether there is one: for completions and for what is shown only where it is known.
+func (d Runner) Quietly(ctx context.Context, name tool.Name, args Arguments, into any) bool {
+	o, err := d.Send(ctx, name, args, func(tool.Progress) {})
+	return err == nil && !o.DryRun && DecodeAnswer(o, into) == nil
+}
+
+// Refused shows what a failure says beside its message, as JSON or for people, and hands it on with the way out.
+func (d Runner) Refused(o tool.Outcome, err error) error {
+	if !d.JSON && d.Words.Details != nil {
+		d.Words.Details(d, err)
+	}
+	return d.Fail(o, d.Explain(err))
+}
+
+// Explain puts a refusal into words of the command line, with the way out behind those that a person meets often and that say none. A tool that is
+// not served keeps its name.
+func (d Runner) Explain(err error) error {
+	f := fault.From(err)
+	if f == nil {
+		return err
+	}
+	text := d.Words.Text
+	if text == nil {
+		text = func(said string) string { return said }
+	}
+	if said := text(f.Message); said != f.Message && f.Code != tool.ErrUnknown.Code {
+		f = f.Sayf("%s", said)
+		err = f
+	}
+	hint, given := f.Details.(Hint)
+	switch {
+	case given:
+		hint = Hint(text(string(hint)))
+	case d.Words.Hint != nil:
+		hint = d.Words.Hint(f)
+	}
+	if hint == "" {
+		return err
+	}
+	return f.With(hint)
+}
+
+// verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
+type verdict interface{ Verdict() error }
+
+// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
+func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Arguments, draw func(T)) error {
+	d := c.runner()
 	var answer T
 	o, err := d.Ask(ctx, name, args, &answer)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case d.JSON:
-		return d.Show(o)
 	}
-	draw(answer)
+	if !d.JSON {
+		draw(answer)
+	} else if err := d.Show(o); err != nil {
+		return err
+	}
+	if v, ok := any(answer).(verdict); ok {
+		return v.Verdict()
+	}
 	return nil
 }
 
@@ -86,48 +157,6 @@ func FailureDetails(err error, into any) bool {
 	}
 	doc, encoding := tool.Encode(f.Details)
 	return encoding == nil && json.Unmarshal(doc, into) == nil
-}
-
-// ExplainError puts the way out in words of the command line behind refusals that a person meets often.
-func ExplainError(err error) error {
-	f := fault.From(err)
-	if f == nil {
-		return err
-	}
-	if _, said := f.Details.(Hint); said {
-		return err
-	}
-	hint := map[fault.Code]Hint{
-		"path_not_allowed":             "countersign project list shows the registered projects; countersign project add DIR registers one",
-		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
-		"script_not_found":             "countersign project scripts shows those there are",
-		"project_script_never_ends":    "countersign run --background SCRIPT, then countersign logs -f and countersign stop",
-		"workflow_not_found":           "countersign workflow list shows those there are",
-		"action_not_found":             "countersign action list shows those there are",
-		"action_disabled":              "countersign action enable switches it on",
-		"template_not_found":           "countersign template list shows those there are",
-		"execution_not_found":          "countersign workflow history shows those there are",
-		"process_not_found":            "countersign ps shows those there are",
-		"url_blocked":                  "countersign project set PROJECT --webhook-host HOST:PORT (and --webhook-loopback) opens an address for a project's webhooks",
-		"project_registration_refused": "name the directory of one project: countersign project add DIR",
-	}[f.Code]
-	if said := spoken(f.Message); said != f.Message {
-		f = f.Sayf("%s", said)
-		err = f
-	}
-	if hint == "" {
-		return err
-	}
-	return f.With(hint)
-}
-
-// spoken is a message in words of the command line: what agents are told to call, people type.
-func spoken(message string) string {
-	return strings.NewReplacer("call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
-		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
-		"add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
-		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
-	).Replace(message)
 }
 
 // Pair is a name and a value.
@@ -227,4 +256,12 @@ func Group(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: Subcommand, RunE: Alone}
 	c.AddCommand(below...)
 	return c
+}
+
+// First is the first argument, or nothing.
+func First(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }

@@ -22,48 +22,43 @@ func at() (d command.Runner, out, problems *bytes.Buffer) {
 }
 
 func TestRefusalsSayTheWayOut(t *testing.T) {
-	hinted := command.ExplainError(fault.New(fault.Denied, "path_not_allowed", "m"))
-	assert.Contains(t, fault.From(hinted).Details, "countersign project add")
+	d, _, problems := at()
+	d.Words = command.Words{Text: func(s string) string { return strings.ReplaceAll(s, "make_it", "countersign make") },
+		Hint: func(f *fault.Error) command.Hint {
+			return map[fault.Code]command.Hint{"path_not_allowed": "countersign project add DIR registers one"}[f.Code]
+		},
+		Details: func(d command.Runner, err error) { d.Note("beside it") }}
+	said := fault.From(d.Explain(fault.New(fault.Denied, "path_not_allowed", "call make_it")))
+	assert.Equal(t, []any{"call countersign make", command.Hint("countersign project add DIR registers one")}, []any{said.Message, said.Details})
+	said = fault.From(d.Explain(fault.New(fault.State, "x", "m").With(command.Hint("make_it again"))))
+	assert.Equal(t, command.Hint("countersign make again"), said.Details)
 	for name, same := range map[string]error{
 		"another failure":              fault.New(fault.State, "execution_failed", "m").With(map[string]int{"exit_code": 3}),
 		"one that says its own way":    fault.New(fault.Denied, "path_not_allowed", "m").With(command.Hint("that way")),
 		"one that is nobody's failure": errors.New("x"),
+		"a tool that is not served":    tool.ErrUnknown.Sayf("there is no tool make_it"),
 	} {
-		assert.Equal(t, same, command.ExplainError(same), name)
+		assert.Equal(t, same, d.Explain(same), name)
 	}
-	assert.NoError(t, command.ExplainError(nil))
+	assert.NoError(t, d.Explain(nil))
+	failure := fault.New(fault.State, "x", "m")
+	assert.Equal(t, failure, command.Runner{Shell: d.Shell}.Explain(failure), "no words are everybody's")
+	assert.ErrorIs(t, d.Refused(tool.Outcome{}, failure), failure)
+	assert.Equal(t, "beside it\n", problems.String())
+	d.JSON = true
+	assert.ErrorIs(t, d.Refused(tool.Outcome{}, failure), failure)
+	assert.Equal(t, "beside it\n", problems.String())
 }
 
 func TestDetailsOfFailures(t *testing.T) {
-	var r command.ProgramResult
+	var r struct {
+		Code int `json:"exit_code"`
+	}
 	require.True(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m").With(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
-	assert.Equal(t, command.ProgramResult{ExitCode: 3, Stdout: "x"}, r)
+	assert.Equal(t, 3, r.Code)
 	assert.False(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m"), &r))
 	assert.False(t, command.FailureDetails(nil, &r))
 	assert.False(t, command.FailureDetails(fault.New(fault.State, "x", "m").With(command.Hint("text")), &r))
-}
-
-func TestOnlyWhatRanAndFailedExitsWithOne(t *testing.T) {
-	d, out, problems := at()
-	err := d.Failed(tool.Outcome{}, fault.New(fault.State, "execution_failed", "script x ended with exit code 3"))
-	assert.Equal(t, command.Exit(1), err)
-	assert.Equal(t, "error: script x ended with exit code 3\n", problems.String())
-	assert.Empty(t, out.String())
-	timeout := fault.New(fault.Timeout, "execution_timeout", "m")
-	assert.ErrorIs(t, d.Failed(tool.Outcome{}, timeout), timeout)
-}
-
-func TestOutputGoesWhereTheProgramSentIt(t *testing.T) {
-	d, out, problems := at()
-	d.Output(command.ProgramResult{Stdout: "a\x1b[1m\n", Stderr: "b\x1b[2J"})
-	assert.Equal(t, "a\x1b[1m\n", out.String(), "a pipe gets it as it is")
-	assert.Equal(t, "b␣U+001B[2J\n", problems.String())
-	d, out, problems = at()
-	d.JSON = true
-	d.Output(command.ProgramResult{Stdout: "a", Truncated: true})
-	assert.Empty(t, out.String(), "the output is the answer's alone")
-	assert.Contains(t, problems.String(), "a\n")
-	assert.Contains(t, problems.String(), "not all of it is here")
 }
 
 func TestFlagsThatAreFiles(t *testing.T) {

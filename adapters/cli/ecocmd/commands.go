@@ -109,9 +109,9 @@ func (g *group) validate() *cobra.Command {
 func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(answer)) error {
 	o, err := g.Send(cmd.Context(), name, a, nil)
 	if err != nil {
-		return g.failed(o, err)
+		return g.Refused(o, err)
 	}
-	if err := g.Outcome(o, draw); err != nil || DecodeAnswer(o.Value).Word(member) != "" {
+	if err := g.Outcome(o, draw); err != nil || ParseAnswer(o.Value).Word(member) != "" {
 		return err
 	}
 	return command.Exit(invalid)

@@ -2,7 +2,6 @@ package ecocmd
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,10 +20,9 @@ func (g *group) offers(ctx context.Context, name tool.Name, member, begun string
 		return nil
 	}
 	var out []cobra.Completion
-	for _, a := range DecodeAnswer(o.Value).List(member) {
-		if word, about := say(a); word != "" && strings.HasPrefix(word, begun) {
-			out = append(out, cobra.CompletionWithDesc(command.Plain(word), command.Plain(about)))
-		}
+	for _, a := range ParseAnswer(o.Value).List(member) {
+		word, about := say(a)
+		out = command.Offer(out, word, about, begun)
 	}
 	return out
 }

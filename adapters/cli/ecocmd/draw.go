@@ -20,7 +20,7 @@ type View struct{ command.Runner }
 type answer map[string]any
 
 // read is an Answer as an object; numbers keep their digits.
-func DecodeAnswer(doc json.RawMessage) answer {
+func ParseAnswer(doc json.RawMessage) answer {
 	var a answer
 	if json.Unmarshal(doc, &a) != nil {
 		return nil
@@ -159,7 +159,7 @@ func (g View) prose(a answer) {
 
 // Outcome shows an answer: as JSON, as the preview that a dry run is, or as draw lays it out; nil is its own text.
 func (g View) Outcome(o tool.Outcome, draw func(answer)) error {
-	a := DecodeAnswer(o.Value)
+	a := ParseAnswer(o.Value)
 	switch {
 	case g.JSON || a == nil:
 		return g.Show(o)

@@ -18,9 +18,14 @@ type group struct {
 	detach    bool
 }
 
+// NewRunner is the runner of a shell.
+func NewRunner(s *command.Shell) command.Runner {
+	return command.Runner{Shell: s, Words: command.Words{Text: CommandText, Hint: hint, Details: drawDetails}}
+}
+
 // Command is countersign eco.
 func Command(s *command.Shell) *cobra.Command {
-	g := &group{View: View{Runner: command.Runner{Shell: s}}}
+	g := &group{View: View{Runner: NewRunner(s)}}
 	c := command.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
 	c.AddGroup(&cobra.Group{ID: "what", Title: "Ecosystems:"}, &cobra.Group{ID: "work", Title: "The workspace:"}, &cobra.Group{ID: "ship", Title: "Deploy and release:"},
 		&cobra.Group{ID: "watch", Title: "What is going on:"})
@@ -62,7 +67,7 @@ func (g *group) about(args []string) command.Arguments {
 func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments, draw func(answer)) error {
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
-		return g.failed(o, err)
+		return g.Refused(o, err)
 	}
 	return g.Outcome(o, draw)
 }
@@ -75,9 +80,9 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 	}
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
-		return g.failed(o, err)
+		return g.Refused(o, err)
 	}
-	a := DecodeAnswer(o.Value)
+	a := ParseAnswer(o.Value)
 	id := a.Word("run_id")
 	if a.Word("status") != "queued" || id == "" || g.dryRun || g.JSON && g.detach {
 		return g.Outcome(o, draw)
@@ -91,19 +96,19 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 	return g.follow(ctx, id, mostEvents)
 }
 
-// failed shows what a failure says beside its message: as JSON, or single repositories and problems for people.
-func (g *group) failed(o tool.Outcome, err error) error {
+// drawDetails shows single repositories and problems.
+func drawDetails(d command.Runner, err error) {
 	var details map[string]any
-	if !g.JSON && command.FailureDetails(err, &details) {
-		a := answer(details)
-		problems(a, g.Note)
-		for _, r := range a.List("repos") {
-			if p := r.Word("problem"); p != "" {
-				g.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(CommandText(p)))
-			}
+	if !command.FailureDetails(err, &details) {
+		return
+	}
+	a := answer(details)
+	problems(a, d.Note)
+	for _, r := range a.List("repos") {
+		if p := r.Word("problem"); p != "" {
+			d.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(CommandText(p)))
 		}
 	}
-	return g.Fail(o, ExplainError(err))
 }
 
 // reading is a command [ECOSYSTEM] that makes one call that only reads.

@@ -93,7 +93,7 @@ func (g *group) ask(ctx context.Context, id string, wait int, into *status) (too
 		err = command.DecodeAnswer(o, into)
 	}
 	if err != nil && ctx.Err() == nil {
-		err = g.failed(o, err)
+		err = g.Refused(o, err)
 	}
 	return o, err
 }
@@ -101,7 +101,7 @@ func (g *group) ask(ctx context.Context, id string, wait int, into *status) (too
 // left is the end of following a run that goes on, because the person interrupted it or because it can be asked about no more.
 func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, err error) error {
 	if ctx.Err() == nil {
-		return g.failed(o, err)
+		return g.Refused(o, err)
 	}
 	l.board.Clear()
 	way := "run " + brief(id) + " goes on; countersign eco runs logs " + brief(id) + " --follow follows it, countersign eco runs cancel " + brief(id) + " ends it"
@@ -124,7 +124,7 @@ func (g *group) ended(o tool.Outcome, now status) error {
 		}
 		return command.Exit(code)
 	}
-	g.Results(DecodeAnswer(o.Value).Object("result"))
+	g.Results(ParseAnswer(o.Value).Object("result"))
 	what := strings.ReplaceAll(command.Plain(now.Action), "_", " ") + " of " + command.Plain(now.Ecosystem)
 	if code == 0 {
 		g.Step("%s: success", what)
@@ -158,7 +158,7 @@ func (l *live) expect(ctx context.Context, ecosystem string) {
 		return // lines, then
 	}
 	l.latest, l.names = map[string]string{}, []string{"workspace"}
-	for _, r := range DecodeAnswer(o.Value).List("repos") {
+	for _, r := range ParseAnswer(o.Value).List("repos") {
 		l.names = append(l.names, r.Word("name"))
 	}
 }

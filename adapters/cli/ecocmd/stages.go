@@ -52,9 +52,9 @@ func (g *group) spin() []*cobra.Command {
 		a["action"], a["mode"] = action, "execute"
 		o, err := g.Send(cmd.Context(), "ecosystem_spin_ask", a, nil)
 		if err != nil {
-			return g.failed(o, err)
+			return g.Refused(o, err)
 		}
-		if err := g.Outcome(o, g.Asked); err != nil || DecodeAnswer(o.Value).Word("status") == "success" {
+		if err := g.Outcome(o, g.Asked); err != nil || ParseAnswer(o.Value).Word("status") == "success" {
 			return err
 		}
 		return command.Exit(1)

@@ -1,12 +1,10 @@
 package ecocmd
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // CommandText is a text in words of the command line: what agents are told to call, people type.
@@ -33,23 +31,12 @@ func CommandText(text string) string {
 	).Replace(text)
 }
 
-// ExplainError puts a refusal into words of the command line, and a way out behind those that a person meets often and that say none.
-func ExplainError(err error) error {
-	f := fault.From(err)
-	if f == nil {
-		return err
-	}
-	hint, given := f.Details.(command.Hint)
-	if spoken := CommandText(f.Message); spoken != f.Message && !errors.Is(err, tool.ErrUnknown) {
-		f = f.Sayf("%s", spoken)
-	}
-	if given {
-		return f.With(command.Hint(CommandText(string(hint))))
-	}
+// hint is the way out behind refusals that a person meets often and that say none.
+func hint(f *fault.Error) command.Hint {
 	if strings.Contains(f.Message, "countersign eco") && f.Code != "eco_no_ecosystem" {
-		return f
+		return ""
 	}
-	hint = map[fault.Code]command.Hint{
+	return map[fault.Code]command.Hint{
 		"eco_no_ecosystem":           "countersign eco list shows those there are; countersign eco create NAME --repo NAME=URL makes one",
 		"eco_ecosystem_not_found":    "countersign eco list shows those there are; countersign eco create NAME makes one",
 		"eco_ecosystem_exists":       "countersign eco describe shows it",
@@ -68,8 +55,4 @@ func ExplainError(err error) error {
 		"eco_busy":                   "countersign eco runs list --status running shows what is at work",
 		"eco_preview_changed":        "look again with --dry-run, then repeat the command",
 	}[f.Code]
-	if hint == "" {
-		return f
-	}
-	return f.With(hint)
 }

@@ -39,7 +39,7 @@ func (g group) create() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		call := arguments{"action": "create", "ttl_minutes": minutes}.set("name", first(args)).set("title", title).set("brief", brief)
+		call := command.Arguments{"action": "create", "ttl_minutes": minutes}.Set("name", command.First(args)).Set("title", title).Set("brief", brief)
 		if len(tags) > 0 {
 			call["tags"] = tags
 		}
@@ -101,8 +101,8 @@ func (g group) open(ctx context.Context, w place) (string, error) {
 	if title == "" {
 		title = strings.ToUpper(w.section[:min(1, len(w.section))]) + strings.NewReplacer("-", " ", "_", " ").Replace(w.section[min(1, len(w.section)):])
 	}
-	_, _, err = g.edit(ctx, p.ID, func(stored) (arguments, error) {
-		return arguments{"action": "upsert_section", "section_key": w.section, "section_title": title}, nil
+	_, _, err = g.edit(ctx, p.ID, func(stored) (command.Arguments, error) {
+		return command.Arguments{"action": "upsert_section", "section_key": w.section, "section_title": title}, nil
 	})
 	return p.ID, err
 }
@@ -130,14 +130,14 @@ func (g group) add() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.change(cmd.Context(), ident, "anchored "+fmt.Sprintf("%s:%d-%d", file, lines[0], lines[1])+" in", func(p stored) (arguments, error) {
+		return g.change(cmd.Context(), ident, "anchored "+fmt.Sprintf("%s:%d-%d", file, lines[0], lines[1])+" in", func(p stored) (command.Arguments, error) {
 			k := key
 			if k == "" {
 				s, _ := p.section(where.section)
 				k = freeKey(file, lines[0], s.Refs)
 			}
-			call := arguments{"action": "upsert_ref", "section_key": where.section, "ref_key": k, "path": file, "line_start": lines[0], "line_end": lines[1]}
-			return call.set("ref_title", title).set("ref_why", why).set("group", cluster).set("root", root).set("commit", commit), nil
+			call := command.Arguments{"action": "upsert_ref", "section_key": where.section, "ref_key": k, "path": file, "line_start": lines[0], "line_end": lines[1]}
+			return call.Set("ref_title", title).Set("ref_why", why).Set("group", cluster).Set("root", root).Set("commit", commit), nil
 		})
 	}
 	return c
@@ -304,13 +304,13 @@ func (g group) note() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.change(cmd.Context(), ident, "noted in section "+where.section+" of", func(p stored) (arguments, error) {
+		return g.change(cmd.Context(), ident, "noted in section "+where.section+" of", func(p stored) (command.Arguments, error) {
 			s, _ := p.section(where.section)
 			whole := text
 			if s.Description != "" && !replace {
 				whole = s.Description + "\n\n" + text
 			}
-			return arguments{"action": "upsert_section", "section_key": where.section, "section_title": s.Title, "section_description": whole}, nil
+			return command.Arguments{"action": "upsert_section", "section_key": where.section, "section_title": s.Title, "section_description": whole}, nil
 		})
 	}
 	return c
@@ -341,13 +341,13 @@ func (g group) diagram() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.change(cmd.Context(), ident, "drew "+title+" in", func(p stored) (arguments, error) {
+		return g.change(cmd.Context(), ident, "drew "+title+" in", func(p stored) (command.Arguments, error) {
 			k := key
 			if k == "" {
 				s, _ := p.section(where.section)
 				k = freeKey(name, len(s.Diagrams)+1, s.Diagrams)
 			}
-			return arguments{"action": "upsert_diagram", "section_key": where.section, "diagram_key": k, "title": title, "mermaid": text}.set("diagram_why", why), nil
+			return command.Arguments{"action": "upsert_diagram", "section_key": where.section, "diagram_key": k, "title": title, "mermaid": text}.Set("diagram_why", why), nil
 		})
 	}
 	return c

@@ -22,12 +22,12 @@ func (g group) finalize() *cobra.Command {
 	c := &cobra.Command{Use: "finalize [PACK]", Short: "Close a draft: every anchor must resolve, and then it is fixed", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
 	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text, so that the pack can prove what it showed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ident, err := g.resolve(cmd.Context(), first(args), "draft")
+		ident, err := g.resolve(cmd.Context(), command.First(args), "draft")
 		if err != nil {
 			return err
 		}
-		err = g.change(cmd.Context(), ident, "finalized", func(stored) (arguments, error) {
-			call := arguments{"action": "set_status", "status": "finalized"}
+		err = g.change(cmd.Context(), ident, "finalized", func(stored) (command.Arguments, error) {
+			call := command.Arguments{"action": "set_status", "status": "finalized"}
 			if snapshot {
 				call["snapshot"] = true
 			}
@@ -45,12 +45,12 @@ func (g group) finalize() *cobra.Command {
 func (g group) reopen() *cobra.Command {
 	return &cobra.Command{Use: "reopen [PACK]", Short: "Make a finalized pack a draft again", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("finalized"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ident, err := g.resolve(cmd.Context(), first(args), "finalized")
+			ident, err := g.resolve(cmd.Context(), command.First(args), "finalized")
 			if err != nil {
 				return err
 			}
-			return g.change(cmd.Context(), ident, "reopened", func(stored) (arguments, error) {
-				return arguments{"action": "set_status", "status": "draft"}, nil
+			return g.change(cmd.Context(), ident, "reopened", func(stored) (command.Arguments, error) {
+				return command.Arguments{"action": "set_status", "status": "draft"}, nil
 			})
 		}}
 }
@@ -73,11 +73,13 @@ func (g group) touch() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ident, err := g.resolve(cmd.Context(), first(args), "")
+		ident, err := g.resolve(cmd.Context(), command.First(args), "")
 		if err != nil {
 			return err
 		}
-		o, p, err := g.edit(cmd.Context(), ident, func(stored) (arguments, error) { return arguments{"action": "touch_ttl", field: n}, nil })
+		o, p, err := g.edit(cmd.Context(), ident, func(stored) (command.Arguments, error) {
+			return command.Arguments{"action": "touch_ttl", field: n}, nil
+		})
 		switch {
 		case err != nil:
 			return err
@@ -93,11 +95,11 @@ func (g group) touch() *cobra.Command {
 func (g group) reanchor() *cobra.Command {
 	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text stands now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ident, err := g.resolve(cmd.Context(), first(args), "draft")
+			ident, err := g.resolve(cmd.Context(), command.First(args), "draft")
 			if err != nil {
 				return err
 			}
-			return g.change(cmd.Context(), ident, "reanchored", func(stored) (arguments, error) { return arguments{"action": "reanchor"}, nil })
+			return g.change(cmd.Context(), ident, "reanchored", func(stored) (command.Arguments, error) { return command.Arguments{"action": "reanchor"}, nil })
 		}}
 }
 
@@ -105,9 +107,9 @@ func (g group) remove() *cobra.Command {
 	return &cobra.Command{Use: "rm PACK", Short: "Delete a pack (its file moves to the store's trash)", Args: command.Args(1, 1), ValidArgsFunction: g.completePacks(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var gone stored
-			o, _, err := g.edit(cmd.Context(), args[0], func(p stored) (arguments, error) {
+			o, _, err := g.edit(cmd.Context(), args[0], func(p stored) (command.Arguments, error) {
 				gone = p
-				return arguments{"action": "delete_pack"}, nil
+				return command.Arguments{"action": "delete_pack"}, nil
 			})
 			switch {
 			case err != nil:
@@ -144,7 +146,7 @@ func (g group) doctor() *cobra.Command {
 }
 
 func (g group) examine(ctx context.Context, quarantine bool) error {
-	o, err := g.Call(ctx, "inspect_pack_store", arguments{})
+	o, err := g.Call(ctx, "inspect_pack_store", command.Arguments{})
 	if err != nil {
 		return g.Fail(o, err)
 	}
@@ -188,7 +190,7 @@ func files(n int) string {
 // setAside moves the damaged files, each after a yes.
 func (g group) setAside(ctx context.Context, found examined) error {
 	for _, d := range found.Damaged {
-		o, err := g.Call(ctx, "quarantine_pack_file", arguments{"file": d.File})
+		o, err := g.Call(ctx, "quarantine_pack_file", command.Arguments{"file": d.File})
 		if err != nil {
 			return g.Fail(o, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,11 +17,16 @@ import (
 var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, and there is none to assume")
 
 // group is the pack commands over one shell.
-type group struct{ *command.Shell }
+type group struct{ command.Runner }
+
+// NewRunner is the runner of a shell.
+func NewRunner(s *command.Shell) command.Runner {
+	return command.Runner{Shell: s, Words: command.Words{Hint: hint}}
+}
 
 // PackCommand is the command group pack.
 func PackCommand(s *command.Shell) *cobra.Command {
-	g := group{s}
+	g := group{NewRunner(s)}
 	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
 			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
@@ -80,44 +84,29 @@ func (p stored) section(key string) (section, bool) {
 	return section{}, false
 }
 
-// arguments of one call of a tool.
-type arguments map[string]any
-
-// set puts a value in unless it is empty.
-func (a arguments) set(name, value string) arguments {
-	if value != "" {
-		a[name] = value
-	}
-	return a
-}
-
 // payload calls input and reads what it answers.
-func (g group) payload(ctx context.Context, args arguments, into any) (tool.Outcome, error) {
+func (g group) payload(ctx context.Context, args command.Arguments, into any) (tool.Outcome, error) {
 	o, err := g.Call(ctx, "input", args)
 	if err != nil {
-		return o, g.Fail(o, explain(err))
+		return o, g.Refused(o, err)
 	}
 	answer := struct {
 		Payload any `json:"payload"`
 	}{into}
-	if err := json.Unmarshal(o.Value, &answer); err != nil {
-		return o, fault.ErrInternal.Sayf("the answer of input is not understood").Because(err)
-	}
-	return o, nil
+	return o, command.DecodeAnswer(o, &answer)
 }
 
-// explain puts the way out behind refusals that a person meets often.
-func explain(err error) error {
-	f := fault.From(err)
+// hint is the way out behind refusals that a person meets often.
+func hint(f *fault.Error) command.Hint {
 	switch {
-	case f == nil || f.Details != nil:
-		return err
+	case f.Details != nil:
+		return ""
 	case f.Kind == fault.NotFound:
-		return f.With(command.Hint("countersign pack list shows the packs there are here"))
+		return "countersign pack list shows the packs there are here"
 	case f.Code == "pack_finalized":
-		return f.With(command.Hint("countersign pack reopen makes it a draft again"))
+		return "countersign pack reopen makes it a draft again"
 	}
-	return err
+	return ""
 }
 
 // moment is a pack's timestamp for people, to the minute.
@@ -137,7 +126,7 @@ func (g group) resolve(ctx context.Context, named, status string) (string, error
 	var found struct {
 		Packs []stored `json:"packs"`
 	}
-	if _, err := g.payload(ctx, arguments{"action": "list", "limit": 1}.set("status", status), &found); err != nil {
+	if _, err := g.payload(ctx, command.Arguments{"action": "list", "limit": 1}.Set("status", status), &found); err != nil {
 		return "", err
 	}
 	if len(found.Packs) == 0 {
@@ -153,13 +142,13 @@ func (g group) resolve(ctx context.Context, named, status string) (string, error
 
 func (g group) get(ctx context.Context, ident string) (stored, error) {
 	var p stored
-	_, err := g.payload(ctx, arguments{"action": "get", "id": ident}, &p)
+	_, err := g.payload(ctx, command.Arguments{"action": "get", "id": ident}, &p)
 	return p, err
 }
 
 // edit changes a pack: it reads it, has build make the call from what was read, and does both once more when somebody else changed
 // the pack in between. The last call's outcome and the pack as it is then come back.
-func (g group) edit(ctx context.Context, ident string, build func(stored) (arguments, error)) (tool.Outcome, stored, error) {
+func (g group) edit(ctx context.Context, ident string, build func(stored) (command.Arguments, error)) (tool.Outcome, stored, error) {
 	for try := 0; ; try++ {
 		p, err := g.get(ctx, ident)
 		if err != nil {
@@ -175,7 +164,7 @@ func (g group) edit(ctx context.Context, ident string, build func(stored) (argum
 			continue
 		}
 		if err != nil {
-			return o, p, g.Fail(o, explain(err))
+			return o, p, g.Refused(o, err)
 		}
 		var answer struct {
 			Payload json.RawMessage `json:"payload"`
@@ -188,7 +177,7 @@ func (g group) edit(ctx context.Context, ident string, build func(stored) (argum
 }
 
 // change is edit and the one line about it.
-func (g group) change(ctx context.Context, ident, done string, build func(stored) (arguments, error)) error {
+func (g group) change(ctx context.Context, ident, done string, build func(stored) (command.Arguments, error)) error {
 	o, p, err := g.edit(ctx, ident, build)
 	if err != nil {
 		return err
@@ -200,14 +189,6 @@ func (g group) change(ctx context.Context, ident, done string, build func(stored
 	return nil
 }
 
-// first is the first argument, or nothing.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
 // completePacks completes ids and names of packs with that status (any when empty).
 func (g group) completePacks(status string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -217,15 +198,13 @@ func (g group) completePacks(status string) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if _, err := g.payload(cmd.Context(), arguments{"action": "list"}.set("status", status), &found); err != nil {
+		if _, err := g.payload(cmd.Context(), command.Arguments{"action": "list"}.Set("status", status), &found); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		var out []cobra.Completion
 		for _, p := range found.Packs {
 			for _, word := range []string{p.Name, p.ID} {
-				if word != "" && strings.HasPrefix(word, begun) {
-					out = append(out, cobra.CompletionWithDesc(word, fmt.Sprintf("%s, revision %d", p.Status, p.Revision)))
-				}
+				out = command.Offer(out, word, fmt.Sprintf("%s, revision %d", p.Status, p.Revision), begun)
 			}
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp

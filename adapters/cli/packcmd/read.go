@@ -32,7 +32,7 @@ func (g group) list() *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", 0, "at most so many (default: all)")
 	c.Flags().IntVar(&offset, "offset", 0, "leave out so many first")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		call := arguments{"action": "list"}.set("status", status).set("query", query).set("freshness", freshness)
+		call := command.Arguments{"action": "list"}.Set("status", status).Set("query", query).Set("freshness", freshness)
 		for name, n := range map[string]int{"limit": limit, "offset": offset} {
 			if cmd.Flags().Changed(name) {
 				call[name] = n
@@ -74,14 +74,14 @@ func (g group) show() *cobra.Command {
 	c.Flags().StringVar(&status, "status", "", "fail unless the pack is draft or finalized")
 	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		ident, err := g.resolve(cmd.Context(), first(args), "")
+		ident, err := g.resolve(cmd.Context(), command.First(args), "")
 		if err != nil {
 			return err
 		}
 		if g.JSON {
 			return g.document(cmd.Context(), ident)
 		}
-		call := arguments{"action": "get", "id": ident}.set("view", view).set("match", match).set("cursor", cursor).set("status", status)
+		call := command.Arguments{"action": "get", "id": ident}.Set("view", view).Set("match", match).Set("cursor", cursor).Set("status", status)
 		if cmd.Flags().Changed("max-tokens") {
 			call["max_tokens"] = tokens
 		}
@@ -90,7 +90,7 @@ func (g group) show() *cobra.Command {
 		}
 		o, err := g.Call(cmd.Context(), "output", call)
 		if err != nil {
-			return g.Fail(o, explain(err))
+			return g.Refused(o, err)
 		}
 		return g.Markdown(cmd.Context(), o.Text, !noPager)
 	}
@@ -100,14 +100,14 @@ func (g group) show() *cobra.Command {
 func (g group) diff() *cobra.Command {
 	return &cobra.Command{Use: "diff [PACK]", Short: "Show what has changed in the code since the pack was anchored", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ident, err := g.resolve(cmd.Context(), first(args), "")
+			ident, err := g.resolve(cmd.Context(), command.First(args), "")
 			if err != nil {
 				return err
 			}
-			o, err := g.Call(cmd.Context(), "output", arguments{"action": "diff", "id": ident})
+			o, err := g.Call(cmd.Context(), "output", command.Arguments{"action": "diff", "id": ident})
 			switch {
 			case err != nil:
-				return g.Fail(o, explain(err))
+				return g.Refused(o, err)
 			case g.JSON:
 				return g.Show(o)
 			}
@@ -117,9 +117,9 @@ func (g group) diff() *cobra.Command {
 
 // document prints a pack as JSON.
 func (g group) document(ctx context.Context, ident string) error {
-	o, err := g.Call(ctx, "input", arguments{"action": "get", "id": ident})
+	o, err := g.Call(ctx, "input", command.Arguments{"action": "get", "id": ident})
 	if err != nil {
-		return g.Fail(o, explain(err))
+		return g.Refused(o, err)
 	}
 	return g.Show(o)
 }
@@ -133,7 +133,7 @@ func (g group) export() *cobra.Command {
 	c.Flags().BoolVar(&force, "force", false, "overwrite the file")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		ident, err := g.resolve(ctx, first(args), "")
+		ident, err := g.resolve(ctx, command.First(args), "")
 		if err != nil {
 			return err
 		}
@@ -144,9 +144,9 @@ func (g group) export() *cobra.Command {
 		if g.JSON {
 			from = "input"
 		}
-		o, err := g.Call(ctx, from, arguments{"action": "get", "id": ident})
+		o, err := g.Call(ctx, from, command.Arguments{"action": "get", "id": ident})
 		if err != nil {
-			return g.Fail(o, explain(err))
+			return g.Refused(o, err)
 		}
 		text := o.Text
 		if g.JSON {

@@ -13,14 +13,14 @@ import (
 )
 
 // actionGroup is the commands at one workdesk.
-type actionGroup struct{ command.Runner }
+type actionGroup struct{ Runner }
 
 func types() []cobra.Completion {
 	return []cobra.Completion{present.TypeScript, present.TypeWebhook, present.TypeWorkflow}
 }
 
 // ActionCommand is the command group action.
-func ActionCommand(d command.Runner) *cobra.Command {
+func ActionCommand(d Runner) *cobra.Command {
 	g := actionGroup{d}
 	c := command.Group("action", "Keep programs and webhooks to be triggered, and say which may", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
 		g.remove(), g.rule(), g.rules(), g.trigger(), g.run())

@@ -111,7 +111,7 @@ func (g actionGroup) names(ctx context.Context) map[string]string {
 	var found struct {
 		Actions []present.Action `json:"actions"`
 	}
-	if o, err := g.Send(ctx, "list_actions", command.Arguments{}, nil); err == nil && command.DecodeAnswer(o, &found) == nil {
+	if g.Quietly(ctx, "list_actions", command.Arguments{}, &found) {
 		for _, a := range found.Actions {
 			out[a.ID] = a.Name
 		}
@@ -232,7 +232,7 @@ func (g actionGroup) program(ctx context.Context, call command.Arguments) error 
 	o, err := g.Runner.Send(ctx, "run_script", call, nil)
 	if err != nil {
 		var failed struct {
-			Result command.ProgramResult `json:"result"`
+			Result ProgramResult `json:"result"`
 		}
 		if command.FailureDetails(err, &failed) {
 			g.Output(failed.Result)
@@ -254,7 +254,7 @@ func (g actionGroup) program(ctx context.Context, call command.Arguments) error 
 	if err := command.DecodeAnswer(o, &p); err != nil {
 		return err
 	}
-	g.Output(command.ProgramResult{Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Truncated: p.Result.Truncated, Duration: p.Result.Duration})
+	g.Output(ProgramResult{Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Truncated: p.Result.Truncated, Duration: p.Result.Duration})
 	g.Note("%s: done in %s", command.Plain(p.Name), command.Took(p.Result.Duration))
 	return nil
 }

@@ -8,4 +8,6 @@
 //     webhooks
 //   - action.go, action_run.go, save.go: action: stored programs, webhooks and workflows, the rules that say whether they run, and
 //     triggering them
+//   - words.go: Runner, and refusals in words of the command line; find.go, complete.go: projects, workflows, actions, processes and templates
+//     by id, name or path, and shell completion of them; ran.go: what a program printed
 package projectcmd

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -24,7 +24,7 @@ func (g workflowGroup) webhook() *cobra.Command {
 	var url, on, template string
 	var headers []string
 	var off bool
-	c := &cobra.Command{Use: "webhook W", Short: "Show or set the address that a workflow's end is told to", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+	c := &cobra.Command{Use: "webhook W", Short: "Show or set the address that a workflow's end is told to", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Example: `  countersign workflow webhook release --url https://example.com/hook --on failure
   countersign workflow webhook release --off`}
 	c.Flags().StringVar(&url, "url", "", "where to")
@@ -38,23 +38,23 @@ func (g workflowGroup) webhook() *cobra.Command {
 		triggers := map[string]string{"success": "onSuccess", "failure": "onFailure", "always": "always"}
 		switch {
 		case off && url != "":
-			return adapterscommand.Usage(cmd, "--off contradicts --url")
+			return command.Usage(cmd, "--off contradicts --url")
 		case triggers[on] == "":
-			return adapterscommand.Usage(cmd, "--on %q is none of success, failure and always", on)
+			return command.Usage(cmd, "--on %q is none of success, failure and always", on)
 		case url == "" && (len(headers) > 0 || template != "" || cmd.Flags().Changed("on")):
-			return adapterscommand.Usage(cmd, "--url is missing")
+			return command.Usage(cmd, "--url is missing")
 		}
 		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		call := adapterscommand.Arguments{"workflow_id": id}
+		call := command.Arguments{"workflow_id": id}
 		if url == "" && !off {
-			return adapterscommand.CallAndShow(ctx, g.Runner, "get_workflow", call, g.drawWebhook)
+			return command.CallAndShow(ctx, g.Runner, "get_workflow", call, g.drawWebhook)
 		}
 		if !off {
 			call["url"], call["trigger"] = url, triggers[on]
-			if call["headers"], err = adapterscommand.Assignments("header", headers); err != nil {
+			if call["headers"], err = command.Assignments("header", headers); err != nil {
 				return err
 			}
 			if template, err = g.File("template", template); err != nil {
@@ -62,12 +62,12 @@ func (g workflowGroup) webhook() *cobra.Command {
 			}
 			call.Set("payload_template", template)
 		}
-		return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_webhook_set", call, func(w changed) {
+		return command.CallAndShow(ctx, g.Runner, "workflow_webhook_set", call, func(w changed) {
 			if off {
-				g.Line("the end of %s is told to nobody", adapterscommand.Plain(w.Name))
+				g.Line("the end of %s is told to nobody", command.Plain(w.Name))
 				return
 			}
-			g.Line("the end of %s is told to %s (%s)", adapterscommand.Plain(w.Name), adapterscommand.Plain(url), on)
+			g.Line("the end of %s is told to %s (%s)", command.Plain(w.Name), command.Plain(url), on)
 		})
 	}
 	return c
@@ -75,12 +75,12 @@ func (g workflowGroup) webhook() *cobra.Command {
 
 func (g workflowGroup) drawWebhook(w flow) {
 	if w.Webhook == nil || !w.Webhook.Enabled {
-		g.Note("the end of %s is told to nobody; --url sets an address", adapterscommand.Plain(w.Name))
+		g.Note("the end of %s is told to nobody; --url sets an address", command.Plain(w.Name))
 		return
 	}
-	pairs := []adapterscommand.Pair{{Name: "url", Value: w.Webhook.URL}, {Name: "when", Value: w.Webhook.Trigger}}
+	pairs := []command.Pair{{Name: "url", Value: w.Webhook.URL}, {Name: "when", Value: w.Webhook.Trigger}}
 	for _, name := range slices.Sorted(maps.Keys(w.Webhook.Headers)) {
-		pairs = append(pairs, adapterscommand.Pair{Name: name, Value: w.Webhook.Headers[name]})
+		pairs = append(pairs, command.Pair{Name: name, Value: w.Webhook.Headers[name]})
 	}
 	g.Pairs(pairs...)
 }
@@ -96,7 +96,7 @@ type opened struct {
 
 func (g workflowGroup) incoming() *cobra.Command {
 	var off, signed, untimed bool
-	c := &cobra.Command{Use: "incoming W", Short: "Let requests from outside start a workflow as it is now, or not any more", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+	c := &cobra.Command{Use: "incoming W", Short: "Let requests from outside start a workflow as it is now, or not any more", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Long: "Let requests from outside start a workflow as it is now: a token is made, and shown once. Whoever changes the workflow closes it until it is opened again.\n" +
 			"countersign webhooks serve answers the requests.",
 		Example: `  countersign workflow incoming release --require-signature
@@ -108,17 +108,17 @@ func (g workflowGroup) incoming() *cobra.Command {
 		ctx := cmd.Context()
 		switch {
 		case off && (signed || untimed):
-			return adapterscommand.Usage(cmd, "--off contradicts the other flags")
+			return command.Usage(cmd, "--off contradicts the other flags")
 		case untimed && !signed:
-			return adapterscommand.Usage(cmd, "--untimed says how requests are signed; add --require-signature")
+			return command.Usage(cmd, "--untimed says how requests are signed; add --require-signature")
 		}
 		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		call, made := adapterscommand.Arguments{"workflow_id": id, "enabled": !off}, opened{WorkflowID: id, URL: endpoint + id}
+		call, made := command.Arguments{"workflow_id": id, "enabled": !off}, opened{WorkflowID: id, URL: endpoint + id}
 		if off {
-			return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", adapterscommand.Plain(w.Name)) })
+			return command.CallAndShow(ctx, g.Runner, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", command.Plain(w.Name)) })
 		}
 		made.Token = secret()
 		call["token"] = made.Token
@@ -153,8 +153,8 @@ func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) err
 		ms := o.Elapsed.Milliseconds()
 		return g.PrintJSON(present.Envelope{Success: true, Output: string(doc), DurationMS: &ms})
 	}
-	g.Pairs(adapterscommand.Pair{Name: "workflow", Value: made.Name}, adapterscommand.Pair{Name: "url", Value: made.URL}, adapterscommand.Pair{Name: "token", Value: made.Token},
-		adapterscommand.Pair{Name: "secret", Value: made.Secret})
+	g.Pairs(command.Pair{Name: "workflow", Value: made.Name}, command.Pair{Name: "url", Value: made.URL}, command.Pair{Name: "token", Value: made.Token},
+		command.Pair{Name: "secret", Value: made.Secret})
 	g.Note("they are shown this once; requests are answered by: countersign webhooks serve")
 	g.Line("")
 	if made.Secret == "" {
@@ -173,9 +173,9 @@ func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) err
 }
 
 // TemplateCommand is the command group template.
-func TemplateCommand(d adapterscommand.Runner) *cobra.Command {
+func TemplateCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
-	return adapterscommand.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
+	return command.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
 }
 
 // template is a step template in a list.
@@ -197,19 +197,19 @@ func categories() []cobra.Completion {
 func (g workflowGroup) templates() *cobra.Command {
 	var category string
 	var own bool
-	c := &cobra.Command{Use: "list [QUERY]", Short: "List step templates, built-in ones first", Args: adapterscommand.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c := &cobra.Command{Use: "list [QUERY]", Short: "List step templates, built-in ones first", Args: command.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions}
 	c.Flags().StringVar(&category, "category", "", "only those of this category")
 	c.Flags().BoolVar(&own, "own", false, "only your own")
 	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		call := adapterscommand.Arguments{}.Set("category", category)
+		call := command.Arguments{}.Set("category", category)
 		if len(args) > 0 {
 			call.Set("query", args[0])
 		}
 		if own {
 			call["include_builtin"] = false
 		}
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "list_step_templates", call, func(found struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "list_step_templates", call, func(found struct {
 			Templates []template `json:"templates"`
 		}) {
 			if len(found.Templates) == 0 {
@@ -227,16 +227,16 @@ func (g workflowGroup) templates() *cobra.Command {
 }
 
 func (g workflowGroup) addTemplate() *cobra.Command {
-	var command, category, description string
-	c := &cobra.Command{Use: "add NAME", Short: "Keep a command as a template; {pm} and <placeholders> are filled in later", Args: adapterscommand.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
-	c.Flags().StringVar(&command, "command", "", "the command")
+	var line, category, description string
+	c := &cobra.Command{Use: "add NAME", Short: "Keep a command as a template; {pm} and <placeholders> are filled in later", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c.Flags().StringVar(&line, "command", "", "the command")
 	c.Flags().StringVar(&category, "category", "", "where it belongs (default: custom)")
 	c.Flags().StringVar(&description, "description", "", "what it does, in a sentence")
 	_ = c.MarkFlagRequired("command") // the flag is there
 	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		call := adapterscommand.Arguments{"name": args[0], "command": command}.Set("category", category).Set("description", description)
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "create_step_template", call, func(made struct {
+		call := command.Arguments{"name": args[0], "command": line}.Set("category", category).Set("description", description)
+		return command.CallAndShow(cmd.Context(), g.Runner, "create_step_template", call, func(made struct {
 			ID string `json:"templateId"`
 		}) {
 			g.Line("%s", made.ID)
@@ -246,12 +246,12 @@ func (g workflowGroup) addTemplate() *cobra.Command {
 }
 
 func (g workflowGroup) removeTemplate() *cobra.Command {
-	return &cobra.Command{Use: "remove TEMPLATE", Short: "Forget a template of your own", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Templates),
+	return &cobra.Command{Use: "remove TEMPLATE", Short: "Forget a template of your own", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Templates),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Runner.Template(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "step_template_remove", adapterscommand.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", adapterscommand.Plain(t.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "step_template_remove", command.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", command.Plain(t.Name)) })
 		}}
 }

@@ -15,7 +15,7 @@ import (
 func (g group) scripts() *cobra.Command {
 	return &cobra.Command{Use: "scripts [PROJECT]", Short: "List the scripts in a project's package.json", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := g.ScriptDir(cmd.Context(), first(args))
+			dir, err := g.ScriptDir(cmd.Context(), command.First(args))
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func (g group) drawScripts(all map[string]string) {
 func (g group) status() *cobra.Command {
 	return &cobra.Command{Use: "status [PROJECT]", Short: "Show a project's branch and changed files", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := g.Dir(cmd.Context(), first(args))
+			dir, err := g.Dir(cmd.Context(), command.First(args))
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (g group) diff() *cobra.Command {
 	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		dir, err := g.Dir(ctx, first(args))
+		dir, err := g.Dir(ctx, command.First(args))
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (g group) diff() *cobra.Command {
 func (g group) worktrees() *cobra.Command {
 	return &cobra.Command{Use: "worktrees [PROJECT]", Short: "List a project's git worktrees", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := g.Dir(cmd.Context(), first(args))
+			dir, err := g.Dir(cmd.Context(), command.First(args))
 			if err != nil {
 				return err
 			}

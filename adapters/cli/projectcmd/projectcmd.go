@@ -17,11 +17,11 @@ import (
 )
 
 // group is the commands over one shell.
-type group struct{ command.Runner }
+type group struct{ Runner }
 
 // Commands is every command about projects.
 func Commands(s *command.Shell) []*cobra.Command {
-	d := command.Runner{Shell: s}
+	d := NewRunner(s)
 	g := group{d}
 	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
 }
@@ -36,17 +36,9 @@ func (g group) project() *cobra.Command {
 	return c
 }
 
-// first is the first argument, or nothing.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
 // detail is a project as get_project answers it.
 type detail struct {
-	command.Project
+	Project
 	Description    string            `json:"description"`
 	Remote         string            `json:"gitRemote"`
 	Branch         string            `json:"currentBranch"`
@@ -96,21 +88,21 @@ func (g group) add() *cobra.Command {
 	c.Flags().StringVar(&name, "name", "", "what to call it (default: the directory's name)")
 	c.Flags().StringVar(&description, "description", "", "what it is, in a sentence")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		dir, err := filepath.Abs(first(args))
+		dir, err := filepath.Abs(command.First(args))
 		if err != nil {
-			return command.ErrUsage.Sayf("%q is no directory: %v", first(args), err)
+			return command.ErrUsage.Sayf("%q is no directory: %v", command.First(args), err)
 		}
 		call := command.Arguments{"path": dir}.Set("name", name).Set("description", description)
-		return command.CallAndShow(cmd.Context(), g.Runner, "project_add", call, func(p command.Project) { g.added(cmd.Context(), p) })
+		return command.CallAndShow(cmd.Context(), g.Runner, "project_add", call, func(p Project) { g.added(cmd.Context(), p) })
 	}
 	return c
 }
 
 // added says what was registered, as far as it can be told what that is.
-func (g group) added(ctx context.Context, p command.Project) {
+func (g group) added(ctx context.Context, p Project) {
 	var found detail
 	line := "registered " + p.Name
-	if o, err := g.Send(ctx, "get_project", command.Arguments{"path": p.Path}, nil); err == nil && command.DecodeAnswer(o, &found) == nil && found.kind() != "" {
+	if g.Quietly(ctx, "get_project", command.Arguments{"path": p.Path}, &found) && found.kind() != "" {
 		line += " (" + found.kind() + ")"
 	}
 	g.Line("%s: %s", command.Plain(line), command.Plain(p.Path))
@@ -171,7 +163,7 @@ func (g group) list() *cobra.Command {
 				Branch    string `json:"currentBranch"`
 				Workflows int    `json:"workflowCount"`
 			}
-			call := command.Arguments{}.Set("query", first(args))
+			call := command.Arguments{}.Set("query", command.First(args))
 			return command.CallAndShow(cmd.Context(), g.Runner, "list_projects", call, func(found struct {
 				Projects []item `json:"projects"`
 			}) {
@@ -213,7 +205,7 @@ func (g group) show() *cobra.Command {
 	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: what it is, its scripts, git and settings", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			dir, err := g.Dir(ctx, first(args))
+			dir, err := g.Dir(ctx, command.First(args))
 			if err != nil {
 				return err
 			}
@@ -230,7 +222,7 @@ func (g group) drawProject(ctx context.Context, p detail) {
 		{Name: "what", Value: p.kind()}, {Name: "node", Value: p.Node}, {Name: "branch", Value: p.Branch}, {Name: "remote", Value: p.Remote},
 		{Name: "workflows", Value: strings.Join(flows, ", ")}}
 	var stored settings
-	if o, err := g.Send(ctx, "project_settings", command.Arguments{"project": p.ID}, nil); err == nil && command.DecodeAnswer(o, &stored) == nil {
+	if g.Quietly(ctx, "project_settings", command.Arguments{"project": p.ID}, &stored) {
 		pairs = append(pairs, stored.pairs()...)
 	}
 	g.Pairs(pairs...)
@@ -278,7 +270,7 @@ func (g group) set() *cobra.Command {
 			return err
 		}
 		return command.CallAndShow(cmd.Context(), g.Runner, "project_change", call, func(now struct {
-			command.Project
+			Project
 			settings
 		}) {
 			g.Line("changed %s", command.Plain(now.Name))
@@ -306,7 +298,7 @@ func (g group) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.CallAndShow(cmd.Context(), g.Runner, "project_remove", command.Arguments{"project": word}, func(p command.Project) {
+			return command.CallAndShow(cmd.Context(), g.Runner, "project_remove", command.Arguments{"project": word}, func(p Project) {
 				g.Line("forgot %s; its directory stays as it is", command.Plain(p.Name))
 			})
 		}}

@@ -88,7 +88,7 @@ func (g group) wait(ctx context.Context, call command.Arguments) error {
 	l := g.watch(ctx)
 	o, err := g.Send(ctx, "run_npm_script", call, l.progress())
 	shown := l.end()
-	var r command.ProgramResult
+	var r ProgramResult
 	if err != nil {
 		if command.FailureDetails(err, &r) && !shown {
 			g.Output(r)

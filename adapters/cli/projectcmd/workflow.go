@@ -8,17 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
 // workflowGroup is the commands at one workdesk.
-type workflowGroup struct{ adapterscommand.Runner }
+type workflowGroup struct{ Runner }
 
 // WorkflowCommand is the command group workflow.
-func WorkflowCommand(d adapterscommand.Runner) *cobra.Command {
+func WorkflowCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
-	c := adapterscommand.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
+	c := command.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
 		g.removeStep(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
 	c.Long = "Put steps together, run them in order until one fails, and look at what came of it.\n\n" +
 		"A workflow is named by its id, the beginning of it, or its name."
@@ -62,10 +62,10 @@ func does(s present.Step) string {
 
 func (g workflowGroup) list() *cobra.Command {
 	var project string
-	c := &cobra.Command{Use: "list", Short: "List the workflows, the last changed first", Args: adapterscommand.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List the workflows, the last changed first", Args: command.Args(0, 0)}
 	g.ProjectFlag(c, &project, "only those of this project")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		call := adapterscommand.Arguments{}
+		call := command.Arguments{}
 		if project != "" {
 			p, err := g.Project(cmd.Context(), project)
 			if err != nil {
@@ -73,7 +73,7 @@ func (g workflowGroup) list() *cobra.Command {
 			}
 			call["project_id"] = p.ID
 		}
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "list_workflows", call, func(found struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "list_workflows", call, func(found struct {
 			Workflows []struct {
 				ID      string    `json:"id"`
 				Name    string    `json:"name"`
@@ -89,7 +89,7 @@ func (g workflowGroup) list() *cobra.Command {
 			names := g.ProjectNames(cmd.Context())
 			var rows [][]string
 			for _, w := range found.Workflows {
-				rows = append(rows, []string{w.ID, w.Name, strconv.Itoa(w.Steps), names[w.Project], adapterscommand.Age(w.Ran)})
+				rows = append(rows, []string{w.ID, w.Name, strconv.Itoa(w.Steps), names[w.Project], command.Age(w.Ran)})
 			}
 			g.Table([]string{"id", "name", "steps", "project", "last run"}, rows)
 		})
@@ -98,13 +98,13 @@ func (g workflowGroup) list() *cobra.Command {
 }
 
 func (g workflowGroup) show() *cobra.Command {
-	return &cobra.Command{Use: "show W", Short: "Show a workflow with its steps", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+	return &cobra.Command{Use: "show W", Short: "Show a workflow with its steps", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Runner.Workflow(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, func(w flow) {
+			return command.CallAndShow(cmd.Context(), g.Runner, "get_workflow", command.Arguments{"workflow_id": id}, func(w flow) {
 				g.drawFlow(w, g.ProjectNames(cmd.Context())[w.Project])
 			})
 		}}
@@ -124,11 +124,11 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 			incoming += "; it was changed since, so countersign workflow incoming has to open it again"
 		}
 	}
-	g.Pairs(adapterscommand.Pair{Name: "name", Value: w.Name}, adapterscommand.Pair{Name: "id", Value: w.ID}, adapterscommand.Pair{Name: "description", Value: w.Description},
-		adapterscommand.Pair{Name: "project", Value: project}, adapterscommand.Pair{Name: "last run", Value: adapterscommand.Age(w.Ran)}, adapterscommand.Pair{Name: "webhook", Value: outgoing},
-		adapterscommand.Pair{Name: "incoming", Value: incoming})
+	g.Pairs(command.Pair{Name: "name", Value: w.Name}, command.Pair{Name: "id", Value: w.ID}, command.Pair{Name: "description", Value: w.Description},
+		command.Pair{Name: "project", Value: project}, command.Pair{Name: "last run", Value: command.Age(w.Ran)}, command.Pair{Name: "webhook", Value: outgoing},
+		command.Pair{Name: "incoming", Value: incoming})
 	if len(w.Nodes) == 0 {
-		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", adapterscommand.Plain(present.CommandLine([]string{w.Name})))
+		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", command.Plain(present.CommandLine([]string{w.Name})))
 		return
 	}
 	g.Line("")
@@ -136,7 +136,7 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 	for i, n := range w.Nodes {
 		limit := ""
 		if n.Config.Timeout > 0 {
-			limit = adapterscommand.Took(n.Config.Timeout)
+			limit = command.Took(n.Config.Timeout)
 		}
 		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, does(n), n.Config.Cwd, limit})
 	}
@@ -146,7 +146,7 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 func (g workflowGroup) create() *cobra.Command {
 	var project, description string
 	var global bool
-	c := &cobra.Command{Use: "create NAME", Short: "Start a workflow without steps", Args: adapterscommand.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c := &cobra.Command{Use: "create NAME", Short: "Start a workflow without steps", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
 	g.ProjectFlag(c, &project, "project it belongs to (default: the one you stand in)")
 	c.Flags().BoolVar(&global, "global", false, "it belongs to no project; its steps name the directories they run in")
 	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
@@ -155,36 +155,36 @@ func (g workflowGroup) create() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		call := adapterscommand.Arguments{"name": args[0]}.Set("description", description).Set("project_id", of.ID)
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "create_workflow", call, func(made struct {
+		call := command.Arguments{"name": args[0]}.Set("description", description).Set("project_id", of.ID)
+		return command.CallAndShow(cmd.Context(), g.Runner, "create_workflow", call, func(made struct {
 			ID      string `json:"workflowId"`
 			Warning string `json:"warning"`
 		}) {
 			g.Line("%s", made.ID)
 			if made.Warning != "" {
-				g.Note("warning: %s", adapterscommand.Plain(made.Warning))
+				g.Note("warning: %s", command.Plain(made.Warning))
 			}
-			where := "in project " + adapterscommand.Plain(of.Name)
+			where := "in project " + command.Plain(of.Name)
 			if of.ID == "" {
 				where = "in no project"
 			}
-			g.Note("workflow %s, %s; next: countersign workflow add-step %s NAME -- COMMAND", adapterscommand.Plain(args[0]), where, adapterscommand.Plain(present.CommandLine(args[:1])))
+			g.Note("workflow %s, %s; next: countersign workflow add-step %s NAME -- COMMAND", command.Plain(args[0]), where, command.Plain(present.CommandLine(args[:1])))
 		})
 	}
 	return c
 }
 
 func (g workflowGroup) addStep() *cobra.Command {
-	var command, cwd string
+	var line, cwd string
 	var order int
 	var timeout time.Duration
-	c := &cobra.Command{Use: "add-step W NAME -- COMMAND...", Short: "Add a command as a step of a workflow", ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil),
+	c := &cobra.Command{Use: "add-step W NAME -- COMMAND...", Short: "Add a command as a step of a workflow", ValidArgsFunction: command.Complete(g.Workflows, nil),
 		Long: "Add a command as a step of a workflow: words behind --, which no shell takes apart, or with --command a line that may hold pipes and &&.\n" +
 			"{pm} stands for the project's package manager.",
 		Example: `  countersign workflow add-step release test -- {pm} test
   countersign workflow add-step release build --command "{pm} run build && du -sh dist"
   countersign workflow add-step release lint --order 1 -- {pm} run lint`}
-	c.Flags().StringVar(&command, "command", "", "the command as one line for /bin/sh, in place of words behind --")
+	c.Flags().StringVar(&line, "command", "", "the command as one line for /bin/sh, in place of words behind --")
 	c.Flags().StringVar(&cwd, "cwd", "", "directory inside the project to run it in (default: the project's)")
 	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long (default 5m)")
@@ -192,17 +192,17 @@ func (g workflowGroup) addStep() *cobra.Command {
 		args, words := behindDash(cmd, args)
 		switch {
 		case len(args) != 2:
-			return adapterscommand.Usage(cmd, "it takes a workflow and a name for the step before --")
-		case (command == "") == (len(words) == 0):
-			return adapterscommand.Usage(cmd, "give the command behind --, or with --command")
-		case command == "":
-			command = spoken(words)
+			return command.Usage(cmd, "it takes a workflow and a name for the step before --")
+		case (line == "") == (len(words) == 0):
+			return command.Usage(cmd, "give the command behind --, or with --command")
+		case line == "":
+			line = spoken(words)
 		}
-		call, err := placed(cmd, adapterscommand.Arguments{"name": args[1], "command": command}.Set("cwd", cwd), order)
+		call, err := placed(cmd, command.Arguments{"name": args[1], "command": line}.Set("cwd", cwd), order)
 		if err != nil {
 			return err
 		}
-		if call["timeout"], err = adapterscommand.Milliseconds("timeout", timeout); err != nil {
+		if call["timeout"], err = command.Milliseconds("timeout", timeout); err != nil {
 			return err
 		}
 		if timeout == 0 {
@@ -211,11 +211,11 @@ func (g workflowGroup) addStep() *cobra.Command {
 		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "add_workflow_step", call, func(added struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "add_workflow_step", call, func(added struct {
 			Name  string `json:"name"`
 			Order int    `json:"order"`
 		}) {
-			g.Line("step %d: %s", added.Order+1, adapterscommand.Plain(added.Name))
+			g.Line("step %d: %s", added.Order+1, command.Plain(added.Name))
 		})
 	}
 	return c
@@ -242,12 +242,12 @@ func behindDash(cmd *cobra.Command, args []string) (before, after []string) {
 }
 
 // placed puts a step's place among the arguments, as tools count: from 0.
-func placed(cmd *cobra.Command, call adapterscommand.Arguments, order int) (adapterscommand.Arguments, error) {
+func placed(cmd *cobra.Command, call command.Arguments, order int) (command.Arguments, error) {
 	if !cmd.Flags().Changed("order") {
 		return call, nil
 	}
 	if order < 1 {
-		return nil, adapterscommand.ErrUsage.Sayf("--order %d is no place; 1 is the first", order)
+		return nil, command.ErrUsage.Sayf("--order %d is no place; 1 is the first", order)
 	}
 	call["order"] = order - 1
 	return call, nil
@@ -262,13 +262,13 @@ type changed struct {
 func (g workflowGroup) addWorkflow() *cobra.Command {
 	var order int
 	var noWait, goOn bool
-	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Have a workflow start another one as a step", Args: adapterscommand.Args(3, 3),
-		ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil, g.Workflows)}
+	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Have a workflow start another one as a step", Args: command.Args(3, 3),
+		ValidArgsFunction: command.Complete(g.Workflows, nil, g.Workflows)}
 	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "its outcome does not matter; it runs after the other steps")
 	c.Flags().BoolVar(&goOn, "continue-on-failure", false, "go on when it fails")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		call, err := placed(cmd, adapterscommand.Arguments{"name": args[1]}, order)
+		call, err := placed(cmd, command.Arguments{"name": args[1]}, order)
 		if err != nil {
 			return err
 		}
@@ -283,8 +283,8 @@ func (g workflowGroup) addWorkflow() *cobra.Command {
 		if call["target_workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[2]); err != nil {
 			return err
 		}
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_trigger_add", call, func(w changed) {
-			g.Line("%s has %d steps", adapterscommand.Plain(w.Name), w.Steps)
+		return command.CallAndShow(cmd.Context(), g.Runner, "workflow_trigger_add", call, func(w changed) {
+			g.Line("%s has %d steps", command.Plain(w.Name), w.Steps)
 		})
 	}
 	return c
@@ -293,11 +293,11 @@ func (g workflowGroup) addWorkflow() *cobra.Command {
 func (g workflowGroup) rename() *cobra.Command {
 	var description string
 	var keep int
-	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or how much history is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil)}
+	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or how much history is kept", Args: command.Args(1, 2), ValidArgsFunction: command.Complete(g.Workflows, nil)}
 	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
 	c.Flags().IntVar(&keep, "keep", 0, "how many runs its history keeps: 1 to 500 (default 50)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		call := adapterscommand.Arguments{}.Set("description", description)
+		call := command.Arguments{}.Set("description", description)
 		if len(args) > 1 {
 			call["name"] = args[1]
 		}
@@ -305,30 +305,30 @@ func (g workflowGroup) rename() *cobra.Command {
 			call["max_history"] = keep
 		}
 		if len(call) == 0 {
-			return adapterscommand.Usage(cmd, "there is nothing to change; give a name, --description or --keep")
+			return command.Usage(cmd, "there is nothing to change; give a name, --description or --keep")
 		}
 		var err error
 		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_change", call, func(w changed) { g.Line("changed %s", adapterscommand.Plain(w.Name)) })
+		return command.CallAndShow(cmd.Context(), g.Runner, "workflow_change", call, func(w changed) { g.Line("changed %s", command.Plain(w.Name)) })
 	}
 	return c
 }
 
 func (g workflowGroup) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove W", Short: "Forget a workflow; its history stays", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+	return &cobra.Command{Use: "remove W", Short: "Forget a workflow; its history stays", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Runner.Workflow(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.CallAndShow(cmd.Context(), g.Runner, "workflow_remove", adapterscommand.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", adapterscommand.Plain(w.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "workflow_remove", command.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", command.Plain(w.Name)) })
 		}}
 }
 
 func (g workflowGroup) removeStep() *cobra.Command {
-	return &cobra.Command{Use: "remove-step W STEP", Short: "Take a step out of a workflow, by its number, name or id", Args: adapterscommand.Args(2, 2), ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil),
+	return &cobra.Command{Use: "remove-step W STEP", Short: "Take a step out of a workflow, by its number, name or id", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			id, err := g.Runner.Workflow(ctx, args[0])
@@ -336,15 +336,15 @@ func (g workflowGroup) removeStep() *cobra.Command {
 				return err
 			}
 			var w flow
-			if _, err := g.Ask(ctx, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, &w); err != nil {
+			if _, err := g.Ask(ctx, "get_workflow", command.Arguments{"workflow_id": id}, &w); err != nil {
 				return err
 			}
 			step, err := w.step(args[1])
 			if err != nil {
 				return err
 			}
-			return adapterscommand.CallAndShow(ctx, g.Runner, "workflow_step_remove", adapterscommand.Arguments{"workflow_id": id, "node_id": step}, func(w changed) {
-				g.Line("%s has %d steps left", adapterscommand.Plain(w.Name), w.Steps)
+			return command.CallAndShow(ctx, g.Runner, "workflow_step_remove", command.Arguments{"workflow_id": id, "node_id": step}, func(w changed) {
+				g.Line("%s has %d steps left", command.Plain(w.Name), w.Steps)
 			})
 		}}
 }
@@ -364,9 +364,9 @@ func (w flow) step(word string) (string, error) {
 	case 1:
 		return fits[0], nil
 	case 0:
-		return "", adapterscommand.ErrUnknown.Sayf("workflow %q has no step %q", w.Name, word).With(adapterscommand.Hint("countersign workflow show lists its steps"))
+		return "", command.ErrUnknown.Sayf("workflow %q has no step %q", w.Name, word).With(command.Hint("countersign workflow show lists its steps"))
 	}
-	return "", adapterscommand.ErrAmbiguous.Sayf("%q names more than one step of workflow %q", word, w.Name).With(adapterscommand.Hint("name one by its id: " + strings.Join(fits, ", ")))
+	return "", command.ErrAmbiguous.Sayf("%q names more than one step of workflow %q", word, w.Name).With(command.Hint("name one by its id: " + strings.Join(fits, ", ")))
 }
 
 // plural is a count with its word.

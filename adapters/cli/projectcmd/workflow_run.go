@@ -44,7 +44,7 @@ func (g workflowGroup) run() *cobra.Command {
 }
 
 // StartWorkflow runs a workflow: a line a step on the error stream as they begin, and what they printed at the end.
-func StartWorkflow(ctx context.Context, d command.Runner, call command.Arguments) error {
+func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error {
 	g := workflowGroup{d}
 	o, err := d.Send(ctx, "run_workflow", call, g.step())
 	d.Done()

@@ -7,6 +7,6 @@
 //   - sandboxes.go, enter.go, keep.go: sandboxes: create, ls, enter, reset, rm, restoring backups, clean
 //   - logs.go, logtail.go: the log of a server, which another process appends to and rotates (to name.1): its last lines, and following it
 //     (Position)
-//   - runner.go, naming.go, spoken.go: Desk: calls of tools whose refusals are explained in words of the command line, and projects and
+//   - runner.go, naming.go, spoken.go: Runner: calls of tools whose refusals are explained in words of the command line, and projects and
 //     sandboxes found by what the user names
 package sandboxcmd

@@ -41,7 +41,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		word, ref := FirstArg(args), ""
+		word, ref := command.First(args), ""
 		if len(args) == 2 {
 			ref = args[1]
 		} else if strings.HasPrefix(word, refs) {
@@ -52,12 +52,12 @@ func (g sandboxGroup) restore() *cobra.Command {
 			return err
 		}
 		if ref == "" {
-			return CallAndShow(ctx, g.Runner, backupsTool, command.Arguments{"git_url": url}, g.drawKept)
+			return command.CallAndShow(ctx, g.Runner, backupsTool, command.Arguments{"git_url": url}, g.drawKept)
 		}
 		if ref, err = g.keptAs(ctx, url, ref); err != nil {
 			return err
 		}
-		return CallAndShow(ctx, g.Runner, "sandbox_restore", command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
+		return command.CallAndShow(ctx, g.Runner, "sandbox_restore", command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
 	}
 	return c
 }
@@ -110,7 +110,7 @@ func (g sandboxGroup) completeKept(cmd *cobra.Command, args []string, begun stri
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	url, err := g.URL(cmd.Context(), FirstArg(args))
+	url, err := g.URL(cmd.Context(), command.First(args))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -157,7 +157,7 @@ func (g sandboxGroup) clean() *cobra.Command {
 	c.Flags().BoolVar(&apply, "apply", false, "delete those that can go")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, FirstArg(args))
+		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (g sandboxGroup) take(ctx context.Context, plan *cleaning) error {
 		}
 		plan.Status, j.Error = statusPartial, fault.From(err).Message
 		if failed == nil {
-			failed = ExplainError(err)
+			failed = g.Explain(err)
 		} else if !g.JSON {
 			g.Note("%s stays: %s", command.Plain(j.Name), command.Plain(j.Error))
 		}

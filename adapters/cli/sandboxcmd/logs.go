@@ -38,7 +38,7 @@ func (g group) logs() *cobra.Command {
 		if follow && g.JSON {
 			return command.Usage(cmd, "--follow never ends, and --json is one document")
 		}
-		url, err := g.URL(cmd.Context(), FirstArg(args))
+		url, err := g.URL(cmd.Context(), command.First(args))
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // The ways that a name leads nowhere.
@@ -141,11 +140,11 @@ func (d Runner) projects(ctx context.Context, begun string) (out []cobra.Complet
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
-	if !d.quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+	if !d.Quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
 		return nil
 	}
 	for _, p := range v.Projects {
-		out = offer(out, p.Name, p.URL, begun)
+		out = command.Offer(out, p.Name, p.URL, begun)
 	}
 	return out
 }
@@ -155,7 +154,7 @@ func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Comp
 		Projects []Project `json:"projects"`
 	}
 	url := word
-	if !d.quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+	if !d.Quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
 		return nil
 	}
 	if word == "" || isPath(word) {
@@ -168,24 +167,11 @@ func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Comp
 		}
 	}
 	var all SandboxList
-	if url == "" || !d.quietly(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all) {
+	if url == "" || !d.Quietly(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all) {
 		return nil
 	}
 	for _, b := range all.Sandboxes {
-		out = offer(out, b.Name, b.Branch, begun)
+		out = command.Offer(out, b.Name, b.Branch, begun)
 	}
 	return out
-}
-
-// quietly is a call for a completion, which says nothing when it fails.
-func (d Runner) quietly(ctx context.Context, name tool.Name, args command.Arguments, into any) bool {
-	o, err := d.Send(ctx, name, args, nil)
-	return err == nil && command.DecodeAnswer(o, into) == nil
-}
-
-func offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {
-	if word == "" || !strings.HasPrefix(word, begun) {
-		return out
-	}
-	return append(out, cobra.CompletionWithDesc(command.Plain(word), command.Plain(note)))
 }

@@ -59,7 +59,7 @@ func (g group) start() *cobra.Command {
 	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, FirstArg(args))
+		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (g group) start() *cobra.Command {
 				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
 			}
 		}
-		return CallAndShow(ctx, g.Runner, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+		return command.CallAndShow(ctx, g.Runner, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
 			g.drawStarted(ctx, s)
 		})
 	}
@@ -187,11 +187,11 @@ func (g group) restart() *cobra.Command {
 		Example: "  countersign sandbox restart acme-shop"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, FirstArg(args))
+		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
 		}
-		return CallAndShow(ctx, g.Runner, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+		return command.CallAndShow(ctx, g.Runner, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
 	}
 	return c
 }
@@ -213,7 +213,7 @@ func (g group) destroy() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return CallAndShow(cmd.Context(), g.Runner, "opencode_project_destroy", call, func(s said) {
+		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_project_destroy", call, func(s said) {
 			g.drawSaid(s)
 			for _, path := range s.Deleted {
 				g.Note("deleted %s", command.Plain(path))
@@ -240,7 +240,7 @@ func (b gatewayBrief) String() string {
 func (g group) list() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
 		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
-			return CallAndShow(cmd.Context(), g.Runner, "opencode_project_list", command.Arguments{}, func(found struct {
+			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_project_list", command.Arguments{}, func(found struct {
 				Projects []Project     `json:"projects"`
 				Gateway  *gatewayBrief `json:"global_mcp_tool"`
 			}) {

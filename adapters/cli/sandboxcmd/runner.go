@@ -1,7 +1,6 @@
 package sandboxcmd
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -14,6 +13,11 @@ import (
 
 // Runner is where the commands of one shell work.
 type Runner struct{ command.Runner }
+
+// NewRunner is the runner of a shell.
+func NewRunner(s *command.Shell) Runner {
+	return Runner{command.Runner{Shell: s, Words: command.Words{Text: commandText, Hint: hint, Details: drawDetails}}}
+}
 
 // Project is a project in the list of them (opencode contract §13.1).
 type Project struct {
@@ -60,67 +64,21 @@ type UnsavedWork struct {
 	More      int      `json:"more"`
 }
 
-// Ask makes a call and reads its answer. A failure is shown as far as a program reads it, and comes back with the way out.
-func (d Runner) Ask(ctx context.Context, name tool.Name, args command.Arguments, into any) (tool.Outcome, error) {
-	o, err := d.Send(ctx, name, args, nil)
-	if err != nil {
-		return o, d.Refused(o, err)
-	}
-	return o, command.DecodeAnswer(o, into)
-}
-
-// verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
-type verdict interface{ Verdict() error }
-
-// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
-func CallAndShow[T any](ctx context.Context, d Runner, name tool.Name, args command.Arguments, draw func(T)) error {
-	var answer T
-	o, err := d.Ask(ctx, name, args, &answer)
-	if err != nil {
-		return err
-	}
-	if !d.JSON {
-		draw(answer)
-	} else if err := d.Show(o); err != nil {
-		return err
-	}
-	if v, ok := any(answer).(verdict); ok {
-		return v.Verdict()
-	}
-	return nil
-}
-
 // ProjectCommand makes c a command that takes [URL] alone and makes one call about that project.
 func ProjectCommand[T any](d Runner, c *cobra.Command, name tool.Name, draw func(T)) *cobra.Command {
 	c.Args, c.ValidArgsFunction = command.Args(0, 1), d.CompleteURL
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		url, err := d.URL(cmd.Context(), FirstArg(args))
+		url, err := d.URL(cmd.Context(), command.First(args))
 		if err != nil {
 			return err
 		}
-		return CallAndShow(cmd.Context(), d, name, command.Arguments{"git_url": url}, draw)
+		return command.CallAndShow(cmd.Context(), d, name, command.Arguments{"git_url": url}, draw)
 	}
 	return c
 }
 
-// FirstArg is the first argument, or nothing.
-func FirstArg(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
-// Refused shows what a failure says beside its message, as JSON or for people, and hands it on with the way out.
-func (d Runner) Refused(o tool.Outcome, err error) error {
-	if !d.JSON {
-		d.drawDetails(err)
-	}
-	return d.Fail(o, ExplainError(err))
-}
-
 // drawDetails shows work that stands in the way, and a program's last words, on the error stream.
-func (d Runner) drawDetails(err error) {
+func drawDetails(d command.Runner, err error) {
 	var said struct {
 		Trees  []UnsavedWork `json:"trees"`
 		Stderr string        `json:"stderr"`
@@ -131,7 +89,7 @@ func (d Runner) drawDetails(err error) {
 		return
 	}
 	for _, loss := range append(said.Trees, said.UnsavedWork) {
-		d.drawLoss(loss)
+		drawLoss(d, loss)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(said.Stderr+said.Output), "\n") {
 		if line != "" {
@@ -140,7 +98,7 @@ func (d Runner) drawDetails(err error) {
 	}
 }
 
-func (d Runner) drawLoss(l UnsavedWork) {
+func drawLoss(d command.Runner, l UnsavedWork) {
 	if len(l.Changes)+len(l.Commits) == 0 {
 		return
 	}
@@ -158,26 +116,8 @@ func (d Runner) drawLoss(l UnsavedWork) {
 	}
 }
 
-// ExplainError puts the way out in words of the command line behind refusals that a person meets often.
-func ExplainError(err error) error {
-	f := fault.From(err)
-	if f == nil {
-		return err
-	}
-	if said := spoken(f.Message); said != f.Message {
-		f = f.Sayf("%s", said)
-		err = f
-	}
-	if _, said := f.Details.(command.Hint); said {
-		return err
-	}
-	if hint := hints()[f.Code]; hint != "" {
-		return f.With(hint)
-	}
-	return err
-}
-
-func hints() map[fault.Code]command.Hint {
+// hint is the way out behind refusals that a person meets often.
+func hint(f *fault.Error) command.Hint {
 	const logs = "countersign sandbox logs PROJECT shows what the server printed"
 	return map[fault.Code]command.Hint{
 		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox start URL starts one",
@@ -193,5 +133,5 @@ func hints() map[fault.Code]command.Hint {
 		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is made: countersign sandbox key URL shows it",
 		"sandbox_busy":                   "wait until it is over; countersign sandbox orphans settles what a dead process left",
 		"sandbox_state_damaged":          "mend the file, or move it away: its projects' directories stay",
-	}
+	}[f.Code]
 }

@@ -16,7 +16,7 @@ type group struct{ Runner }
 
 // Command is the command group sandbox.
 func Command(s *command.Shell) *cobra.Command {
-	d := Runner{Runner: command.Runner{Shell: s}}
+	d := NewRunner(s)
 	g := group{d}
 	c := command.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
 	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
@@ -72,7 +72,7 @@ func (g group) secrets() *cobra.Command {
 			}
 			path, created, err := door.SandboxInit(cmd.Context())
 			if err != nil {
-				return ExplainError(err)
+				return g.Explain(err)
 			}
 			if g.JSON {
 				return g.PrintJSON(made{"success", path, created})
@@ -115,7 +115,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 	}
 	report, err := door.SandboxMigrate(ctx, dry)
 	if err != nil {
-		return ExplainError(err)
+		return g.Explain(err)
 	}
 	if g.JSON {
 		return g.PrintJSON(report)

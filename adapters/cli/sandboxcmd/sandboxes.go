@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -52,29 +52,29 @@ type created struct {
 // Verdict is exit code 1 of a sandbox that is there and not ready.
 func (c created) Verdict() error {
 	if c.Status == statusPartial {
-		return adapterscommand.Exit(1)
+		return command.Exit(1)
 	}
 	return nil
 }
 
 func (g sandboxGroup) create() *cobra.Command {
-	var branch, command string
-	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteURL,
+	var branch, run string
+	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
 			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n\n" +
 			"Exit code 1: the sandbox is there, and its set-up or --run failed.",
 		Example: `  countersign sandbox create acme-shop fix-login
   countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"`}
 	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
-	c.Flags().StringVar(&command, "run", "", "shell command to run in it once it is there")
+	c.Flags().StringVar(&run, "run", "", "shell command to run in it once it is there")
 	_ = c.RegisterFlagCompletionFunc("branch", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if err != nil {
 			return err
 		}
-		call := adapterscommand.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", command)
-		return misnamed(name, CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_create", call, g.drawCreated))
+		call := command.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", run)
+		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_create", call, g.drawCreated))
 	}
 	return c
 }
@@ -87,18 +87,18 @@ func misnamed(name string, err error) error {
 		} `json:"problems"`
 	}
 	f := fault.From(err)
-	if f == nil || f.Code != tool.ErrArguments.Code || !adapterscommand.FailureDetails(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
+	if f == nil || f.Code != tool.ErrArguments.Code || !command.FailureDetails(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
 		return err
 	}
 	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
 }
 
 func (g sandboxGroup) drawCreated(c created) {
-	g.Line("sandbox %s of %s on branch %s: %s", adapterscommand.Plain(c.Worktree.Name), adapterscommand.Plain(c.Project), adapterscommand.Plain(c.Worktree.Branch), adapterscommand.Plain(c.Worktree.Directory))
-	g.Pairs(adapterscommand.Pair{Name: "copied", Value: strings.Join(c.Copied, ", ")}, adapterscommand.Pair{Name: "leased", Value: leased(c.Leases)})
+	g.Line("sandbox %s of %s on branch %s: %s", command.Plain(c.Worktree.Name), command.Plain(c.Project), command.Plain(c.Worktree.Branch), command.Plain(c.Worktree.Directory))
+	g.Pairs(command.Pair{Name: "copied", Value: strings.Join(c.Copied, ", ")}, command.Pair{Name: "leased", Value: leased(c.Leases)})
 	for _, n := range []string{c.Note, c.Warning} {
 		if n != "" {
-			g.Note("note: %s", adapterscommand.Plain(n))
+			g.Note("note: %s", command.Plain(n))
 		}
 	}
 	runs := c.Setup
@@ -112,7 +112,7 @@ func (g sandboxGroup) drawCreated(c created) {
 		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
 		return
 	}
-	g.Note("next: countersign sandbox enter %s %s", adapterscommand.Plain(c.Project), adapterscommand.Plain(c.Worktree.Name))
+	g.Note("next: countersign sandbox enter %s %s", command.Plain(c.Project), command.Plain(c.Worktree.Name))
 }
 
 // drawRan shows what a command printed, for people: on the error stream, because the output is the sandbox.
@@ -124,10 +124,10 @@ func (g sandboxGroup) drawRan(r ran) {
 	case r.ExitCode != 0:
 		ending = fmt.Sprintf("exit code %d", r.ExitCode)
 	}
-	g.Step("$ %s: %s", adapterscommand.Plain(r.Command), ending)
+	g.Step("$ %s: %s", command.Plain(r.Command), ending)
 	for line := range strings.SplitSeq(strings.TrimRight(r.Output, "\n"), "\n") {
 		if line != "" {
-			g.Note("  | %s", adapterscommand.Block(line))
+			g.Note("  | %s", command.Block(line))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (g sandboxGroup) list() *cobra.Command {
 			"countersign sandbox list lists the projects."}
 	return ProjectCommand(g.Runner, c, "opencode_sandbox_list", func(all SandboxList) {
 		if len(all.Sandboxes) == 0 {
-			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", adapterscommand.Plain(all.Project), adapterscommand.Plain(all.Project))
+			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", command.Plain(all.Project), command.Plain(all.Project))
 			return
 		}
 		var rows [][]string
@@ -155,7 +155,7 @@ func (g sandboxGroup) list() *cobra.Command {
 			if b.Removable {
 				removable = "yes: " + b.Cleanup
 			}
-			rows = append(rows, []string{b.Name, b.Branch, holds(b), adapterscommand.Age(b.CreatedAt), removable})
+			rows = append(rows, []string{b.Name, b.Branch, holds(b), command.Age(b.CreatedAt), removable})
 		}
 		g.Table([]string{"name", "branch", "state", "made", "clean-up takes it"}, rows)
 	})
@@ -189,7 +189,7 @@ func holds(b Sandbox) string {
 
 func (g sandboxGroup) reset() *cobra.Command {
 	var ignored bool
-	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
 			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
 		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
@@ -199,17 +199,17 @@ func (g sandboxGroup) reset() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		call := adapterscommand.Arguments{"git_url": url, "name": name}
+		call := command.Arguments{"git_url": url, "name": name}
 		if ignored {
 			call["clean_ignored"] = true
 		}
-		return CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_reset", call, func(r struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_reset", call, func(r struct {
 			Branch  string   `json:"branch"`
 			Head    string   `json:"head"`
 			To      string   `json:"reset_to"`
 			Backups []string `json:"backup_refs"`
 		}) {
-			g.Line("%s stands on %s, at %s (branch %s)", adapterscommand.Plain(name), adapterscommand.Plain(r.To), adapterscommand.Plain(r.Head[:min(len(r.Head), 12)]), adapterscommand.Plain(r.Branch))
+			g.Line("%s stands on %s, at %s (branch %s)", command.Plain(name), command.Plain(r.To), command.Plain(r.Head[:min(len(r.Head), 12)]), command.Plain(r.Branch))
 			g.drawBackups(r.Backups)
 		})
 	}
@@ -219,13 +219,13 @@ func (g sandboxGroup) reset() *cobra.Command {
 // drawBackups says where work was kept.
 func (g sandboxGroup) drawBackups(refs []string) {
 	for _, ref := range refs {
-		g.Note("kept: countersign sandbox restore brings back %s", adapterscommand.Plain(ref))
+		g.Note("kept: countersign sandbox restore brings back %s", command.Plain(ref))
 	}
 }
 
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
 			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
@@ -235,15 +235,15 @@ func (g sandboxGroup) remove() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		call := adapterscommand.Arguments{"git_url": url, "name": name}
+		call := command.Arguments{"git_url": url, "name": name}
 		if force {
 			call["force"] = true
 		}
-		return CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_delete", call, func(s struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_delete", call, func(s struct {
 			Project string   `json:"project"`
 			Backups []string `json:"backup_refs"`
 		}) {
-			g.Line("deleted sandbox %s of %s", adapterscommand.Plain(name), adapterscommand.Plain(s.Project))
+			g.Line("deleted sandbox %s of %s", command.Plain(name), command.Plain(s.Project))
 			g.drawBackups(s.Backups)
 		})
 	}

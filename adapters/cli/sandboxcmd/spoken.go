@@ -2,8 +2,8 @@ package sandboxcmd
 
 import "strings"
 
-// spoken is a message in words of the command line: what agents are told to call, people type.
-func spoken(message string) string {
+// commandText is a message in words of the command line: what agents are told to call, people type.
+func commandText(message string) string {
 	return strings.NewReplacer(
 		"opencode_sandbox_create without branch", "countersign sandbox create without --branch",
 		"call again with force: true, which a person then confirms by typing the project's name", "repeat with --force and type the project's name",

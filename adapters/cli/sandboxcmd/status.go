@@ -75,7 +75,7 @@ func (g group) status() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return CallAndShow(cmd.Context(), g.Runner, statusTool, command.Arguments{"git_url": url}, g.drawView)
+		return command.CallAndShow(cmd.Context(), g.Runner, statusTool, command.Arguments{"git_url": url}, g.drawView)
 	}
 	return c
 }

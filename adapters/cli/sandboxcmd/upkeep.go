@@ -27,7 +27,7 @@ type front struct {
 func (g group) gateway() *cobra.Command {
 	one := func(use, short string, name tool.Name, draw func(front)) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: command.Args(0, 0), Example: "  countersign sandbox gateway " + use, RunE: func(cmd *cobra.Command, _ []string) error {
-			return CallAndShow(cmd.Context(), g.Runner, name, command.Arguments{}, draw)
+			return command.CallAndShow(cmd.Context(), g.Runner, name, command.Arguments{}, draw)
 		}}
 	}
 	message := func(f front) { g.Line("%s", command.Plain(f.Message)) }
@@ -71,9 +71,9 @@ func (g group) llm() *cobra.Command {
 		Example: "  countersign sandbox llm\n  countersign sandbox llm anthropic/claude-sonnet-4-5"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return CallAndShow(cmd.Context(), g.Runner, "opencode_llm_config", command.Arguments{}, g.drawModels)
+			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_llm_config", command.Arguments{}, g.drawModels)
 		}
-		return CallAndShow(cmd.Context(), g.Runner, "opencode_llm_set_model", command.Arguments{"model": args[0]}, func(set struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_llm_set_model", command.Arguments{"model": args[0]}, func(set struct {
 			Previous *string `json:"previous_model"`
 			Current  string  `json:"current_model"`
 			Note     string  `json:"note"`
@@ -138,7 +138,7 @@ func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([
 func (g group) duplicates() *cobra.Command {
 	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: command.Args(0, 0), Example: "  countersign sandbox duplicates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return CallAndShow(cmd.Context(), g.Runner, "opencode_detect_duplicates", command.Arguments{}, g.drawDuplicates)
+			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_detect_duplicates", command.Arguments{}, g.drawDuplicates)
 		}}
 }
 
@@ -180,7 +180,7 @@ func (g group) drawDuplicates(found struct {
 func (g group) orphans() *cobra.Command {
 	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: command.Args(0, 0), Example: "  countersign sandbox orphans",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return CallAndShow(cmd.Context(), g.Runner, "opencode_cleanup_orphaned", command.Arguments{}, func(found struct {
+			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_cleanup_orphaned", command.Arguments{}, func(found struct {
 				Orphans []struct {
 					Project string `json:"project"`
 					PID     int    `json:"pid"`

@@ -1,10 +1,11 @@
-package command
+package projectcmd
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -27,13 +28,13 @@ const codeFailed = "execution_failed"
 func (d Runner) Failed(o tool.Outcome, err error) error {
 	f := fault.From(err)
 	if f == nil || f.Code != codeFailed {
-		return d.Fail(o, ExplainError(err))
+		return d.Refused(o, err)
 	}
 	if d.JSON {
 		_ = d.Fail(o, err) // it hands the error back
 	}
 	d.Terminal.Fail(f.Message, "")
-	return Exit(1)
+	return command.Exit(1)
 }
 
 // Output writes what a program printed where the program would have: on a terminal without what moves its cursor. Under --json all of it
@@ -55,7 +56,7 @@ func write(w io.Writer, text string, shown bool) {
 		return
 	}
 	if shown {
-		text = Block(text)
+		text = command.Block(text)
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -68,5 +69,5 @@ func (r ProgramResult) Ended() string {
 	if r.Signal != "" {
 		return "ended by signal " + r.Signal
 	}
-	return fmt.Sprintf("exit code %d after %s", r.ExitCode, Took(r.Duration))
+	return fmt.Sprintf("exit code %d after %s", r.ExitCode, command.Took(r.Duration))
 }

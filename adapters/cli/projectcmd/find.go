@@ -1,4 +1,4 @@
-package command
+package projectcmd
 
 import (
 	"context"
@@ -7,14 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
-)
-
-// The ways that a name leads nowhere.
-var (
-	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "nothing has this name")
-	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
 )
 
 // Project is a project as far as commands need it.
@@ -31,15 +26,15 @@ func (d Runner) Dir(ctx context.Context, word string) (string, error) {
 		return filepath.Abs(word)
 	}
 	var p Project
-	o, err := d.Send(ctx, "project_settings", Arguments{"project": word}, nil)
+	o, err := d.Send(ctx, "project_settings", command.Arguments{"project": word}, nil)
 	if err == nil {
-		err = DecodeAnswer(o, &p)
+		err = command.DecodeAnswer(o, &p)
 		return p.Path, err
 	}
 	if info, statErr := os.Stat(word); statErr == nil && info.IsDir() && fault.From(err).Kind == fault.NotFound {
 		return filepath.Abs(word)
 	}
-	return "", d.Fail(o, ExplainError(err))
+	return "", d.Refused(o, err)
 }
 
 // isPath reports a word that can only be a directory.
@@ -54,10 +49,10 @@ func (d Runner) Stored(ctx context.Context, word string) (string, error) {
 	}
 	dir, err := filepath.Abs(word)
 	if err != nil {
-		return "", ErrUsage.Sayf("%q is no directory: %v", word, err)
+		return "", command.ErrUsage.Sayf("%q is no directory: %v", word, err)
 	}
 	var p Project
-	if o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil); err == nil && DecodeAnswer(o, &p) == nil {
+	if d.Quietly(ctx, "get_project", command.Arguments{"path": dir}, &p) {
 		return p.ID, nil
 	}
 	return dir, nil
@@ -86,7 +81,7 @@ func (d Runner) Project(ctx context.Context, word string) (Project, error) {
 	if err != nil {
 		return p, err
 	}
-	_, err = d.Ask(ctx, "get_project", Arguments{"path": dir}, &p)
+	_, err = d.Ask(ctx, "get_project", command.Arguments{"path": dir}, &p)
 	return p, err
 }
 
@@ -96,8 +91,8 @@ func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil)
-	return p, err == nil && DecodeAnswer(o, &p) == nil
+	ok = d.Quietly(ctx, "get_project", command.Arguments{"path": dir}, &p)
+	return p, ok
 }
 
 // Owner is the project that something new belongs to: the one named, or the one you stand in; none, with an empty id, when it is to be
@@ -105,7 +100,7 @@ func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 func (d Runner) Owner(ctx context.Context, word string, global bool) (Project, error) {
 	switch {
 	case global && word != "":
-		return Project{}, ErrUsage.Sayf("--global contradicts --project")
+		return Project{}, command.ErrUsage.Sayf("--global contradicts --project")
 	case global:
 		return Project{}, nil
 	case word != "":
@@ -121,7 +116,7 @@ func (d Runner) ProjectNames(ctx context.Context) map[string]string {
 	var v struct {
 		Projects []Project `json:"projects"`
 	}
-	if o, err := d.Send(ctx, "list_projects", Arguments{}, nil); err == nil && DecodeAnswer(o, &v) == nil {
+	if d.Quietly(ctx, "list_projects", command.Arguments{}, &v) {
 		for _, p := range v.Projects {
 			names[p.ID] = p.Name
 		}
@@ -140,7 +135,7 @@ type Named struct {
 type listing struct {
 	what, list string // "workflow", the command that lists them
 	tool       tool.Name
-	args       Arguments
+	args       command.Arguments
 	read       func(tool.Outcome) ([]Named, error)
 }
 
@@ -174,7 +169,7 @@ func workflows() listing {
 				Project string `json:"projectId"`
 			} `json:"workflows"`
 		}
-		err := DecodeAnswer(o, &v)
+		err := command.DecodeAnswer(o, &v)
 		var out []Named
 		for _, w := range v.Workflows {
 			out = append(out, Named{ID: w.ID, Name: w.Name, Project: w.Project})
@@ -193,7 +188,7 @@ func actions() listing {
 				Project string `json:"projectId"`
 			} `json:"actions"`
 		}
-		err := DecodeAnswer(o, &v)
+		err := command.DecodeAnswer(o, &v)
 		var out []Named
 		for _, a := range v.Actions {
 			out = append(out, Named{ID: a.ID, Name: a.Name, Project: a.Project, Note: a.Type})
@@ -212,7 +207,7 @@ func processes() listing {
 				Path   string `json:"projectPath"`
 			} `json:"processes"`
 		}
-		err := DecodeAnswer(o, &v)
+		err := command.DecodeAnswer(o, &v)
 		var out []Named
 		for _, p := range v.Processes {
 			n := Named{ID: p.ID, Project: p.Path, Note: p.Script + ", " + p.Status}
@@ -226,12 +221,12 @@ func processes() listing {
 }
 
 func templates() listing {
-	return listing{what: "step template of your own", list: "countersign template list", tool: "list_step_templates", args: Arguments{"include_builtin": false},
+	return listing{what: "step template of your own", list: "countersign template list", tool: "list_step_templates", args: command.Arguments{"include_builtin": false},
 		read: func(o tool.Outcome) ([]Named, error) {
 			var v struct {
 				Templates []Named `json:"templates"`
 			}
-			err := DecodeAnswer(o, &v)
+			err := command.DecodeAnswer(o, &v)
 			return v.Templates, err
 		}}
 }
@@ -240,7 +235,7 @@ func templates() listing {
 func (d Runner) all(ctx context.Context, from listing) ([]Named, tool.Outcome, error) {
 	args := from.args
 	if args == nil {
-		args = Arguments{}
+		args = command.Arguments{}
 	}
 	o, err := d.Send(ctx, from.tool, args, nil)
 	if err != nil {
@@ -253,7 +248,7 @@ func (d Runner) all(ctx context.Context, from listing) ([]Named, tool.Outcome, e
 func (d Runner) find(ctx context.Context, from listing, word string) (string, error) {
 	all, o, err := d.all(ctx, from)
 	if err != nil {
-		return "", d.Fail(o, ExplainError(err))
+		return "", d.Refused(o, err)
 	}
 	fits := matching(all, word)
 	if len(fits) > 1 {
@@ -267,13 +262,13 @@ func (d Runner) find(ctx context.Context, from listing, word string) (string, er
 	case 1:
 		return fits[0].ID, nil
 	case 0:
-		return "", ErrUnknown.Sayf("there is no %s %q", from.what, word).With(Hint(from.list + " shows those there are"))
+		return "", command.ErrUnknown.Sayf("there is no %s %q", from.what, word).With(command.Hint(from.list + " shows those there are"))
 	}
 	ids := make([]string, 0, len(fits))
 	for _, n := range fits {
 		ids = append(ids, n.ID)
 	}
-	return "", ErrAmbiguous.Sayf("%q names more than one %s", word, from.what).With(Hint("name one by its id: " + strings.Join(ids, ", ")))
+	return "", command.ErrAmbiguous.Sayf("%q names more than one %s", word, from.what).With(command.Hint("name one by its id: " + strings.Join(ids, ", ")))
 }
 
 // minPrefix is how much of an id stands for all of it.

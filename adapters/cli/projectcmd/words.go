@@ -1,0 +1,43 @@
+package projectcmd
+
+import (
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Runner is where the commands about projects work.
+type Runner struct{ command.Runner }
+
+// NewRunner is the runner of a shell.
+func NewRunner(s *command.Shell) Runner {
+	return Runner{command.Runner{Shell: s, Words: command.Words{Text: commandText, Hint: hint}}}
+}
+
+// hint is the way out behind refusals that a person meets often.
+func hint(f *fault.Error) command.Hint {
+	return map[fault.Code]command.Hint{
+		"path_not_allowed":             "countersign project list shows the registered projects; countersign project add DIR registers one",
+		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
+		"script_not_found":             "countersign project scripts shows those there are",
+		"project_script_never_ends":    "countersign run --background SCRIPT, then countersign logs -f and countersign stop",
+		"workflow_not_found":           "countersign workflow list shows those there are",
+		"action_not_found":             "countersign action list shows those there are",
+		"action_disabled":              "countersign action enable switches it on",
+		"template_not_found":           "countersign template list shows those there are",
+		"execution_not_found":          "countersign workflow history shows those there are",
+		"process_not_found":            "countersign ps shows those there are",
+		"url_blocked":                  "countersign project set PROJECT --webhook-host HOST:PORT (and --webhook-loopback) opens an address for a project's webhooks",
+		"project_registration_refused": "name the directory of one project: countersign project add DIR",
+	}[f.Code]
+}
+
+// commandText is a text in words of the command line: what agents are told to call, people type.
+func commandText(message string) string {
+	return strings.NewReplacer("call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
+		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
+		"add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
+		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
+	).Replace(message)
+}
