@@ -87,15 +87,6 @@ type App struct {
 	resolved PolicyCache
 }
 
-// ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
-var ErrWiring = ErrToolsetWiring
-
-// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
-type Selection = ToolsetSelection
-
-// ControlToolset is served whatever is selected.
-const ControlToolset = ToolsetControlToolset
-
 // Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
 func (a *App) Toolsets() []tool.Toolset { return ListToolsets(a.registry, a.served, a.opts.Absent) }
 
@@ -117,7 +108,7 @@ func (a *App) Unserved(name string) string {
 			return said + "it is served with " + t.ServedWith
 		}
 	}
-	sets := append(slices.DeleteFunc(slices.Clone(serve.Toolsets), func(n string) bool { return n == ControlToolset }), set)
+	sets := append(slices.DeleteFunc(slices.Clone(serve.Toolsets), func(n string) bool { return n == tool.ControlToolset }), set)
 	return said + "a person enables it with countersign connect HOST --toolsets " + strings.Join(sets, ",") + ", and then starts the host again"
 }
 

@@ -249,9 +249,6 @@ func (r *run) askAnew(ctx context.Context, changed error) error {
 	return changed
 }
 
-// Changed is the details of a confirmation that was given for another plan than there is now.
-type Changed = PlanChange
-
 // explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
 func (r *run) explain(g *confirm.Request, err error) error {
 	if !errors.Is(err, confirm.ErrMismatch) {

@@ -204,7 +204,7 @@ func TestAChangedPlanNamesWhatChanged(t *testing.T) {
 	require.Equal(t, "confirm_token_mismatch", code(o))
 	var f *fault.Error
 	require.True(t, errors.As(o.Err, &f))
-	var changed app.Changed
+	var changed app.PlanChange
 	require.NoError(t, json.Unmarshal(f.Details.(json.RawMessage), &changed))
 	assert.Equal(t, asked.Issued.PlanHash, changed.Confirmed)
 	assert.NotEqual(t, changed.Confirmed, changed.Current)

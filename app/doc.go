@@ -24,7 +24,7 @@
 //   - policy layers and settings: policy_layers.go (which layer decided what), audit.go (Settings, changed only by a recorded call; the audit queries), and
 //     settings_diff.go (Opens and Changes: what a change of settings would let happen, so that the user can be asked about that)
 //   - denials: denial.go says why policy holds a call back and what would allow it; policy itself decides in package policy
-//   - enabled tools: selection.go (ToolsetSelection). It applies the server configuration to the registry; who may call an enabled tool is policy's
+//   - enabled tools: selection.go (Selection). It applies the server configuration to the registry; who may call an enabled tool is policy's
 //   - call records (CallsKeeper): calllog.go, queried through callrecords.go. A record is kept while its call is under way; records that only look open,
 //     because they were not answered in time or their process is gone, are settled when they are read. Nothing is ever applied again
 //   - the audit log: auditbuffer.go (Journal writes the records of reads in groups, off the path of the call; what cannot be written is dropped and

@@ -261,7 +261,7 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 		require.Equal(t, "confirm_token_mismatch", code(o))
 		assert.Contains(t, o.Err.Error(), "what was confirmed has changed")
 		assert.Contains(t, o.Err.Error(), "the differences say where")
-		var changed app.Changed
+		var changed app.PlanChange
 		require.NoError(t, json.Unmarshal(fault.From(o.Err).Details.(json.RawMessage), &changed))
 		masked := json.RawMessage(`"[REDACTED:github_token]"`)
 		assert.Equal(t, []confirm.Difference{{Path: "$.command", Before: masked, After: masked}}, changed.Differences)

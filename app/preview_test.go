@@ -148,7 +148,7 @@ func TestAChangedPlanIsToldFromAStrangeToken(t *testing.T) {
 	p.content = "vase"
 	changed := h.call("ship", `{}`, token(shown))
 	require.Equal(t, "confirm_token_mismatch", code(changed))
-	var details app.Changed
+	var details app.PlanChange
 	require.NoError(t, json.Unmarshal(fault.From(changed.Err).Details.(json.RawMessage), &details))
 	assert.Equal(t, parcelPlan{Content: "vase"}.Hash(), details.Current)
 	assert.Equal(t, shown.Issued.PlanHash, details.Confirmed)

@@ -28,7 +28,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 
 	_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
-	changed, ok := fault.From(err).Details.(app.Changed)
+	changed, ok := fault.From(err).Details.(app.PlanChange)
 	require.True(t, ok, "%T", fault.From(err).Details)
 	assert.Equal(t, asked.PlanHash, changed.Confirmed)
 	require.Len(t, changed.Differences, 1)

@@ -10,17 +10,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ToolsetControlToolset is served whatever is selected.
-const ToolsetControlToolset = tool.ControlToolset
-
 // everything stands for every toolset in a Selection.
 const everything = "all"
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
-var ErrToolsetWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
+var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
 
-// ToolsetSelection is what an operator serves. It filters the list of tools and is checked again at every call.
-type ToolsetSelection struct {
+// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
+type Selection struct {
 	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
 	Tools    []string // single tools, added to the toolsets
 	Exclude  []string // single tools, taken away whatever else says
@@ -29,13 +26,13 @@ type ToolsetSelection struct {
 
 // Serves reports whether the toolset of that name is served as a whole. A host need not make those that are not, except where Tools names
 // one of theirs.
-func (s ToolsetSelection) Serves(toolset string) bool {
-	return toolset == ToolsetControlToolset || len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, everything) ||
+func (s Selection) Serves(toolset string) bool {
+	return toolset == tool.ControlToolset || len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, everything) ||
 		slices.Contains(s.Toolsets, toolset)
 }
 
 // Apply works out the served names; absent are toolsets that were left out. An unknown name fails closed.
-func (s ToolsetSelection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
+func (s Selection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
 	if err := s.known(r, absent); err != nil {
 		return nil, err
 	}
@@ -51,7 +48,7 @@ func (s ToolsetSelection) Apply(r *tool.Registry, absent []tool.Toolset) (map[to
 }
 
 // known fails with ErrWiring when s names what there is not, and lists the names of all toolsets there are.
-func (s ToolsetSelection) known(r *tool.Registry, absent []tool.Toolset) error {
+func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 	toolsets := map[string]bool{}
 	for spec := range r.Specs() {
 		toolsets[spec.Toolset] = true
@@ -62,14 +59,14 @@ func (s ToolsetSelection) known(r *tool.Registry, absent []tool.Toolset) error {
 		}
 		for _, t := range absent {
 			if toolsets[t.Name] = true; t.Name == name {
-				return ErrToolsetWiring.Sayf("the toolset %q was left out of this door; assemble it with that toolset, or do not choose it", name)
+				return ErrWiring.Sayf("the toolset %q was left out of this door; assemble it with that toolset, or do not choose it", name)
 			}
 		}
-		return ErrToolsetWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
+		return ErrWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
 	}
 	for _, name := range slices.Concat(s.Tools, s.Exclude) {
 		if _, ok := r.Lookup(tool.Name(name)); !ok {
-			return ErrToolsetWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
+			return ErrWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
 		}
 	}
 	return nil

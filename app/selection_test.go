@@ -53,6 +53,6 @@ func TestWhichToolsetsASelectionServes(t *testing.T) {
 	} {
 		assert.Equal(t, c.notes, c.s.Serves("notes"), name)
 		assert.Equal(t, c.others, c.s.Serves("others"), name)
-		assert.True(t, c.s.Serves(app.ControlToolset), name)
+		assert.True(t, c.s.Serves(tool.ControlToolset), name)
 	}
 }

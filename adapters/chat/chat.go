@@ -66,7 +66,7 @@ func New(door Door, o Options) (*Handler, error) {
 	}
 	found := map[string]bool{}
 	for spec := range door.Specs() {
-		wanted := spec.Toolset != app.ControlToolset
+		wanted := spec.Toolset != tool.ControlToolset
 		if len(o.Toolsets) > 0 {
 			wanted = slices.Contains(o.Toolsets, spec.Toolset)
 		}

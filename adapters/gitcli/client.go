@@ -90,7 +90,7 @@ func (c *client) Remote(ctx context.Context, dir string) (string, error) {
 		}
 	}
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
-	if exitOf(err) == 1 { // there is none
+	if ExitOf(err) == 1 { // there is none
 		return "", nil
 	}
 	if err != nil {
@@ -130,15 +130,6 @@ func (c *client) git(ctx context.Context, cmd Command) ([]byte, error) {
 		return nil, project.ErrNotRepository.Sayf("%s is in no git repository that can be used: %s", cmd.Dir, said).Because(err)
 	}
 	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", cmd.Args[0], cmd.Dir, said).Because(err)
-}
-
-// exitOf is the exit status of a git that ran and failed, or 0.
-func exitOf(err error) int {
-	var exit *ExitError
-	if errors.As(err, &exit) {
-		return exit.Code
-	}
-	return 0
 }
 
 // last is git's words in one line.

@@ -36,7 +36,7 @@ func (c *client) head(ctx context.Context, at place) (project.Head, error) {
 		if head, ok := project.ParseHead(append([]byte("ref: "), out...)); ok {
 			return head, nil
 		}
-	} else if exitOf(err) != 1 {
+	} else if ExitOf(err) != 1 {
 		return project.Head{}, err
 	}
 	out, err = c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--verify", "HEAD^{commit}"}})

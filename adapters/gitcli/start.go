@@ -137,6 +137,15 @@ func ExitOf(err error) int {
 	return 0
 }
 
+// Printed is the standard output of a git that failed.
+func Printed(err error) []byte {
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Output
+	}
+	return nil
+}
+
 // Words is what a git that failed had said on standard error.
 func Words(err error) string {
 	var exit *ExitError

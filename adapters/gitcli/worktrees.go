@@ -76,7 +76,7 @@ func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 
 // stranger is the answer where git refuses: what it takes for no repository, or will not read, belongs to nothing.
 func stranger(err error) (bool, error) {
-	if errors.Is(err, project.ErrNotRepository) || exitOf(err) != 0 {
+	if errors.Is(err, project.ErrNotRepository) || ExitOf(err) != 0 {
 		return false, nil
 	}
 	return false, err

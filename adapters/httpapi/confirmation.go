@@ -230,7 +230,7 @@ func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 func outdated(f *fault.Error, shown, waits canon.Hash) error {
 	refused := ErrOutdated.Sayf("%s", f.Message)
 	if f.Details == nil {
-		return refused.With(app.Changed{Current: waits, Confirmed: shown})
+		return refused.With(app.PlanChange{Current: waits, Confirmed: shown})
 	}
 	return refused.With(f.Details)
 }

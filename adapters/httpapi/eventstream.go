@@ -100,7 +100,7 @@ func frame(e events.Event) string {
 func filter(x *Exchange, call Call) (events.Filter, error) {
 	q := x.R.URL.Query()
 	f := events.Filter{Conversation: q.Get("conversationId"), Within: x.Visitor.Within, Kinds: words(q, "events"),
-		Topics: events.Topics{Process: q.Get("process"), Run: q.Get("run"), Ask: ask(x, call)}}
+		Topics: events.TopicWatcher{Process: q.Get("process"), Run: q.Get("run"), Ask: ask(x, call)}}
 	if since := q.Get("since"); since != "" {
 		n, err := strconv.ParseInt(since, 10, 64)
 		if err != nil || n < 0 {

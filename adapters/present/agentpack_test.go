@@ -40,7 +40,7 @@ func TestEveryOutcomeOfTheAgentpackContract(t *testing.T) {
 	named, token, person := *issued, *issued, *issued
 	named.Names, token.Pending = true, true
 	person.Token, person.Pending = confirm.Token{}, true
-	changed := app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then"))}
+	changed := app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then"))}
 	for name, o := range map[string]tool.Outcome{
 		"success":        answer("plan", func(o *tool.Outcome) { o.Value = report }),
 		"offer":          answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, issued }),

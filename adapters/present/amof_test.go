@@ -112,7 +112,7 @@ func amofOutcomes(t testing.TB) map[string]tool.Outcome {
 	}
 	actions := []runs.Action{act("describe", "amof_describe_ecosystem", "ask", 4), act("push", "amof_push_ecosystem", "execute", 1), act("sync", "amof_sync_ecosystem", "plan", 2),
 		act("status", "amof_get_ecosystem_status", "ask", 2), act("list", "amof_list_ecosystems", "ask", 3), act("sync", "amof_sync_ecosystem", "plan", 1), act("runs", "amof_list_runs", "", 5)}
-	stale := confirm.ErrMismatch.Sayf("what was confirmed has changed").With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+	stale := confirm.ErrMismatch.Sayf("what was confirmed has changed").With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 		Differences: confirm.Differences(json.RawMessage(`{"head":"a"}`), json.RawMessage(`{"head":"b"}`))})
 	return map[string]tool.Outcome{
 		"read":    outcome(reading, amofWorth(encode(t, value{[]string{"api"}, shown("Showed demo", []string{"api ok", "web dirty"}, actions...)}))),
@@ -219,7 +219,7 @@ func TestCodes(t *testing.T) {
 	for err, want := range map[*fault.Error]string{
 		confirm.ErrUnknown: "token_unknown", confirm.ErrCanceled: "token_unknown", confirm.ErrMismatch: "token_unknown", confirm.ErrUsed: "token_used", confirm.ErrBurnt: "token_used",
 		confirm.ErrExpired: "token_expired", confirm.ErrTyped: "typed_value_mismatch", confirm.ErrDenied: "cancelled", confirm.ErrPending: "confirm_pending",
-		confirm.ErrMismatch.With(app.Changed{}): "preview_changed", ecosystem.ErrChanged: "preview_changed", app.ErrPlanStale: "preview_changed", app.ErrRequired: "confirmation_required",
+		confirm.ErrMismatch.With(app.PlanChange{}): "preview_changed", ecosystem.ErrChanged: "preview_changed", app.ErrPlanStale: "preview_changed", app.ErrRequired: "confirmation_required",
 		control.ErrModeChanged: "mode_changed", policy.ErrCeiling: "mode_not_permitted", app.ErrMode: "mode_forbids_mutation", app.ErrPolicy: "policy_denied",
 		ecosystem.ErrInstalled: "already_installed", ecosystem.ErrNotInstalled: "not_installed", ecosystem.ErrUnknown: "ecosystem_not_found", ecosystem.ErrNone: "no_ecosystem",
 		ecosystem.ErrTicket: "ticket_not_found", ecosystem.ErrTicketExists: "ticket_exists", ecosystem.ErrTicketID: "ticket_id_invalid", ecosystem.ErrUnsaved: "unsaved_work",

@@ -96,7 +96,7 @@ func boxes() map[string]tool.Outcome {
 		"used":          boxed(confirm.ErrUsed),
 		"refused":       boxed(confirm.ErrDenied),
 		"mistyped":      boxed(confirm.ErrTyped),
-		"stale": boxed(confirm.ErrMismatch.With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+		"stale": boxed(confirm.ErrMismatch.With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"lost":[]}`), json.RawMessage(`{"lost":["M a.go"]}`))})),
 	}
 }

@@ -70,7 +70,7 @@ func flows() map[string]tool.Outcome {
 		"expired":       flow(confirm.ErrExpired),
 		"refused":       flow(confirm.ErrDenied),
 		"conflict":      flow(project.ErrConflict.With(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
-		"stale": flow(confirm.ErrMismatch.With(app.Changed{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+		"stale": flow(confirm.ErrMismatch.With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"context":{"command":"vite build"}}`), json.RawMessage(`{"context":{"command":"curl evil"}}`))})),
 		"not_found":   flow(project.ErrNotFound),
 		"timeout":     flow(project.ErrExecutionTimeout.With(partial)),

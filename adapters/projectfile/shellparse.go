@@ -20,12 +20,12 @@ var _ projectport.ShellParser = Parser{}
 
 // Parse takes text apart as bash reads it, and as a POSIX shell does where that is something else: /bin/sh is one here and the other
 // there. Beyond text that neither can read, what stands before the error still counts, because a shell runs it before it gets there.
-func (Parser) Parse(text string) shellcmd.Script {
+func (Parser) Parse(text string) shellcmd.ShellScript {
 	if len(text) > project.MaxCommand {
-		return shellcmd.Script{Unparsable: fmt.Sprintf("it has %d bytes, more than the %d a command may have", len(text), project.MaxCommand)}
+		return shellcmd.ShellScript{Unparsable: fmt.Sprintf("it has %d bytes, more than the %d a command may have", len(text), project.MaxCommand)}
 	}
 	if strings.ContainsRune(text, 0) {
-		return shellcmd.Script{Unparsable: "it contains a NUL character"}
+		return shellcmd.ShellScript{Unparsable: "it contains a NUL character"}
 	}
 	bash, bashErr := parse(text, syntax.LangBash)
 	posix, posixErr := parse(text, syntax.LangPOSIX)
@@ -47,9 +47,9 @@ func explain(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-func parse(text string, lang syntax.LangVariant) (shellcmd.Script, error) {
+func parse(text string, lang syntax.LangVariant) (shellcmd.ShellScript, error) {
 	stmts, err := statements(text, lang)
-	w := &walker{text: text, script: shellcmd.Script{Shells: []int{-1}, Blocks: []int{-1}}}
+	w := &walker{text: text, script: shellcmd.ShellScript{Shells: []int{-1}, Blocks: []int{-1}}}
 	w.stmts(stmts, spot{})
 	w.script.Plain = err == nil && w.extra == 0 && plain(stmts)
 	if err == nil && w.full {
@@ -86,7 +86,7 @@ func plain(stmts []*syntax.Stmt) bool {
 }
 
 // join is two readings of one text as one script.
-func join(a, b shellcmd.Script) shellcmd.Script {
+func join(a, b shellcmd.ShellScript) shellcmd.ShellScript {
 	commands, shells, blocks := len(a.Commands), len(a.Shells), len(a.Blocks)
 	for _, c := range b.Commands {
 		c.Shell += shells
@@ -143,8 +143,8 @@ func moveParts(parts []shellcmd.Part, by int) []shellcmd.Part {
 }
 
 // salvage makes commands out of text that no shell grammar fits: a new one at every separator, every quote ignored.
-func salvage(text string) shellcmd.Script {
-	script := shellcmd.Script{Shells: []int{-1}, Blocks: []int{-1}}
+func salvage(text string) shellcmd.ShellScript {
+	script := shellcmd.ShellScript{Shells: []int{-1}, Blocks: []int{-1}}
 	text = strings.NewReplacer("\\\n", " ", "'", "", `"`, "", "\\", "").Replace(text)
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;&|(){}`", r) }) {
 		var words []shellcmd.Word

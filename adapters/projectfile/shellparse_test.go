@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-func parse(text string) shellcmd.Script { return projectfile.Parser{}.Parse(text) }
+func parse(text string) shellcmd.ShellScript { return projectfile.Parser{}.Parse(text) }
 
 // programs are the first words of a script's commands.
-func programs(s shellcmd.Script) []string {
+func programs(s shellcmd.ShellScript) []string {
 	var out []string
 	for _, c := range s.Commands {
 		if len(c.Words) > 0 {
@@ -180,7 +180,7 @@ func TestArgvIsWhatAShellMakesOfIt(t *testing.T) {
 }
 
 // sound fails when a script refers to what it has not.
-func sound(t *testing.T, s shellcmd.Script) {
+func sound(t *testing.T, s shellcmd.ShellScript) {
 	t.Helper()
 	inside := func(sp shellcmd.Span, limit int) {
 		assert.True(t, 0 <= sp.From && sp.From <= sp.To && sp.To <= limit, "%v of %d", sp, limit)

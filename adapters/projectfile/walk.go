@@ -14,7 +14,7 @@ const maxCommands = 4200
 // walker collects the commands of a syntax tree.
 type walker struct {
 	text   string
-	script shellcmd.Script
+	script shellcmd.ShellScript
 	extra  int  // words with braces and what they became
 	full   bool // there were more than maxCommands
 }

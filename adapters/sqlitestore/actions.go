@@ -37,7 +37,7 @@ func actions(store *Store) Actions {
 			of := a.ProjectID
 			a.ProjectID = "" // it stands in its column alone
 			body, err := kept.encode(a.ID, a)
-			return []any{orNull(of), projectNanos(a.UpdatedAt), body, a.ID}, err
+			return []any{orNull(of), nanos(a.UpdatedAt), body, a.ID}, err
 		},
 		scan: func(row scanner) (webhook.Action, error) {
 			a, at, err := reveal[webhook.Action](kept, row)

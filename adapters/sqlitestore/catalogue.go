@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -38,14 +37,6 @@ func affected(done sql.Result, err error) (bool, error) {
 	}
 	n, err := done.RowsAffected()
 	return n > 0, err
-}
-
-// projectNanos is how a time that lists are sorted by is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
-func projectNanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 // orNull is text as a foreign key: nothing refers to nothing.

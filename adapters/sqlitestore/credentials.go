@@ -215,7 +215,7 @@ func scan(from interface{ Scan(...any) error }) (access.Credential, error) {
 	return c.Copy(), nil
 }
 
-// nanos is how a time is stored to be searched by; 0 stands for the zero time.
+// nanos is how a time is stored to be searched and sorted by. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -85,7 +85,7 @@ func (s Executions) List(ctx context.Context, f project.ExecutionFilter) (page [
 // execution.MaxRows, and those that ended before the given time. Those that go on count among the newest, and stay.
 func (s Executions) Prune(ctx context.Context, workflowID string, keep int, before time.Time) error {
 	_, err := alter(ctx, s.kept.store, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, pruneExecutions, projectNanos(before), project.MaxRows, workflowID, max(keep, 0))
+		_, err := tx.ExecContext(ctx, pruneExecutions, nanos(before), project.MaxRows, workflowID, max(keep, 0))
 		return err
 	})
 	return err
@@ -103,10 +103,10 @@ func executionColumns(e project.Execution) ([]any, error) {
 	}
 	var ended any // what has not ended did not end before anything
 	if !e.CompletedAt.IsZero() {
-		ended = projectNanos(e.CompletedAt)
+		ended = nanos(e.CompletedAt)
 	}
 	return []any{
-		e.ActionID, e.WorkflowID, string(e.Kind), string(e.Status), e.Owner, projectNanos(e.StartedAt), ended, []byte(head), []byte(rest), e.ID,
+		e.ActionID, e.WorkflowID, string(e.Kind), string(e.Status), e.Owner, nanos(e.StartedAt), ended, []byte(head), []byte(rest), e.ID,
 	}, nil
 }
 

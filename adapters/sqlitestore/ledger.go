@@ -96,7 +96,7 @@ func (l *ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.R
 func (l *ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Request, error) {
 	var found []confirm.Request
 	err := l.store.Read(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectPending, grantNanos(now), int(confirm.Spent), f.ID, f.Session)
+		rows, err := db.QueryContext(ctx, selectPending, nanos(now), int(confirm.Spent), f.ID, f.Session)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (l *ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Ti
 func (l *ledger) Purge(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	_, err := l.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, deleteExpired, grantNanos(before))
+		done, err := tx.ExecContext(ctx, deleteExpired, nanos(before))
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (l *ledger) mutable(g *confirm.Request) ([]any, error) {
 	}
 	return []any{
 		g.Binding.Session, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject[:], args, int(g.Mode), int(g.Strength), g.Target,
-		g.Prompt, []byte(g.Plan), g.HumanOnly, grantNanos(g.IssuedAt), grantNanos(g.ExpiresAt), int(g.State), g.Misses, g.Answerer,
+		g.Prompt, []byte(g.Plan), g.HumanOnly, nanos(g.IssuedAt), nanos(g.ExpiresAt), int(g.State), g.Misses, g.Answerer,
 		g.Scope, int(g.Risk), exhibit, g.Place, extra,
 	}, nil
 }
@@ -192,14 +192,6 @@ func (l *ledger) scan(rows *sql.Rows) (confirm.Request, error) {
 	}
 	g.IssuedAt, g.ExpiresAt = instant(issued), instant(expires)
 	return g, nil
-}
-
-// grantNanos is how a time is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
-func grantNanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 func instant(ns int64) time.Time {

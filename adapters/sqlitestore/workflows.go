@@ -29,7 +29,7 @@ func workflows(store *Store) Workflows {
 			of := w.ProjectID
 			w.ProjectID = "" // it stands in its column alone
 			body, err := kept.encode(w.ID, w)
-			return []any{orNull(string(of)), projectNanos(w.UpdatedAt), body, w.ID}, err
+			return []any{orNull(string(of)), nanos(w.UpdatedAt), body, w.ID}, err
 		},
 		scan: func(row scanner) (project.Workflow, error) {
 			w, at, err := reveal[project.Workflow](kept, row)

@@ -6,5 +6,5 @@ import "github.com/countersign-dev/countersign/domain/project/shellcmd"
 type ShellParser interface {
 	// Parse never fails: of text that is no script it says why, with the commands that could be made out all the same. Text that is too
 	// long to be a command, or has a NUL in it, is no script.
-	Parse(text string) shellcmd.Script
+	Parse(text string) shellcmd.ShellScript
 }

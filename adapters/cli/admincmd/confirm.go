@@ -312,7 +312,7 @@ func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
 
 // outdated shows what has changed since the plan that was to be approved.
 func outdated(s *command.Shell, err error) {
-	changed, ok := fault.From(err).Details.(app.Changed)
+	changed, ok := fault.From(err).Details.(app.PlanChange)
 	if !ok || s.JSON {
 		return
 	}

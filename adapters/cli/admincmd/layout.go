@@ -150,7 +150,7 @@ func (m *model) row(columns [6]int, i int, prompt string) line {
 }
 
 // risky is the tint of a risk.
-func risky(risk string) command.TerminalTint {
+func risky(risk string) command.Tint {
 	switch risk {
 	case policy.RiskHigh.String():
 		return command.Removed
@@ -203,7 +203,7 @@ func (m *model) lines() []line {
 		return m.body
 	}
 	var out []line
-	add := func(text string, tint command.TerminalTint) { out = append(out, wrap(line{text, tint}, m.width)...) }
+	add := func(text string, tint command.Tint) { out = append(out, wrap(line{text, tint}, m.width)...) }
 	if m.fate != "" {
 		add(oneLine(m.fate), command.Changed)
 		add("", 0)
@@ -254,7 +254,7 @@ func (m *model) lines() []line {
 }
 
 // plan adds the plan, its diffs, and the arguments as they were sent.
-func (m *model) plan(add func(text string, tint command.TerminalTint)) {
+func (m *model) plan(add func(text string, tint command.Tint)) {
 	if len(m.item.Plan) > 0 {
 		add("", 0)
 		add("plan", command.Heading)
@@ -290,7 +290,7 @@ func (m *model) help() []line {
 		"  d               deny; whoever asked is told the reason you type", "  q  Esc          back to the list", "",
 		"What is approved is the very plan that is shown. When it is out of date, the", "approval is refused, and what has changed is shown.",
 	} {
-		tint := command.TerminalTint(0)
+		tint := command.Tint(0)
 		if l != "" && !strings.HasPrefix(l, " ") && !strings.ContainsAny(l, ".,") {
 			tint = command.Heading
 		}

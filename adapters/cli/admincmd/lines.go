@@ -12,7 +12,7 @@ import (
 // line is one line of the screen and what it means; zero is nothing in particular.
 type line struct {
 	text string
-	tint command.TerminalTint
+	tint command.Tint
 }
 
 // tabStop is how far a tab goes.

@@ -212,14 +212,14 @@ func said(a confirm.Answer, v confirm.View) string {
 
 // differences are what has changed between the plan that was shown and the one there is now.
 func differences(f *fault.Error) []line {
-	changed, _ := f.Details.(app.Changed)
+	changed, _ := f.Details.(app.PlanChange)
 	var out []line
 	for _, d := range changed.Differences {
 		out = append(out, line{clean(d.Path), command.Heading})
 		for _, side := range []struct {
 			mark string
 			text []byte
-			tint command.TerminalTint
+			tint command.Tint
 		}{{"- ", d.Before, command.Removed}, {"+ ", d.After, command.Added}} {
 			if len(side.text) > 0 {
 				out = append(out, line{"  " + side.mark + oneLine(string(side.text)), side.tint})

@@ -176,7 +176,7 @@ func TestAPlanThatIsOutOfDate(t *testing.T) {
 	m := newModel(item("a", nil))
 	m.types("\r")
 	e := m.types("a")
-	m.answered(*e.answer, confirm.View{}, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{
+	m.answered(*e.answer, confirm.View{}, confirm.ErrMismatch.With(app.PlanChange{Differences: []confirm.Difference{
 		{Path: "$.context.command", Before: json.RawMessage(`"echo hi"`), After: json.RawMessage(`"rm -rf \u001b[2J"`)}}}))
 	text := m.text()
 	for _, want := range []string{"out of date", "$.context.command", `- "echo hi"`, `+ "rm -rf`} {
@@ -192,7 +192,7 @@ func TestDiffsAreTinted(t *testing.T) {
 	require.NotNil(t, e.diffs)
 	m.shows("a", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", 0)
 	m.shows("b", "--- of another\n", 0)
-	tints := map[string]command.TerminalTint{}
+	tints := map[string]command.Tint{}
 	for _, l := range m.frame() {
 		tints[strings.TrimSpace(l.text)] = l.tint
 	}
@@ -323,7 +323,7 @@ func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
 	assert.NotContains(t, m.text(), "sesame", "opened again, it is masked again")
 
 	m.types("r")
-	m.revealed(m.item, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
+	m.revealed(m.item, confirm.ErrMismatch.With(app.PlanChange{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
 	assert.Contains(t, m.text(), "out of date")
 }
 

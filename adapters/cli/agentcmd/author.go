@@ -165,7 +165,7 @@ func (s Screen) Rebased(data json.RawMessage, done bool) error {
 	if err != nil {
 		return err
 	}
-	list := func(word string, as command.TerminalTint, paths []string) {
+	list := func(word string, as command.Tint, paths []string) {
 		for _, p := range paths {
 			s.Line("%s  %s", s.Tinted(word, as), command.Plain(p))
 		}

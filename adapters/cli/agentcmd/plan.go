@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-func tintOf(op string) command.TerminalTint {
+func tintOf(op string) command.Tint {
 	switch op {
 	case "create":
 		return command.Added

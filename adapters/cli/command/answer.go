@@ -259,10 +259,10 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}
 	type tinted struct {
 		text string
-		tint TerminalTint
+		tint Tint
 	}
 	var lines []tinted
-	add := func(text string, tint TerminalTint) { lines = append(lines, tinted{text, tint}) }
+	add := func(text string, tint Tint) { lines = append(lines, tinted{text, tint}) }
 	add(Plain(v.Tool+" wants to: "+v.Prompt), Heading)
 	if v.Client != "" {
 		add("asked by: "+Plain(v.Client), 0)
@@ -297,7 +297,7 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 }
 
 // tintOf is the colour of a line of a diff.
-func tintOf(line string) TerminalTint {
+func tintOf(line string) Tint {
 	switch {
 	case strings.HasPrefix(line, "+"):
 		return Added

@@ -11,19 +11,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// TerminalTint is what a word means, where colour can show it.
-type TerminalTint uint8
+// Tint is what a word means, where colour can show it.
+type Tint uint8
 
 // The tints.
 const (
-	Added TerminalTint = iota + 1
+	Added Tint = iota + 1
 	Removed
 	Changed
 	Heading
 	Faded
 )
 
-func (i TerminalTint) colours() text.Colors {
+func (i Tint) colours() text.Colors {
 	switch i {
 	case Added:
 		return text.Colors{text.FgGreen}
@@ -38,12 +38,12 @@ func (i TerminalTint) colours() text.Colors {
 }
 
 // Tinted is s in one line, its spaces kept, coloured where the output takes colour.
-func (t *Terminal) Tinted(s string, as TerminalTint) string {
+func (t *Terminal) Tinted(s string, as Tint) string {
 	return t.paint(t.Out, strings.Join(strings.FieldsFunc(Block(strings.ReplaceAll(s, "\r\n", "\n")), isBreak), " "), as.colours()...)
 }
 
 // Put is Say for one line that means something, its spaces kept; zero is nothing in particular.
-func (t *Terminal) Put(line string, as TerminalTint) {
+func (t *Terminal) Put(line string, as Tint) {
 	w := t.asking()
 	if w == nil {
 		return

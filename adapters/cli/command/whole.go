@@ -86,9 +86,6 @@ func files(items []any) (changes []any, diffs string, ok bool) {
 	return changes, diffs, len(items) > 0
 }
 
-// Tint is what a line of a plan means.
-type Tint = TerminalTint
-
 // Tinted gives every line of a laid-out plan, with what it means: lines of unified diffs, and what speaks against the plan. Zero is nothing of the kind.
 func Tinted(laid string, line func(text string, tint Tint)) {
 	var diff tinter

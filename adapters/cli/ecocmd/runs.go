@@ -75,7 +75,7 @@ func (g *group) runLogs() *cobra.Command {
 }
 
 // tints is how a line of a log looks, where colour can show it.
-func tints(level string) command.TerminalTint {
+func tints(level string) command.Tint {
 	switch level {
 	case "error":
 		return command.Removed

@@ -70,7 +70,7 @@ func (g group) drawStatus(s present.GitStatus) {
 		g.Line("nothing is changed")
 		return
 	}
-	tints := map[string]command.TerminalTint{present.Conflicted: command.Removed, present.Staged: command.Added, present.Modified: command.Changed, present.Untracked: command.Faded}
+	tints := map[string]command.Tint{present.Conflicted: command.Removed, present.Staged: command.Added, present.Modified: command.Changed, present.Untracked: command.Faded}
 	for _, l := range s.Lists() {
 		g.Line("%s (%d)", l.What, l.Count)
 		for _, name := range l.Names {

@@ -77,7 +77,7 @@ func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpau
 
 // outdated says that what would be done is not what was shown any more, where the two differ, and what to do about it.
 func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c confirm.View, f *fault.Error) {
-	changed, differs := f.Details.(app.Changed)
+	changed, differs := f.Details.(app.PlanChange)
 	why := ui.Printable(f.Message)
 	if differs {
 		why = "what would be done now is not what you were shown"

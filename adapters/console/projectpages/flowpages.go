@@ -42,9 +42,6 @@ func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 	})
 }
 
-// WorkflowPagePath is the page of a workflow.
-func WorkflowPagePath(id string) string { return workflowPath(id) }
-
 // workflowCrumbs is the way to a page below the list of workflows.
 func workflowCrumbs(of string) []ui.PageLink {
 	all := []ui.PageLink{{Text: "Projects", Href: ProjectsPath}}
@@ -82,7 +79,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 				of = name
 			}
 		}
-		rows = append(rows, ui.Row(ui.LinkTo(WorkflowPagePath(w.ID), ui.Printable(w.Name)), ui.OptionalText(of), ui.Text(ui.Count(w.Steps, "step", "steps")),
+		rows = append(rows, ui.Row(ui.LinkTo(workflowPath(w.ID), ui.Printable(w.Name)), ui.OptionalText(of), ui.Text(ui.Count(w.Steps, "step", "steps")),
 			ui.When(ui.Deref(w.Ran)), ui.OptionalText(ui.Deref(w.Description))))
 	}
 	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
@@ -160,5 +157,5 @@ func created(o tool.Outcome) ui.Node {
 	if made.Warning != "" {
 		warned = ui.Notice(ui.Warn, ui.P(ui.OptionalText(made.Warning)))
 	}
-	return ui.Group{ui.Notice(ui.Good, ui.P(ui.Text("The workflow is there, and has no steps yet. "), ui.LinkTo(WorkflowPagePath(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
+	return ui.Group{ui.Notice(ui.Good, ui.P(ui.Text("The workflow is there, and has no steps yet. "), ui.LinkTo(workflowPath(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
 }

@@ -35,7 +35,7 @@ func (s *workflowSection) hooks(v httpauth.Visitor, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_webhook_set") {
 		return ui.Part("Webhooks", told(f.Webhook), opened(f))
 	}
-	to := WorkflowPagePath(f.ID)
+	to := workflowPath(f.ID)
 	var quiet, closing ui.Node
 	if f.Webhook != nil {
 		quiet = ui.ActionForm(v, to+"/webhook", "Tell nobody any more", "of the end of its runs", ui.Hidden("off", "true"))
@@ -112,7 +112,7 @@ func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v h
 			args["headers"] = headers
 		}
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: WorkflowPagePath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: workflowPath(id)})
 }
 
 // endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
@@ -121,7 +121,7 @@ const endpoint = "http://127.0.0.1:9876/webhook/"
 func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	if r.PostFormValue("off") == "true" {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: WorkflowPagePath(id)})
+		s.Calls.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowPath(id)})
 		return
 	}
 	facts := []ui.Fact{{Name: "Address", Value: ui.InlineCode(endpoint + id)}}
@@ -131,7 +131,7 @@ func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v 
 		args["require_signature"], args["secret"] = true, secret()
 		facts = append(facts, ui.Fact{Name: "Secret that signs", Value: ui.InlineCode(args["secret"].(string))})
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Open the workflow to requests from outside", Tool: "workflow_incoming_set", Args: args, Back: WorkflowPagePath(id),
+	s.Calls.Do(w, r, v, ui.Task{Title: "Open the workflow to requests from outside", Tool: "workflow_incoming_set", Args: args, Back: workflowPath(id),
 		Show: func(o tool.Outcome) ui.Node {
 			if o.Err != nil {
 				return nil

@@ -31,7 +31,7 @@ type flow struct {
 // does is what a step does: its command, or the workflow that it starts.
 func does(s present.Step) ui.Node {
 	if starts := s.Starts(); starts != "" {
-		return ui.Group{ui.Text("starts "), ui.LinkTo(WorkflowPagePath(s.Config.Target), s.Config.Target), ui.Text(" (" + starts + ")")}
+		return ui.Group{ui.Text("starts "), ui.LinkTo(workflowPath(s.Config.Target), s.Config.Target), ui.Text(" (" + starts + ")")}
 	}
 	return ui.OptionalCode(s.Config.Command)
 }
@@ -75,7 +75,7 @@ func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
 	for i, n := range f.Nodes {
 		var remove ui.Node
 		if removes {
-			remove = ui.ActionForm(v, WorkflowPagePath(f.ID)+"/remove-step", "Remove", "step "+ui.Printable(n.Name), ui.Hidden("node", n.ID))
+			remove = ui.ActionForm(v, workflowPath(f.ID)+"/remove-step", "Remove", "step "+ui.Printable(n.Name), ui.Hidden("node", n.ID))
 		}
 		limit := "5 min"
 		if n.Config.Timeout > 0 {
@@ -102,14 +102,14 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) u
 			choices = append(choices, ui.Choice{Value: p.Path, Text: ui.Printable(p.Name)})
 		}
 	}
-	return ui.Part("Run", ui.PostForm(v, WorkflowPagePath(f.ID)+"/run", ui.Hidden("name", f.Name),
+	return ui.Part("Run", ui.PostForm(v, workflowPath(f.ID)+"/run", ui.Hidden("name", f.Name),
 		ui.SelectField("project_path", "project_path", "Steps that name no directory run in", "", choices...), ui.SubmitButton("Run workflow")))
 }
 
 func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	s.Calls.Do(w, r, v, ui.Task{Title: "Run workflow " + ui.Printable(r.PostFormValue("name")), Tool: "run_workflow",
-		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: WorkflowPagePath(id), Watch: s.watch(v, id), Show: ran})
+		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: workflowPath(id), Watch: s.watch(v, id), Show: ran})
 }
 
 // adding is the forms that add steps. A template may begin them.
@@ -120,8 +120,8 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui
 		places = append(places, ui.Choice{Value: strconv.Itoa(i), Text: fmt.Sprintf("before step %d, %s", i+1, ui.Printable(n.Name))})
 	}
 	body := ui.Group{
-		ui.Search(WorkflowPagePath(f.ID), ui.SelectField("template", "template", "Begin with a template", chosen.ID, choices...), ui.SubmitButton("Fill in")),
-		ui.PostForm(v, WorkflowPagePath(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
+		ui.Search(workflowPath(f.ID), ui.SelectField("template", "template", "Begin with a template", chosen.ID, choices...), ui.SubmitButton("Fill in")),
+		ui.PostForm(v, workflowPath(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
 			ui.Field("step-command", "command", "Command ({pm} stands for the project's package manager)", chosen.Command, ui.Required()),
 			ui.Field("step-cwd", "cwd", "Directory inside the project (empty: the project's)", ""), ui.SelectField("step-order", "order", "Place", "", places...),
 			ui.NumberField("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""), ui.SubmitButton("Add step"))}
@@ -144,7 +144,7 @@ func (s *workflowSection) triggering(v httpauth.Visitor, f flow, all []workflowI
 	if len(others) == 0 {
 		return nil
 	}
-	return ui.Disclosure("Add another workflow as a step", false, ui.PostForm(v, WorkflowPagePath(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Name of the step", "", ui.Required()),
+	return ui.Disclosure("Add another workflow as a step", false, ui.PostForm(v, workflowPath(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Name of the step", "", ui.Required()),
 		ui.SelectField("trigger-target", "target", "Workflow", "", others...), ui.SelectField("trigger-order", "order", "Place", "", places...),
 		ui.CheckboxField("trigger-nowait", "nowait", "Nobody waits for it: it runs after the other steps", false),
 		ui.CheckboxField("trigger-continue", "continue", "Go on when it fails", false), ui.SubmitButton("Add workflow as a step")))
@@ -154,19 +154,19 @@ func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v http
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "command": r.PostFormValue("command")}.Set("cwd", r.PostFormValue("cwd")).
 		Number("order", r.PostFormValue("order")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout")))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: WorkflowPagePath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: workflowPath(id)})
 }
 
 func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "target_workflow_id": r.PostFormValue("target")}.Number("order", r.PostFormValue("order")).
 		Flag("no_wait", r.PostFormValue("nowait")).Flag("continue_on_failure", r.PostFormValue("continue"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: WorkflowPagePath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: workflowPath(id)})
 }
 
 func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
-	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: WorkflowPagePath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
 }
 
 // changing is the form that renames the workflow, and the button that forgets it.
@@ -178,17 +178,17 @@ func (s *workflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
 	if f.History > 0 {
 		kept = strconv.Itoa(f.History)
 	}
-	return ui.Group{ui.Part("Change", ui.PostForm(v, WorkflowPagePath(f.ID)+"/change", ui.Field("name", "name", "Name of the workflow", f.Name),
+	return ui.Group{ui.Part("Change", ui.PostForm(v, workflowPath(f.ID)+"/change", ui.Field("name", "name", "Name of the workflow", f.Name),
 		ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "How many runs are kept (empty: 50)", kept),
 		ui.SubmitButton("Save"))),
-		ui.Part("Remove", ui.PostForm(v, WorkflowPagePath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Remove workflow", ui.Aria("label", "Remove workflow "+ui.Printable(f.Name))),
+		ui.Part("Remove", ui.PostForm(v, workflowPath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Remove workflow", ui.Aria("label", "Remove workflow "+ui.Printable(f.Name))),
 			ui.P(ui.Class("quiet"), ui.Text("Its history stays."))))}
 }
 
 func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description")).Number("max_history", r.PostFormValue("history"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: WorkflowPagePath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: workflowPath(id)})
 }
 
 func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

@@ -49,7 +49,7 @@ func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id stri
 	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
 		return nil
 	}
-	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(WorkflowPagePath(e.WorkflowID), "Look again")),
+	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(workflowPath(e.WorkflowID), "Look again")),
 		e.StepTable(), LatestOutput(ctx, s.Calls, v, e.At()))
 }
 

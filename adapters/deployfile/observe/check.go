@@ -40,7 +40,7 @@ func (k *Observer) Check(ctx context.Context, root deployment.Root) (deployport.
 		if _, err := os.Lstat(root.Path); err == nil { // a link to nothing: no directory can be made there
 			h.Exists, h.Issues = true, []string{notADirectory}
 		}
-	case absent(err): // what should be a directory above it is a file
+	case IsAbsent(err): // what should be a directory above it is a file
 		h.Issues = []string{notADirectory}
 	case errors.Is(err, fs.ErrPermission): // it cannot even be seen
 		h.Issues = []string{notWritable}

@@ -21,7 +21,7 @@ import (
 func (k *Observer) Extras(ctx context.Context, root deployment.Root) ([]string, error) {
 	info, err := os.Stat(root.Path)
 	switch {
-	case absent(err) || err == nil && !info.IsDir():
+	case IsAbsent(err) || err == nil && !info.IsDir():
 		return nil, nil
 	case err != nil:
 		return nil, refused("listed", root.Path, err)
@@ -40,7 +40,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 	}
 	entries, err := ReadDir(dir)
 	switch {
-	case absent(err): // gone meanwhile
+	case IsAbsent(err): // gone meanwhile
 		return nil, nil
 	case err != nil:
 		return nil, refused("listed", dir, err)

@@ -248,7 +248,7 @@ func (k *Observer) seen(eye *Statter, path string) (deployment.Seen, error) {
 func (k *Observer) once(eye *Statter, path string) (deployment.Seen, error) {
 	st, err := eye.Lstat(path)
 	switch {
-	case absent(err):
+	case IsAbsent(err):
 		return deployment.Seen{}, nil
 	case err != nil:
 		return deployment.Seen{}, err
@@ -294,7 +294,7 @@ func (k *Observer) Read(ctx context.Context, path string) ([]byte, bool, error) 
 		return nil, false, fault.From(err)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-	if absent(err) {
+	if IsAbsent(err) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -321,11 +321,6 @@ func (k *Observer) Read(ctx context.Context, path string) ([]byte, bool, error) 
 			data = append(data, 0)[:len(data)]
 		}
 	}
-}
-
-// absent reports an error that says: nothing is there.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // refused is the fault behind an error of the file system (agentpack contract §6.2).

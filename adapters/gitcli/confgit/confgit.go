@@ -75,24 +75,6 @@ func (c *Client) git(ctx context.Context, cmd gitcli.Command) ([]byte, error) {
 	return nil, deployment.ErrGit.Sayf("git %s failed: %v", said, err).With(details).Because(err)
 }
 
-// exitOf is the exit status of a git that ran and failed, or 0.
-func exitOf(err error) int {
-	var exit *gitcli.ExitError
-	if errors.As(err, &exit) {
-		return exit.Code
-	}
-	return 0
-}
-
-// printed is the standard output of a git that failed.
-func printed(err error) []byte {
-	var exit *gitcli.ExitError
-	if errors.As(err, &exit) {
-		return exit.Output
-	}
-	return nil
-}
-
 // words is what a git that failed had said on standard error, and on standard output before that.
 func words(err error) string {
 	var exit *gitcli.ExitError

@@ -54,10 +54,10 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 	}
 	env := []string{"GIT_NO_REPLACE_OBJECTS=1"}
 	data, err = c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "blob", id.String() + ":./" + name}})
-	if exitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
+	if gitcli.ExitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
 		return data, err == nil, err
 	}
-	if _, missing := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); exitOf(missing) != 0 {
+	if _, missing := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); gitcli.ExitOf(missing) != 0 {
 		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or make the overlay's baseline anew", dir, id).
 			With(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).Because(missing)
 	} else if missing != nil {
@@ -74,7 +74,7 @@ func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string,
 	}
 	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"},
 		Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", id.String() + "^1^{commit}"}})
-	if exitOf(err) == 1 { // the first commit, and one beyond which a shallow clone knows nothing
+	if gitcli.ExitOf(err) == 1 { // the first commit, and one beyond which a shallow clone knows nothing
 		return "", false, nil
 	}
 	return strings.TrimSpace(string(out)), err == nil, err

@@ -21,7 +21,7 @@ func FindLegacyCheckout(cache string, source deployment.ResolvedGit) string {
 			continue
 		}
 		dir := filepath.Join(cache, name.Name(), source.Commit)
-		if !isDirCache(filepath.Join(dir, ".git")) {
+		if !isDir(filepath.Join(dir, ".git")) {
 			continue
 		}
 		head, _ := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
@@ -54,14 +54,9 @@ func MoveLegacyCheckout(old, canonical string) string {
 		_ = os.Remove(filepath.Dir(old)) // goes only when nothing else is in it
 		return canonical
 	}
-	if isDirCache(canonical) { // somebody was faster
+	if isDir(canonical) { // somebody was faster
 		return canonical
 	}
 	_ = os.Remove(filepath.Dir(canonical))
 	return old
-}
-
-func isDirCache(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir()
 }

@@ -40,8 +40,8 @@ func (c *Client) Merge(ctx context.Context, base, ours, theirs []byte) (deploypo
 		}
 		out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: settle, Limit: int64(growth*size) + slack, Args: []string{"merge-file", "-p", "--diff3", "--marker-size=7",
 			"-L", "overlay", "-L", "baseline", "-L", "upstream", "--", "overlay", "baseline", "upstream"}})
-		if conflicts := exitOf(err); conflicts > 0 && conflicts <= manyConflicts {
-			merged = deployport.Merged{Text: printed(err), Conflicts: conflicts}
+		if conflicts := gitcli.ExitOf(err); conflicts > 0 && conflicts <= manyConflicts {
+			merged = deployport.Merged{Text: gitcli.Printed(err), Conflicts: conflicts}
 			return nil
 		}
 		merged.Text = out

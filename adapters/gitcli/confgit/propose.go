@@ -54,10 +54,10 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 	}
 	if _, err := p.run(ctx, nil, "show-ref", "--verify", "--quiet", b.Ref()); err == nil {
 		return "", taken(branch)
-	} else if exitOf(err) != 1 {
+	} else if gitcli.ExitOf(err) != 1 {
 		return "", err
 	}
-	if p.head, err = p.run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil && exitOf(err) != 1 {
+	if p.head, err = p.run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil && gitcli.ExitOf(err) != 1 {
 		return "", err
 	}
 	if err := p.stage(ctx, prefix, files); err != nil {

@@ -147,7 +147,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 
 // stopped says how to go on from a pull that failed.
 func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptions, err error) error {
-	if exitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
+	if gitcli.ExitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
 		return err
 	}
 	if strings.Contains(words(err), "divergent branches") {

@@ -44,7 +44,7 @@ func (c *Client) Route(ctx context.Context, dir, remote, branch string) (deployp
 	as := gitcli.Command{Dir: dir, Env: append(pinned(dir), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull)}
 	as.Args = []string{"rev-parse", "--verify", "--quiet", "HEAD"}
 	out, err := c.git(ctx, as)
-	if exitOf(err) == 1 {
+	if gitcli.ExitOf(err) == 1 {
 		return r, nil // nothing is committed
 	}
 	if err != nil {

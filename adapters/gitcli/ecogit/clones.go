@@ -56,7 +56,7 @@ func partial(dir string) string {
 // Sweep implements ecosystemport.Clones.
 func (c Clones) Sweep(_ context.Context, dir string) error {
 	worktree.Discard(partial(dir))
-	if exists(partial(dir)) {
+	if there(partial(dir)) {
 		return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", partial(dir))
 	}
 	return nil
@@ -88,7 +88,7 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
 	}
 	_ = os.Remove(dir) // goes only when nothing is in it
-	if exists(dir) {
+	if there(dir) {
 		return "", ecosystem.ErrConflict.Sayf("repository %s: something is at %s already; move it away", r.Name, dir)
 	}
 	if err := os.Rename(partial(dir), dir); err != nil {

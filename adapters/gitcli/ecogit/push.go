@@ -24,7 +24,7 @@ func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystempor
 			return ecosystemport.Pushed{}, fault.From(ctx.Err())
 		}
 		if err != nil {
-			out = printed(err)
+			out = gitcli.Printed(err)
 		}
 		pushed := outcome(string(out), ref, err)
 		if pushed.Status != "failed" || attempt == attempts || !pushPassing(pushed.Reason) {
@@ -63,7 +63,7 @@ func outcome(text, ref string, err error) ecosystemport.Pushed {
 // reason is git's summary of a refusal, and what the other side said about it.
 func reason(summary string, err error) string {
 	said := []string{gitcli.Mask(summary)}
-	for line := range strings.SplitSeq(stderr(err), "\n") {
+	for line := range strings.SplitSeq(gitcli.Words(err), "\n") {
 		if text, ok := strings.CutPrefix(line, "remote:"); ok && strings.TrimSpace(text) != "" && len(said) < 6 {
 			said = append(said, strings.TrimSpace(text))
 		}

@@ -128,21 +128,3 @@ func words(err error) string {
 	}
 	return strings.Join(said[max(0, len(said)-4):], "; ")
 }
-
-// printed is what a git that failed had printed.
-func printed(err error) []byte {
-	var exit *gitcli.ExitError
-	if errors.As(err, &exit) {
-		return exit.Output
-	}
-	return nil
-}
-
-// stderr is the end of what it had said.
-func stderr(err error) string {
-	var exit *gitcli.ExitError
-	if errors.As(err, &exit) {
-		return exit.Words
-	}
-	return ""
-}

@@ -218,7 +218,7 @@ func (m making) undo(ctx context.Context) error {
 		worktree.Discard(m.Dir)
 	}
 	over := time.Now().Add(patience)
-	for worktree.Discard(m.Stage()); exists(m.Stage()); worktree.Discard(m.Stage()) {
+	for worktree.Discard(m.Stage()); there(m.Stage()); worktree.Discard(m.Stage()) {
 		if time.Now().After(over) || ctx.Err() != nil {
 			return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", m.Stage())
 		}
@@ -246,11 +246,6 @@ func (m making) undo(ctx context.Context) error {
 		return nil // whose clones the same lines may exclude
 	}
 	return include(m.at, m.Excludes)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // unbranch deletes what was made as long as nobody has built on it.

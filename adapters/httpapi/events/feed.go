@@ -49,11 +49,8 @@ type Filter struct {
 	Kinds        []string         // only these; empty is all
 	Within       []tool.Narrowing // only about tools that every one of them covers
 	After        int64            // also what the audit has after that record: at most ReplayedEvents, and none older than ReplayedFor; zero is nothing
-	Topics       Topics           // what else; Kinds and Conversation do not narrow it
+	Topics       TopicWatcher     // what else; Kinds and Conversation do not narrow it
 }
-
-// Topics are what is looked for by calling tools, on behalf of a listener who may call them. The audit records each look, so they are few.
-type Topics = TopicWatcher
 
 // Source is where the pump looks: an *app.App.
 type Source interface {

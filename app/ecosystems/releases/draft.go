@@ -47,7 +47,7 @@ type Draft struct {
 }
 
 // Draft works a release out. Nothing but what cannot be asked about is an error: the checks say what is in the way.
-func (d DraftDeps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, error) {
+func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, error) {
 	s, err := d.LoadState(ctx, f)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (dr *Draft) Facts() any {
 }
 
 // Facts implements runs.Performer.
-func (d DraftDeps) Facts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
+func (d Deps) Facts(ctx context.Context, f runs.Ecosystem, payload json.RawMessage) (any, error) {
 	var o Request
 	if err := json.Unmarshal(payload, &o); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 // Publisher makes them.
-type Publisher struct{ DraftDeps }
+type Publisher struct{ Deps }
 
 // What is noted beside the state of an ecosystem.
 const (
@@ -89,7 +89,7 @@ func (d Publisher) settle(ctx context.Context, l ecosystem.Layout, log func(leve
 		if s.Tag == "" || j.Finish {
 			continue
 		}
-		is, err := d.DraftDeps.Maker.Tagged(ctx, s)
+		is, err := d.Deps.Maker.Tagged(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, l
 				s = *again
 			}
 		}
-		left, err := d.DraftDeps.Maker.Finish(ctx, s)
+		left, err := d.Deps.Maker.Finish(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.
 	}
 	w := j.Record
 	w.Branch, w.Head = foot.Branch, foot.Head
-	again, err := d.DraftDeps.Maker.Prepare(ctx, w)
+	again, err := d.Deps.Maker.Prepare(ctx, w)
 	return &again, err
 }
 
@@ -167,7 +167,7 @@ func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.
 func (d Publisher) undo(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
 	var failed []error
 	for _, s := range slices.Backward(j.Steps[:min(j.At+1, len(j.Steps))]) {
-		left, err := d.DraftDeps.Maker.Undo(ctx, s)
+		left, err := d.Deps.Maker.Undo(ctx, s)
 		if err != nil {
 			failed = append(failed, err)
 			log("error", s.Name+" could not be taken back: "+err.Error())

@@ -23,9 +23,6 @@ const (
 	PromoteAction = "release_promote"
 )
 
-// Deps is what the tools work with. Every field is required.
-type Deps = DraftDeps
-
 type service struct{ Deps }
 
 // Entries are the tools.
@@ -44,7 +41,7 @@ func Entries(d Deps) []tool.Entry {
 
 // Performers carry out the runs.
 func Performers(d Deps) []runs.Performer {
-	m := Publisher{DraftDeps: d}
+	m := Publisher{Deps: d}
 	limit := int(ecosystem.LifecycleTimeout.Seconds())
 	return []runs.Performer{
 		{Action: BumpAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},

@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// DraftDeps is what releases are worked out and made with. Every field is required.
-type DraftDeps struct {
+// Deps is what releases are worked out and made with. Every field is required.
+type Deps struct {
 	runs.Deps
 	Sources ecosystemport.ReleaseSources
 	Maker   ecosystemport.ReleaseMaker
@@ -74,7 +74,7 @@ func members(f runs.Ecosystem) ([]*RepoState, error) {
 }
 
 // LoadState looks at all repositories, and at the workspace root.
-func (d DraftDeps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, error) {
+func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, error) {
 	s := &ReleaseState{Found: f, Rules: f.Manifest().Release}
 	var err error
 	if s.Members, err = members(f); err != nil {
@@ -101,7 +101,7 @@ func (d DraftDeps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseSta
 }
 
 // LoadCommits reads what was committed since the current tag, at most that many commits a repository.
-func (d DraftDeps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error {
+func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error {
 	var spans []ecosystemport.Span
 	for _, m := range s.Members {
 		spans = append(spans, ecosystemport.Span{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
@@ -158,7 +158,7 @@ func (s *ReleaseState) Commits() (n int) {
 }
 
 // LoadFiles reads the version files and the changelog of every member and works out what becomes of them. Without a next version, nothing does.
-func (d DraftDeps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes func(*RepoState) release.Notes) {
+func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes func(*RepoState) release.Notes) {
 	for _, m := range s.Members {
 		if m.Foot.Err != nil {
 			continue
@@ -277,7 +277,7 @@ func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
 // Check is the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
-func (d DraftDeps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
+func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
 	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
 		_, aim.Author = d.Sources.Author(ctx, s.Members[i].Dir)

@@ -10,9 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Script is a shell text taken apart.
-type Script = ShellScript
-
 // Verdict is what becomes of a command.
 type Verdict uint8
 
@@ -79,11 +76,11 @@ func (r CheckReport) Refusal() error {
 
 // CheckContext is what a command is judged in. Every field may be missing; then less is known, and less found.
 type CheckContext struct {
-	Home    string                   // absolute; the home directory of whoever runs it
-	Project string                   // absolute; the root of the project
-	Dir     string                   // absolute; where it runs, Project when empty
-	OwnDirs []string                 // absolute; files and directories that no command may change, our own data before all
-	Parse   func(text string) Script // looks into sh -c and its like; without it such text is High
+	Home    string                        // absolute; the home directory of whoever runs it
+	Project string                        // absolute; the root of the project
+	Dir     string                        // absolute; where it runs, Project when empty
+	OwnDirs []string                      // absolute; files and directories that no command may change, our own data before all
+	Parse   func(text string) ShellScript // looks into sh -c and its like; without it such text is High
 }
 
 // The bounds of a check.
@@ -112,7 +109,7 @@ func CheckText(command string) error {
 }
 
 // CheckScript judges a script. The same script in the same context always gets the same report.
-func CheckScript(script Script, in CheckContext) CheckReport {
+func CheckScript(script ShellScript, in CheckContext) CheckReport {
 	texts := maxTexts
 	home := cmp.Or(in.Home, UnknownHome)
 	c := &check{
