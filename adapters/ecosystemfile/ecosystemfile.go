@@ -43,7 +43,7 @@ func New(o Options) *Store {
 // States are what is recorded of installed workspaces. It implements ecosystemport.States.
 func (s *Store) States() *StateStore { return s.states }
 
-// Runs are the records and logs of runs. It implements ecosystemport.Runs and RunLogs.
+// Runs are the records and logs of runs. It implements ecosystemport.Runs.
 func (s *Store) Runs() *RunStore { return s.runs }
 
 // WorkerDir is where workers keep their places, for package worker.

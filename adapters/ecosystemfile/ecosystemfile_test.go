@@ -13,7 +13,7 @@ var _ ecosystemport.Workers = (*ecosystemfile.Workers)(nil)
 
 func open(_ testing.TB, u ecosystemtest.User) ecosystemtest.House {
 	s := store(u)
-	return ecosystemtest.House{Places: s, Manifests: s, States: s.States(), Runs: s.Runs(), Logs: s.Runs()}
+	return ecosystemtest.House{Places: s, Manifests: s, States: s.States(), Runs: s.Runs()}
 }
 
 func store(u ecosystemtest.User) *ecosystemfile.Store {

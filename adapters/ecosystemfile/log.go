@@ -26,7 +26,7 @@ const (
 	logMode     = 0o600
 )
 
-// Append implements ecosystemport.RunLogs.
+// Append implements ecosystemport.Runs.
 func (s *RunStore) Append(ctx context.Context, id string, events ...ecosystem.RunEvent) error {
 	dir, err := s.dir()
 	if err != nil {
@@ -215,7 +215,7 @@ func numberOf(line []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// Events implements ecosystemport.RunLogs. Lines that are no events are passed over, as is one that is still being written.
+// Events implements ecosystemport.Runs. Lines that are no events are passed over, as is one that is still being written.
 func (s *RunStore) Events(ctx context.Context, id string, after int64) (ecosystemport.Chunk, error) {
 	dir, err := s.dir()
 	if err = cmp.Or(err, ctx.Err()); err != nil {

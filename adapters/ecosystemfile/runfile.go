@@ -38,7 +38,7 @@ type RunOptions struct {
 	Redact func() *redact.Redactor // masks what is logged, asked for on first need; nil is the rules alone
 }
 
-// RunStore is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Runs and RunLogs.
+// RunStore is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Runs.
 type RunStore struct {
 	o    RunOptions
 	mask func() *redact.Redactor

@@ -12,17 +12,12 @@ import (
 const look = 150 * time.Millisecond
 
 // Watch is an ecosystemport.RunWatch; New makes it.
-type Watch struct {
-	runs ecosystemport.Runs
-	logs ecosystemport.RunLogs
-}
+type Watch struct{ runs ecosystemport.Runs }
 
 var _ ecosystemport.RunWatch = Watch{}
 
-// NewWatch follows the runs of those stores.
-func NewWatch(runs ecosystemport.Runs, logs ecosystemport.RunLogs) Watch {
-	return Watch{runs: runs, logs: logs}
-}
+// NewWatch follows the runs of that store.
+func NewWatch(runs ecosystemport.Runs) Watch { return Watch{runs} }
 
 // Until is a context that also ends when the run of that id is to stop; its cause is tracked.ErrStopped then.
 func (w Watch) Until(ctx context.Context, id string) (context.Context, context.CancelFunc) {
@@ -56,7 +51,7 @@ func (w Watch) Await(ctx context.Context, id string, seen int64, most time.Durat
 		if err != nil || r.Status.Final() || last {
 			return r, err
 		}
-		if said, err := w.logs.Events(ctx, id, seen); err != nil || len(said.Events) > 0 {
+		if said, err := w.runs.Events(ctx, id, seen); err != nil || len(said.Events) > 0 {
 			return r, err
 		}
 		select {

@@ -21,7 +21,7 @@ func openWatch(t *testing.T) (*ecosystemfile.RunStore, ecosystemfile.Watch) {
 	dir := filepath.Join(t.TempDir(), "runs")
 	s := ecosystemfile.NewRunStore(ecosystemfile.RunOptions{Dir: func() (string, error) { return dir, nil }, Clock: system.Clock{}})
 	require.NoError(t, s.Add(t.Context(), ecosystem.Run{ID: id, Status: ecosystem.RunRunning, Owner: "me", CreatedAt: time.Now()}))
-	return s, ecosystemfile.NewWatch(s, s)
+	return s, ecosystemfile.NewWatch(s)
 }
 
 // TestUntil ends when the run is to stop, and says so; otherwise with its context.

@@ -23,7 +23,7 @@ type Options struct {
 	HeadTimeout time.Duration // of one repository in Heads; 0 is 2 seconds
 }
 
-// client is projectport.Repositories, projectport.Heads and projectport.Worktrees. Several goroutines may use it at once.
+// client is projectport.Repositories. Several goroutines may use it at once.
 type client struct{ options Options }
 
 // New makes a client. It starts nothing.

@@ -13,9 +13,9 @@ func TestRepositories(t *testing.T) {
 }
 
 func TestHeads(t *testing.T) {
-	gittest.Heads(t, func(testing.TB) projectport.Heads { return gitcli.New(gitcli.Options{}) })
+	gittest.Heads(t, func(testing.TB) projectport.Repositories { return gitcli.New(gitcli.Options{}) })
 }
 
 func TestWorktrees(t *testing.T) {
-	gittest.Worktrees(t, func(testing.TB) projectport.Worktrees { return gitcli.New(gitcli.Options{}) })
+	gittest.Worktrees(t, func(testing.TB) projectport.Repositories { return gitcli.New(gitcli.Options{}) })
 }

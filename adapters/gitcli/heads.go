@@ -50,7 +50,7 @@ func (c *client) head(ctx context.Context, at place) (project.Head, error) {
 	return head, nil
 }
 
-// Heads implements projectport.Heads: eight at a time, two seconds each.
+// Heads implements projectport.Repositories: eight at a time, two seconds each.
 func (c *client) Heads(ctx context.Context, dirs []string) []projectport.HeadResult {
 	results := make([]projectport.HeadResult, len(dirs))
 	var group errgroup.Group

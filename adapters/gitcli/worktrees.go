@@ -39,7 +39,7 @@ func (c *client) worktrees(ctx context.Context, at place) ([]git.Worktree, error
 	return list, nil
 }
 
-// Belongs implements projectport.Worktrees. Directories are compared as such, not by their names, so that neither links nor letter case
+// Belongs implements projectport.Repositories. Directories are compared as such, not by their names, so that neither links nor letter case
 // count.
 func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	at, err := open(ctx, dir)

@@ -49,7 +49,7 @@ func (h *EcosystemHost) adapters() parts {
 	}, Carry: osproc.ForWork, End: orphans})
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
-	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs, runs), surveyor: ecogit.NewSurveyor(),
+	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs), surveyor: ecogit.NewSurveyor(),
 		tickets: ecogit.NewTicketClient(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), shipping: ecogit.NewPushClient(pause), attic: ecogit.NewTrash(nil), tagging: ecogit.NewReleaseClient(), finder: ecosystemfile.ProvisionerFinder{}}
 }
 

@@ -103,7 +103,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		h.atClose = waiting.Close
 	}
 	runs := a.files.Runs()
-	b := appruns.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Logs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
+	b := appruns.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
 		Clock: core.Clock, UUIDs: system.IDs{},
 		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
 	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
@@ -120,11 +120,11 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			s, err := standing(ctx, sc)
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
-		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
+		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
 		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
-		Shipping:   push.Deps{Deps: b, Shipping: a.shipping, Committing: a.shipping, Recording: a.shipping, Saving: a.shipping, Attic: a.attic, Moorings: a.shipping},
+		Shipping:   push.Deps{Deps: b, Git: a.shipping, Attic: a.attic},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
-		Releasing:  releases.Deps{Deps: b, Sources: a.tagging, Maker: a.tagging, Remotes: a.tagging, Records: a.tagging},
+		Releasing:  releases.Deps{Deps: b, Git: a.tagging},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock)}}
 }
 

@@ -54,7 +54,7 @@ func (l *Local) projectTools(core app.Core) projectTools {
 	home := first(l.config.Projects.Home, l.config.Env("HOME"))
 	dirs := projectfile.New(projectfile.Options{Home: home, Own: []string{l.config.Dir}, Env: os.Environ})
 	git := gitcli.New(gitcli.Options{})
-	finder := runner.SiteFinder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
+	finder := runner.SiteFinder{Projects: catalogue.Projects, Dirs: dirs, Git: git}
 	ids := system.IDs{}
 	hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{})
 	mask := func(doc json.RawMessage) json.RawMessage {
@@ -69,7 +69,7 @@ func (l *Local) projectTools(core app.Core) projectTools {
 	steps := workflows.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
 	return projectTools{
 		agents: projects.Deps{
-			Browsing:  projects.InfoDeps{Sites: finder, Heads: git, Workflows: catalogue.Workflows},
+			Browsing:  projects.InfoDeps{Sites: finder, Workflows: catalogue.Workflows},
 			Scripting: projects.ScriptDeps{Sites: finder, Runner: runner},
 			Flows: workflows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
 				Engine: steps, Webhooks: hooks, Clock: core.Clock, UUIDs: ids},

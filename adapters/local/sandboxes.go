@@ -58,7 +58,7 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 	files, servers, git := l.files(), l.servers(), worktree.New(worktree.Options{})
 	return sandboxes.Deps{
-		States: files, Homes: files, Keys: files, Remotes: git, Trees: git, Keeping: git, Setup: git,
+		States: files, Homes: files, Keys: files, Repos: git,
 		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: servers}), Sockets: opencode.Sockets{},
 		Front:  opencode.GatewayProcess{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
 		Models: sandboxfile.NewModels(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,

@@ -60,7 +60,7 @@ func newRig(t testing.TB) *rig {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": r.root.Dir, "AMOF_HOME": filepath.Join(r.home, "amof")}
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: r.home, Dir: r.root.Dir, Clock: r.clock})
 	store := memstore.New()
-	r.deps = ecosystems.InfoDeps{Surveyor: ecogit.NewSurveyor(), Deps: runs.Deps{Places: files, Manifests: files, States: files.States(), Runs: files.Runs(), Logs: files.Runs(), Workers: idle{},
+	r.deps = ecosystems.InfoDeps{Surveyor: ecogit.NewSurveyor(), Deps: runs.Deps{Places: files, Manifests: files, States: files.States(), Runs: files.Runs(), Workers: idle{},
 		Sessions: store.Sessions(), Owner: system.Owner{}, Clock: r.clock, UUIDs: system.IDs{}}}
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),

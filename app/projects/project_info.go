@@ -31,7 +31,6 @@ var (
 // InfoDeps is what the tools work with. Every field is required.
 type InfoDeps struct {
 	Sites     runner.SiteFinder
-	Heads     projectport.Heads
 	Workflows projectport.Workflows
 }
 
@@ -121,7 +120,7 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	for i, p := range all {
 		dirs[i] = p.Path
 	}
-	heads := s.Heads.Heads(ctx, dirs)
+	heads := s.Sites.Git.Heads(ctx, dirs)
 	for i, p := range all {
 		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: tool.NilIfZero(p.Description), WorkflowCount: count[p.ID]}
 		if facts, err := s.Sites.Dirs.Facts(ctx, p.Path); err == nil || errors.Is(err, project.ErrManifest) {

@@ -22,10 +22,7 @@ type Deps struct {
 	States    sandboxport.States
 	Homes     sandboxport.Homes
 	Keys      sandboxport.Keys
-	Remotes   sandboxport.Remotes
-	Trees     sandboxport.Trees
-	Keeping   sandboxport.TreeKeeping
-	Setup     sandboxport.TreeSetup
+	Repos     sandboxport.Repositories
 	Launcher  sandboxport.Launcher
 	Sockets   sandboxport.Sockets
 	Front     sandboxport.Front

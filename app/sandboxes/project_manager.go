@@ -213,7 +213,7 @@ func (m ProjectManager) drop(ctx context.Context, f FoundProject, name string) e
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
 		r := sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: m.Clock.Now()}
-		if _, err := m.Trees.Remove(ctx, f.Layout.Repo, box.Directory, r); err != nil {
+		if _, err := m.Repos.Remove(ctx, f.Layout.Repo, box.Directory, r); err != nil {
 			return err
 		}
 	}

@@ -154,14 +154,14 @@ func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectSta
 // unless a key was given to be tried.
 func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxport.Access, *ProjectStarted, error) {
 	if f.Known && !try {
-		if _, err := s.Remotes.Root(ctx, f.Layout.Repo); err == nil {
+		if _, err := s.Repos.Root(ctx, f.Layout.Repo); err == nil {
 			key, err := s.serverKey(ctx, f)
 			return sandboxport.Access{URL: f.URL.String(), Key: key}, nil, err
 		}
 	}
 	if f.Project.SSHKey == "" && (f.URL.IsLocal() || strings.HasPrefix(f.CloneURL, "http")) {
 		open := sandboxport.Access{URL: cmp.Or(f.CloneURL, f.URL.String())}
-		err := s.Remotes.Reach(ctx, open)
+		err := s.Repos.Reach(ctx, open)
 		if err == nil || f.URL.IsLocal() {
 			return open, nil, err
 		}
@@ -177,7 +177,7 @@ func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxp
 		return sandboxport.Access{}, nil, err
 	}
 	a := sandboxport.Access{URL: cmp.Or(f.CloneURL, f.Project.CloneURL, f.URL.String()), Key: key.Path}
-	if err := s.Remotes.Reach(ctx, a); err != nil {
+	if err := s.Repos.Reach(ctx, a); err != nil {
 		if ctx.Err() != nil {
 			return a, nil, err
 		}
@@ -190,13 +190,13 @@ func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxp
 
 // cloned is the project with its clone there and recorded.
 func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sandboxport.Access) (sandbox.Project, error) {
-	err := s.Remotes.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
+	err := s.Repos.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
 		sc.Progress(tool.Progress{Done: int64(percent), Total: 100, Message: what})
 	})
 	if err != nil {
 		return f.Project, err
 	}
-	root, err := s.Remotes.Root(ctx, f.Layout.Repo)
+	root, err := s.Repos.Root(ctx, f.Layout.Repo)
 	if err != nil {
 		return f.Project, err
 	}

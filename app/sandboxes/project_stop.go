@@ -152,7 +152,7 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	if err != nil {
 		return destroyPlan{}, err
 	}
-	backups, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	backups, err := s.Repos.Backups(ctx, f.Layout.Repo)
 	if err != nil {
 		return destroyPlan{}, err
 	}
@@ -186,7 +186,7 @@ func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss
 	if half, err := s.mend.DestroyInterrupted(ctx, f.Project); err != nil || half {
 		return nil, err
 	}
-	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, nil)
+	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, nil)
 	if err != nil || len(f.Project.Sandboxes) == 0 {
 		return losses, err
 	}
@@ -195,7 +195,7 @@ func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss
 		dirs = append(dirs, box.Directory)
 	}
 	slices.Sort(dirs)
-	recorded, err := s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	recorded, err := s.Repos.Losses(ctx, f.Layout.Repo, dirs)
 	for _, l := range recorded {
 		if !slices.ContainsFunc(losses, func(has sandboxport.Loss) bool {
 			return has.Directory == l.Directory || has.Branch == l.Branch && l.Branch != ""

@@ -101,7 +101,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	if p.branch, err = s.branch(ctx, f, in); err != nil {
 		return createPlan{}, err
 	}
-	text, err := s.Setup.Script(ctx, f.Layout.Repo, p.branch.From)
+	text, err := s.Repos.Script(ctx, f.Layout.Repo, p.branch.From)
 	if err != nil {
 		return createPlan{}, err
 	}
@@ -130,7 +130,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		asks.Human = max(asks.Human, policy.Simple)
 	}
 	if p.furnishes() { // every file of the commit is bound with it
-		if p.commit, err = s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
+		if p.commit, err = s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
 			return createPlan{}, err
 		}
 		shown["commit"] = p.commit
@@ -142,15 +142,15 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 
 // branch is the branch the sandbox will be on. One that nobody here knows may be new at the remote.
 func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInput) (sandboxport.BranchPlan, error) {
-	plan, err := s.Trees.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
+	plan, err := s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 	if !errors.Is(err, sandbox.ErrBranch) {
 		return plan, err
 	}
 	access, denied := s.access(ctx, f)
-	if denied != nil || s.Keeping.Fetch(ctx, f.Layout.Repo, access) != nil {
+	if denied != nil || s.Repos.Fetch(ctx, f.Layout.Repo, access) != nil {
 		return plan, err
 	}
-	return s.Trees.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
+	return s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 }
 
 // commands are the lines of a set-up that are to be run.
@@ -179,18 +179,18 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 		return SandboxCreated{}, err
 	}
 	if !p.furnishes() { // nobody was shown the plan, and the branch may have come into use since
-		if p.branch, err = s.Trees.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
+		if p.branch, err = s.Repos.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
 			return SandboxCreated{}, err
 		}
 	}
 	warning := ""
 	if access, err := s.access(ctx, f); err == nil {
-		if err := s.Keeping.Fetch(ctx, f.Layout.Repo, access); err != nil {
+		if err := s.Repos.Fetch(ctx, f.Layout.Repo, access); err != nil {
 			warning = "the remote could not be asked for news: " + fault.From(err).Message
 		}
 	}
 	if p.furnishes() {
-		now, err := s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From)
+		now, err := s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From)
 		if err == nil && now != p.commit {
 			err = moved(p, now)
 		}
@@ -203,13 +203,13 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, p.approves); err != nil {
 		return SandboxCreated{}, err
 	}
-	head, err := s.Trees.Add(ctx, f.Layout.Repo, p.dir, p.branch)
+	head, err := s.Repos.Add(ctx, f.Layout.Repo, p.dir, p.branch)
 	if err != nil {
 		return SandboxCreated{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
 	out := SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
 		Warning: warning, Message: "the sandbox is ready", Leases: box.Leases}
-	if out.Copied, err = s.Setup.Include(ctx, f.Layout.Repo, p.dir); err != nil {
+	if out.Copied, err = s.Repos.Include(ctx, f.Layout.Repo, p.dir); err != nil {
 		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
 	}
 	if err := s.there(ctx, f, box.Name, p.furnishes()); err != nil || !p.furnishes() {
@@ -329,7 +329,7 @@ func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPla
 	if !is || box.Preparing != p.replaces { // somebody was quicker; if a sandbox is there, it will be found
 		return nil
 	}
-	if _, err := s.Trees.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {
+	if _, err := s.Repos.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {
 		return err
 	}
 	return s.forget(ctx, f, box.Name)

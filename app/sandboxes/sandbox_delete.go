@@ -107,7 +107,7 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if err := s.mend.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
 		return SandboxDone{}, err
 	}
-	backups, err := s.Trees.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
+	backups, err := s.Repos.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
 	if err != nil { // whoever asked is told; nobody is to finish it behind his back
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
@@ -173,9 +173,9 @@ func (s sandboxService) reset(ctx context.Context, _ tool.Scope, p resetPlan) (R
 		return ResetDone{}, err
 	}
 	if access, err := s.access(ctx, f); err == nil {
-		s.Keeping.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // what is known of the default branch is good enough
+		s.Repos.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // what is known of the default branch is good enough
 	}
-	done, err := s.Trees.Reset(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Reset{Name: p.box.Name, CleanIgnored: p.input.CleanIgnored, At: s.Clock.Now()})
+	done, err := s.Repos.Reset(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Reset{Name: p.box.Name, CleanIgnored: p.input.CleanIgnored, At: s.Clock.Now()})
 	if err != nil {
 		return ResetDone{}, err
 	}
@@ -205,7 +205,7 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 	if err != nil {
 		return restorePlan{}, err
 	}
-	kept, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	kept, err := s.Repos.Backups(ctx, f.Layout.Repo)
 	if err != nil {
 		return restorePlan{}, err
 	}
@@ -246,7 +246,7 @@ func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePla
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, ""); err != nil {
 		return SandboxCreated{}, err
 	}
-	if err := s.Keeping.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
+	if err := s.Repos.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
 		return SandboxCreated{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
 	return SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},

@@ -89,7 +89,7 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 	if err != nil {
 		return SandboxListing{}, err
 	}
-	found, err := s.Trees.Survey(ctx, f.Layout.Repo)
+	found, err := s.Repos.Survey(ctx, f.Layout.Repo)
 	if err != nil {
 		return SandboxListing{}, err
 	}
@@ -136,7 +136,7 @@ func (s sandboxService) forgotten(ctx context.Context, f FoundProject, known []s
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, dirs)
 	for _, l := range losses {
 		if i := slices.Index(dirs, l.Directory); i >= 0 {
 			out[i].Missing, out[i].Prunable, out[i].Dirty, out[i].Changes = false, false, true, len(l.Changes)+l.More
@@ -204,7 +204,7 @@ func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 
 // lossOf is what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
 func (s sandboxService) lossOf(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
-	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, []string{box.Directory})
+	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, []string{box.Directory})
 	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
 		return l.Directory != box.Directory && (l.Branch != box.Branch || !box.CreatedBranch)
 	}), err
@@ -235,7 +235,7 @@ func (s sandboxService) backups(ctx context.Context, _ tool.Scope, in URLInput) 
 	if err != nil {
 		return BackupList{}, err
 	}
-	found, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	found, err := s.Repos.Backups(ctx, f.Layout.Repo)
 	if found == nil {
 		found = []sandboxport.Backup{}
 	}

@@ -73,7 +73,8 @@ type States interface {
 	Noted(ctx context.Context, l ecosystem.Layout, name string) ([]byte, error)
 }
 
-// Runs keeps the records of runs, for all workspaces of the user.
+// Runs keeps the records of runs, for all workspaces of the user, and the logs of what happens in them: within the bounds of the domain, and
+// without secrets.
 type Runs interface {
 	// Add stores a new run, durably.
 	Add(ctx context.Context, r ecosystem.Run) error
@@ -86,6 +87,11 @@ type Runs interface {
 	List(ctx context.Context, f ecosystem.RunFilter) ([]ecosystem.Run, error)
 	// Purge forgets runs that have ended, beyond the newest tracked.Kept and older than tracked.KeptFor.
 	Purge(ctx context.Context) error
+
+	// Append adds events to the run's log; it numbers and times them. Lines over tracked.MaxLine are cut.
+	Append(ctx context.Context, id string, events ...ecosystem.RunEvent) error
+	// Events are those numbered above after.
+	Events(ctx context.Context, id string, after int64) (Chunk, error)
 }
 
 // Chunk is a part of a run's events.
@@ -93,14 +99,6 @@ type Chunk struct {
 	Events    []ecosystem.RunEvent
 	Total     int64
 	Truncated bool // the log met its bound, and what came later is missing
-}
-
-// RunLogs keeps what happens in runs, within the bounds of package tracked and without secrets.
-type RunLogs interface {
-	// Append adds events to the run's log; it numbers and times them. Lines over tracked.MaxLine are cut.
-	Append(ctx context.Context, id string, events ...ecosystem.RunEvent) error
-	// Events are those numbered above after.
-	Events(ctx context.Context, id string, after int64) (Chunk, error)
 }
 
 // Workers carry out queued runs, in processes of their own that outlive whoever queued.

@@ -64,10 +64,7 @@ type Grounds interface {
 	Undo(ctx context.Context, b Build) error
 	// Settle puts in order what a process left that is gone: it finishes Place where that had begun, and reports so, and is Undo otherwise.
 	Settle(ctx context.Context, b Build) (placed bool, err error)
-}
 
-// Publisher pushes branches of a workspace root.
-type Publisher interface {
 	// Publish pushes the branch to origin, never with force.
 	Publish(ctx context.Context, root, branch string, tell Tell) error
 }

@@ -41,8 +41,11 @@ type FileText struct {
 	Err     error // why it is none that can be written: a link, a directory, too large
 }
 
-// ReleaseSources is what git says of checkouts before a release. It asks no remote and changes nothing.
-type ReleaseSources interface {
+// ReleaseGit is git as releases need it. Hooks of the repositories are never run, and no other file of a working tree and nothing else that is
+// staged is touched.
+type ReleaseGit interface {
+	// What git says of checkouts before a release. It asks no remote and changes nothing.
+
 	// Footings are those of the checkouts, in their order, several looked at at a time.
 	Footings(ctx context.Context, dirs []string) []Footing
 	// Since is the history of each span, in their order and with at most that many commits each, several looked at at a time.
@@ -53,6 +56,35 @@ type ReleaseSources interface {
 	Author(ctx context.Context, dir string) (string, error)
 	// Times are when the tags of those names were made; those that are not there are left out.
 	Times(ctx context.Context, dir string, tags []string) (map[string]time.Time, error)
+
+	// Making releases, one repository at a time.
+
+	// Prepare makes the objects of a step. Nobody sees them, and git forgets them when nothing comes of it. It fails with ecosystem.ErrIdentity
+	// while nobody said who commits, and with ecosystem.ErrChanged where a file is not as the work says.
+	Prepare(ctx context.Context, w ReleaseWork) (ReleaseStep, error)
+	// Make has the branch and the tag be those of the step, both or neither, and then index and files. What is so already stays. It fails with
+	// ecosystem.ErrChanged where something is neither as before nor as after.
+	Make(ctx context.Context, s ReleaseStep) error
+	// Finish is Make after an interruption: what somebody has changed since is left as it is, and named.
+	Finish(ctx context.Context, s ReleaseStep) (left []string, err error)
+	// Undo takes back whatever of the step is there and still exactly what it made: the tag, the commit where nobody committed on top, index and
+	// files. What it leaves is named.
+	Undo(ctx context.Context, s ReleaseStep) (left []string, err error)
+	// Tagged reports whether the tag is the step's.
+	Tagged(ctx context.Context, s ReleaseStep) (bool, error)
+
+	// The origins of checkouts.
+
+	// HasTag reports whether the origin has a tag of that name, asking it for at most ten seconds.
+	HasTag(ctx context.Context, dir, tag string) (bool, error)
+	// Push pushes the branch and the tags to the origin, all or none of them.
+	Push(ctx context.Context, dir, branch string, tags []string) error
+
+	// The records of releases.
+
+	// Records are the files *.json of that directory, relative to the workspace root; those that are no files of a sensible size are left out. A
+	// directory that is not there has none.
+	Records(ctx context.Context, root, dir string) ([][]byte, error)
 }
 
 // FileEdit is a file that a release writes: from what, nil for a file that is not there, to what.
@@ -96,37 +128,4 @@ type ReleaseFile struct {
 	Becomes string `json:"becomes"`
 	Before  string `json:"before,omitempty"`
 	After   string `json:"after"`
-}
-
-// ReleaseMaker makes releases, one repository at a time. Hooks of the repositories are never run, and no other file of a working tree and
-// nothing else that is staged is touched.
-type ReleaseMaker interface {
-	// Prepare makes the objects of a step. Nobody sees them, and git forgets them when nothing comes of it. It fails with ecosystem.ErrIdentity
-	// while nobody said who commits, and with ecosystem.ErrChanged where a file is not as the work says.
-	Prepare(ctx context.Context, w ReleaseWork) (ReleaseStep, error)
-	// Make has the branch and the tag be those of the step, both or neither, and then index and files. What is so already stays. It fails with
-	// ecosystem.ErrChanged where something is neither as before nor as after.
-	Make(ctx context.Context, s ReleaseStep) error
-	// Finish is Make after an interruption: what somebody has changed since is left as it is, and named.
-	Finish(ctx context.Context, s ReleaseStep) (left []string, err error)
-	// Undo takes back whatever of the step is there and still exactly what it made: the tag, the commit where nobody committed on top, index and
-	// files. What it leaves is named.
-	Undo(ctx context.Context, s ReleaseStep) (left []string, err error)
-	// Tagged reports whether the tag is the step's.
-	Tagged(ctx context.Context, s ReleaseStep) (bool, error)
-}
-
-// ReleaseRemotes are the origins of checkouts.
-type ReleaseRemotes interface {
-	// HasTag reports whether the origin has a tag of that name, asking it for at most ten seconds.
-	HasTag(ctx context.Context, dir, tag string) (bool, error)
-	// Push pushes the branch and the tags to the origin, all or none of them.
-	Push(ctx context.Context, dir, branch string, tags []string) error
-}
-
-// ReleaseRecords are the records of releases.
-type ReleaseRecords interface {
-	// Records are the files *.json of that directory, relative to the workspace root; those that are no files of a sensible size are left out. A
-	// directory that is not there has none.
-	Records(ctx context.Context, root, dir string) ([][]byte, error)
 }

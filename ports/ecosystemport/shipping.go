@@ -42,8 +42,11 @@ type Change struct {
 // Pushed is what came of a push: pushed, up_to_date, rejected or failed.
 type Pushed struct{ Status, Reason string }
 
-// Shipping looks at what could be pushed, and pushes it.
-type Shipping interface {
+// PushGit is git as pushing, archiving and discarding need it. Each method that is about a workspace's worktree or its bundles may be repeated
+// after it was interrupted.
+type PushGit interface {
+	// What could be pushed, and pushing it.
+
 	// Look surveys a working tree. It asks origin when ask is set, for at most ten seconds; that origin does not answer is no error.
 	Look(ctx context.Context, b Berth, ask bool) (Cargo, error)
 	// Push pushes a branch to the branch of that name at origin, which it follows from then on: never with force, its hooks run, and again when
@@ -54,17 +57,9 @@ type Shipping interface {
 	Heads(ctx context.Context, dir, prefix string) ([]Head, error)
 	// Lop deletes a branch at origin, if it is at that commit still and all of it is in the other branch there. It reports why it did not.
 	Lop(ctx context.Context, dir string, h Head, into string) (kept string, err error)
-}
 
-// Head is a local branch.
-type Head struct {
-	Branch   string
-	Commit   string
-	Unpushed int
-}
+	// Committing what was not committed. Hooks run, and the filters that the repository's own configuration names.
 
-// Committing commits what was not committed. Hooks run, and the filters that the repository's own configuration names.
-type Committing interface {
 	// Author fails with ecosystem.ErrIdentity where git does not know who commits.
 	Author(ctx context.Context, dir string) error
 	// Index names what is staged, for Unstage.
@@ -75,25 +70,16 @@ type Committing interface {
 	Unstage(ctx context.Context, dir, index string) error
 	// Commit commits what is staged, and returns the commit and what it has that is not deleted.
 	Commit(ctx context.Context, dir, message string) (commit string, paths []string, err error)
-}
 
-// Recording commits single files to the root.
-type Recording interface {
+	// Committing single files to the root.
+
 	// Record commits that one file in a repository, whatever else is staged; one that is committed already is left so.
 	Record(ctx context.Context, dir, path, message string) error
 	// Recorded reports whether the file is committed.
 	Recorded(ctx context.Context, dir, path string) (bool, error)
-}
 
-// Alone is what of a repository is on no remote.
-type Alone struct {
-	Refs    []string // of commits that are on no remote, at most 50
-	More    int      // of them
-	Stashes int      // which never are
-}
+	// What is nowhere else, and saving it in bundles.
 
-// Saving finds what is nowhere else, and saves it in bundles.
-type Saving interface {
 	// Trees are the working trees of a repository, its own first; none where there is no repository.
 	Trees(ctx context.Context, dir string) ([]string, error)
 	// Alone compares everything a repository has with what origin says it has now, and fetches where that is needed to tell. A repository
@@ -106,6 +92,33 @@ type Saving interface {
 	Strays(ctx context.Context, workspace string, known []string) ([]string, error)
 	// Drop takes a bundle, or a directory of them, away, and whatever the making of one left behind in those repositories.
 	Drop(ctx context.Context, path string, repos []string) error
+
+	// What the root's repository knows of a workspace's worktree.
+
+	// Describe fills in what the root knows of the worktree where it is at home: OnRef, Tree, Head, Absent.
+	Describe(ctx context.Context, s Stowed) (Stowed, error)
+	// Where reports whether the workspace is at home, and whether it is in its entry. It is in both while a copy is being cleared away.
+	Where(l ecosystem.Layout, s Stowed) (home, away bool)
+	// Loosen has the root know the worktree in its entry, keeps its commits, frees its branch, and deletes that when it is cut.
+	Loosen(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	// Fasten undoes Loosen once the workspace was brought back. It fails with ecosystem.ErrConflict when the branch is elsewhere now.
+	Fasten(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	// Untie has the root forget the worktree of an entry that is purged.
+	Untie(ctx context.Context, l ecosystem.Layout, s Stowed) error
+}
+
+// Head is a local branch.
+type Head struct {
+	Branch   string
+	Commit   string
+	Unpushed int
+}
+
+// Alone is what of a repository is on no remote.
+type Alone struct {
+	Refs    []string // of commits that are on no remote, at most 50
+	More    int      // of them
+	Stashes int      // which never are
 }
 
 // Stowed is a workspace that was taken away: the entry of the trash.
@@ -157,18 +170,4 @@ type Attic interface {
 	List(ctx context.Context, l ecosystem.Layout) ([]Stowed, []Archived, error)
 	// Forget removes an entry with everything in it.
 	Forget(ctx context.Context, l ecosystem.Layout, s Stowed) error
-}
-
-// Moorings is what the root's repository knows of a workspace's worktree. Each method may be repeated after it was interrupted.
-type Moorings interface {
-	// Describe fills in what the root knows of the worktree where it is at home: OnRef, Tree, Head, Absent.
-	Describe(ctx context.Context, s Stowed) (Stowed, error)
-	// Where reports whether the workspace is at home, and whether it is in its entry. It is in both while a copy is being cleared away.
-	Where(l ecosystem.Layout, s Stowed) (home, away bool)
-	// Loosen has the root know the worktree in its entry, keeps its commits, frees its branch, and deletes that when it is cut.
-	Loosen(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Fasten undoes Loosen once the workspace was brought back. It fails with ecosystem.ErrConflict when the branch is elsewhere now.
-	Fasten(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Untie has the root forget the worktree of an entry that is purged.
-	Untie(ctx context.Context, l ecosystem.Layout, s Stowed) error
 }

@@ -24,25 +24,19 @@ type Repositories interface {
 	Worktrees(ctx context.Context, dir string) ([]git.Worktree, error)
 	// Remote is the URL of the remote called origin as it was configured, without credentials; empty when there is none.
 	Remote(ctx context.Context, dir string) (string, error)
+
+	// Heads is an answer for each directory, in their order. A few are looked at at a time, and each for a short time only: one that cannot be
+	// read holds up no other.
+	Heads(ctx context.Context, dirs []string) []HeadResult
+
+	// Belongs reports whether dir lies in a working tree of the project's repository: its repository is inside the project's directory, and
+	// that project's own list names it. Either side alone can be forged, and is not enough. Links are resolved on both sides. What does not
+	// exist or is no repository belongs to nothing; an error is a git that could not be asked.
+	Belongs(ctx context.Context, dir, root string) (bool, error)
 }
 
 // HeadResult is one answer of Heads: where Err is not nil, Head says nothing.
 type HeadResult struct {
 	Head project.Head
 	Err  error
-}
-
-// Heads answers Repositories.Head for many directories at once (packageflow contract §2.5).
-type Heads interface {
-	// Heads is an answer for each directory, in their order. A few are looked at at a time, and each for a short time only: one that cannot be
-	// read holds up no other.
-	Heads(ctx context.Context, dirs []string) []HeadResult
-}
-
-// Worktrees tells whose a working tree is (packageflow-security contract §4.1).
-type Worktrees interface {
-	// Belongs reports whether dir lies in a working tree of the project's repository: its repository is inside the project's directory, and
-	// that project's own list names it. Either side alone can be forged, and is not enough. Links are resolved on both sides. What does not
-	// exist or is no repository belongs to nothing; an error is a git that could not be asked.
-	Belongs(ctx context.Context, dir, root string) (bool, error)
 }

@@ -83,8 +83,11 @@ type Access struct {
 	Key string // path of a private key; empty for none
 }
 
-// Remotes reaches repositories. Nothing of their content is run: no hooks, no submodules, no filters that they bring.
-type Remotes interface {
+// Repositories is git as sandboxes need it: a project's clone, its worktrees (opencode contract §12) and what they hold. repo is the clone's
+// directory. Nothing of a repository's content is run: no hooks, no submodules, no filters that it brings.
+type Repositories interface {
+	// Reaching and cloning.
+
 	// Reach fails when the repository cannot be read, with sandbox.ErrGit and git's own masked words.
 	Reach(ctx context.Context, a Access) error
 	// Clone makes dir a clone of the repository, all or nothing, telling progress in percent. A dir that is a clone of it already is left as it
@@ -92,15 +95,9 @@ type Remotes interface {
 	Clone(ctx context.Context, a Access, dir string, progress func(percent int, what string)) error
 	// Root is the commit ID of a clone's root commit, its current branch, and its origin's URL.
 	Root(ctx context.Context, dir string) (Clone, error)
-}
 
-// Clone is what is known of a clone.
-type Clone struct {
-	RootCommit, Branch, Origin string
-}
+	// Worktrees.
 
-// Trees works on a clone's worktrees (opencode contract §12). repo is the clone's directory.
-type Trees interface {
 	// Survey is every worktree but the main one, with what it holds; concurrently, a few at a time. Entries whose directory is gone are marked.
 	Survey(ctx context.Context, repo string) ([]Tree, error)
 	// Plan decides which branch a new worktree would have: without a wish, a new branch from the current one. It changes nothing and asks no
@@ -113,10 +110,9 @@ type Trees interface {
 	Remove(ctx context.Context, repo, dir string, r Removal) (backups []string, err error)
 	// Reset brings the worktree to the default branch after keeping what would be lost under refs.
 	Reset(ctx context.Context, repo, dir string, r Reset) (ResetDone, error)
-}
 
-// TreeKeeping is the rest of it.
-type TreeKeeping interface {
+	// Work that is nowhere else, and its backups.
+
 	// Losses is what of the clone and its worktrees is nowhere else: changes that are not committed, commits that no remote has. It is about the
 	// clone, with its stashes and branches, and the worktrees in dirs, by those names; without dirs, about all worktrees that there are.
 	// Of a directory that is no worktree, and of every one when the clone is gone, all that lies in it counts.
@@ -127,16 +123,20 @@ type TreeKeeping interface {
 	Backups(ctx context.Context, repo string) ([]Backup, error)
 	// Restore makes a worktree at dir from a backup, changes that were not committed included.
 	Restore(ctx context.Context, repo, dir, ref, branch string) error
-}
 
-// TreeSetup readies a worktree as its repository wants it.
-type TreeSetup interface {
+	// Readying a worktree as its repository wants it.
+
 	// Include copies the ignored files that the repository's .worktreeinclude lists into dir, never overwriting, and names them.
 	Include(ctx context.Context, repo, dir string) (copied []string, err error)
 	// Script is the text of .worktreesetup as it stands in a ref: commands, one a line. It is empty when there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
 	// Commit is the commit that a ref stands on, or sandbox.ErrBranch.
 	Commit(ctx context.Context, repo, ref string) (string, error)
+}
+
+// Clone is what is known of a clone.
+type Clone struct {
+	RootCommit, Branch, Origin string
 }
 
 // Tree is a worktree with what it holds.

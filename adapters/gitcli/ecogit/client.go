@@ -31,7 +31,7 @@ type Options struct {
 	Pause time.Duration // before what the network did is tried again, doubled each time; 1 second
 }
 
-// Client is ecosystemport.Grounds, ecosystemport.Publisher and ecosystemport.Clones (under Clones). Several goroutines and processes may use it.
+// Client is ecosystemport.Grounds and ecosystemport.Clones (under Clones). Several goroutines and processes may use it.
 type Client struct{ options Options }
 
 // New makes a client. It starts nothing.
@@ -150,7 +150,7 @@ func (c *Client) persistently(ctx context.Context, tell ecosystemport.Tell, do f
 	}
 }
 
-// Publish implements ecosystemport.Publisher.
+// Publish implements ecosystemport.Grounds.
 func (c *Client) Publish(ctx context.Context, root, branch string, tell ecosystemport.Tell) error {
 	at, err := c.open(root)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Index implements ecosystemport.Committing: what is staged, as a tree.
+// Index implements ecosystemport.PushGit: what is staged, as a tree.
 func (c *PushClient) Index(ctx context.Context, dir string) (string, error) {
 	tree, err := word(ctx, dir, "write-tree")
 	return tree, named(dir, err)
 }
 
-// Stage implements ecosystemport.Committing. The repository's own filters run, as without them what they encrypt would be committed as it is. What is staged already is left out: git finds no deleted file a second time.
+// Stage implements ecosystemport.PushGit. The repository's own filters run, as without them what they encrypt would be committed as it is. What is staged already is left out: git finds no deleted file a second time.
 func (c *PushClient) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
 	var paths strings.Builder
 	for _, change := range changes {
@@ -34,13 +34,13 @@ func (c *PushClient) Stage(ctx context.Context, dir string, changes []ecosystemp
 	return names(out), named(dir, err)
 }
 
-// Unstage implements ecosystemport.Committing.
+// Unstage implements ecosystemport.PushGit.
 func (c *PushClient) Unstage(ctx context.Context, dir, index string) error {
 	_, err := word(ctx, dir, "read-tree", index)
 	return named(dir, err)
 }
 
-// Author implements ecosystemport.Committing.
+// Author implements ecosystemport.PushGit.
 func (c *PushClient) Author(ctx context.Context, dir string) error {
 	_, err := gitPush(ctx, dir, gitcli.Command{Env: gitcli.Identity(), Args: []string{"var", "GIT_COMMITTER_IDENT"}, Settings: []gitcli.Setting{{Name: "user.useConfigOnly", Value: "true"}}})
 	var refused *gitcli.ExitError
@@ -50,7 +50,7 @@ func (c *PushClient) Author(ctx context.Context, dir string) error {
 	return named(dir, err)
 }
 
-// Commit implements ecosystemport.Committing. Where a filter has shown that nothing is different, it returns the commit that there is.
+// Commit implements ecosystemport.PushGit. Where a filter has shown that nothing is different, it returns the commit that there is.
 func (c *PushClient) Commit(ctx context.Context, dir, message string) (string, []string, error) {
 	if _, err := gitPush(ctx, dir, gitcli.Command{Hooks: true, Filters: true, Env: gitcli.Identity(), Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
 		if _, differs := word(ctx, dir, "diff", "--cached", "--quiet", "--"); differs == nil {
@@ -67,13 +67,13 @@ func (c *PushClient) Commit(ctx context.Context, dir, message string) (string, [
 	return commit, names(out), named(dir, err)
 }
 
-// Recorded implements ecosystemport.Recording.
+// Recorded implements ecosystemport.PushGit.
 func (c *PushClient) Recorded(ctx context.Context, dir, path string) (bool, error) {
 	there, err := quiet(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD:"+path)
 	return there != "", err
 }
 
-// Record implements ecosystemport.Recording. The file is no work of a person, and so no hook is asked about it.
+// Record implements ecosystemport.PushGit. The file is no work of a person, and so no hook is asked about it.
 func (c *PushClient) Record(ctx context.Context, dir, path, message string) error {
 	if there, err := c.Recorded(ctx, dir, path); err != nil || there {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Push implements ecosystemport.Shipping. Commits of submodules that are on no remote have git refuse, as what was pushed would be of no use.
+// Push implements ecosystemport.PushGit. Commits of submodules that are on no remote have git refuse, as what was pushed would be of no use.
 func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
 	ref := "refs/heads/" + branch
 	cmd := gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime,
@@ -83,7 +83,7 @@ func pushPassing(words string) bool {
 	return false
 }
 
-// Heads implements ecosystemport.Shipping. Of a branch that is asked for by its name, commits that another branch has count as kept.
+// Heads implements ecosystemport.PushGit. Of a branch that is asked for by its name, commits that another branch has count as kept.
 func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystemport.Head, error) {
 	if !repository(dir) {
 		return nil, nil
@@ -116,7 +116,7 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystem
 	return heads, nil
 }
 
-// Lop implements ecosystemport.Shipping. That the branch is where it was is checked by origin itself, in the moment it goes.
+// Lop implements ecosystemport.PushGit. That the branch is where it was is checked by origin itself, in the moment it goes.
 func (c *PushClient) Lop(ctx context.Context, dir string, h ecosystemport.Head, into string) (string, error) {
 	ref, trunk := "refs/heads/"+h.Branch, "refs/heads/"+into
 	heads, err := remoteHeads(ctx, dir, ref, trunk)

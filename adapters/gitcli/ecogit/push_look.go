@@ -17,7 +17,7 @@ import (
 
 const maxHook = 1 << 20 // bytes of a hook that count
 
-// Look implements ecosystemport.Shipping.
+// Look implements ecosystemport.PushGit.
 func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) (ecosystemport.Cargo, error) {
 	var cargo ecosystemport.Cargo
 	if cargo.Missing = !repository(b.Dir); cargo.Missing {

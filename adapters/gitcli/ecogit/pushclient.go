@@ -22,7 +22,7 @@ const (
 	attempts  = 3
 )
 
-// PushClient is ecosystemport.Shipping, Committing, Saving and Moorings. Several goroutines and processes may use it at once. Where no other error is
+// PushClient is ecosystemport.PushGit. Several goroutines and processes may use it at once. Where no other error is
 // named, it fails with ecosystem.ErrGit, saying git's own masked words.
 type PushClient struct{ pause time.Duration }
 

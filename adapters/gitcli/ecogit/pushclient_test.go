@@ -19,11 +19,7 @@ import (
 )
 
 var (
-	_ ecosystemport.Shipping   = (*ecogit.PushClient)(nil)
-	_ ecosystemport.Committing = (*ecogit.PushClient)(nil)
-	_ ecosystemport.Recording  = (*ecogit.PushClient)(nil)
-	_ ecosystemport.Saving     = (*ecogit.PushClient)(nil)
-	_ ecosystemport.Moorings   = (*ecogit.PushClient)(nil)
+	_ ecosystemport.PushGit = (*ecogit.PushClient)(nil)
 )
 
 // pushFresh is a client and a repository in a home of its own.

@@ -56,7 +56,7 @@ func (s *step) look(ctx context.Context) error {
 	return err
 }
 
-// Tagged implements ecosystemport.ReleaseMaker.
+// Tagged implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Tagged(ctx context.Context, s ecosystemport.ReleaseStep) (is bool, err error) {
 	if gone(s.Dir) {
 		return false, nil
@@ -68,7 +68,7 @@ func (c *ReleaseClient) Tagged(ctx context.Context, s ecosystemport.ReleaseStep)
 	return is, err
 }
 
-// Make implements ecosystemport.ReleaseMaker.
+// Make implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
 	return on(ctx, s, func(at *step) error {
 		if at.branch != s.Old && at.branch != s.New {
@@ -95,7 +95,7 @@ func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) e
 	})
 }
 
-// Finish implements ecosystemport.ReleaseMaker.
+// Finish implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Finish(ctx context.Context, s ecosystemport.ReleaseStep) (left []string, err error) {
 	if gone(s.Dir) {
 		return []string{s.Name + ": the checkout is gone"}, nil
@@ -115,7 +115,7 @@ func (c *ReleaseClient) Finish(ctx context.Context, s ecosystemport.ReleaseStep)
 	return left, err
 }
 
-// Undo implements ecosystemport.ReleaseMaker.
+// Undo implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Undo(ctx context.Context, s ecosystemport.ReleaseStep) (left []string, err error) {
 	if gone(s.Dir) {
 		return nil, nil

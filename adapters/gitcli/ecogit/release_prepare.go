@@ -31,7 +31,7 @@ type preparation struct {
 	env     []string // who commits, and when
 }
 
-// Prepare implements ecosystemport.ReleaseMaker.
+// Prepare implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Prepare(ctx context.Context, w ecosystemport.ReleaseWork) (ecosystemport.ReleaseStep, error) {
 	s := ecosystemport.ReleaseStep{Name: w.Name, Dir: w.Dir, Branch: w.Branch, Old: w.Head, New: w.Head, Tag: w.Tag}
 	t, err := openRelease(w.Dir)

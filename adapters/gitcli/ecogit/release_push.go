@@ -10,7 +10,7 @@ import (
 // releaseOrigin is the remote that releases are pushed to.
 const releaseOrigin = "origin"
 
-// HasTag implements ecosystemport.ReleaseRemotes.
+// HasTag implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) HasTag(ctx context.Context, dir, tag string) (bool, error) {
 	t, err := openRelease(dir)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *ReleaseClient) HasTag(ctx context.Context, dir, tag string) (bool, erro
 	return false, err
 }
 
-// Push implements ecosystemport.ReleaseRemotes. Tags that nobody named stay here.
+// Push implements ecosystemport.ReleaseGit. Tags that nobody named stay here.
 func (c *ReleaseClient) Push(ctx context.Context, dir, branch string, names []string) error {
 	t, err := openRelease(dir)
 	if err != nil {

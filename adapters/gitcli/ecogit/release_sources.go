@@ -36,7 +36,7 @@ func each(n int, do func(i int)) {
 	_ = group.Wait()
 }
 
-// Footings implements ecosystemport.ReleaseSources with two gits a checkout.
+// Footings implements ecosystemport.ReleaseGit with two gits a checkout.
 func (c *ReleaseClient) Footings(ctx context.Context, dirs []string) []ecosystemport.Footing {
 	out := make([]ecosystemport.Footing, len(dirs))
 	each(len(dirs), func(i int) {
@@ -73,7 +73,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 	return err
 }
 
-// Since implements ecosystemport.ReleaseSources with one git a span, and another where there are more commits than were wanted.
+// Since implements ecosystemport.ReleaseGit with one git a span, and another where there are more commits than were wanted.
 func (c *ReleaseClient) Since(ctx context.Context, spans []ecosystemport.Span, most int) []ecosystemport.History {
 	out := make([]ecosystemport.History, len(spans))
 	each(len(spans), func(i int) {
@@ -121,7 +121,7 @@ func since(ctx context.Context, s ecosystemport.Span, most int, h *ecosystemport
 	return err
 }
 
-// Times implements ecosystemport.ReleaseSources.
+// Times implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Times(ctx context.Context, dir string, names []string) (map[string]time.Time, error) {
 	t, err := openRelease(dir)
 	if err != nil || len(names) == 0 {
@@ -147,7 +147,7 @@ func (c *ReleaseClient) Times(ctx context.Context, dir string, names []string) (
 
 const maxText = 8 << 20 // bytes of a file that a release writes
 
-// Texts implements ecosystemport.ReleaseSources.
+// Texts implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Texts(_ context.Context, dir string, paths []string) []ecosystemport.FileText {
 	out := make([]ecosystemport.FileText, len(paths))
 	root, err := os.OpenRoot(dir)
@@ -219,7 +219,7 @@ const (
 	maxRecords       = 2000
 )
 
-// Records implements ecosystemport.ReleaseRecords.
+// Records implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Records(_ context.Context, root, dir string) ([][]byte, error) {
 	top, err := os.OpenRoot(filepath.Join(root, filepath.FromSlash(dir)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -117,7 +117,7 @@ func own(ctx context.Context, t *gitcli.Tree, cmd gitcli.Command) ([]byte, error
 	return nil, ecosystem.ErrGit.Sayf("git %s in %s failed: %s", cmd.Args[0], t.Dir, said).Because(err)
 }
 
-// Author implements ecosystemport.ReleaseSources.
+// Author implements ecosystemport.ReleaseGit.
 func (c *ReleaseClient) Author(ctx context.Context, dir string) (string, error) {
 	t, err := openRelease(dir)
 	if err != nil {

@@ -17,10 +17,7 @@ import (
 )
 
 var (
-	_ ecosystemport.ReleaseSources = (*ecogit.ReleaseClient)(nil)
-	_ ecosystemport.ReleaseMaker   = (*ecogit.ReleaseClient)(nil)
-	_ ecosystemport.ReleaseRemotes = (*ecogit.ReleaseClient)(nil)
-	_ ecosystemport.ReleaseRecords = (*ecogit.ReleaseClient)(nil)
+	_ ecosystemport.ReleaseGit = (*ecogit.ReleaseClient)(nil)
 )
 
 // home gives the user a configuration.

@@ -20,7 +20,7 @@ const (
 	maxAlone  = 50
 )
 
-// Trees implements ecosystemport.Saving.
+// Trees implements ecosystemport.PushGit.
 func (c *PushClient) Trees(ctx context.Context, dir string) ([]string, error) {
 	if !repository(dir) {
 		return nil, nil
@@ -75,7 +75,7 @@ func tips(ctx context.Context, dir string) (own map[string]string, stashes []str
 	return own, stashes, err
 }
 
-// Alone implements ecosystemport.Saving.
+// Alone implements ecosystemport.PushGit.
 func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport.Alone, err error) {
 	refs, stashes, err := tips(ctx, dir)
 	if err != nil {
@@ -154,7 +154,7 @@ func present(ctx context.Context, dir string, heads map[string]string) (known []
 	return known, named(dir, err)
 }
 
-// Bundle implements ecosystemport.Saving.
+// Bundle implements ecosystemport.PushGit.
 func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (bool, error) {
 	refs, stashes, err := tips(ctx, dir)
 	if err != nil {
@@ -244,7 +244,7 @@ func order(ctx context.Context, dir, orders string) error {
 	return named(dir, err)
 }
 
-// Strays implements ecosystemport.Saving. Empty directories are none.
+// Strays implements ecosystemport.PushGit. Empty directories are none.
 func (c *PushClient) Strays(_ context.Context, workspace string, known []string) ([]string, error) {
 	parents := map[string]bool{"repos": true, "tickets": true}
 	for _, path := range known {
@@ -285,7 +285,7 @@ func empty(dir string, directory bool) bool {
 	return true
 }
 
-// Drop implements ecosystemport.Saving.
+// Drop implements ecosystemport.PushGit.
 func (c *PushClient) Drop(ctx context.Context, path string, repos []string) error {
 	for _, dir := range repos {
 		if !repository(dir) {

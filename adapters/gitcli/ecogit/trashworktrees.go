@@ -20,7 +20,7 @@ func linked(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Describe implements ecosystemport.Moorings.
+// Describe implements ecosystemport.PushGit.
 func (c *PushClient) Describe(ctx context.Context, s ecosystemport.Stowed) (_ ecosystemport.Stowed, err error) {
 	if _, err := os.Lstat(s.Workspace); err != nil {
 		s.Absent = true
@@ -35,14 +35,14 @@ func (c *PushClient) Describe(ctx context.Context, s ecosystemport.Stowed) (_ ec
 	return s, err
 }
 
-// Where implements ecosystemport.Moorings.
+// Where implements ecosystemport.PushGit.
 func (c *PushClient) Where(l ecosystem.Layout, s ecosystemport.Stowed) (home, away bool) {
 	_, here := os.Lstat(s.Workspace)
 	_, there := os.Lstat(TrashPath(l, s))
 	return here == nil, there == nil
 }
 
-// Loosen implements ecosystemport.Moorings. The worktree stays known, in its new place, so that git keeps what is staged in it.
+// Loosen implements ecosystemport.PushGit. The worktree stays known, in its new place, so that git keeps what is staged in it.
 func (c *PushClient) Loosen(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
 	orders := ""
 	for name, commit := range map[string]string{"branch": s.Head, "tree": s.Tree} {
@@ -77,7 +77,7 @@ func (c *PushClient) Loosen(ctx context.Context, l ecosystem.Layout, s ecosystem
 	return named(s.Root, err)
 }
 
-// Fasten implements ecosystemport.Moorings.
+// Fasten implements ecosystemport.PushGit.
 func (c *PushClient) Fasten(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
 	if !linked(s.Workspace) {
 		if err := c.plant(ctx, l, s); err != nil {
@@ -142,7 +142,7 @@ func (c *PushClient) unkeep(ctx context.Context, s ecosystemport.Stowed) error {
 	return order(ctx, s.Root, text+"\n")
 }
 
-// Untie implements ecosystemport.Moorings. A root that is gone needs nothing.
+// Untie implements ecosystemport.PushGit. A root that is gone needs nothing.
 func (c *PushClient) Untie(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
 	if !repository(s.Root) {
 		return nil

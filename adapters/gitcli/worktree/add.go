@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Plan implements sandboxport.Trees. The details of sandbox.ErrBranch are tree.Missing.
+// Plan implements sandboxport.Repositories. The details of sandbox.ErrBranch are tree.Missing.
 func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxport.BranchPlan, error) {
 	at, err := c.open(repo)
 	if err != nil {
@@ -64,7 +64,7 @@ func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, er
 	return refs, err
 }
 
-// Add implements sandboxport.Trees. Locks that other gits hold are waited for. It fails with sandbox.ErrExists when dir or the branch that is
+// Add implements sandboxport.Repositories. Locks that other gits hold are waited for. It fails with sandbox.ErrExists when dir or the branch that is
 // to be made is there already, or the branch is checked out meanwhile, and with sandbox.ErrBranch when the branch to stand on is gone.
 func (c *Client) Add(ctx context.Context, repo, dir string, p sandboxport.BranchPlan) (string, error) {
 	at, release, err := c.alone(ctx, repo)

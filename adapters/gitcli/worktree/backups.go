@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out; a clone that is gone has none.
+// Backups implements sandboxport.Repositories. Refs of other forms in their place are left out; a clone that is gone has none.
 func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup, error) {
 	if gitcli.RepoGone(repo) {
 		return nil, nil
@@ -34,7 +34,7 @@ func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup
 	return found, nil
 }
 
-// Restore implements sandboxport.TreeKeeping: a new branch at the commit that was kept, or that the kept changes were on, with the changes that
+// Restore implements sandboxport.Repositories: a new branch at the commit that was kept, or that the kept changes were on, with the changes that
 // were kept with it put back. It is all or nothing. It fails with sandbox.ErrArguments for a ref that is no backup's, with sandbox.ErrNotFound
 // when it is gone, and else as Add.
 func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) error {

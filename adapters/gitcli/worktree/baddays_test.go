@@ -47,7 +47,7 @@ func TestAnotherGitsLockIsNamed(t *testing.T) {
 
 	held := lock
 	time.AfterFunc(300*time.Millisecond, func() { _ = os.Remove(held) }) // the other git comes to its end
-	done, err := p.Trees.Reset(t.Context(), p.Clone, dir, reset("x"))
+	done, err := p.Repos.Reset(t.Context(), p.Clone, dir, reset("x"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, done.Backups)
 	assert.Equal(t, "one\n", treetest.Text(dir, "a.txt"))
@@ -110,7 +110,7 @@ func work(p *treetest.Place, dir string) string {
 // saved asserts that what work left can be got back from some backup.
 func saved(t *testing.T, p *treetest.Place, name, head string) {
 	t.Helper()
-	list, err := p.Keeping.Backups(t.Context(), p.Clone)
+	list, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
 	commits, changes := 0, 0
 	for _, b := range list {
@@ -145,7 +145,7 @@ func TestResetThatWasKilledIsCompleted(t *testing.T) {
 		k.arm("9999")
 		r := reset(name)
 		r.At = r.At.Add(time.Minute)
-		done, err := p.Trees.Reset(t.Context(), p.Clone, dir, r)
+		done, err := p.Repos.Reset(t.Context(), p.Clone, dir, r)
 		require.NoError(t, err, n)
 		assert.Equal(t, []string{"sandbox/" + name, p.Head()}, []string{done.Branch, done.Head})
 		assert.Equal(t, "On branch sandbox/"+name+"\nnothing to commit, working tree clean", p.In(dir, "status"))
@@ -170,7 +170,7 @@ func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
 		k.arm("9999")
 		r := treetest.Force(name, "sandbox/"+name)
 		r.At = r.At.Add(time.Minute)
-		_, err := p.Trees.Remove(t.Context(), p.Clone, dir, r)
+		_, err := p.Repos.Remove(t.Context(), p.Clone, dir, r)
 		require.NoError(t, err, n)
 		p.Gone(name, "sandbox/"+name)
 		saved(t, p, name, head)
@@ -192,11 +192,11 @@ func TestAddThatFailsAnywhereLeavesNothing(t *testing.T) {
 			cancel()
 			k.arm("9999")
 			if err == nil {
-				_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
+				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
 				require.NoError(t, err)
 			} else if branch := p.In(p.Clone, "for-each-ref", "refs/heads/"+plan.Branch); branch != "" {
 				// Every later git fails too, the one that would take the branch back included: then the removal does it.
-				_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
+				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
 				require.NoError(t, err)
 			}
 			assert.Equal(t, before, p.Traces(), "%s %s", n, what)
@@ -220,16 +220,16 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 	p.Put(p.Dir, "large.bin", string(large))
 	p.Commit("large")
 	p.Git("push", "--quiet", "origin", "main")
-	err := p.Remotes.Clone(t.Context(), p.Access(), filepath.Join(small, "repo"), nil)
+	err := p.Repos.Clone(t.Context(), p.Access(), filepath.Join(small, "repo"), nil)
 	require.ErrorIs(t, err, sandbox.ErrClone)
 	assert.Contains(t, err.Error(), "No space left on device")
 	entries, err := os.ReadDir(small)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
 
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	before := p.Traces()
-	_, err = p.Trees.Add(t.Context(), p.Clone, filepath.Join(small, "x"), sandboxport.BranchPlan{Branch: "far", From: "origin/main", Create: true, Track: true})
+	_, err = p.Repos.Add(t.Context(), p.Clone, filepath.Join(small, "x"), sandboxport.BranchPlan{Branch: "far", From: "origin/main", Create: true, Track: true})
 	require.ErrorIs(t, err, sandbox.ErrGit)
 	assert.Equal(t, before, p.Traces())
 	entries, err = os.ReadDir(small)

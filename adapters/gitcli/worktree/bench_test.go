@@ -22,7 +22,7 @@ func wide(b *testing.B, n int) *treetest.Place {
 	}
 	p.Commit("wide")
 	p.Git("push", "--quiet", "origin", "main")
-	require.NoError(b, p.Keeping.Fetch(b.Context(), p.Clone, p.Access()))
+	require.NoError(b, p.Repos.Fetch(b.Context(), p.Clone, p.Access()))
 	p.In(p.Clone, "reset", "--quiet", "--hard", "origin/main")
 	return p
 }
@@ -41,9 +41,9 @@ func BenchmarkAdd(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		name := fmt.Sprint("s", i)
 		begin := time.Now()
-		plan, err := p.Trees.Plan(b.Context(), p.Clone, name, "")
+		plan, err := p.Repos.Plan(b.Context(), p.Clone, name, "")
 		require.NoError(b, err)
-		_, err = p.Trees.Add(b.Context(), p.Clone, p.At(name), plan)
+		_, err = p.Repos.Add(b.Context(), p.Clone, p.At(name), plan)
 		require.NoError(b, err)
 		ours += time.Since(begin)
 		b.StopTimer()
@@ -51,7 +51,7 @@ func BenchmarkAdd(b *testing.B) {
 		begin = time.Now()
 		bare(b, p.Clone, "worktree", "add", "-b", "bare/"+name, other)
 		theirs += time.Since(begin)
-		_, err = p.Trees.Remove(b.Context(), p.Clone, p.At(name), treetest.Force(name, "sandbox/"+name))
+		_, err = p.Repos.Remove(b.Context(), p.Clone, p.At(name), treetest.Force(name, "sandbox/"+name))
 		require.NoError(b, err)
 		bare(b, p.Clone, "worktree", "remove", "--force", other)
 		require.NoError(b, os.RemoveAll(other))
@@ -77,7 +77,7 @@ func BenchmarkSurvey(b *testing.B) {
 	var ours, theirs time.Duration
 	for b.Loop() {
 		begin := time.Now()
-		list, err := p.Trees.Survey(b.Context(), p.Clone)
+		list, err := p.Repos.Survey(b.Context(), p.Clone)
 		ours += time.Since(begin)
 		require.NoError(b, err)
 		require.Len(b, list, 50)

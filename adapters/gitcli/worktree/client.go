@@ -23,7 +23,7 @@ type Options struct {
 	Patience time.Duration // how long another git's locks are waited for; 15 seconds
 }
 
-// Client is sandboxport.Remotes, sandboxport.Trees, sandboxport.TreeKeeping and sandboxport.TreeSetup. Several goroutines and processes may use it at once. Where no other
+// Client is sandboxport.Repositories. Several goroutines and processes may use it at once. Where no other
 // error is named, it fails with sandbox.ErrGit, saying git's own masked words, with sandbox.ErrTimeout, and with sandbox.ErrBusy, whose details are
 // pin.Held, for a lock that another git did not give up.
 type Client struct {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { os.Exit(workroom.Run(m, "")) }
 
 func house(testing.TB) treetest.House {
 	c := worktree.New(worktree.Options{})
-	return treetest.House{Remotes: c, Trees: c, Keeping: c, Setup: c}
+	return treetest.House{Repos: c}
 }
 
 func TestRemotes(t *testing.T) { treetest.Remotes(t, house) }

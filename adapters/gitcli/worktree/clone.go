@@ -27,7 +27,7 @@ const (
 func lockName(dir string) string    { return filepath.Base(dir) + ".clone.lock" }
 func partialName(dir string) string { return filepath.Base(dir) + ".tmp-" }
 
-// Clone implements sandboxport.Remotes. Of several that make the same directory, one works and the others wait for what it makes. An empty
+// Clone implements sandboxport.Repositories. Of several that make the same directory, one works and the others wait for what it makes. An empty
 // directory is none that holds anything. progress may be nil.
 func (c *Remotes) Clone(ctx context.Context, a sandboxport.Access, dir string, progress func(percent int, what string)) error {
 	r, err := address(a)

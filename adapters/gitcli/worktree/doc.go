@@ -1,7 +1,7 @@
 // Package worktree is git for sandboxes: it reaches and clones repositories, and adds, surveys, resets and removes their worktrees, keeping
 // under refs what would be lost. Every git is started on a pinned repository (gitcli.Repo).
 //
-// Client is sandboxport.Remotes, Trees, TreeKeeping and TreeSetup. Where no other error is named it fails with sandbox.ErrGit, in git's own
+// Client is sandboxport.Repositories. Where no other error is named it fails with sandbox.ErrGit, in git's own
 // words, redacted, with sandbox.ErrTimeout, and with sandbox.ErrBusy, whose details are gitcli.Held, for a lock that another git did not
 // give up. Limits that are 0 in Options are the contract's.
 //

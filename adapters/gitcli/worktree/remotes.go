@@ -18,7 +18,7 @@ import (
 // Transports are those that reach another machine.
 const Transports = "https:http:ssh:git"
 
-// Remotes is sandboxport.Remotes, and the fetching of sandboxport.TreeKeeping.
+// Remotes is what of sandboxport.Repositories reaches the network, for those who need no more.
 type Remotes struct{ limits limits }
 
 // NewRemotes makes one. It starts nothing.
@@ -64,7 +64,7 @@ func address(a sandboxport.Access) (remote, error) {
 	return r, nil
 }
 
-// Reach implements sandboxport.Remotes.
+// Reach implements sandboxport.Repositories.
 func (c *Remotes) Reach(ctx context.Context, a sandboxport.Access) error {
 	r, err := address(a)
 	if err != nil {
@@ -90,7 +90,7 @@ func failed(named *fault.Error, what string, r remote, err error) error {
 	return named.Sayf("%s %s: %s", r.identity, what, reason).Because(err)
 }
 
-// Root implements sandboxport.Remotes. Of several root commits it is the first by ID; before the first commit there is none.
+// Root implements sandboxport.Repositories. Of several root commits it is the first by ID; before the first commit there is none.
 func (c *Remotes) Root(ctx context.Context, dir string) (sandboxport.Clone, error) {
 	r, err := c.open(dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Remotes) Root(ctx context.Context, dir string) (sandboxport.Clone, erro
 	return found, nil
 }
 
-// Fetch implements sandboxport.TreeKeeping. What the clone's configuration says of its origin is not asked; tags come along as git does it.
+// Fetch implements sandboxport.Repositories. What the clone's configuration says of its origin is not asked; tags come along as git does it.
 func (c *Remotes) Fetch(ctx context.Context, repo string, a sandboxport.Access) error {
 	r, err := address(a)
 	if err != nil {

@@ -24,7 +24,7 @@ type removal struct {
 	tip  string // of the branch that goes; empty when none does
 }
 
-// Remove implements sandboxport.Trees. Without Force it fails with sandbox.ErrDirty for a worktree that is locked, and for one with work that
+// Remove implements sandboxport.Repositories. Without Force it fails with sandbox.ErrDirty for a worktree that is locked, and for one with work that
 // would be nowhere else; with it, that work is kept first. A branch that is checked out elsewhere stays.
 func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Removal) ([]string, error) {
 	if err := sandbox.CheckName(r.Name); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Reset implements sandboxport.Trees (opencode contract §12.3). The worktree keeps its branch; what a rebase took it off, it comes back to. Every
+// Reset implements sandboxport.Repositories (opencode contract §12.3). The worktree keeps its branch; what a rebase took it off, it comes back to. Every
 // step can be done again, so that a call after one that was killed completes it. It fails with sandbox.ErrNotFound when the worktree is gone.
 func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Reset) (sandboxport.ResetDone, error) {
 	var done sandboxport.ResetDone

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// Include implements sandboxport.TreeSetup; see included.Copy.
+// Include implements sandboxport.Repositories; see included.Copy.
 func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error) {
 	at, err := c.open(repo)
 	if err != nil {
@@ -13,7 +13,7 @@ func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error
 	return CopyIncluded(ctx, at.Main(), dir)
 }
 
-// Script implements sandboxport.TreeSetup; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
+// Script implements sandboxport.Repositories; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
 func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
 	at, err := c.open(repo)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
 	return ReadScript(ctx, at.Main(), commit)
 }
 
-// Commit implements sandboxport.TreeSetup.
+// Commit implements sandboxport.Repositories.
 func (c *Client) Commit(ctx context.Context, repo, ref string) (string, error) {
 	at, err := c.open(repo)
 	if err != nil {

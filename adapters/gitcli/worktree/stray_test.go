@@ -22,15 +22,15 @@ func TestLossesOfStrays(t *testing.T) {
 	}
 	want := []sandboxport.Loss{{Directory: dir, Changes: []string{"?? mine.txt", "?? sub/"}, Commits: []string{}}}
 	for _, when := range []string{"with a clone", "without"} {
-		found, err := p.Keeping.Losses(t.Context(), p.Clone, []string{absent, dir, empty})
+		found, err := p.Repos.Losses(t.Context(), p.Clone, []string{absent, dir, empty})
 		require.NoError(t, err, when)
 		assert.Equal(t, want, found, when)
 		require.NoError(t, os.RemoveAll(filepath.Join(p.Clone, ".git")))
 	}
-	found, err := p.Keeping.Losses(t.Context(), p.Clone, nil)
+	found, err := p.Repos.Losses(t.Context(), p.Clone, nil)
 	require.NoError(t, err)
 	assert.Empty(t, found)
-	kept, err := p.Keeping.Backups(t.Context(), p.Clone)
+	kept, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
 	assert.Empty(t, kept)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Survey implements sandboxport.Trees: one git for the list, one for all commits that no remote has, and one a tree for its status. A tree whose
+// Survey implements sandboxport.Repositories: one git for the list, one for all commits that no remote has, and one a tree for its status. A tree whose
 // status fails says so in Err; the branch of one in the middle of a rebase is the one that is rebased.
 func (c *Client) Survey(ctx context.Context, repo string) ([]sandboxport.Tree, error) {
 	at, err := c.open(repo)

@@ -19,7 +19,7 @@ import (
 // stashBranch is the branch of a Loss that is the clone's own stashes.
 const stashBranch = "refs/stash"
 
-// Losses implements sandboxport.TreeKeeping. It is about the clone and the worktrees in dirs, by those names; without dirs, about all that there
+// Losses implements sandboxport.Repositories. It is about the clone and the worktrees in dirs, by those names; without dirs, about all that there
 // are. The clone answers for its stashes, and for local branches that are checked out in none of them. Of a directory that is no worktree,
 // everything is told; what has nothing to lose is left out. When the clone is gone, no directory is a worktree.
 func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sandboxport.Loss, error) {

@@ -39,8 +39,8 @@ func newWorkshop(t *testing.T) *workshop {
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: root, Dir: root, Clock: system.Clock{}})
 	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(context.Context, []string, string) error { return nil }})
 	store, runs := memstore.New(), files.Runs()
-	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}),
-		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
+	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}),
+		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}}
 	l, err := files.Layout(t.Context(), root, "demo")
 	require.NoError(t, err)

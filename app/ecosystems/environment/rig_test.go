@@ -141,11 +141,11 @@ func (r *rig) assemble(top string) {
 	r.procs = osproc.New(osproc.Options{Dir: filepath.Join(top, "processes"), Supervisor: []string{os.Args[0], "supervise"}})
 	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: r.store.WorkerDir, Start: func(context.Context, []string, string) error { return nil }}) // drain is when the test says
 	r.deps = environment.Deps{
-		Deps: runs.Deps{Places: r.store, Manifests: r.store, States: r.store.States(), Runs: r.store.Runs(), Logs: r.store.Runs(), Workers: workers, Sessions: memstore.New().Sessions(),
+		Deps: runs.Deps{Places: r.store, Manifests: r.store, States: r.store.States(), Runs: r.store.Runs(), Workers: workers, Sessions: memstore.New().Sessions(),
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
 		Provisioners: ecosystemfile.ProvisionerFinder{}, Surveyor: ecogit.NewSurveyor(), Processes: r.procs, Table: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
 	}
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs(), r.store.Runs())}, Performers: environment.Performers(r.deps), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs())}, Performers: environment.Performers(r.deps), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}
 }
 
 // settles has services listened to until that is so, however long it takes a busy machine.

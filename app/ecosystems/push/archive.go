@@ -112,7 +112,7 @@ func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContent
 		list, count = append(list, tree+" (a worktree that is not in the workspace)"), count+1
 	}
 	list, count = append(list, h.Problem...), count+len(h.Problem)
-	if root, err := s.Shipping.Look(ctx, ecosystemport.Berth{Dir: f.Layout.Root}, false); err != nil {
+	if root, err := s.Git.Look(ctx, ecosystemport.Berth{Dir: f.Layout.Root}, false); err != nil {
 		return err
 	} else if root.Doing != "" {
 		list, count = append(list, fmt.Sprintf("%s (in the middle of a %s)", f.Layout.Root, root.Doing)), count+1

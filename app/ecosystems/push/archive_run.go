@@ -126,7 +126,7 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		if !there || r.ReadOnly || full[r.Name] {
 			continue
 		}
-		alone, err := s.Saving.Alone(ctx, r.Dir)
+		alone, err := s.Git.Alone(ctx, r.Dir)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		}
 	}
 	if root := c.root(); o.Cut && !full["workspace"] {
-		cargo, err := s.Shipping.Look(ctx, root.Berth, true)
+		cargo, err := s.Git.Look(ctx, root.Berth, true)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 			break
 		}
 		file, wrote := path.Join(s.bundles(l, jr.Stowed), b.Repo+".bundle"), false
-		if wrote, err = s.Saving.Bundle(ctx, b.dir, file, b.rest); wrote {
+		if wrote, err = s.Git.Bundle(ctx, b.dir, file, b.rest); wrote {
 			bundles[b.Repo] = file
 			done.Bundles = append(done.Bundles, file)
 			j.Log("info", b.Repo+": saved in "+file)
@@ -226,13 +226,13 @@ func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, re
 		return err
 	}
 	message := cmp.Or(jr.Message, "Archive ecosystem "+e.Ecosystem)
-	return s.Recording.Record(ctx, f.Layout.Root, relative(f.Layout, jr.File), message)
+	return s.Git.Record(ctx, f.Layout.Root, relative(f.Layout, jr.File), message)
 }
 
 // lop deletes a ticket's branch at its remote. That it stays is no failure.
 func (s service) lop(ctx context.Context, j runs.Job, l lop) BranchDeletion {
 	r := BranchDeletion{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
-	kept, err := s.Shipping.Lop(ctx, l.dir, l.head, l.into)
+	kept, err := s.Git.Lop(ctx, l.dir, l.head, l.into)
 	if err != nil {
 		kept = ErrorMessage(err)
 	}
@@ -249,10 +249,10 @@ func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation)
 	for _, c := range clones(f) {
 		repos = append(repos, c.Dir)
 	}
-	if err := s.Saving.Drop(ctx, s.bundles(l, j.Stowed), repos); err != nil {
+	if err := s.Git.Drop(ctx, s.bundles(l, j.Stowed), repos); err != nil {
 		return err
 	}
-	if err := s.Saving.Drop(ctx, path.Join(l.Dir, j.File), nil); err != nil {
+	if err := s.Git.Drop(ctx, path.Join(l.Dir, j.File), nil); err != nil {
 		return err
 	}
 	return s.Attic.Forget(ctx, l, j.Stowed)
@@ -260,7 +260,7 @@ func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation)
 
 // mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
 func (s service) mendRecording(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
-	done, err := s.Recording.Recorded(ctx, f.Layout.Root, relative(f.Layout, j.File))
+	done, err := s.Git.Recorded(ctx, f.Layout.Root, relative(f.Layout, j.File))
 	if err != nil {
 		return err
 	}

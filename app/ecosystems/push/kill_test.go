@@ -48,10 +48,9 @@ func doomed(a []string) error {
 	if a[2] != "" {
 		d.Places = elsewhere{d.Places, a[2]}
 	}
-	d.States, d.Shipping, d.Committing, d.Recording = killStates{d.States, k}, killShipping{d.Shipping, k}, killCommitting{d.Committing, k}, killRecording{d.Recording, k}
-	d.Saving, d.Attic, d.Moorings = killSaving{d.Saving, k}, killAttic{d.Attic, k}, killMoorings{d.Moorings, k}
+	d.States, d.Git, d.Attic = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Attic, k}
 	if a[4] != restore {
-		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs, d.Logs)}, Performers: push.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}.Drain(context.Background(), a[0], "demo")
+		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: push.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}.Drain(context.Background(), a[0], "demo")
 	}
 	door, d, err := doorOf(d, push.Entries)
 	if err != nil {
@@ -88,54 +87,39 @@ func (s killStates) Update(ctx context.Context, l ecosystem.Layout, change func(
 	return s.States.Update(ctx, l, change)
 }
 
-type killShipping struct {
-	ecosystemport.Shipping
+type killGit struct {
+	ecosystemport.PushGit
 	k *killer
 }
 
-func (s killShipping) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
+func (s killGit) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.Shipping.Push(ctx, dir, branch)
+	return s.PushGit.Push(ctx, dir, branch)
 }
 
-type killCommitting struct {
-	ecosystemport.Committing
-	k *killer
-}
-
-func (s killCommitting) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
+func (s killGit) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.Committing.Stage(ctx, dir, changes)
+	return s.PushGit.Stage(ctx, dir, changes)
 }
 
-func (s killCommitting) Commit(ctx context.Context, dir, message string) (string, []string, error) {
+func (s killGit) Commit(ctx context.Context, dir, message string) (string, []string, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.Committing.Commit(ctx, dir, message)
+	return s.PushGit.Commit(ctx, dir, message)
 }
 
-type killRecording struct {
-	ecosystemport.Recording
-	k *killer
-}
-
-func (s killRecording) Record(ctx context.Context, dir, path, message string) error {
+func (s killGit) Record(ctx context.Context, dir, path, message string) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Recording.Record(ctx, dir, path, message)
+	return s.PushGit.Record(ctx, dir, path, message)
 }
 
-type killSaving struct {
-	ecosystemport.Saving
-	k *killer
-}
-
-func (s killSaving) Bundle(ctx context.Context, dir, file string, rest bool) (bool, error) {
+func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool) (bool, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.Saving.Bundle(ctx, dir, file, rest)
+	return s.PushGit.Bundle(ctx, dir, file, rest)
 }
 
 type killAttic struct {
@@ -167,21 +151,16 @@ func (s killAttic) Forget(ctx context.Context, l ecosystem.Layout, e ecosystempo
 	return s.Attic.Forget(ctx, l, e)
 }
 
-type killMoorings struct {
-	ecosystemport.Moorings
-	k *killer
-}
-
-func (s killMoorings) Loosen(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killGit) Loosen(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Moorings.Loosen(ctx, l, e)
+	return s.PushGit.Loosen(ctx, l, e)
 }
 
-func (s killMoorings) Fasten(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killGit) Fasten(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Moorings.Fasten(ctx, l, e)
+	return s.PushGit.Fasten(ctx, l, e)
 }
 
 // killed runs a process that is killed at that step, and reports whether it came so far.

@@ -50,7 +50,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		if !v.NeedsCommit(o) {
 			continue
 		}
-		if err := s.Committing.Author(ctx, v.Berth.Dir); err != nil {
+		if err := s.Git.Author(ctx, v.Berth.Dir); err != nil {
 			return runs.Plan{}, err
 		}
 		break // it is the same for all

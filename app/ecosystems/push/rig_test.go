@@ -92,8 +92,8 @@ func dependencies(root, home string, c *clock) push.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
 	git := ecogit.NewPushClient(time.Millisecond)
-	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Shipping: git, Committing: git, Recording: git, Saving: git, Moorings: git, Attic: ecogit.NewTrash(nil)}
+	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Attic: ecogit.NewTrash(nil)}
 }
 
 // doorOf is a door over those dependencies, and them as it uses them.
@@ -113,7 +113,7 @@ func (r *rig) open(d push.Deps) {
 	r.t.Helper()
 	var err error
 	clones := ecogit.New(ecogit.Options{Pause: 1})
-	install := workspace.InstallDeps{Grounds: clones, Publisher: clones, Clones: clones.Clones()}
+	install := workspace.InstallDeps{Grounds: clones, Clones: clones.Clones()}
 	r.App, r.deps, err = doorOf(d, func(d push.Deps) []tool.Entry {
 		install.Deps = d.Deps
 		return append(push.Entries(d), workspace.InstallEntries(install)...)
@@ -122,7 +122,7 @@ func (r *rig) open(d push.Deps) {
 	door := r.App
 	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
 	d = r.deps
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs, d.Logs)}, Performers: append(push.Performers(d), workspace.Performers(install)...), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: append(push.Performers(d), workspace.Performers(install)...), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // call is one as a person makes it, about demo.
@@ -274,7 +274,7 @@ func (r *rig) remote(name, branch string) string {
 // log is what a run said.
 func (r *rig) log(id string) string {
 	r.t.Helper()
-	chunk, err := r.deps.Logs.Events(context.Background(), id, 0)
+	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
 	require.NoError(r.t, err)
 	var text strings.Builder
 	for _, e := range chunk.Events {

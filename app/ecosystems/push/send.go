@@ -94,7 +94,7 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 	if err := (&Operation{Phase: PhaseSending, Sent: &on}).Save(ctx, y.States, j.Found.Layout); err != nil {
 		return r, err
 	}
-	pushed, err := y.Shipping.Push(ctx, v.Berth.Dir, v.Cargo.Branch)
+	pushed, err := y.Git.Push(ctx, v.Berth.Dir, v.Cargo.Branch)
 	if err != nil {
 		r.Status, r.Reason = "failed", ErrorMessage(err)
 		return r, err // the journal stays: nobody knows whether it arrived
@@ -110,7 +110,7 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 
 // commit commits what the preview showed, and nothing that is protected: what was staged, and what hooks added, is looked at again.
 func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o Options) (commit string, err error) {
-	index, err := y.Committing.Index(ctx, v.Berth.Dir)
+	index, err := y.Git.Index(ctx, v.Berth.Dir)
 	if err != nil {
 		return "", err
 	}
@@ -119,16 +119,16 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 	}
 	rules := ecosystem.NewProtectedRules(f.Manifest().NoTouch)
 	var committed []string
-	staged, err := y.Committing.Stage(ctx, v.Berth.Dir, v.Cargo.Changes)
+	staged, err := y.Git.Stage(ctx, v.Berth.Dir, v.Cargo.Changes)
 	if err == nil {
 		err = refuse(secretsIn(rules, v, staged))
 	}
 	if err == nil {
-		commit, committed, err = y.Committing.Commit(ctx, v.Berth.Dir, o.Message)
+		commit, committed, err = y.Git.Commit(ctx, v.Berth.Dir, o.Message)
 	}
 	aside := context.WithoutCancel(ctx)
 	if err != nil {
-		if commit == "" && y.Committing.Unstage(aside, v.Berth.Dir, index) != nil {
+		if commit == "" && y.Git.Unstage(aside, v.Berth.Dir, index) != nil {
 			return "", err // the journal stays
 		}
 	} else if hits := secretsIn(rules, v, committed); len(hits) > 0 {
@@ -143,16 +143,16 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 // Mend takes back what was staged and never committed, and records a push that arrived.
 func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	if o := j.Opened; o != nil {
-		cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)
+		cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)
 		if err == nil && !cargo.Missing && cargo.Head == o.Head {
-			err = y.Committing.Unstage(ctx, o.Dir, o.Index)
+			err = y.Git.Unstage(ctx, o.Dir, o.Index)
 		}
 		if err != nil { // the files are as they were; what is staged is for somebody to see
 			log("warning", o.Dir+": what was staged could not be taken back: "+ErrorMessage(err))
 		}
 	}
 	if sent := j.Sent; sent != nil {
-		cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: sent.Dir}, true)
+		cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: sent.Dir}, true)
 		if err != nil || cargo.Branch != sent.Branch || cargo.RemoteHead != sent.Commit {
 			return nil //nolint:nilerr // it did not arrive, or nobody can tell
 		}

@@ -16,12 +16,8 @@ import (
 // Deps is what the tools work with. Every field is required.
 type Deps struct {
 	runs.Deps
-	Shipping   ecosystemport.Shipping
-	Committing ecosystemport.Committing
-	Recording  ecosystemport.Recording
-	Saving     ecosystemport.Saving
-	Attic      ecosystemport.Attic
-	Moorings   ecosystemport.Moorings
+	Git   ecosystemport.PushGit
+	Attic ecosystemport.Attic
 }
 
 // The typed handles.
@@ -49,8 +45,8 @@ type service struct {
 }
 
 func newService(d Deps) service {
-	return service{d, Pusher{States: d.States, Shipping: d.Shipping, Committing: d.Committing, Clock: d.Clock},
-		TrashManager{States: d.States, Shipping: d.Shipping, Saving: d.Saving, Attic: d.Attic, Moorings: d.Moorings, Clock: d.Clock}}
+	return service{d, Pusher{States: d.States, Git: d.Git, Clock: d.Clock},
+		TrashManager{States: d.States, Git: d.Git, Attic: d.Attic, Clock: d.Clock}}
 }
 
 // Entries are the tools. The last two only people are served.

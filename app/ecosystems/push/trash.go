@@ -16,12 +16,10 @@ const TrashRetention = 7 * 24 * time.Hour
 
 // TrashManager moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
 type TrashManager struct {
-	States   ecosystemport.States
-	Shipping ecosystemport.Shipping
-	Saving   ecosystemport.Saving
-	Attic    ecosystemport.Attic
-	Moorings ecosystemport.Moorings
-	Clock    ports.Clock
+	States ecosystemport.States
+	Git    ecosystemport.PushGit
+	Attic  ecosystemport.Attic
+	Clock  ports.Clock
 }
 
 // Entry describes the workspace as it goes to the trash. It changes nothing.
@@ -32,7 +30,7 @@ func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, h
 	}
 	now := y.Clock.Now().UTC()
 	name := f.Layout.Name
-	return y.Moorings.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(TrashRetention), Workspace: dir, Branch: f.State.WorkspaceBranch,
+	return y.Git.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(TrashRetention), Workspace: dir, Branch: f.State.WorkspaceBranch,
 		Heads: heads, State: f.State, Restore: "countersign eco restore " + name})
 }
 
@@ -41,7 +39,7 @@ func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosyste
 	if err := y.Attic.Take(ctx, l, e); err != nil {
 		return err
 	}
-	if err := y.Moorings.Loosen(ctx, l, e); err != nil {
+	if err := y.Git.Loosen(ctx, l, e); err != nil {
 		return err
 	}
 	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
@@ -61,7 +59,7 @@ func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosyste
 
 // away reports whether the workspace has left home.
 func (y TrashManager) away(l ecosystem.Layout, e ecosystemport.Stowed) bool {
-	_, there := y.Moorings.Where(l, e)
+	_, there := y.Git.Where(l, e)
 	return there || e.Absent
 }
 
@@ -89,7 +87,7 @@ func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystem
 	if err := y.Attic.Bring(ctx, l, e); err != nil {
 		return err
 	}
-	if err := y.Moorings.Fasten(ctx, l, e); err != nil {
+	if err := y.Git.Fasten(ctx, l, e); err != nil {
 		return err
 	}
 	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
@@ -115,13 +113,13 @@ func (y TrashManager) MendRestoring(ctx context.Context, l ecosystem.Layout, j *
 
 // back has a workspace that was brought home, and cannot be there, go to the trash again.
 func (y TrashManager) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
-	if home, away := y.Moorings.Where(l, e); !home || away {
+	if home, away := y.Git.Where(l, e); !home || away {
 		return nil
 	}
 	if err := y.Attic.Take(ctx, l, e); err != nil {
 		return err
 	}
-	return y.Moorings.Loosen(ctx, l, e)
+	return y.Git.Loosen(ctx, l, e)
 }
 
 // Purge lets go of what was in the trash for long enough. What cannot be removed is tried again next time.
@@ -134,7 +132,7 @@ func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(le
 		if y.Clock.Now().Before(e.Until) {
 			continue
 		}
-		err := y.Moorings.Untie(ctx, l, e)
+		err := y.Git.Untie(ctx, l, e)
 		if err == nil {
 			err = y.Attic.Forget(ctx, l, e)
 		}

@@ -17,10 +17,9 @@ import (
 
 // Pusher looks at fleets and sends them. Every field is required.
 type Pusher struct {
-	States     ecosystemport.States
-	Shipping   ecosystemport.Shipping
-	Committing ecosystemport.Committing
-	Clock      ports.Clock
+	States ecosystemport.States
+	Git    ecosystemport.PushGit
+	Clock  ports.Clock
 }
 
 const parallel = 8 // repositories that are looked at at a time
@@ -73,7 +72,7 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 			continue
 		}
 		group.Go(func() (err error) {
-			v.Cargo, err = y.Shipping.Look(ctx, v.Berth, !o.Offline)
+			v.Cargo, err = y.Git.Look(ctx, v.Berth, !o.Offline)
 			if err != nil && ctx.Err() == nil {
 				v.Skip, err = ErrorMessage(err), nil // one repository that is broken keeps no other from being pushed
 			}

@@ -40,7 +40,7 @@ func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h Workspa
 	known := []string{}
 	for _, c := range clones(f) {
 		known = append(known, RelativePath(dir, c.Dir))
-		trees, err := y.Saving.Trees(ctx, c.Dir)
+		trees, err := y.Git.Trees(ctx, c.Dir)
 		if err != nil {
 			if ctx.Err() != nil {
 				return h, err
@@ -59,17 +59,17 @@ func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h Workspa
 			return h, err
 		}
 	}
-	if h.Strays, err = y.Saving.Strays(ctx, dir, known); err != nil {
+	if h.Strays, err = y.Git.Strays(ctx, dir, known); err != nil {
 		return h, err
 	}
-	heads, err := y.Shipping.Heads(ctx, f.Layout.Root, f.State.WorkspaceBranch)
+	heads, err := y.Git.Heads(ctx, f.Layout.Root, f.State.WorkspaceBranch)
 	if err != nil {
 		return h, err
 	}
 	for _, head := range heads {
 		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
-	cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: outside(f)}, false)
+	cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: outside(f)}, false)
 	if err != nil && ctx.Err() == nil {
 		h.Problem = append(h.Problem, "workspace: "+ErrorMessage(err))
 		err = nil
@@ -81,14 +81,14 @@ func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h Workspa
 // inspect looks at a repository's branches and working trees.
 func (y TrashManager) inspect(ctx context.Context, h *WorkspaceContents, c Clone, trees []string) error {
 	repo := c.Name
-	heads, err := y.Shipping.Heads(ctx, c.Dir, "")
+	heads, err := y.Git.Heads(ctx, c.Dir, "")
 	for _, head := range heads {
 		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: repo, Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
 	for _, tree := range trees {
 		var cargo ecosystemport.Cargo
 		if err == nil {
-			cargo, err = y.Shipping.Look(ctx, ecosystemport.Berth{Dir: tree}, false)
+			cargo, err = y.Git.Look(ctx, ecosystemport.Berth{Dir: tree}, false)
 		}
 		if !cargo.Missing {
 			h.Trees = append(h.Trees, TreeState{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})

@@ -67,7 +67,7 @@ func (s *stepper) around(do func() error) error {
 }
 
 func stepping(d releases.Deps, s *stepper) releases.Deps {
-	d.States, d.Maker, d.Remotes = stepStates{d.States, s}, stepMaker{d.Maker, s}, stepRemotes{d.Remotes, s}
+	d.States, d.Git = stepStates{d.States, s}, stepGit{d.Git, s}
 	return d
 }
 
@@ -80,22 +80,17 @@ func (w stepStates) Note(ctx context.Context, l ecosystem.Layout, name string, d
 	return w.s.around(func() error { return w.States.Note(ctx, l, name, doc) })
 }
 
-type stepMaker struct {
-	ecosystemport.ReleaseMaker
+type stepGit struct {
+	ecosystemport.ReleaseGit
 	s *stepper
 }
 
-func (w stepMaker) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
-	return w.s.around(func() error { return w.ReleaseMaker.Make(ctx, s) })
+func (w stepGit) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
+	return w.s.around(func() error { return w.ReleaseGit.Make(ctx, s) })
 }
 
-type stepRemotes struct {
-	ecosystemport.ReleaseRemotes
-	s *stepper
-}
-
-func (w stepRemotes) Push(ctx context.Context, dir, branch string, tags []string) error {
-	return w.s.around(func() error { return w.ReleaseRemotes.Push(ctx, dir, branch, tags) })
+func (w stepGit) Push(ctx context.Context, dir, branch string, tags []string) error {
+	return w.s.around(func() error { return w.ReleaseGit.Push(ctx, dir, branch, tags) })
 }
 
 // doom carries out what is queued in a process that is killed; it reports whether it was.

@@ -89,7 +89,7 @@ func (d Publisher) settle(ctx context.Context, l ecosystem.Layout, log func(leve
 		if s.Tag == "" || j.Finish {
 			continue
 		}
-		is, err := d.Deps.Maker.Tagged(ctx, s)
+		is, err := d.Git.Tagged(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, l
 				s = *again
 			}
 		}
-		left, err := d.Deps.Maker.Finish(ctx, s)
+		left, err := d.Git.Finish(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -152,14 +152,14 @@ func (d Publisher) plead(ctx context.Context, l ecosystem.Layout, j *journal) er
 // where the step can be finished as it is.
 func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
 	step := j.Steps[len(j.Steps)-1]
-	foot := d.Sources.Footings(ctx, []string{step.Dir})[0]
-	file := d.Sources.Texts(ctx, step.Dir, []string{j.Record.Files[0].Path})[0]
+	foot := d.Git.Footings(ctx, []string{step.Dir})[0]
+	file := d.Git.Texts(ctx, step.Dir, []string{j.Record.Files[0].Path})[0]
 	if foot.Err != nil || foot.Branch == "" || foot.Head == step.Old && foot.Branch == step.Branch || foot.Head == step.New || !file.Missing {
 		return nil, foot.Err
 	}
 	w := j.Record
 	w.Branch, w.Head = foot.Branch, foot.Head
-	again, err := d.Deps.Maker.Prepare(ctx, w)
+	again, err := d.Git.Prepare(ctx, w)
 	return &again, err
 }
 
@@ -167,7 +167,7 @@ func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.
 func (d Publisher) undo(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
 	var failed []error
 	for _, s := range slices.Backward(j.Steps[:min(j.At+1, len(j.Steps))]) {
-		left, err := d.Deps.Maker.Undo(ctx, s)
+		left, err := d.Git.Undo(ctx, s)
 		if err != nil {
 			failed = append(failed, err)
 			log("error", s.Name+" could not be taken back: "+err.Error())

@@ -111,7 +111,7 @@ func (d service) afar(ctx context.Context, dr *Draft) error {
 	group.SetLimit(askAtATime)
 	for i, m := range dr.Members {
 		group.Go(func() error {
-			there, err := d.Remotes.HasTag(ctx, m.Dir, dr.Order.Tag)
+			there, err := d.Git.HasTag(ctx, m.Dir, dr.Order.Tag)
 			has[i] = there && err == nil
 			return nil
 		})

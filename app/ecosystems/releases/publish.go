@@ -113,7 +113,7 @@ func (w *job) prepare(ctx context.Context) error {
 	group.SetLimit(atATime)
 	for i, m := range w.Members {
 		group.Go(func() (err error) {
-			steps[i], err = w.Deps.Maker.Prepare(within, w.work(m))
+			steps[i], err = w.Git.Prepare(within, w.work(m))
 			return err
 		})
 	}
@@ -126,7 +126,7 @@ func (w *job) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if steps[len(w.Members)], err = w.Deps.Maker.Prepare(ctx, work); err != nil {
+	if steps[len(w.Members)], err = w.Git.Prepare(ctx, work); err != nil {
 		return err
 	}
 	w.journal = &journal{Tag: w.Order.Tag, Steps: steps, Record: work, Push: w.Order.Push}
@@ -182,7 +182,7 @@ func (w *job) make(ctx context.Context) error {
 		if err := w.note(ctx, w.Found.Layout, w.journal); err != nil {
 			return err
 		}
-		err := w.Deps.Maker.Make(ctx, s)
+		err := w.Git.Make(ctx, s)
 		if s.Tag == "" && errors.Is(err, ecosystem.ErrChanged) {
 			err = w.recordOver(ctx)
 		}
@@ -206,10 +206,10 @@ func (w *job) make(ctx context.Context) error {
 func (w *job) recordOver(ctx context.Context) (err error) {
 	last := len(w.journal.Steps) - 1
 	for range attempts {
-		if _, err = w.Deps.Maker.Undo(ctx, w.journal.Steps[last]); err != nil {
+		if _, err = w.Git.Undo(ctx, w.journal.Steps[last]); err != nil {
 			return err
 		}
-		foot := w.Sources.Footings(ctx, []string{w.journal.Record.Dir})[0]
+		foot := w.Git.Footings(ctx, []string{w.journal.Record.Dir})[0]
 		if foot.Err != nil {
 			return foot.Err
 		}
@@ -217,13 +217,13 @@ func (w *job) recordOver(ctx context.Context) (err error) {
 			return ecosystem.ErrChanged.Sayf("the workspace root is not on branch %s any more", w.journal.Record.Branch)
 		}
 		w.journal.Record.Head = foot.Head
-		if w.journal.Steps[last], err = w.Deps.Maker.Prepare(ctx, w.journal.Record); err != nil {
+		if w.journal.Steps[last], err = w.Git.Prepare(ctx, w.journal.Record); err != nil {
 			return err
 		}
 		if err = w.note(ctx, w.Found.Layout, w.journal); err != nil {
 			return err
 		}
-		if err = w.Deps.Maker.Make(ctx, w.journal.Steps[last]); !errors.Is(err, ecosystem.ErrChanged) {
+		if err = w.Git.Make(ctx, w.journal.Steps[last]); !errors.Is(err, ecosystem.ErrChanged) {
 			return err
 		}
 	}
@@ -271,7 +271,7 @@ func (w *job) pushAll(ctx context.Context) (any, error) {
 	for i, m := range w.Members {
 		names := append(slices.Clone(w.Order.Earlier[m.Name]), w.Order.Tag)
 		r := &w.out.Repos[i]
-		err := w.Remotes.Push(ctx, m.Dir, m.Foot.Branch, names)
+		err := w.Git.Push(ctx, m.Dir, m.Foot.Branch, names)
 		if err == nil {
 			r.Push = "pushed"
 			w.Log("info", m.Name+": pushed "+m.Foot.Branch+" and "+strings.Join(names, ", "))
@@ -309,14 +309,14 @@ func (w *job) statePushed(ctx context.Context) error {
 		return err
 	}
 	work.Message = release.CommitSubject(w.Order.Tag) + " pushed\n"
-	next, err := w.Deps.Maker.Prepare(ctx, work)
+	next, err := w.Git.Prepare(ctx, work)
 	if err != nil {
 		return err
 	}
 	if err := w.note(ctx, l, &journal{Tag: w.Order.Tag, Finish: true, Steps: []ecosystemport.ReleaseStep{next}, Record: work}); err != nil {
 		return err
 	}
-	if err := w.Deps.Maker.Make(ctx, next); err != nil {
+	if err := w.Git.Make(ctx, next); err != nil {
 		w.Log("warning", "the record could not be told that the release is pushed: "+fault.From(err).Message)
 	}
 	return w.note(ctx, l, nil)

@@ -50,12 +50,12 @@ func depsOf(root, home string, c ports.Clock) releases.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
 	git := ecogit.NewReleaseClient()
-	return releases.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Sources: git, Maker: git, Remotes: git, Records: git}
+	return releases.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git}
 }
 
 func workerOf(d releases.Deps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs, d.Logs)}, Performers: releases.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: releases.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // rig is a workspace root with the installed ecosystem demo, and everything real over it.
@@ -264,7 +264,7 @@ func (r *rig) read(path string) string {
 // said is what a run said.
 func (r *rig) said(id string) string {
 	r.t.Helper()
-	chunk, err := r.deps.Logs.Events(context.Background(), id, 0)
+	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
 	require.NoError(r.t, err)
 	var text strings.Builder
 	for _, e := range chunk.Events {

@@ -21,10 +21,7 @@ import (
 // Deps is what releases are worked out and made with. Every field is required.
 type Deps struct {
 	runs.Deps
-	Sources ecosystemport.ReleaseSources
-	Maker   ecosystemport.ReleaseMaker
-	Remotes ecosystemport.ReleaseRemotes
-	Records ecosystemport.ReleaseRecords
+	Git ecosystemport.ReleaseGit
 }
 
 // RepoState is a repository of a release, as it is.
@@ -84,7 +81,7 @@ func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, e
 	for _, m := range s.Members {
 		dirs = append(dirs, m.Dir)
 	}
-	feet := d.Sources.Footings(ctx, append(dirs, f.Layout.Root))
+	feet := d.Git.Footings(ctx, append(dirs, f.Layout.Root))
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
 	}
@@ -106,7 +103,7 @@ func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error 
 	for _, m := range s.Members {
 		spans = append(spans, ecosystemport.Span{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
 	}
-	for i, h := range d.Sources.Since(ctx, spans, most) {
+	for i, h := range d.Git.Since(ctx, spans, most) {
 		m := s.Members[i]
 		if m.History = h; h.Err != nil && m.Foot.Err == nil {
 			m.Foot.Err = h.Err
@@ -172,7 +169,7 @@ func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes
 		if s.Rules.Changelog != "" && !slices.Contains(paths, s.Rules.Changelog) {
 			paths = append(paths, s.Rules.Changelog)
 		}
-		found := d.Sources.Texts(ctx, m.Dir, paths)
+		found := d.Git.Texts(ctx, m.Dir, paths)
 		for i, name := range paths {
 			edit := ecosystemport.FileEdit{Path: name, Old: found[i].Data, New: found[i].Data}
 			s.versions(m, &edit, found[i], next)
@@ -280,11 +277,11 @@ func ShortCommit(id string) string { return id[:min(12, len(id))] }
 func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
 	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
-		_, aim.Author = d.Sources.Author(ctx, s.Members[i].Dir)
+		_, aim.Author = d.Git.Author(ctx, s.Members[i].Dir)
 	}
 	if nextTag != "" && len(aim.Wrong) == 0 {
 		record := s.RecordPath(nextTag)
-		if !d.Sources.Texts(ctx, s.Found.Layout.Root, []string{record})[0].Missing {
+		if !d.Git.Texts(ctx, s.Found.Layout.Root, []string{record})[0].Missing {
 			aim.Wrong = append(aim.Wrong, record+" is there already, although "+nextTag+" is not released; move it away")
 		}
 	}

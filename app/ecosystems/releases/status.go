@@ -169,7 +169,7 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (ReleaseLo
 	if err != nil {
 		return ReleaseLog{}, err
 	}
-	texts, err := d.Records.Records(ctx, f.Layout.Root, f.Manifest().Release.RecordDir)
+	texts, err := d.Git.Records(ctx, f.Layout.Root, f.Manifest().Release.RecordDir)
 	if err != nil {
 		return ReleaseLog{}, err
 	}
@@ -215,7 +215,7 @@ func (d service) tagged(ctx context.Context, f runs.Ecosystem, limit int) ([]Log
 	})
 	names := slices.SortedFunc(maps.Keys(shared), func(a, b string) int { return cmp.Or(release.CompareVersions(shared[b], shared[a]), cmp.Compare(b, a)) })
 	names = names[:min(limit, len(names))]
-	times, err := d.Sources.Times(ctx, first.Dir, names)
+	times, err := d.Git.Times(ctx, first.Dir, names)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ type Deps struct {
 	Manifests ecosystemport.Manifests
 	States    ecosystemport.States
 	Runs      ecosystemport.Runs
-	Logs      ecosystemport.RunLogs
 	Workers   ecosystemport.Workers
 	Sessions  ports.Sessions
 	Owner     ports.Owner

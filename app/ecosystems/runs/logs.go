@@ -55,7 +55,7 @@ func (s service) logs(ctx context.Context, sc tool.Scope, in LogsInput) (LogsAns
 	if err != nil {
 		return LogsAnswer{}, err
 	}
-	chunk, err := s.Logs.Events(ctx, r.ID, after)
+	chunk, err := s.Runs.Events(ctx, r.ID, after)
 	if err != nil {
 		return LogsAnswer{}, err
 	}
@@ -113,7 +113,7 @@ func (s service) summarize(ctx context.Context, sc tool.Scope, in RunInput) (Run
 	if err != nil {
 		return RunSummary{}, err
 	}
-	chunk, err := s.Logs.Events(ctx, r.ID, 0)
+	chunk, err := s.Runs.Events(ctx, r.ID, 0)
 	if err != nil {
 		return RunSummary{}, err
 	}

@@ -161,7 +161,7 @@ func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
 		return nil, err
 	}
 	queued := ecosystem.RunEvent{Level: "info", Type: "lifecycle_action_queued", Message: p.Action + " of " + p.Ecosystem + " queued"}
-	if err := d.Logs.Append(ctx, r.ID, queued); err != nil {
+	if err := d.Runs.Append(ctx, r.ID, queued); err != nil {
 		return nil, err
 	}
 	if err := d.Workers.Wake(ctx, l); err != nil {

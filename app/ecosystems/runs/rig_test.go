@@ -51,8 +51,8 @@ func newRig(t *testing.T, names ...string) *rig {
 	}})
 	runs := files.Runs()
 	r.store = memstore.New()
-	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs, runs), Server: ecosystemfile.NewControlPlane("1.2.3", system.Clock{}),
-		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: r.store.Sessions(), Owner: system.Owner{},
+	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1.2.3", system.Clock{}),
+		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Workers: workers, Sessions: r.store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}
 	for _, name := range names {
 		l, err := files.Layout(t.Context(), root, name)

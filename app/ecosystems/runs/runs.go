@@ -249,7 +249,7 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 	if r, err = s.wait(ctx, sc, r, time.Duration(in.Wait)*time.Second); err != nil {
 		return StatusAnswer{}, err
 	}
-	chunk, err := s.Logs.Events(ctx, r.ID, 0)
+	chunk, err := s.Runs.Events(ctx, r.ID, 0)
 	if err != nil {
 		return StatusAnswer{}, err
 	}
@@ -294,7 +294,7 @@ func (s service) wait(ctx context.Context, sc tool.Scope, r ecosystem.Run, most 
 			return r, err
 		}
 		r = s.look().settled(ctx, next)
-		chunk, err := s.Logs.Events(ctx, r.ID, seen)
+		chunk, err := s.Runs.Events(ctx, r.ID, seen)
 		if err != nil {
 			return r, err
 		}
@@ -345,7 +345,7 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, p Plan) (Cancelled, 
 		return Cancelled{}, err
 	}
 	if r.Status == ecosystem.RunCancelled {
-		err = s.Logs.Append(ctx, r.ID, ecosystem.RunEvent{Level: "info", Type: "exit", Message: "cancelled before it began"})
+		err = s.Runs.Append(ctx, r.ID, ecosystem.RunEvent{Level: "info", Type: "exit", Message: "cancelled before it began"})
 	}
 	text := AnswerText{Summary: "Cancelled run " + r.Short()}
 	if !r.Status.Final() {

@@ -249,7 +249,7 @@ func (w Worker) job(ctx context.Context, r ecosystem.Run, found Ecosystem) Job {
 // say puts an event on record. Nothing depends on it: the record of the run says how it ended.
 func (w Worker) say(ctx context.Context, r ecosystem.Run, e ecosystem.RunEvent) {
 	e.RunID = r.ID
-	_ = w.QueueDeps.Deps.Logs.Append(ctx, r.ID, e)
+	_ = w.QueueDeps.Deps.Runs.Append(ctx, r.ID, e)
 }
 
 // end puts on record how a run ended.

@@ -77,7 +77,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	}
 	if with.Push {
 		j.Log("info", "pushing "+at.Branch)
-		if err := s.Publisher.Publish(ctx, at.Root, at.Branch, j.Log); err != nil {
+		if err := s.Grounds.Publish(ctx, at.Root, at.Branch, j.Log); err != nil {
 			return out, ecosystem.ErrFailed.Sayf("ecosystem %s is installed, but its branch %s was not pushed: %s; amof_push_ecosystem pushes it", f.Layout.Name, at.Branch, fault.From(err).Message).Because(err)
 		}
 		out.Pushed = true

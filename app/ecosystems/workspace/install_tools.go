@@ -32,10 +32,9 @@ const parallel = 8
 // InstallDeps is what the tools work with. Tickets may be nil; every other field is required.
 type InstallDeps struct {
 	runs.Deps
-	Grounds   ecosystemport.Grounds
-	Publisher ecosystemport.Publisher
-	Clones    ecosystemport.Clones
-	Tickets   ecosystemport.TicketTrees
+	Grounds ecosystemport.Grounds
+	Clones  ecosystemport.Clones
+	Tickets ecosystemport.TicketTrees
 }
 
 // InstallInput is an ecosystem to install.

@@ -88,12 +88,12 @@ func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 		return left
 	}})
 	git := ecogit.New(ecogit.Options{Pause: 1})
-	return workspace.InstallDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Publisher: git, Clones: git.Clones()}
+	return workspace.InstallDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Clones: git.Clones()}
 }
 
 func workerOf(d workspace.InstallDeps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs, d.Logs)}, Performers: workspace.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: workspace.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // open opens the door over the rig's dependencies as they are now.
@@ -196,7 +196,7 @@ func (r *rig) git(name string, args ...string) string {
 // log is what a run said.
 func (r *rig) log(id string) string {
 	r.t.Helper()
-	chunk, err := r.deps.Logs.Events(context.Background(), id, 0)
+	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
 	require.NoError(r.t, err)
 	var text strings.Builder
 	for _, e := range chunk.Events {

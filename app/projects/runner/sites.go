@@ -12,7 +12,6 @@ type SiteFinder struct {
 	Projects projectport.Projects
 	Dirs     projectport.Directories
 	Git      projectport.Repositories
-	Trees    projectport.Worktrees
 }
 
 // Site is a directory in a registered project.
@@ -73,7 +72,7 @@ func (f SiteFinder) Worktree(ctx context.Context, path string) (Site, error) {
 		return Site{}, err
 	}
 	for _, p := range all {
-		if belongs, err := f.Trees.Belongs(ctx, path, p.Path); err != nil || !belongs {
+		if belongs, err := f.Git.Belongs(ctx, path, p.Path); err != nil || !belongs {
 			continue
 		}
 		dir, _, err := f.Dirs.Resolve(ctx, path, []string{path})

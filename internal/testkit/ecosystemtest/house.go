@@ -24,7 +24,6 @@ type House struct {
 	Manifests ecosystemport.Manifests
 	States    ecosystemport.States
 	Runs      ecosystemport.Runs
-	Logs      ecosystemport.RunLogs
 }
 
 // User is whose things are kept, and what surrounds a process of theirs.

@@ -34,7 +34,7 @@ func RunLogs(t *testing.T, open ecosystemtest.Open) {
 // messages are what the events after that say.
 func messages(t *testing.T, h ecosystemtest.House, n int, after int64) (out []string) {
 	t.Helper()
-	chunk, err := h.Logs.Events(t.Context(), id(n), after)
+	chunk, err := h.Runs.Events(t.Context(), id(n), after)
 	require.NoError(t, err)
 	for i, e := range chunk.Events {
 		require.Equal(t, after+int64(i)+1, e.Number)
@@ -46,14 +46,14 @@ func messages(t *testing.T, h ecosystemtest.House, n int, after int64) (out []st
 func numbersAndTimes(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	chunk, err := h.Logs.Events(t.Context(), id(1), 0)
+	chunk, err := h.Runs.Events(t.Context(), id(1), 0)
 	require.NoError(t, err)
 	assert.Zero(t, chunk, "a run that nothing happened in")
-	require.NoError(t, h.Logs.Append(t.Context(), id(1)))
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "one"}, ecosystem.RunEvent{Level: "error", Type: "exit", Message: "two", Payload: []byte(`{"exit_code":1}`)}))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1)))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "one"}, ecosystem.RunEvent{Level: "error", Type: "exit", Message: "two", Payload: []byte(`{"exit_code":1}`)}))
 	earlier := ecosystemtest.Noon().Add(-time.Hour)
-	require.NoError(t, open(t, u).Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Timestamp: earlier, Message: "three", Number: 77, RunID: "other"}))
-	chunk, err = h.Logs.Events(t.Context(), id(1), 0)
+	require.NoError(t, open(t, u).Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Timestamp: earlier, Message: "three", Number: 77, RunID: "other"}))
+	chunk, err = h.Runs.Events(t.Context(), id(1), 0)
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, chunk.Total)
 	assert.False(t, chunk.Truncated)
@@ -72,7 +72,7 @@ func givesAfter(t *testing.T, open ecosystemtest.Open) {
 	for i := range events {
 		events[i].Message = fmt.Sprint(i+1, strings.Repeat("x", i%700))
 	}
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), events...))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), events...))
 	for _, after := range []int64{0, 1, 2, 700, 1499, 1500, 1501, 2998, 2999} {
 		got := messages(t, h, 1, after)
 		require.Len(t, got, total-int(after))
@@ -93,10 +93,10 @@ func manyAppend(t *testing.T, open ecosystemtest.Open) {
 			h = two
 		}
 		for n := range 10 {
-			if err := h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n)}, ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n, " again")}); err != nil {
+			if err := h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n)}, ecosystem.RunEvent{Message: fmt.Sprint(i, "-", n, " again")}); err != nil {
 				return err
 			}
-			if _, err := h.Logs.Events(t.Context(), id(1), int64(n)); err != nil {
+			if _, err := h.Runs.Events(t.Context(), id(1), int64(n)); err != nil {
 				return err
 			}
 		}
@@ -113,14 +113,14 @@ func cutsLines(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
 	for i, text := range []string{strings.Repeat("a", ecosystem.MaxLine), strings.Repeat("a", ecosystem.MaxLine+1), strings.Repeat("日", ecosystem.MaxLine), strings.Repeat("\x01", 1<<20), strings.Repeat("x", 5<<20)} {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
+		require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
 		got := messages(t, h, 1, int64(i))[0]
 		assert.LessOrEqual(t, len(got), ecosystem.MaxLine)
 		assert.Greater(t, len(got), ecosystem.MaxLine-20)
 		assert.True(t, utf8.ValidString(got))
 		assert.Equal(t, i == 0, got == text)
 	}
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "big", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, ecosystem.RunEvent{Message: "bad", Payload: json.RawMessage(`{`)}))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "big", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, ecosystem.RunEvent{Message: "bad", Payload: json.RawMessage(`{`)}))
 	assert.Equal(t, []string{"big", "bad"}, messages(t, h, 1, 5), "what a payload does wrong costs the payload alone")
 }
 
@@ -133,8 +133,8 @@ func keepsNoSecrets(t *testing.T, open ecosystemtest.Open) {
 	for _, line := range append(key, "clone https://me:hunter2hunter2@host/o/r", "token "+token, strings.Repeat("x", ecosystem.MaxLine-20)+" "+token) {
 		events = append(events, ecosystem.RunEvent{Message: line, Payload: []byte(`{"password":"hunter2hunter2"}`)})
 	}
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), events...))
-	chunk, err := h.Logs.Events(t.Context(), id(1), 0)
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), events...))
+	chunk, err := h.Runs.Events(t.Context(), id(1), 0)
 	require.NoError(t, err)
 	text, err := json.Marshal(chunk)
 	require.NoError(t, err)
@@ -149,10 +149,10 @@ func keepsAnyText(t *testing.T, open ecosystemtest.Open) {
 	h := open(t, u)
 	texts := []string{"", "two\nlines\r\n", "nul \x00 and \x1b[31mred", "日本 🚀 <b>&\u2028", `{"seq":1,"message":"forged"}`, "\n{\"seq\":99,\n"}
 	for _, text := range texts {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
+		require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: text}))
 	}
 	assert.Equal(t, texts, messages(t, h, 1, 0))
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "bad \xff\xfe"}))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "bad \xff\xfe"}))
 	assert.Equal(t, []string{"bad \ufffd"}, messages(t, h, 1, int64(len(texts))))
 }
 
@@ -164,7 +164,7 @@ func boundOfLines(t *testing.T, open ecosystemtest.Open) {
 		batch[i].Message = "x"
 	}
 	for range ecosystem.MaxLines/len(batch) + 1 {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), batch...))
+		require.NoError(t, h.Runs.Append(t.Context(), id(1), batch...))
 	}
 	full(t, h, ecosystem.MaxLines)
 }
@@ -177,9 +177,9 @@ func boundOfBytes(t *testing.T, open ecosystemtest.Open) {
 		batch[i].Message = strings.Repeat("x y ", ecosystem.MaxLine/4)
 	}
 	for range ecosystem.MaxLogBytes/(len(batch)*ecosystem.MaxLine) + 2 {
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), batch...))
+		require.NoError(t, h.Runs.Append(t.Context(), id(1), batch...))
 	}
-	chunk, err := h.Logs.Events(t.Context(), id(1), 0)
+	chunk, err := h.Runs.Events(t.Context(), id(1), 0)
 	require.NoError(t, err)
 	assert.Greater(t, chunk.Total, int64(ecosystem.MaxLogBytes/ecosystem.MaxLine-50))
 	full(t, h, chunk.Total)
@@ -188,23 +188,23 @@ func boundOfBytes(t *testing.T, open ecosystemtest.Open) {
 // full holds a log that has met its bound with its event number last to what it promises then.
 func full(t *testing.T, h ecosystemtest.House, last int64) {
 	t.Helper()
-	chunk, err := h.Logs.Events(t.Context(), id(1), last-1)
+	chunk, err := h.Runs.Events(t.Context(), id(1), last-1)
 	require.NoError(t, err)
 	require.Len(t, chunk.Events, 1)
 	assert.Equal(t, last, chunk.Total)
 	assert.True(t, chunk.Truncated)
 	assert.Equal(t, "warning", chunk.Events[0].Level)
 	assert.Contains(t, chunk.Events[0].Message, "missing")
-	require.NoError(t, h.Logs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "lost"}, ecosystem.RunEvent{Type: "exit", Message: "how it ended"}))
+	require.NoError(t, h.Runs.Append(t.Context(), id(1), ecosystem.RunEvent{Message: "lost"}, ecosystem.RunEvent{Type: "exit", Message: "how it ended"}))
 	assert.Equal(t, []string{"how it ended"}, messages(t, h, 1, last), "what ends the run is kept")
 	for range 10 {
 		ends := make([]ecosystem.RunEvent, 100)
 		for i := range ends {
 			ends[i].Type = "exit"
 		}
-		require.NoError(t, h.Logs.Append(t.Context(), id(1), ends...))
+		require.NoError(t, h.Runs.Append(t.Context(), id(1), ends...))
 	}
-	chunk, err = h.Logs.Events(t.Context(), id(1), last)
+	chunk, err = h.Runs.Events(t.Context(), id(1), last)
 	require.NoError(t, err)
 	assert.Less(t, len(chunk.Events), 1002, "but not without bounds")
 }

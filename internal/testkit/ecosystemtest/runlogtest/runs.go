@@ -196,7 +196,7 @@ func purgesRuns(t *testing.T, open ecosystemtest.Open) {
 		r := queued(n, ecosystemtest.Noon().Add(-age))
 		r.Status = status
 		require.NoError(t, h.Runs.Add(t.Context(), r))
-		require.NoError(t, h.Logs.Append(t.Context(), r.ID, ecosystem.RunEvent{Message: "x"}))
+		require.NoError(t, h.Runs.Append(t.Context(), r.ID, ecosystem.RunEvent{Message: "x"}))
 	}
 	day := 24 * time.Hour
 	for n := range ecosystem.MaxKeptRuns + 3 {
@@ -215,7 +215,7 @@ func purgesRuns(t *testing.T, open ecosystemtest.Open) {
 	}
 	assert.True(t, has(1) && has(ecosystem.MaxKeptRuns-1) && has(1001) && has(1002) && has(1003))
 	assert.False(t, has(ecosystem.MaxKeptRuns) || has(1000))
-	chunk, err := h.Logs.Events(t.Context(), id(1000), 0)
+	chunk, err := h.Runs.Events(t.Context(), id(1000), 0)
 	require.NoError(t, err)
 	assert.Empty(t, chunk.Events, "the log goes with the run")
 }
@@ -244,8 +244,8 @@ func namesNoOtherFile(t *testing.T, open ecosystemtest.Open) {
 	for _, bad := range []string{"../secret", "../../etc/passwd", "/etc/passwd", "a\x00b", "..", ".", "a/b", "", "-rf", "a*"} {
 		_, err := h.Runs.Load(t.Context(), bad)
 		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
-		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, ecosystem.RunEvent{Message: "x"}), ecosystem.ErrRunUnknown, bad)
-		_, err = h.Logs.Events(t.Context(), bad, 0)
+		require.ErrorIs(t, h.Runs.Append(t.Context(), bad, ecosystem.RunEvent{Message: "x"}), ecosystem.ErrRunUnknown, bad)
+		_, err = h.Runs.Events(t.Context(), bad, 0)
 		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
 		r := queued(1, ecosystemtest.Noon())
 		r.ID = bad

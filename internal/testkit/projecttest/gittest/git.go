@@ -1,4 +1,4 @@
-// Package gittest is the contracts of projectport.Repositories, projectport.Heads and projectport.Worktrees, executable, over real git
+// Package gittest is the contract of projectport.Repositories, executable, over real git
 // repositories.
 //
 // It refuses to know any adapter; one is handed to it.

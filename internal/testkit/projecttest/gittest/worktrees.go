@@ -134,8 +134,8 @@ func gitRemote(t *testing.T, git projectport.Repositories) {
 	assert.Empty(t, remote())
 }
 
-// Heads runs the contract of projectport.Heads over real repositories.
-func Heads(t *testing.T, open func(testing.TB) projectport.Heads) {
+// Heads runs what projectport.Repositories says of Heads over real repositories.
+func Heads(t *testing.T, open func(testing.TB) projectport.Repositories) {
 	alone(t)
 	r := gitfixture.New(t, twoFiles)
 	var dirs []string
@@ -157,8 +157,8 @@ func Heads(t *testing.T, open func(testing.TB) projectport.Heads) {
 	assert.Empty(t, open(t).Heads(t.Context(), nil))
 }
 
-// Worktrees runs the contract of projectport.Worktrees over real repositories.
-func Worktrees(t *testing.T, open func(testing.TB) projectport.Worktrees) {
+// Worktrees runs what projectport.Repositories says of Belongs over real repositories.
+func Worktrees(t *testing.T, open func(testing.TB) projectport.Repositories) {
 	alone(t)
 	git := open(t)
 	r, other := gitfixture.New(t, twoFiles), gitfixture.New(t, twoFiles)

@@ -1,4 +1,4 @@
-// Package keeptest is the contracts of sandboxport.TreeKeeping and sandboxport.TreeSetup, executable, over real git with origins on this machine.
+// Package keeptest is the contracts of sandboxport.Repositories, executable, over real git with origins on this machine.
 //
 // It refuses to know any adapter; one is handed to it.
 package keeptest
@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Keeping runs the contracts of sandboxport.TreeKeeping and sandboxport.TreeSetup.
+// Keeping runs the contracts of sandboxport.Repositories.
 func Keeping(t *testing.T, open func(testing.TB) treetest.House) {
 	for name, test := range map[string]func(*testing.T, *treetest.Place){
 		"LossesOfOne":             lossesOne,
@@ -45,12 +45,12 @@ func Keeping(t *testing.T, open func(testing.TB) treetest.House) {
 func lossesOne(t *testing.T, p *treetest.Place) {
 	dir := p.Make("x", "")
 	for _, dirs := range [][]string{{dir}, {p.Clone, dir}, nil, {p.At("never")}} {
-		none, err := p.Keeping.Losses(t.Context(), p.Clone, dirs)
+		none, err := p.Repos.Losses(t.Context(), p.Clone, dirs)
 		require.NoError(t, err)
 		assert.Empty(t, none)
 	}
 	p.Mess(dir)
-	found, err := p.Keeping.Losses(t.Context(), p.Clone, []string{dir, dir + "/", p.Clone})
+	found, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir, dir + "/", p.Clone})
 	require.NoError(t, err)
 	short := p.In(dir, "rev-parse", "--short", "HEAD")
 	assert.Equal(t, []sandboxport.Loss{{Directory: dir, Branch: "sandbox/x",
@@ -67,7 +67,7 @@ func lossesAll(t *testing.T, p *treetest.Place) {
 	p.Save(p.Clone, "forgotten work")
 	p.In(p.Clone, "checkout", "--quiet", "main")
 	require.NoError(t, os.RemoveAll(p.At("y")))
-	found, err := p.Keeping.Losses(t.Context(), p.Clone, nil)
+	found, err := p.Repos.Losses(t.Context(), p.Clone, nil)
 	require.NoError(t, err)
 	told := map[string]string{}
 	for _, loss := range found {
@@ -85,7 +85,7 @@ func lossesCut(t *testing.T, p *treetest.Place) {
 	for i := range 70 {
 		p.Put(dir, fmt.Sprint("new/", i), "")
 	}
-	found, err := p.Keeping.Losses(t.Context(), p.Clone, []string{dir})
+	found, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, []int{sandbox.MaxChanges, sandbox.MaxChanges, 30}, []int{len(found[0].Changes), len(found[0].Commits), found[0].More})
@@ -95,40 +95,40 @@ func lossesCut(t *testing.T, p *treetest.Place) {
 
 func fetch(t *testing.T, p *treetest.Place) {
 	p.Git("push", "--quiet", "origin", "main:refs/heads/soon-gone")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	assert.NotEmpty(t, p.In(p.Clone, "rev-parse", "origin/soon-gone"))
 	next := p.Commit("next")
 	p.Git("push", "--quiet", "origin", "main", ":soon-gone")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	assert.Equal(t, []string{next, "", "origin/main"}, []string{p.In(p.Clone, "rev-parse", "origin/main"),
 		p.In(p.Clone, "for-each-ref", "refs/remotes/origin/soon-gone"), p.In(p.Clone, "rev-parse", "--abbrev-ref", "origin/HEAD")})
 	p.Git("commit", "--quiet", "--amend", "--allow-empty", "--message", "rewritten")
 	p.Git("push", "--quiet", "--force", "origin", "main")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	assert.Equal(t, p.Head(), p.In(p.Clone, "rev-parse", "origin/main"))
 
 	before := p.Traces()
 	require.NoError(t, os.Rename(p.Remote, p.Remote+".away"))
-	err := p.Keeping.Fetch(t.Context(), p.Clone, p.Access())
+	err := p.Repos.Fetch(t.Context(), p.Clone, p.Access())
 	require.ErrorIs(t, err, sandbox.ErrGit)
 	assert.Contains(t, fault.From(err).Message, p.Remote)
-	require.ErrorIs(t, p.Keeping.Fetch(t.Context(), p.Clone, sandboxport.Access{URL: "https://user:secret@h.example/a/b"}), sandbox.ErrURL)
+	require.ErrorIs(t, p.Repos.Fetch(t.Context(), p.Clone, sandboxport.Access{URL: "https://user:secret@h.example/a/b"}), sandbox.ErrURL)
 	assert.Equal(t, before, p.Traces())
 }
 
 func backups(t *testing.T, p *treetest.Place) {
-	none, err := p.Keeping.Backups(t.Context(), p.Clone)
+	none, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
 	assert.Empty(t, none)
 	for i, name := range []string{"b", "a", "b"} {
 		p.Save(p.Make(name, ""), fmt.Sprint("work ", i))
 		removal := treetest.Force(name, "sandbox/"+name)
 		removal.At = treetest.When().Add(time.Duration(i) * time.Hour)
-		_, err := p.Trees.Remove(t.Context(), p.Clone, p.At(name), removal)
+		_, err := p.Repos.Remove(t.Context(), p.Clone, p.At(name), removal)
 		require.NoError(t, err)
 	}
 	p.In(p.Clone, "update-ref", "refs/opencode-backup/of/somebody/else", "HEAD")
-	list, err := p.Keeping.Backups(t.Context(), p.Clone)
+	list, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
 	var told []string
 	for _, b := range list {
@@ -139,7 +139,7 @@ func backups(t *testing.T, p *treetest.Place) {
 
 func restore(t *testing.T, p *treetest.Place) {
 	p.Mess(p.Make("x", ""))
-	kept, err := p.Trees.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", "sandbox/x"))
+	kept, err := p.Repos.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	p.Put(p.At("full"), "mine", "x")
 	before := p.Traces()
@@ -155,18 +155,18 @@ func restore(t *testing.T, p *treetest.Place) {
 		"a full place":  {p.At("full"), kept[0], "y", sandbox.ErrExists},
 		"option branch": {p.At("y"), kept[0], "-f", sandbox.ErrArguments},
 	} {
-		require.ErrorIs(t, p.Keeping.Restore(t.Context(), p.Clone, test.dir, test.ref, test.branch), test.want, name)
+		require.ErrorIs(t, p.Repos.Restore(t.Context(), p.Clone, test.dir, test.ref, test.branch), test.want, name)
 		assert.Equal(t, before, p.Traces(), name)
 	}
 	lost := p.In(p.Clone, "rev-parse", kept[1]+"^3:deep/er/x") // the object of a file is damaged
 	require.NoError(t, os.Remove(filepath.Join(p.Clone, ".git", "objects", lost[:2], lost[2:])))
-	require.Error(t, p.Keeping.Restore(t.Context(), p.Clone, p.At("y"), kept[1], "y"))
+	require.Error(t, p.Repos.Restore(t.Context(), p.Clone, p.At("y"), kept[1], "y"))
 	assert.Equal(t, before, p.Traces(), "all or nothing")
 }
 
 func include(t *testing.T, p *treetest.Place) {
 	dir := p.Make("x", "")
-	none, err := p.Setup.Include(t.Context(), p.Clone, dir)
+	none, err := p.Repos.Include(t.Context(), p.Clone, dir)
 	require.NoError(t, err)
 	assert.Empty(t, none)
 	outside := t.TempDir()
@@ -181,7 +181,7 @@ func include(t *testing.T, p *treetest.Place) {
 	require.NoError(t, os.Symlink("x.log", filepath.Join(p.Clone, "inner.log")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(p.Clone, "node_modules", "out")))
 	p.Put(dir, "dir/.env.local", "own")
-	got, err := p.Setup.Include(t.Context(), p.Clone, dir)
+	got, err := p.Repos.Include(t.Context(), p.Clone, dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{treetest.Strange + ".log", ".env", ":(top)m*.log", "node_modules/one/deep/f", "x.log"}, got, "ignored and listed")
 	assert.Equal(t, []string{"of .env", "own", "of x.log", "one\n", ""}, []string{treetest.Text(dir, ".env"), treetest.Text(dir, "dir/.env.local"), treetest.Text(dir, "x.log"), treetest.Text(dir, "a.txt"), treetest.Text(dir, "new.txt")})
@@ -191,13 +191,13 @@ func include(t *testing.T, p *treetest.Place) {
 		require.NoError(t, err)
 		assert.Equal(t, mode, info.Mode().Perm(), name)
 	}
-	got, err = p.Setup.Include(t.Context(), p.Clone, dir)
+	got, err = p.Repos.Include(t.Context(), p.Clone, dir)
 	require.NoError(t, err)
 	assert.Empty(t, got, "nothing is overwritten")
 
 	trap := p.Make("trap", "")
 	require.NoError(t, os.Symlink(outside, filepath.Join(trap, "node_modules")))
-	got, err = p.Setup.Include(t.Context(), p.Clone, trap)
+	got, err = p.Repos.Include(t.Context(), p.Clone, trap)
 	require.NoError(t, err)
 	assert.Equal(t, []string{treetest.Strange + ".log", ".env", ":(top)m*.log", "dir/.env.local", "x.log"}, got)
 	assert.Equal(t, []string{"secret"}, treetest.Beside(t, outside), "nothing is written through links")
@@ -210,12 +210,12 @@ func includePatterns(t *testing.T, p *treetest.Place) {
 	for _, name := range []string{"a.log", "deep/b.log", "no.log", "tracked-not.log", "sub/x.env", "other/x.env"} {
 		p.Put(p.Clone, name, "x")
 	}
-	got, err := p.Setup.Include(t.Context(), p.Clone, dir)
+	got, err := p.Repos.Include(t.Context(), p.Clone, dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a.log", "deep/b.log", "sub/x.env"}, got)
 	require.NoError(t, os.Remove(filepath.Join(p.Clone, ".worktreeinclude")))
 	require.NoError(t, os.Symlink("/etc/hosts", filepath.Join(p.Clone, ".worktreeinclude")))
-	_, err = p.Setup.Include(t.Context(), p.Clone, dir)
+	_, err = p.Repos.Include(t.Context(), p.Clone, dir)
 	require.ErrorIs(t, err, sandbox.ErrArguments)
 }
 
@@ -225,16 +225,16 @@ func includeBounded(t *testing.T, p *treetest.Place) {
 	for i := range 1001 {
 		p.Put(p.Clone, fmt.Sprintf("%d.log", i), "")
 	}
-	_, err := p.Setup.Include(t.Context(), p.Clone, dir)
+	_, err := p.Repos.Include(t.Context(), p.Clone, dir)
 	require.ErrorIs(t, err, sandbox.ErrArguments)
 	assert.NoFileExists(t, filepath.Join(dir, "1.log"))
 	require.NoError(t, os.Remove(filepath.Join(p.Clone, "1.log")))
-	got, err := p.Setup.Include(t.Context(), p.Clone, dir)
+	got, err := p.Repos.Include(t.Context(), p.Clone, dir)
 	require.NoError(t, err)
 	assert.Len(t, got, 1000)
 	p.Put(p.Clone, "large.log", "")
 	require.NoError(t, os.Truncate(filepath.Join(p.Clone, "large.log"), 100<<20+1))
-	_, err = p.Setup.Include(t.Context(), p.Clone, dir)
+	_, err = p.Repos.Include(t.Context(), p.Clone, dir)
 	require.ErrorIs(t, err, sandbox.ErrArguments)
 }
 
@@ -245,19 +245,19 @@ func ended(t *testing.T, p *treetest.Place) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, do := range map[string]func() error{
-		"survey": func() error { _, err := p.Trees.Survey(ctx, p.Clone); return err },
-		"plan":   func() error { _, err := p.Trees.Plan(ctx, p.Clone, "y", ""); return err },
+		"survey": func() error { _, err := p.Repos.Survey(ctx, p.Clone); return err },
+		"plan":   func() error { _, err := p.Repos.Plan(ctx, p.Clone, "y", ""); return err },
 		"remove": func() error {
-			_, err := p.Trees.Remove(ctx, p.Clone, dir, treetest.Force("x", "sandbox/x"))
+			_, err := p.Repos.Remove(ctx, p.Clone, dir, treetest.Force("x", "sandbox/x"))
 			return err
 		},
-		"reset":   func() error { _, err := p.Trees.Reset(ctx, p.Clone, dir, treetest.Again("x")); return err },
-		"losses":  func() error { _, err := p.Keeping.Losses(ctx, p.Clone, nil); return err },
-		"fetch":   func() error { return p.Keeping.Fetch(ctx, p.Clone, p.Access()) },
-		"backups": func() error { _, err := p.Keeping.Backups(ctx, p.Clone); return err },
-		"restore": func() error { return p.Keeping.Restore(ctx, p.Clone, p.At("y"), "refs/opencode-backup/x/1", "y") },
-		"root":    func() error { _, err := p.Remotes.Root(ctx, p.Clone); return err },
-		"clone":   func() error { return p.Remotes.Clone(ctx, p.Access(), filepath.Join(p.Base, "other"), nil) },
+		"reset":   func() error { _, err := p.Repos.Reset(ctx, p.Clone, dir, treetest.Again("x")); return err },
+		"losses":  func() error { _, err := p.Repos.Losses(ctx, p.Clone, nil); return err },
+		"fetch":   func() error { return p.Repos.Fetch(ctx, p.Clone, p.Access()) },
+		"backups": func() error { _, err := p.Repos.Backups(ctx, p.Clone); return err },
+		"restore": func() error { return p.Repos.Restore(ctx, p.Clone, p.At("y"), "refs/opencode-backup/x/1", "y") },
+		"root":    func() error { _, err := p.Repos.Root(ctx, p.Clone); return err },
+		"clone":   func() error { return p.Repos.Clone(ctx, p.Access(), filepath.Join(p.Base, "other"), nil) },
 	} {
 		require.ErrorIs(t, do(), fault.ErrCanceled, name)
 		assert.Equal(t, before, p.Traces(), name)
@@ -273,37 +273,37 @@ func longNames(t *testing.T, h treetest.House) {
 	p.Put(long, "b.txt", "b\n")
 	p.Put(long, ".gitignore", "*.log\n")
 	p.Save(long, "first")
-	require.NoError(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "file://" + long}, p.Clone, nil))
+	require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: "file://" + long}, p.Clone, nil))
 	head := p.Mess(p.Make("x", ""))
 	assert.Len(t, head, 64)
 	found := p.Find("x")
 	assert.Equal(t, []any{head, 1, 5}, []any{found.Head, found.Unpushed, found.Changes})
-	done, err := h.Trees.Reset(t.Context(), p.Clone, p.At("x"), treetest.Again("x"))
+	done, err := h.Repos.Reset(t.Context(), p.Clone, p.At("x"), treetest.Again("x"))
 	require.NoError(t, err)
 	require.Len(t, done.Backups, 2)
-	require.NoError(t, h.Keeping.Restore(t.Context(), p.Clone, p.At("back"), done.Backups[1], "back"))
+	require.NoError(t, h.Repos.Restore(t.Context(), p.Clone, p.At("back"), done.Backups[1], "back"))
 	p.Messy(p.At("back"), head)
-	_, err = h.Trees.Remove(t.Context(), p.Clone, p.At("back"), treetest.Force("back", "back"))
+	_, err = h.Repos.Remove(t.Context(), p.Clone, p.At("back"), treetest.Force("back", "back"))
 	require.NoError(t, err)
 	p.Gone("back", "back")
 }
 
 func script(t *testing.T, p *treetest.Place) {
-	text, err := p.Setup.Script(t.Context(), p.Clone, "main")
+	text, err := p.Repos.Script(t.Context(), p.Clone, "main")
 	require.NoError(t, err)
 	assert.Empty(t, text)
 	p.Put(p.Clone, ".worktreesetup", "only on disk\n")
 	p.Put(p.Dir, ".worktreesetup", "# first\nmake\n\n  npm ci \n")
 	commit := p.Commit("setup")
 	p.Git("push", "--quiet", "origin", "main:refs/heads/far")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	for _, ref := range []string{"origin/far", commit} {
-		text, err = p.Setup.Script(t.Context(), p.Clone, ref)
+		text, err = p.Repos.Script(t.Context(), p.Clone, ref)
 		require.NoError(t, err)
 		assert.Equal(t, "# first\nmake\n\n  npm ci \n", text)
 	}
 	for _, ref := range []string{"gone", "--all", "main:a.txt", ""} {
-		_, err = p.Setup.Script(t.Context(), p.Clone, ref)
+		_, err = p.Repos.Script(t.Context(), p.Clone, ref)
 		require.ErrorIs(t, err, sandbox.ErrBranch, ref)
 	}
 	for name, change := range map[string]func(file string){
@@ -316,8 +316,8 @@ func script(t *testing.T, p *treetest.Place) {
 		change(filepath.Join(p.Dir, ".worktreesetup"))
 		p.Commit(name)
 		p.Git("push", "--quiet", "origin", "main:refs/heads/far")
-		require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
-		_, err = p.Setup.Script(t.Context(), p.Clone, "origin/far")
+		require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
+		_, err = p.Repos.Script(t.Context(), p.Clone, "origin/far")
 		require.ErrorIs(t, err, sandbox.ErrArguments, name)
 	}
 }
@@ -332,13 +332,13 @@ func linksOnTheWay(t *testing.T, p *treetest.Place) {
 	p.Put(dir, "new", "x")
 	found := p.Find("x")
 	assert.Equal(t, []any{dir, 1}, []any{found.Directory, found.Changes})
-	losses, err := p.Keeping.Losses(t.Context(), p.Clone, []string{dir})
+	losses, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir})
 	require.NoError(t, err)
 	require.Len(t, losses, 1)
 	assert.Equal(t, dir, losses[0].Directory)
-	_, err = p.Trees.Reset(t.Context(), p.Clone, dir, treetest.Again("x"))
+	_, err = p.Repos.Reset(t.Context(), p.Clone, dir, treetest.Again("x"))
 	require.NoError(t, err)
-	_, err = p.Trees.Remove(t.Context(), p.Clone, dir, treetest.Force("x", "sandbox/x"))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, dir, treetest.Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	assert.NoDirExists(t, dir)
 	assert.NoDirExists(t, filepath.Join(real, "repo", ".git", "worktrees", "x"))

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Remotes runs the contract of sandboxport.Remotes.
+// Remotes runs the contract of sandboxport.Repositories.
 func Remotes(t *testing.T, open func(testing.TB) House) {
 	for name, test := range map[string]func(*testing.T, House){
 		"ReachTellsWhatCanBeRead":   reach,
@@ -38,21 +38,21 @@ func Remotes(t *testing.T, open func(testing.TB) House) {
 
 func reach(t *testing.T, h House) {
 	r := gitfixture.New(t, Files)
-	require.NoError(t, h.Remotes.Reach(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}))
-	require.NoError(t, h.Remotes.Reach(t.Context(), sandboxport.Access{URL: r.Remote}))
+	require.NoError(t, h.Repos.Reach(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}))
+	require.NoError(t, h.Repos.Reach(t.Context(), sandboxport.Access{URL: r.Remote}))
 	empty := gitfixture.New(t, "")
-	require.NoError(t, h.Remotes.Reach(t.Context(), sandboxport.Access{URL: empty.Remote}), "an empty repository can be read")
-	err := h.Remotes.Reach(t.Context(), sandboxport.Access{URL: "file://" + t.TempDir()})
+	require.NoError(t, h.Repos.Reach(t.Context(), sandboxport.Access{URL: empty.Remote}), "an empty repository can be read")
+	err := h.Repos.Reach(t.Context(), sandboxport.Access{URL: "file://" + t.TempDir()})
 	require.ErrorIs(t, err, sandbox.ErrGit)
 	assert.Contains(t, fault.From(err).Message, "does not appear to be a git repository")
 	for _, url := range []string{"--upload-pack=touch x", "ext::sh -c true", "https://user:secret@example.com/a/b", "relative/path", ""} {
-		err := h.Remotes.Reach(t.Context(), sandboxport.Access{URL: url})
+		err := h.Repos.Reach(t.Context(), sandboxport.Access{URL: url})
 		require.ErrorIs(t, err, sandbox.ErrURL, url)
 		assert.NotContains(t, err.Error(), "secret")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, h.Remotes.Reach(ctx, sandboxport.Access{URL: r.Remote}), fault.ErrCanceled)
+	require.ErrorIs(t, h.Repos.Reach(ctx, sandboxport.Access{URL: r.Remote}), fault.ErrCanceled)
 }
 
 // Beside are the names in a directory.
@@ -80,22 +80,22 @@ func cloneWhole(t *testing.T, h House) {
 		stages = append(stages, what)
 	}
 	access := sandboxport.Access{URL: "file://" + r.Remote}
-	require.NoError(t, h.Remotes.Clone(t.Context(), access, dir, tell))
+	require.NoError(t, h.Repos.Clone(t.Context(), access, dir, tell))
 	assert.Contains(t, stages, "receiving objects")
 	assert.Positive(t, last)
 	assert.Equal(t, []string{"repo"}, Beside(t, base))
 	assert.Equal(t, "one\n", Text(dir, "a.txt"))
 	assert.Equal(t, []any{first, ""}, []any{r.Git("-C", dir, "rev-parse", "origin/other"), r.Git("-C", dir, "status", "--porcelain")})
-	found, err := h.Remotes.Root(t.Context(), dir)
+	found, err := h.Repos.Root(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.Clone{RootCommit: first, Branch: "main", Origin: "file://" + r.Remote}, found)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("mine\n"), 0o644))
-	require.NoError(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: r.Remote + "/"}, dir, nil), "the same repository, spelled differently")
+	require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: r.Remote + "/"}, dir, nil), "the same repository, spelled differently")
 	assert.Equal(t, "mine\n", Text(dir, "a.txt"))
 	empty := filepath.Join(t.TempDir(), "empty")
 	require.NoError(t, os.Mkdir(empty, 0o755))
-	require.NoError(t, h.Remotes.Clone(t.Context(), access, empty, nil))
+	require.NoError(t, h.Repos.Clone(t.Context(), access, empty, nil))
 	assert.Equal(t, "one\n", Text(empty, "a.txt"))
 }
 
@@ -110,7 +110,7 @@ func cloneConflict(t *testing.T, h House) {
 	bare.Git("remote", "remove", "origin")
 	for name, dir := range map[string]string{"full": full, "another clone": other.Dir, "a file": file, "no origin": bare.Dir, "bare": other.Remote} {
 		before := fmt.Sprint(Beside(t, filepath.Dir(dir)))
-		require.ErrorIs(t, h.Remotes.Clone(t.Context(), access, dir, nil), sandbox.ErrBaseDir, name)
+		require.ErrorIs(t, h.Repos.Clone(t.Context(), access, dir, nil), sandbox.ErrBaseDir, name)
 		assert.Equal(t, before, fmt.Sprint(Beside(t, filepath.Dir(dir))))
 	}
 	assert.Equal(t, "x", Text(full, "mine"))
@@ -118,21 +118,21 @@ func cloneConflict(t *testing.T, h House) {
 
 func cloneFails(t *testing.T, h House) {
 	base := t.TempDir()
-	err := h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "file://" + filepath.Join(base, "nowhere")}, filepath.Join(base, "repo"), nil)
+	err := h.Repos.Clone(t.Context(), sandboxport.Access{URL: "file://" + filepath.Join(base, "nowhere")}, filepath.Join(base, "repo"), nil)
 	require.ErrorIs(t, err, sandbox.ErrClone)
 	assert.Contains(t, fault.From(err).Message, "nowhere")
 	assert.Empty(t, Beside(t, base))
-	require.ErrorIs(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "https://u:secret@h.example/a/b"}, filepath.Join(base, "repo"), nil), sandbox.ErrURL)
+	require.ErrorIs(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: "https://u:secret@h.example/a/b"}, filepath.Join(base, "repo"), nil), sandbox.ErrURL)
 }
 
 func cloneStopped(t *testing.T, h House) {
 	r := gitfixture.New(t, Files)
 	base := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	err := h.Remotes.Clone(ctx, sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), func(int, string) { cancel() })
+	err := h.Repos.Clone(ctx, sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), func(int, string) { cancel() })
 	require.ErrorIs(t, err, fault.ErrCanceled)
 	assert.Empty(t, Beside(t, base))
-	require.NoError(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
+	require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
 	assert.Equal(t, []string{"repo"}, Beside(t, base))
 }
 
@@ -143,7 +143,7 @@ func cloneSweeps(t *testing.T, h House) {
 		require.NoError(t, os.MkdirAll(filepath.Join(base, left, ".git"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(base, left, ".git", "x"), nil, 0o400))
 	}
-	require.NoError(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
+	require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
 	assert.Equal(t, []string{"other.tmp-1", "repo", "repo.tmp-mine"}, Beside(t, base))
 }
 
@@ -153,7 +153,7 @@ func cloneTogether(t *testing.T, h House) {
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() {
-			assert.NoError(t, h.Remotes.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
+			assert.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: "file://" + r.Remote}, filepath.Join(base, "repo"), nil))
 		})
 	}
 	group.Wait()
@@ -162,22 +162,22 @@ func cloneTogether(t *testing.T, h House) {
 
 func root(t *testing.T, h House) {
 	empty := gitfixture.New(t, "")
-	found, err := h.Remotes.Root(t.Context(), empty.Dir)
+	found, err := h.Repos.Root(t.Context(), empty.Dir)
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.Clone{Branch: "main", Origin: empty.Remote}, found)
 	first := empty.Commit("first")
 	empty.Commit("second")
 	empty.Git("checkout", "--quiet", "--detach")
 	empty.Git("remote", "set-url", "origin", "https://user:secret@example.com/a/b")
-	found, err = h.Remotes.Root(t.Context(), empty.Dir)
+	found, err = h.Repos.Root(t.Context(), empty.Dir)
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.Clone{RootCommit: first, Origin: "https://***@example.com/a/b"}, found)
 	long := filepath.Join(t.TempDir(), "long")
 	empty.Git("init", "--quiet", "--object-format=sha256", "--initial-branch=long", long)
 	empty.Git("-C", long, "commit", "--quiet", "--allow-empty", "--message", "x")
-	found, err = h.Remotes.Root(t.Context(), long)
+	found, err = h.Repos.Root(t.Context(), long)
 	require.NoError(t, err)
 	assert.Len(t, found.RootCommit, 64)
-	_, err = h.Remotes.Root(t.Context(), t.TempDir())
+	_, err = h.Repos.Root(t.Context(), t.TempDir())
 	require.ErrorIs(t, err, sandbox.ErrGit)
 }

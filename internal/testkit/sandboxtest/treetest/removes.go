@@ -43,17 +43,17 @@ func (p *Place) Messy(dir, head string) {
 
 func remove(t *testing.T, p *Place) {
 	p.Make("clean", "")
-	backups, err := p.Trees.Remove(t.Context(), p.Clone, p.At("clean"), sandboxport.Removal{Name: "clean", Branch: "sandbox/clean", DeleteBranch: true, At: When()})
+	backups, err := p.Repos.Remove(t.Context(), p.Clone, p.At("clean"), sandboxport.Removal{Name: "clean", Branch: "sandbox/clean", DeleteBranch: true, At: When()})
 	require.NoError(t, err)
 	assert.Empty(t, backups, "nothing was lost")
 	p.Gone("clean", "sandbox/clean")
 
 	head := p.Mess(p.Make("x", ""))
-	backups, err = p.Trees.Remove(t.Context(), p.Clone, p.At("x"), Force("x", "sandbox/x"))
+	backups, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"refs/opencode-backup/x/1767323045", "refs/opencode-backup/x/1767323045-stash"}, backups)
 	p.Gone("x", "sandbox/x")
-	listed, err := p.Keeping.Backups(t.Context(), p.Clone)
+	listed, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
 	assert.Equal(t, []sandboxport.Backup{
 		{Ref: backups[0], Sandbox: "x", Commit: head, At: When()},
@@ -61,7 +61,7 @@ func remove(t *testing.T, p *Place) {
 	}, listed)
 	for i, ref := range backups {
 		dir := p.At("again" + string(rune('0'+i)))
-		require.NoError(t, p.Keeping.Restore(t.Context(), p.Clone, dir, ref, "rescued-"+string(rune('0'+i))))
+		require.NoError(t, p.Repos.Restore(t.Context(), p.Clone, dir, ref, "rescued-"+string(rune('0'+i))))
 		p.Messy(dir, head)
 	}
 	dir := p.Make("by-hand", "")
@@ -71,7 +71,7 @@ func remove(t *testing.T, p *Place) {
 
 	p.Make("kept", "")
 	p.Save(p.At("kept"), "on a branch that stays")
-	backups, err = p.Trees.Remove(t.Context(), p.Clone, p.At("kept"), sandboxport.Removal{Name: "kept", Branch: "sandbox/kept", At: When()})
+	backups, err = p.Repos.Remove(t.Context(), p.Clone, p.At("kept"), sandboxport.Removal{Name: "kept", Branch: "sandbox/kept", At: When()})
 	require.NoError(t, err)
 	assert.Empty(t, backups)
 	assert.NotEmpty(t, p.In(p.Clone, "rev-parse", "refs/heads/sandbox/kept"))
@@ -79,7 +79,7 @@ func remove(t *testing.T, p *Place) {
 	p.In(p.Make("moved", ""), "checkout", "--quiet", "--detach")
 	loose := p.Save(p.At("moved"), "on no branch")
 	p.In(p.Clone, "branch", "--force", "sandbox/moved", p.Save(p.Make("another", ""), "on the branch"))
-	backups, err = p.Trees.Remove(t.Context(), p.Clone, p.At("moved"), Force("moved", "sandbox/moved"))
+	backups, err = p.Repos.Remove(t.Context(), p.Clone, p.At("moved"), Force("moved", "sandbox/moved"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"refs/opencode-backup/moved/1767323045", "refs/opencode-backup/moved/1767323045-branch"}, backups)
 	assert.Equal(t, loose, p.In(p.Clone, "rev-parse", backups[0]))
@@ -94,22 +94,22 @@ func removeRefuses(t *testing.T, p *Place) {
 	p.Git("init", "--quiet", p.At("another"))
 	before := p.Traces()
 	for _, name := range []string{"dirty", "unpushed", "locked", "another"} {
-		_, err := p.Trees.Remove(t.Context(), p.Clone, p.At(name), sandboxport.Removal{Name: name, Branch: "sandbox/" + name, DeleteBranch: true, At: When()})
+		_, err := p.Repos.Remove(t.Context(), p.Clone, p.At(name), sandboxport.Removal{Name: name, Branch: "sandbox/" + name, DeleteBranch: true, At: When()})
 		require.ErrorIs(t, err, sandbox.ErrDirty, name)
 	}
-	_, err := p.Trees.Remove(t.Context(), p.Clone, p.At("another"), Force("another", ""))
+	_, err := p.Repos.Remove(t.Context(), p.Clone, p.At("another"), Force("another", ""))
 	require.ErrorIs(t, err, sandbox.ErrDirty, "a repository of its own is never deleted")
 	for _, dir := range []string{p.Clone, p.Base} {
-		_, err := p.Trees.Remove(t.Context(), p.Clone, dir, Force("x", ""))
+		_, err := p.Repos.Remove(t.Context(), p.Clone, dir, Force("x", ""))
 		require.ErrorIs(t, err, sandbox.ErrArguments, dir)
 	}
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("dirty"), Force("../x", ""))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("dirty"), Force("../x", ""))
 	require.ErrorIs(t, err, sandbox.ErrName)
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("dirty"), Force("dirty", "--all"))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("dirty"), Force("dirty", "--all"))
 	require.ErrorIs(t, err, sandbox.ErrArguments)
 	assert.Equal(t, before, p.Traces())
 	for _, name := range []string{"dirty", "unpushed", "locked"} {
-		_, err := p.Trees.Remove(t.Context(), p.Clone, p.At(name), Force(name, "sandbox/"+name))
+		_, err := p.Repos.Remove(t.Context(), p.Clone, p.At(name), Force(name, "sandbox/"+name))
 		require.NoError(t, err)
 		p.Gone(name, "sandbox/"+name)
 	}
@@ -118,7 +118,7 @@ func removeRefuses(t *testing.T, p *Place) {
 func removeAgain(t *testing.T, p *Place) {
 	head := p.Save(p.Make("x", ""), "only here")
 	require.NoError(t, os.RemoveAll(p.At("x"))) // somebody was quicker
-	backups, err := p.Trees.Remove(t.Context(), p.Clone, p.At("x"), Force("x", "sandbox/x"))
+	backups, err := p.Repos.Remove(t.Context(), p.Clone, p.At("x"), Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"refs/opencode-backup/x/1767323045"}, backups)
 	assert.Equal(t, head, p.In(p.Clone, "rev-parse", backups[0]))
@@ -126,13 +126,13 @@ func removeAgain(t *testing.T, p *Place) {
 	after := p.Traces()
 	again := Force("x", "sandbox/x")
 	again.At = When().Add(60e9)
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("x"), again)
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), again)
 	require.NoError(t, err)
 	assert.Equal(t, after, p.Traces())
 
 	p.Save(p.Make("y", ""), "y") // stopped between the worktree and its branch
 	p.In(p.Clone, "worktree", "remove", "--force", p.At("y"))
-	backups, err = p.Trees.Remove(t.Context(), p.Clone, p.At("y"), Force("y", "sandbox/y"))
+	backups, err = p.Repos.Remove(t.Context(), p.Clone, p.At("y"), Force("y", "sandbox/y"))
 	require.NoError(t, err)
 	assert.Len(t, backups, 1)
 	p.Gone("y", "sandbox/y")
@@ -140,13 +140,13 @@ func removeAgain(t *testing.T, p *Place) {
 	p.Make("z", "")
 	p.In(p.At("z"), "checkout", "--quiet", "--detach")
 	p.In(p.Clone, "checkout", "--quiet", "sandbox/z")
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("z"), Force("z", "sandbox/z"))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("z"), Force("z", "sandbox/z"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, p.In(p.Clone, "rev-parse", "refs/heads/sandbox/z"), "a branch that is checked out elsewhere stays")
 
 	p.In(p.Clone, "worktree", "lock", p.Make("w", "")) // locked, and gone
 	require.NoError(t, os.RemoveAll(p.At("w")))
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("w"), Force("w", "sandbox/w"))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("w"), Force("w", "sandbox/w"))
 	require.NoError(t, err)
 	p.Gone("w", "sandbox/w")
 }
@@ -155,31 +155,31 @@ func removeStray(t *testing.T, p *Place) {
 	dir := p.Make("x", "")
 	p.Put(dir, "new", "work\n")
 	require.NoError(t, os.RemoveAll(filepath.Join(p.Clone, ".git", "worktrees", "x"))) // git has forgotten it
-	_, err := p.Trees.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "x", Branch: "sandbox/x", At: When()})
+	_, err := p.Repos.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "x", Branch: "sandbox/x", At: When()})
 	require.ErrorIs(t, err, sandbox.ErrDirty)
-	backups, err := p.Trees.Remove(t.Context(), p.Clone, dir, Force("x", "sandbox/x"))
+	backups, err := p.Repos.Remove(t.Context(), p.Clone, dir, Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"refs/opencode-backup/x/1767323045-stash"}, backups)
 	p.Gone("x", "sandbox/x")
-	require.NoError(t, p.Keeping.Restore(t.Context(), p.Clone, p.At("back"), backups[0], "back"))
+	require.NoError(t, p.Repos.Restore(t.Context(), p.Clone, p.At("back"), backups[0], "back"))
 	assert.Equal(t, []string{"work\n", "one\n"}, []string{Text(p.At("back"), "new"), Text(p.At("back"), "a.txt")})
 
 	require.NoError(t, os.Mkdir(p.At("empty"), 0o755))
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("empty"), sandboxport.Removal{Name: "empty", At: When()})
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("empty"), sandboxport.Removal{Name: "empty", At: When()})
 	require.NoError(t, err)
 	assert.NoDirExists(t, p.At("empty"))
 
 	outside := t.TempDir()
 	p.Put(outside, "mine", "x")
 	require.NoError(t, os.Symlink(outside, p.At("link")))
-	_, err = p.Trees.Remove(t.Context(), p.Clone, p.At("link"), Force("link", ""))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("link"), Force("link", ""))
 	require.NoError(t, err)
 	assert.Equal(t, "x", Text(outside, "mine"), "links are not followed")
 	dir = p.Make("unborn", "")
 	p.In(p.Clone, "update-ref", "-d", "refs/heads/sandbox/unborn")
-	backups, err = p.Trees.Remove(t.Context(), p.Clone, dir, Force("unborn", "sandbox/unborn"))
+	backups, err = p.Repos.Remove(t.Context(), p.Clone, dir, Force("unborn", "sandbox/unborn"))
 	require.NoError(t, err)
 	assert.Len(t, backups, 1, "what was in the index")
-	require.NoError(t, p.Keeping.Restore(t.Context(), p.Clone, p.At("born"), backups[0], "born"))
+	require.NoError(t, p.Repos.Restore(t.Context(), p.Clone, p.At("born"), backups[0], "born"))
 	assert.Equal(t, "one\n", Text(p.At("born"), "a.txt"))
 }

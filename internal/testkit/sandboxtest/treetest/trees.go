@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Trees runs the contract of sandboxport.Trees.
+// Trees runs the contract of sandboxport.Repositories.
 func Trees(t *testing.T, open func(testing.TB) House) {
 	for name, test := range map[string]func(*testing.T, *Place){
 		"PlanFollowsTheTable":        plan,
@@ -40,7 +40,7 @@ func Trees(t *testing.T, open func(testing.TB) House) {
 
 func plan(t *testing.T, p *Place) {
 	p.Git("push", "--quiet", "origin", "main:refs/heads/far", "main:refs/heads/feature/login")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	p.In(p.Clone, "branch", "local", "main")
 	p.In(p.Clone, "tag", "far")
 	p.Make("taken", "local")
@@ -52,31 +52,31 @@ func plan(t *testing.T, p *Place) {
 			", and a branch can be in one place only"},
 	} {
 		before := p.Traces()
-		got, err := p.Trees.Plan(t.Context(), p.Clone, "a", wish)
+		got, err := p.Repos.Plan(t.Context(), p.Clone, "a", wish)
 		require.NoError(t, err, wish)
 		assert.Equal(t, want, got, wish)
 		assert.Equal(t, before, p.Traces(), "nothing is changed")
 	}
-	_, err := p.Trees.Plan(t.Context(), p.Clone, "a", "feature/logn")
+	_, err := p.Repos.Plan(t.Context(), p.Clone, "a", "feature/logn")
 	require.ErrorIs(t, err, sandbox.ErrBranch)
 	assert.Contains(t, fault.From(err).Message, "feature/login")
 	require.NoError(t, os.RemoveAll(p.At("taken")))
-	got, err := p.Trees.Plan(t.Context(), p.Clone, "a", "local")
+	got, err := p.Repos.Plan(t.Context(), p.Clone, "a", "local")
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.BranchPlan{Branch: "local", From: "local"}, got, "a directory that is gone uses no branch")
-	_, err = p.Trees.Add(t.Context(), p.Clone, p.At("a"), got)
+	_, err = p.Repos.Add(t.Context(), p.Clone, p.At("a"), got)
 	require.NoError(t, err)
 	dir := p.Make("b", "")
 	p.Conflict(dir)
 	require.Contains(t, p.In(dir, "status"), "rebas")
-	got, err = p.Trees.Plan(t.Context(), p.Clone, "c", "sandbox/b")
+	got, err = p.Repos.Plan(t.Context(), p.Clone, "c", "sandbox/b")
 	require.NoError(t, err)
 	assert.Equal(t, "sandbox/c", got.Branch, "a branch that is being rebased is in use")
-	_, err = p.Trees.Add(t.Context(), p.Clone, p.At("c"), got)
+	_, err = p.Repos.Add(t.Context(), p.Clone, p.At("c"), got)
 	require.NoError(t, err)
-	_, err = p.Trees.Plan(t.Context(), p.Clone, "../x", "")
+	_, err = p.Repos.Plan(t.Context(), p.Clone, "../x", "")
 	require.ErrorIs(t, err, sandbox.ErrName)
-	_, err = p.Trees.Plan(t.Context(), p.Clone, "a", "--force")
+	_, err = p.Repos.Plan(t.Context(), p.Clone, "a", "--force")
 	require.ErrorIs(t, err, sandbox.ErrArguments)
 }
 
@@ -101,15 +101,15 @@ func add(t *testing.T, p *Place) {
 	p.Put(p.Dir, "far.txt", "far\n")
 	second := p.Commit("far")
 	p.Git("push", "--quiet", "origin", "far")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	p.In(p.Clone, "tag", "far", "main") // another commit of that name
 
 	for name, want := range map[string]struct{ branch, head, upstream string }{
 		"new": {"", first, ""}, "tracked": {"far", second, "refs/remotes/origin/far"},
 	} {
-		made, err := p.Trees.Plan(t.Context(), p.Clone, name, want.branch)
+		made, err := p.Repos.Plan(t.Context(), p.Clone, name, want.branch)
 		require.NoError(t, err)
-		head, err := p.Trees.Add(t.Context(), p.Clone, p.At(name), made)
+		head, err := p.Repos.Add(t.Context(), p.Clone, p.At(name), made)
 		require.NoError(t, err)
 		assert.Equal(t, want.head, head)
 		assert.Equal(t, []string{want.head, made.Branch, ""}, []string{p.In(p.At(name), "rev-parse", "HEAD"), p.In(p.At(name), "branch", "--show-current"), p.In(p.At(name), "status", "--porcelain")})
@@ -117,9 +117,9 @@ func add(t *testing.T, p *Place) {
 	}
 	assert.Equal(t, "far\n", Text(p.At("tracked"), "far.txt"))
 	p.In(p.Clone, "branch", "local", "main")
-	made, err := p.Trees.Plan(t.Context(), p.Clone, "x", "local")
+	made, err := p.Repos.Plan(t.Context(), p.Clone, "x", "local")
 	require.NoError(t, err)
-	head, err := p.Trees.Add(t.Context(), p.Clone, filepath.Join(p.Base, Strange), made)
+	head, err := p.Repos.Add(t.Context(), p.Clone, filepath.Join(p.Base, Strange), made)
 	require.NoError(t, err)
 	assert.Equal(t, []string{first, "local"}, []string{head, p.In(filepath.Join(p.Base, Strange), "branch", "--show-current")})
 }
@@ -149,7 +149,7 @@ func addRefuses(t *testing.T, p *Place) {
 		"from an expression": {p.At("b"), sandboxport.BranchPlan{Branch: "x", From: "main@{1}", Create: true}, sandbox.ErrBranch},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := p.Trees.Add(t.Context(), p.Clone, test.dir, test.plan)
+			_, err := p.Repos.Add(t.Context(), p.Clone, test.dir, test.plan)
 			require.ErrorIs(t, err, test.want)
 			assert.Equal(t, before, p.Traces())
 		})
@@ -161,22 +161,22 @@ func addFails(t *testing.T, p *Place) {
 	p.Put(p.Dir, "last.txt", "to be lost\n")
 	p.Commit("last")
 	p.Git("push", "--quiet", "origin", "main:refs/heads/far")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
-	made, err := p.Trees.Plan(t.Context(), p.Clone, "x", "far")
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
+	made, err := p.Repos.Plan(t.Context(), p.Clone, "x", "far")
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(p.At("x")), 0o755))
 	blob := p.In(p.Clone, "rev-parse", "origin/far:last.txt")
 	object := filepath.Join(p.Clone, ".git", "objects", blob[:2], blob[2:])
 	before := p.Traces()
 	require.NoError(t, os.Remove(object))
-	_, err = p.Trees.Add(t.Context(), p.Clone, p.At("x"), made)
+	_, err = p.Repos.Add(t.Context(), p.Clone, p.At("x"), made)
 	require.ErrorIs(t, err, sandbox.ErrGit)
 	assert.Equal(t, before, p.Traces())
 	assert.Empty(t, Beside(t, filepath.Join(p.Clone, ".git", "worktrees")))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = p.Trees.Add(ctx, p.Clone, p.At("x"), sandboxport.BranchPlan{Branch: "sandbox/x", From: "main", Create: true})
+	_, err = p.Repos.Add(ctx, p.Clone, p.At("x"), sandboxport.BranchPlan{Branch: "sandbox/x", From: "main", Create: true})
 	require.ErrorIs(t, err, fault.ErrCanceled)
 	assert.Equal(t, before, p.Traces())
 }
@@ -188,7 +188,7 @@ func addTogether(t *testing.T, p *Place) {
 		refs = append(refs, fmt.Sprintf("main:refs/heads/far-%d", i))
 	}
 	p.Git(refs...)
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	var group sync.WaitGroup
 	for i := range many {
 		group.Go(func() {
@@ -196,15 +196,15 @@ func addTogether(t *testing.T, p *Place) {
 			if i%2 == 0 { // these write the configuration too
 				branch = fmt.Sprintf("far-%d", i)
 			}
-			made, err := p.Trees.Plan(t.Context(), p.Clone, name, branch)
+			made, err := p.Repos.Plan(t.Context(), p.Clone, name, branch)
 			if assert.NoError(t, err) {
-				_, err = p.Trees.Add(t.Context(), p.Clone, p.At(name), made)
+				_, err = p.Repos.Add(t.Context(), p.Clone, p.At(name), made)
 				assert.NoError(t, err)
 			}
 		})
 	}
 	group.Wait()
-	list, err := p.Trees.Survey(t.Context(), p.Clone)
+	list, err := p.Repos.Survey(t.Context(), p.Clone)
 	require.NoError(t, err)
 	require.Len(t, list, many)
 	for _, tree := range list {
@@ -214,7 +214,7 @@ func addTogether(t *testing.T, p *Place) {
 	assert.Len(t, strings.Fields(p.In(p.Clone, "config", "--get-regexp", `^branch\.far-.*\.remote$`)), many)
 	for i := range many {
 		group.Go(func() {
-			_, err := p.Trees.Remove(t.Context(), p.Clone, p.At(fmt.Sprintf("s%d", i)), Force(fmt.Sprintf("s%d", i), fmt.Sprintf("sandbox/s%d", i)))
+			_, err := p.Repos.Remove(t.Context(), p.Clone, p.At(fmt.Sprintf("s%d", i)), Force(fmt.Sprintf("s%d", i), fmt.Sprintf("sandbox/s%d", i)))
 			assert.NoError(t, err)
 		})
 	}
@@ -232,7 +232,7 @@ func (p *Place) submodule() {
 	p.Git("submodule", "--quiet", "add", "--", lib, "lib")
 	p.Commit("with lib")
 	p.Git("push", "--quiet", "origin", "main")
-	require.NoError(p.t, p.Keeping.Fetch(p.t.Context(), p.Clone, p.Access()))
+	require.NoError(p.t, p.Repos.Fetch(p.t.Context(), p.Clone, p.Access()))
 	p.In(p.Clone, "reset", "--quiet", "--hard", "origin/main")
 }
 
@@ -243,19 +243,19 @@ func addSubmodules(t *testing.T, p *Place) {
 	assert.False(t, p.Find("x").Dirty)
 	p.Put(dir, "lib/x.txt", "changed\n")
 	assert.True(t, p.Find("x").Dirty, "changes in submodules count")
-	_, err := p.Trees.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "x", At: When()})
+	_, err := p.Repos.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "x", At: When()})
 	require.ErrorIs(t, err, sandbox.ErrDirty)
 	p.Save(filepath.Join(dir, "lib"), "a commit that only the submodule has")
 	p.Put(dir, "lib/new.txt", "new\n")
-	losses, err := p.Keeping.Losses(t.Context(), p.Clone, []string{dir})
+	losses, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir})
 	require.NoError(t, err)
 	require.Len(t, losses, 1)
 	assert.Contains(t, strings.Join(losses[0].Commits, "\n"), "a commit that only the submodule has")
-	backups, err := p.Trees.Remove(t.Context(), p.Clone, dir, Force("x", "sandbox/x"))
+	backups, err := p.Repos.Remove(t.Context(), p.Clone, dir, Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	require.Contains(t, backups, "refs/opencode-backup/x/1767323045-sub1-stash")
 	assert.Equal(t, "changed\n", p.In(p.Clone, "show", "refs/opencode-backup/x/1767323045-sub1:x.txt")+"\n")
-	require.NoError(t, p.Keeping.Restore(t.Context(), p.Clone, p.At("lib"), "refs/opencode-backup/x/1767323045-sub1", "rescued"))
+	require.NoError(t, p.Repos.Restore(t.Context(), p.Clone, p.At("lib"), "refs/opencode-backup/x/1767323045-sub1", "rescued"))
 	assert.Equal(t, []string{"changed\n", "new\n"}, []string{Text(p.At("lib"), "x.txt"), Text(p.At("lib"), "new.txt")})
 
 	require.NoError(t, os.RemoveAll(filepath.Join(p.Base, "..", "lib.git")))
@@ -264,11 +264,11 @@ func addSubmodules(t *testing.T, p *Place) {
 }
 
 func survey(t *testing.T, p *Place) {
-	none, err := p.Trees.Survey(t.Context(), p.Clone)
+	none, err := p.Repos.Survey(t.Context(), p.Clone)
 	require.NoError(t, err)
 	assert.Empty(t, none)
 	p.Git("push", "--quiet", "origin", "main:refs/heads/far")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	first := p.Head()
 
 	p.Make("clean", "")
@@ -283,7 +283,7 @@ func survey(t *testing.T, p *Place) {
 	p.Put(p.Dir, "z", "z")
 	p.Commit("behind")
 	p.Git("push", "--quiet", "origin", "main:far")
-	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
+	require.NoError(t, p.Repos.Fetch(t.Context(), p.Clone, p.Access()))
 	p.In(p.Clone, "worktree", "lock", "--reason", "for a test", p.Make("locked", ""))
 	require.NoError(t, os.RemoveAll(p.Make("missing", "")))
 	dir = p.Make("detached", "")
@@ -305,10 +305,10 @@ func survey(t *testing.T, p *Place) {
 }
 
 func surveyStrange(t *testing.T, p *Place) {
-	made, err := p.Trees.Plan(t.Context(), p.Clone, "x", "")
+	made, err := p.Repos.Plan(t.Context(), p.Clone, "x", "")
 	require.NoError(t, err)
 	dir := filepath.Join(p.Base, Strange)
-	_, err = p.Trees.Add(t.Context(), p.Clone, dir, made)
+	_, err = p.Repos.Add(t.Context(), p.Clone, dir, made)
 	require.NoError(t, err)
 	p.Put(dir, Strange, "x")
 	found := p.Find(Strange)
@@ -331,7 +331,7 @@ func surveyStrange(t *testing.T, p *Place) {
 	found = p.Find("led")
 	assert.Equal(t, []any{false, ""}, []any{found.Dirty, found.Err}, "git is not led elsewhere")
 
-	_, err = p.Trees.Survey(t.Context(), t.TempDir())
+	_, err = p.Repos.Survey(t.Context(), t.TempDir())
 	require.ErrorIs(t, err, sandbox.ErrGit)
 	require.NoError(t, os.RemoveAll(dir))
 }

@@ -1,4 +1,4 @@
-// Package treetest is the contracts of sandboxport.Remotes and sandboxport.Trees, executable, over real git with
+// Package treetest is the contract of sandboxport.Repositories, executable, over real git with
 // origins on this machine.
 //
 // It refuses to know any adapter; one is handed to it.
@@ -21,10 +21,7 @@ import (
 
 // House is an adapter's ports.
 type House struct {
-	Remotes sandboxport.Remotes
-	Trees   sandboxport.Trees
-	Keeping sandboxport.TreeKeeping
-	Setup   sandboxport.TreeSetup
+	Repos sandboxport.Repositories
 }
 
 // When is the time of everything that is told one.
@@ -43,7 +40,7 @@ type Place struct {
 func Open(t testing.TB, house House, archive string) *Place {
 	t.Helper()
 	p := Unopened(t, house, archive)
-	require.NoError(t, house.Remotes.Clone(t.Context(), p.Access(), p.Clone, nil))
+	require.NoError(t, house.Repos.Clone(t.Context(), p.Access(), p.Clone, nil))
 	return p
 }
 
@@ -78,9 +75,9 @@ func (p *Place) At(name string) string { return filepath.Join(p.Base, "worktrees
 // Make plans and adds a sandbox, and returns its directory.
 func (p *Place) Make(name, branch string) string {
 	p.t.Helper()
-	plan, err := p.Trees.Plan(p.t.Context(), p.Clone, name, branch)
+	plan, err := p.Repos.Plan(p.t.Context(), p.Clone, name, branch)
 	require.NoError(p.t, err)
-	_, err = p.Trees.Add(p.t.Context(), p.Clone, p.At(name), plan)
+	_, err = p.Repos.Add(p.t.Context(), p.Clone, p.At(name), plan)
 	require.NoError(p.t, err)
 	return p.At(name)
 }
@@ -139,7 +136,7 @@ func (p *Place) Gone(name, branch string) {
 // Find is the surveyed tree of that name.
 func (p *Place) Find(name string) sandboxport.Tree {
 	p.t.Helper()
-	list, err := p.Trees.Survey(p.t.Context(), p.Clone)
+	list, err := p.Repos.Survey(p.t.Context(), p.Clone)
 	require.NoError(p.t, err)
 	for _, tree := range list {
 		if filepath.Base(tree.Directory) == name {
