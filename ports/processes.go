@@ -28,11 +28,10 @@ type Processes interface {
 	// with the state so far, and the process goes on ending. It fails with process.ErrNotFound, and with process.ErrElsewhere for one whose
 	// owner cannot be seen from here and does not hear.
 	Stop(ctx context.Context, id process.ID, grace time.Duration) (process.State, error)
-}
 
-// ProcessTable shows the processes of every Countersign process that shares the place they are kept in. A process whose owner died
-// is never shown as running: it is Lost. One whose owner cannot be seen from here is as it was recorded, with Elsewhere, and nobody ends it.
-type ProcessTable interface {
+	// All processes of every Countersign process that shares the place they are kept in. A process whose owner died is never shown as running: it is
+	// Lost. One whose owner cannot be seen from here is as it was recorded, with Elsewhere, and nobody ends it.
+
 	// Inspect is one process, or process.ErrNotFound.
 	Inspect(ctx context.Context, id process.ID) (process.State, error)
 	// List is all of them, newest first. Ended ones are forgotten after an hour.

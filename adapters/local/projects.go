@@ -64,7 +64,7 @@ func (l *Local) projectTools(core app.Core) projectTools {
 		}
 		return masked
 	}
-	runner := runner.Runner{Dirs: dirs, Parser: projectfile.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask,
+	runner := runner.Runner{Dirs: dirs, Parser: projectfile.Parser{}, Processes: l.processes(), Mask: mask,
 		Code: projectfile.Reader{Parser: projectfile.Parser{}, Home: home}}
 	steps := workflows.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
 	return projectTools{

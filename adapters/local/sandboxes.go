@@ -61,7 +61,7 @@ func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 		States: files, Homes: files, Keys: files, Repos: git,
 		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: servers}), Sockets: opencode.Sockets{},
 		Front:  opencode.GatewayProcess{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
-		Models: sandboxfile.NewModels(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
+		Models: sandboxfile.NewModels(l.sandboxHome(), l.config.Env), Processes: servers, Owner: core.Owner, Clock: core.Clock,
 		Audit: core.Audit,
 	}
 }

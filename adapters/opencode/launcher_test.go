@@ -45,7 +45,7 @@ func TestLauncher(t *testing.T) {
 	require.NoError(t, err)
 	p := osproc.New(osproc.Options{Dir: t.TempDir(), Supervisor: []string{self, "supervise"}})
 	sandboxtest.Launcher(t, sandboxtest.LauncherHouse{
-		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Table: p, Bin: bin,
+		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Bin: bin,
 	})
 }
 

@@ -2,7 +2,7 @@
 // background under a supervisor that survives its client and the server. Every process has a directory, from which any Countersign process
 // can read it, stop it, and clear up behind a dead owner.
 //
-// Processes is a ports.Processes and a ports.ProcessTable. It holds nothing open between calls, never signals on a process number alone,
+// Processes is a ports.Processes. It holds nothing open between calls, never signals on a process number alone,
 // and keeps no secret on disk.
 //
 //   - osproc.go, child.go, ending.go, place.go: programs in the foreground, how they end, and the record in the directory

@@ -48,7 +48,7 @@ type Options struct {
 	Judge func(owner string) owner.Verdict // what is known of whoever looks after a process; nil is what the system tells
 }
 
-// Processes is a ports.Processes and a ports.ProcessTable. It holds nothing open between calls.
+// Processes is a ports.Processes. It holds nothing open between calls.
 type Processes struct {
 	o  Options
 	mu sync.Mutex

@@ -25,8 +25,7 @@ import (
 )
 
 var (
-	_ ports.Processes    = (*osproc.Processes)(nil)
-	_ ports.ProcessTable = (*osproc.Processes)(nil)
+	_ ports.Processes = (*osproc.Processes)(nil)
 )
 
 // TestMain lets the test binary be the supervisors and the other Countersign processes that the tests need.

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Inspect is ports.ProcessTable.
+// Inspect is ports.Processes.
 func (p *Processes) Inspect(ctx context.Context, id process.ID) (process.State, error) {
 	if err := ctx.Err(); err != nil {
 		return process.State{}, err
@@ -37,7 +37,7 @@ func (p *Processes) state(id process.ID) (process.State, error) {
 	return rec.State, nil
 }
 
-// List is ports.ProcessTable.
+// List is ports.Processes.
 func (p *Processes) List(ctx context.Context) ([]process.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (p *Processes) List(ctx context.Context) ([]process.State, error) {
 	return states, nil
 }
 
-// Output is ports.ProcessTable.
+// Output is ports.Processes.
 func (p *Processes) Output(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error) {
 	if err := ctx.Err(); err != nil {
 		return process.Chunk{}, err
@@ -84,7 +84,7 @@ func (p *Processes) output(id process.ID, from process.Cursor) (process.Chunk, e
 	return chunk, err
 }
 
-// Watch is ports.ProcessTable. The process may be another Countersign process's, so it looks again and again.
+// Watch is ports.Processes. The process may be another Countersign process's, so it looks again and again.
 func (p *Processes) Watch(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error) {
 	p.reap()
 	const first, last = 10 * time.Millisecond, 100 * time.Millisecond
@@ -140,7 +140,7 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 	}
 }
 
-// Recover is ports.ProcessTable.
+// Recover is ports.Processes.
 func (p *Processes) Recover(ctx context.Context) ([]process.State, error) {
 	p.reap()
 	p.saveEnded()

@@ -237,7 +237,7 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 	if r, err := s.Runs.Load(ctx, in.ID); err == nil {
 		return s.call(r), nil
 	}
-	if state, err := s.Runner.Table.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelCapability] == runner.CapabilityProjects {
+	if state, err := s.Runner.Processes.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelCapability] == runner.CapabilityProjects {
 		return runner.ProcessOf(state), nil
 	}
 	return nil, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)

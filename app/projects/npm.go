@@ -142,7 +142,7 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b St
 	sc.Progress(tool.Progress{Message: fmt.Sprintf("script %s runs (pid %d); waiting for %q", p.command.Name, b.PID, p.ready.pattern)})
 	var at process.Cursor
 	for {
-		chunk, err := s.Runner.Table.Watch(limited, b.ProcessID, at)
+		chunk, err := s.Runner.Processes.Watch(limited, b.ProcessID, at)
 		if err != nil {
 			return b, err
 		}
@@ -154,7 +154,7 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b St
 			b.Matched = b.Matched || p.ready.pattern.MatchString(line.Text)
 		}
 		if chunk.Ended {
-			state, err := s.Runner.Table.Inspect(context.WithoutCancel(ctx), b.ProcessID)
+			state, err := s.Runner.Processes.Inspect(context.WithoutCancel(ctx), b.ProcessID)
 			if err != nil {
 				return b, err
 			}

@@ -34,7 +34,7 @@ func (s scriptService) ours(state process.State) bool {
 }
 
 func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (ProcessList, error) {
-	states, err := s.Runner.Table.List(ctx)
+	states, err := s.Runner.Processes.List(ctx)
 	out := ProcessList{Processes: []ProcessView{}}
 	for _, state := range states {
 		if s.ours(state) {
@@ -47,7 +47,7 @@ func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (Proce
 
 // readable is the process with that ID if its output may be read: one in the background, or one that this session waits for.
 func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
-	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
+	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) && (state.Labels[runner.LabelCapability] != runner.CapabilityProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
 		err = process.ErrNotFound
 	}
@@ -56,7 +56,7 @@ func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (
 
 // find is the process with that ID, whoever started it.
 func (s scriptService) find(ctx context.Context, id string) (process.State, error) {
-	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
+	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) {
 		err = process.ErrNotFound
 	}
@@ -108,7 +108,7 @@ func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput
 	if in.Since != nil {
 		from = process.Cursor(*in.Since)
 	}
-	chunk, err := s.Runner.Table.Output(ctx, state.ID, from)
+	chunk, err := s.Runner.Processes.Output(ctx, state.ID, from)
 	if err != nil {
 		return OutputAnswer{}, err
 	}

@@ -255,7 +255,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 	}
 	out := OrphanList{Status: "success", Orphans: s.find(ctx, state), Projects: []string{}}
 	out.Found = len(out.Orphans)
-	if _, err := s.Table.Recover(ctx); err != nil {
+	if _, err := s.Processes.Recover(ctx); err != nil {
 		return out, err
 	}
 	for _, o := range out.Orphans {

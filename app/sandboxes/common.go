@@ -28,7 +28,6 @@ type Deps struct {
 	Front     sandboxport.Front
 	Models    sandboxport.Models
 	Processes ports.Processes
-	Table     ports.ProcessTable
 	Owner     ports.Owner
 	Clock     ports.Clock
 	Audit     ports.AuditLog
@@ -249,7 +248,7 @@ func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
 	if s.ProcessID == "" {
 		return true, "its process is not known any more"
 	}
-	state, err := d.Table.Inspect(ctx, process.ID(s.ProcessID))
+	state, err := d.Processes.Inspect(ctx, process.ID(s.ProcessID))
 	switch {
 	case err != nil:
 		return true, "its process is not known any more"
@@ -271,7 +270,7 @@ func (d Deps) Away(name string) string {
 
 // Tail is the last lines a process printed.
 func (d Deps) Tail(ctx context.Context, id string, n int) string {
-	chunk, err := d.Table.Output(ctx, process.ID(id), process.TailCursor(n))
+	chunk, err := d.Processes.Output(ctx, process.ID(id), process.TailCursor(n))
 	if err != nil {
 		return ""
 	}

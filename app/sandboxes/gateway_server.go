@@ -203,10 +203,10 @@ func (g GatewayManager) clear(ctx context.Context, state sandbox.State) (pids []
 	if err != nil {
 		return nil, nil // nothing can have been started without them
 	}
-	if _, err := g.Table.Recover(ctx); err != nil { // of a call that was killed, a gateway may be on its way that does not count as running yet
+	if _, err := g.Processes.Recover(ctx); err != nil { // of a call that was killed, a gateway may be on its way that does not count as running yet
 		return nil, err
 	}
-	all, err := g.Table.List(ctx)
+	all, err := g.Processes.List(ctx)
 	mine := g.Front.Spec(settings, 0).Log
 	for _, s := range all {
 		if s.Labels["kind"] != "gateway" || s.Log != mine || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == state.Gateway.ProcessID {
@@ -335,7 +335,7 @@ func (g GatewayManager) await(ctx context.Context, started process.State, port i
 			err = sandbox.ErrGateway.Sayf("another program answers there")
 		}
 		turn, done := context.WithTimeout(limited, pause)
-		chunk, watching := g.Table.Watch(turn, process.ID(id), at)
+		chunk, watching := g.Processes.Watch(turn, process.ID(id), at)
 		done()
 		at = chunk.Next
 		if watching != nil || chunk.Ended || limited.Err() != nil {

@@ -82,7 +82,7 @@ func (m ProjectManager) evict(ctx context.Context, p sandbox.Project) (gone bool
 	}
 	now := state.Projects[p.URL.String()]
 	why := m.overdue(ctx, now)
-	if server, err := m.Table.Inspect(ctx, process.ID(now.Server.ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
+	if server, err := m.Processes.Inspect(ctx, process.ID(now.Server.ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
 		return false, nil
 	}
 	f := FoundProject{URL: p.URL, Project: now}

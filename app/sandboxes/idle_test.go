@@ -108,7 +108,7 @@ func TestEvictWhatChanged(t *testing.T) {
 	require.NoError(t, err)
 	asked := telling{States: store, asked: make(chan git.URL, 1)}
 	mender := sandboxes.ProjectManager{Deps: sandboxes.Deps{States: asked, Homes: store, Launcher: opencode.NewLauncher(opencode.LauncherOptions{}), Sockets: opencode.Sockets{},
-		Processes: r.Servers(), Table: r.Servers(), Clock: system.Clock{}}}
+		Processes: r.Servers(), Clock: system.Clock{}}}
 	var out []string
 	var turn sync.WaitGroup
 	turn.Go(func() { out, err = mender.StopIdle(t.Context()) })

@@ -48,7 +48,7 @@ func (m ProjectManager) StopServer(ctx context.Context, f FoundProject) (bool, e
 // strays are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
 // holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
 func (m ProjectManager) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
-	all, err := m.Table.List(ctx)
+	all, err := m.Processes.List(ctx)
 	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
 	return slices.DeleteFunc(all, func(s process.State) bool {
 		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == p.Server.ProcessID
@@ -57,7 +57,7 @@ func (m ProjectManager) strays(ctx context.Context, p sandbox.Project) ([]proces
 
 // UnknownServers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
 func (m ProjectManager) UnknownServers(ctx context.Context) ([]process.State, error) {
-	all, err := m.Table.List(ctx) // first: a server's project is recorded before it is started
+	all, err := m.Processes.List(ctx) // first: a server's project is recorded before it is started
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (m ProjectManager) Stray(ctx context.Context, p sandbox.Project) bool {
 // Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
 func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
 	// One whose supervisor was killed counts as ended, and may run all the same; so may one whose start was cut off, a moment later.
-	if _, err := m.Table.Recover(ctx); err != nil {
+	if _, err := m.Processes.Recover(ctx); err != nil {
 		return nil, err
 	}
 	strays, err := m.strays(ctx, p)

@@ -359,7 +359,7 @@ func (s service) await(ctx context.Context, server sandbox.Server, settings sand
 			every = projectPatient
 		}
 		turn, done := context.WithTimeout(limited, every)
-		chunk, watching := s.Table.Watch(turn, process.ID(server.ProcessID), at)
+		chunk, watching := s.Processes.Watch(turn, process.ID(server.ProcessID), at)
 		done()
 		at = chunk.Next
 		switch {

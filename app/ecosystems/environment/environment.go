@@ -19,7 +19,6 @@ type Deps struct {
 	Provisioners ecosystemport.Provisioners
 	Surveyor     ecosystemport.Surveyor
 	Processes    ports.Processes
-	Table        ports.ProcessTable
 	Code         ports.CodeReader
 
 	// Settling is the time that services have to show that they do not end at once, and to say where they are: the result is over when it is. Nil is

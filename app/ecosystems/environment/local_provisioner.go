@@ -77,7 +77,7 @@ func (w *work) settle(ctx context.Context) error {
 func (w *work) listen(window context.Context, v ecosystem.Service, heard *ProcessOutput) error {
 	var at process.Cursor
 	for {
-		chunk, err := w.Table.Watch(window, process.ID(v.ProcessID), at)
+		chunk, err := w.Processes.Watch(window, process.ID(v.ProcessID), at)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func aService(p process.State) bool { return p.Labels[labelService] != "" }
 
 // stopAll ends the processes of this environment that are chosen, side by side, makes sure that they are gone, and returns what they were.
 func (w *work) stopAll(ctx context.Context, chosen func(process.State) bool) (stopped []string, err error) {
-	all, err := w.Table.List(ctx)
+	all, err := w.Processes.List(ctx)
 	if err != nil {
 		return nil, err
 	}

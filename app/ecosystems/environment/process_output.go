@@ -14,7 +14,6 @@ import (
 // Programs are those of this machine.
 type Programs struct {
 	Processes ports.Processes
-	Table     ports.ProcessTable
 }
 
 // Run starts a program, which goes on when this process ends, listens to it until it has ended, and returns its last state. When ctx ends first the
@@ -26,12 +25,12 @@ func (p Programs) Run(ctx context.Context, spec process.Spec, heard *ProcessOutp
 	}
 	var at process.Cursor
 	for {
-		chunk, err := p.Table.Watch(ctx, st.ID, at)
+		chunk, err := p.Processes.Watch(ctx, st.ID, at)
 		heard.Add(chunk)
 		switch at = chunk.Next; {
 		case err == nil && chunk.Ended:
 			heard.End()
-			return p.Table.Inspect(context.WithoutCancel(ctx), st.ID)
+			return p.Processes.Inspect(context.WithoutCancel(ctx), st.ID)
 		case err != nil || ctx.Err() != nil:
 			_, stopping := p.Processes.Stop(context.WithoutCancel(ctx), st.ID, ecosystem.StopGrace)
 			return st, errors.Join(ctx.Err(), err, stopping)
@@ -41,7 +40,7 @@ func (p Programs) Run(ctx context.Context, spec process.Spec, heard *ProcessOutp
 
 // Inspect is a process, with the zero State for one that is not known any more.
 func (p Programs) Inspect(ctx context.Context, id string) (process.State, error) {
-	st, err := p.Table.Inspect(ctx, process.ID(id))
+	st, err := p.Processes.Inspect(ctx, process.ID(id))
 	if errors.Is(err, process.ErrNotFound) {
 		return process.State{}, nil
 	}

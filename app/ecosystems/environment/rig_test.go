@@ -143,7 +143,7 @@ func (r *rig) assemble(top string) {
 	r.deps = environment.Deps{
 		Deps: runs.Deps{Places: r.store, Manifests: r.store, States: r.store.States(), Runs: r.store.Runs(), Workers: workers, Sessions: memstore.New().Sessions(),
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
-		Provisioners: ecosystemfile.ProvisionerFinder{}, Surveyor: ecogit.NewSurveyor(), Processes: r.procs, Table: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
+		Provisioners: ecosystemfile.ProvisionerFinder{}, Surveyor: ecogit.NewSurveyor(), Processes: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
 	}
 	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs())}, Performers: environment.Performers(r.deps), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}
 }

@@ -102,7 +102,7 @@ func (s service) destroy(ctx context.Context, j runs.Job) (any, error) {
 }
 
 func (s service) programs() Programs {
-	return Programs{Processes: s.Processes, Table: s.Table}
+	return Programs{Processes: s.Processes}
 }
 
 func (s service) now() time.Time { return s.Clock.Now().UTC() }
@@ -209,7 +209,7 @@ func (s service) mend(ctx context.Context, j runs.Job) error {
 	if err != nil || st.RunID != j.Run.ID || !st.State.Passing() {
 		return err
 	}
-	if _, err := s.Table.Recover(ctx); err != nil { // what was just being started must not begin to run now
+	if _, err := s.Processes.Recover(ctx); err != nil { // what was just being started must not begin to run now
 		return err
 	}
 	w := &work{service: s, Job: j, picture: picture{found: j.Found, environment: in.Environment, state: st}}

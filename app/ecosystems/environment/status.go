@@ -82,7 +82,7 @@ func (s service) services(ctx context.Context, a *StatusAnswer, st ecosystem.Env
 		if p.ID != "" {
 			now.Status = p.Status.String()
 			heard.SetService(v.Repo)
-			if chunk, err := s.Table.Output(ctx, p.ID, 0); err == nil {
+			if chunk, err := s.Processes.Output(ctx, p.ID, 0); err == nil {
 				heard.Add(chunk)
 			}
 		}

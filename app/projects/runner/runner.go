@@ -56,7 +56,6 @@ type Runner struct {
 	Dirs      projectport.Directories
 	Parser    projectport.ShellParser
 	Processes ports.Processes
-	Table     ports.ProcessTable
 	Mask      RedactFunc       // replaces secrets in what a person is shown
 	Code      ports.CodeReader // which files commands would read as code
 }

@@ -250,7 +250,7 @@ func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (newe
 	if id == "" {
 		return nil, 0
 	}
-	chunk, err := r.engine.Runner.Table.Output(context.WithoutCancel(ctx), id, process.TailCursor(stepLines))
+	chunk, err := r.engine.Runner.Processes.Output(context.WithoutCancel(ctx), id, process.TailCursor(stepLines))
 	if err != nil {
 		return nil, 0
 	}

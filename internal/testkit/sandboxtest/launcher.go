@@ -27,7 +27,6 @@ type LauncherHouse struct {
 	Launcher  sandboxport.Launcher
 	Sockets   sandboxport.Sockets
 	Processes ports.Processes
-	Table     ports.ProcessTable
 	Bin       string
 }
 
@@ -137,7 +136,7 @@ func (h LauncherHouse) endsAtOnce(t *testing.T) {
 	state := h.start(t, h.Launcher.Spec(h.settings("exit=3"), at, free(t), ""))
 	require.Eventually(t, func() bool {
 		var err error
-		state, err = h.Table.Inspect(t.Context(), state.ID)
+		state, err = h.Processes.Inspect(t.Context(), state.ID)
 		return err == nil && state.Status.Final()
 	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, process.Exit{Code: 3}, state.Exit)
@@ -149,7 +148,7 @@ func (h LauncherHouse) endsAtOnce(t *testing.T) {
 }
 
 func (h LauncherHouse) output(t *testing.T, id process.ID) []byte {
-	chunk, err := h.Table.Output(t.Context(), id, 0)
+	chunk, err := h.Processes.Output(t.Context(), id, 0)
 	require.NoError(t, err)
 	var all bytes.Buffer
 	for _, l := range chunk.Lines {

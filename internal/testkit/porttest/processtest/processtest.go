@@ -1,4 +1,4 @@
-// Package processtest is the contract of ports.Processes and ports.ProcessTable, executable, with real programs.
+// Package processtest is the contract of ports.Processes, executable, with real programs.
 //
 // It refuses to know adapters: it opens what it is given over directories of its own, in this process and in others.
 package processtest
@@ -26,10 +26,7 @@ import (
 )
 
 // Ports is what an adapter offers one Countersign process.
-type Ports interface {
-	ports.Processes
-	ports.ProcessTable
-}
+type Ports = ports.Processes
 
 // House is how to open an adapter whose limits are 4 and 20.
 type House struct {
