@@ -5,8 +5,10 @@
 package bind
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -25,6 +27,14 @@ type (
 	}
 	// Moded says how far this very call may go: ask, plan, execute, or nothing.
 	Moded interface{ CallMode() string }
+	// DryRunner is a command's input that may ask for the plan alone. Such a call claims to read, and answers with its plan.
+	DryRunner interface{ OnlyPlans() bool }
+	// Lenient is the input of a contract that publishes more than it enforces: null is an absent argument, calls are checked against the schema of the
+	// type instead of the published one, and Refused says in the contract's words what is wrong with arguments that have these problems. The input is
+	// decoded as far as it can be. Where Refused gives nil the call goes on.
+	Lenient interface {
+		Refused(of tool.Name, problems []Problem) error
+	}
 )
 
 // Query is a tool that only reads. It panics, at wiring, when the spec claims to change something.
@@ -87,14 +97,19 @@ func entry(name tool.Name, s tool.Spec, b behaviour) tool.Entry {
 		s.Input = schemaOf(b.fresh())
 	}
 	doc := NewDocument(s.Input)
-	if s.TakesToken() {
+	_, lenient := b.fresh().(Lenient)
+	if lenient {
+		doc = &Document{compiled: sync.OnceValues(func() (*compiled, error) { return compile(schemaOf(b.fresh())) })}
+	}
+	if s.TakesToken() && !lenient {
 		s.Input = withConfirmation(s.Input)
 	}
-	return tool.Entry{Spec: s, Handler: &handler{class: s.Class, effects: s.Effects, doc: doc, behaviour: b}}
+	return tool.Entry{Spec: s, Handler: &handler{name: name, class: s.Class, effects: s.Effects, doc: doc, behaviour: b}}
 }
 
 type handler struct {
 	behaviour
+	name    tool.Name
 	class   policy.Class
 	effects policy.Effects
 	doc     *Document
@@ -102,12 +117,18 @@ type handler struct {
 
 // Decode checks the arguments against the published schema, all problems at once, decodes them and asks the type's own Validate.
 func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
-	if err := h.doc.Check(args); err != nil {
-		return nil, err
-	}
 	in := h.fresh()
-	if err := decode(args, in); err != nil {
-		return nil, err
+	if l, ok := in.(Lenient); ok {
+		if err := h.leniently(args, in, l); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := h.doc.Check(args); err != nil {
+			return nil, err
+		}
+		if err := decode(args, in); err != nil {
+			return nil, err
+		}
 	}
 	if v, ok := in.(Validator); ok {
 		if err := v.Validate(); err != nil {
@@ -115,6 +136,26 @@ func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
 		}
 	}
 	return invocation{handler: h, in: in}, nil
+}
+
+// leniently checks and decodes arguments as Lenient has it.
+func (h *handler) leniently(args json.RawMessage, in any, l Lenient) error {
+	given := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(args)) > 0 && json.Unmarshal(args, &given) != nil {
+		return tool.ErrArguments.Sayf("the arguments of %s must be a JSON object", h.name)
+	}
+	problems, err := h.doc.problems(given)
+	if err != nil {
+		return err
+	}
+	if args, err = tool.Encode(given); err != nil { // whatever was nothing is an object now
+		return tool.ErrArguments.Because(err)
+	}
+	if len(problems) == 0 {
+		return decode(args, in)
+	}
+	_ = json.Unmarshal(args, in) // what has problems stays as it was
+	return l.Refused(h.name, problems)
 }
 
 // invocation is a decoded call; in points to its input.
@@ -131,7 +172,16 @@ func (i invocation) Claims() policy.Claims {
 	if k, ok := i.in.(Claimant); ok {
 		c.Class, c.Effects = k.Claims()
 	}
+	if i.onlyPlans() {
+		c.Class, c.Effects = policy.ClassRead, policy.Read|c.Effects&policy.Network
+	}
 	return c
+}
+
+// onlyPlans reports a command's call that asks for its plan alone.
+func (i invocation) onlyPlans() bool {
+	d, ok := i.in.(DryRunner)
+	return ok && i.handler.prepare != nil && d.OnlyPlans()
 }
 
 // CallMode is what the input says of it (tool.Moded).
@@ -150,7 +200,14 @@ func (i invocation) Prepare(ctx context.Context, s tool.Scope) (tool.Plan, error
 }
 
 func (i invocation) Commit(ctx context.Context, s tool.Scope, p tool.Plan) (any, error) {
-	return i.handler.commit(ctx, s, i.in, p)
+	if i.onlyPlans() {
+		return p, nil
+	}
+	value, err := i.handler.commit(ctx, s, i.in, p)
+	if err != nil { // beside it, a typed zero is no value
+		return nil, err
+	}
+	return value, nil
 }
 
 // arguments is a plan that is the call's own input.

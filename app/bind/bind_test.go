@@ -3,6 +3,7 @@ package bind_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,6 +116,61 @@ func TestMisdeclaredToolsPanicAtWiring(t *testing.T) {
 	assert.Panics(t, func() {
 		bind.Query(tool.Ref[input, int64]{Name: "q"}, s, func(context.Context, tool.Scope, input) (int64, error) { return 0, nil })
 	})
+}
+
+// loose is an input of a contract with its own words, which may ask for the plan alone.
+type loose struct {
+	Name   string   `json:"name" jsonschema_description:"whose it is"`
+	Kinds  []string `json:"kinds,omitempty" jsonschema:"enum=a,enum=b"`
+	Count  int      `json:"count,omitempty"`
+	DryRun bool     `json:"dry_run,omitempty"`
+}
+
+var errLoose = fault.New(fault.Invalid, "test_loose", "refused")
+
+func (in loose) OnlyPlans() bool { return in.DryRun }
+
+// Refused lets a missing name pass where the count is known.
+func (in loose) Refused(of tool.Name, problems []bind.Problem) error {
+	problems = slices.DeleteFunc(problems, func(p bind.Problem) bool { return p.Kind == bind.ProblemMissing && in.Count == 7 })
+	if len(problems) == 0 {
+		return nil
+	}
+	return errLoose.Sayf("%s", of).With(bind.Problems{Problems: problems})
+}
+
+func TestAContractMayWordWhatIsWrong(t *testing.T) {
+	s := spec
+	s.Class, s.Effects, s.Input = policy.ClassWrite, policy.Write|policy.Network, json.RawMessage(`{"type":"object","required":["count"]}`)
+	e := bind.Direct(tool.Ref[loose, int]{Name: "l"}, s, func(_ context.Context, _ tool.Scope, in loose) (int, error) { return in.Count, nil })
+	assert.JSONEq(t, `{"type":"object","required":["count"]}`, string(e.Spec.Input), "it is published as it is given")
+	_, err := e.Handler.Decode(json.RawMessage(`{"kinds":["a","c"],"count":"1","nam":2}`))
+	require.ErrorIs(t, err, errLoose)
+	assert.Equal(t, []bind.Problem{
+		{Field: "name", Message: "'name' is required", Kind: bind.ProblemMissing, Description: "whose it is"},
+		{Field: "count", Message: "'count' must be an integer", Type: "integer"},
+		{Field: "kinds", Message: "'kinds' must be an array of strings", Kind: bind.ProblemChoice, Type: "array", Values: []string{"c"}, Choices: []string{"a", "b"}},
+		{Field: "nam", Message: "'nam' is not supported; did you mean 'name'?", Kind: bind.ProblemUnknown, Near: "name", Known: []string{"count", "dry_run", "kinds", "name"}},
+	}, fault.From(err).Details.(bind.Problems).Problems)
+	for _, args := range []string{`{"name":"x"}`, `{"name":"x","count":null,"kinds":null}`, `{"count":7}`} {
+		_, err := e.Handler.Decode(json.RawMessage(args))
+		require.NoError(t, err, args)
+	}
+	for _, args := range []string{``, `{}`, `null`, `{"name":null}`, `{"name":"x","other":null}`} {
+		_, err := e.Handler.Decode(json.RawMessage(args))
+		require.ErrorIs(t, err, errLoose, args)
+	}
+	_, err = e.Handler.Decode(json.RawMessage(`[]`))
+	require.ErrorIs(t, err, tool.ErrArguments)
+
+	dry, err := e.Handler.Decode(json.RawMessage(`{"name":"x","dry_run":true}`))
+	require.NoError(t, err)
+	assert.Equal(t, policy.Claims{Class: policy.ClassRead, Effects: policy.Read | policy.Network}, dry.Claims())
+	plan, err := dry.Prepare(t.Context(), tool.Scope{})
+	require.NoError(t, err)
+	shown, err := dry.Commit(t.Context(), tool.Scope{}, plan)
+	require.NoError(t, err)
+	assert.Equal(t, plan, shown, "a dry run answers with its plan")
 }
 
 func FuzzDecodeNeverPanics(f *testing.F) {

@@ -21,11 +21,31 @@ type Problems struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Problem is one thing that is wrong. Field is a property's name, empty for the arguments as a whole.
+// Problem is one thing that is wrong. Field is a property's name, empty for the arguments as a whole. What follows the message is for contracts with
+// words of their own (Lenient).
 type Problem struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
+
+	Kind        ProblemKind `json:"-"`
+	Type        string      `json:"-"` // of a wrong value: the JSON type that is asked for
+	Values      []string    `json:"-"` // of one outside its choices: what was given, and what there is
+	Choices     []string    `json:"-"`
+	Description string      `json:"-"` // of the property
+	Near        string      `json:"-"` // of an unknown one: what may be meant, and all that there are
+	Known       []string    `json:"-"`
 }
+
+// ProblemKind is in what way an argument is wrong.
+type ProblemKind uint8
+
+// The kinds of problems. ProblemWrong is of another type or out of bounds, ProblemChoice is none of its choices.
+const (
+	ProblemWrong ProblemKind = iota
+	ProblemMissing
+	ProblemUnknown
+	ProblemChoice
+)
 
 // SchemaOf derives the published schema of an input type from its json and jsonschema tags: one flat object, draft 2020-12,
 // without $schema, $id or references. Recursive types are not supported.
@@ -118,10 +138,33 @@ func (d *Document) Check(args json.RawMessage) error {
 	if err := json.Unmarshal(args, &fields); err != nil || fields == nil {
 		return tool.ErrArguments.Sayf("the arguments must be a JSON object")
 	}
+	return refusal(c.problems(fields))
+}
+
+// problems is every problem of arguments that were read already. A null counts as absent.
+func (d *Document) problems(given map[string]json.RawMessage) ([]Problem, error) {
+	c, err := d.compiled()
+	if err != nil {
+		return nil, err
+	}
+	fields := make(map[string]any, len(given))
+	for name, text := range given {
+		var value any
+		if err := json.Unmarshal(text, &value); err != nil {
+			return nil, tool.ErrArguments.Because(err)
+		}
+		if _, known := c.properties[name]; value != nil || !known {
+			fields[name] = value
+		}
+	}
+	return c.problems(fields), nil
+}
+
+func (c *compiled) problems(fields map[string]any) []Problem {
 	var problems []Problem
 	for _, name := range c.required {
 		if _, ok := fields[name]; !ok {
-			problems = append(problems, Problem{Field: name, Message: fmt.Sprintf("'%s' is required", name)})
+			problems = append(problems, Problem{Field: name, Message: fmt.Sprintf("'%s' is required", name), Kind: ProblemMissing, Description: c.description(name)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -134,6 +177,18 @@ func (d *Document) Check(args json.RawMessage) error {
 			problems = append(problems, Problem{Message: plainly(err)})
 		}
 	}
+	return problems
+}
+
+func (c *compiled) description(name string) string {
+	if p, ok := c.properties[name]; ok {
+		return p.schema.Description
+	}
+	return ""
+}
+
+// refusal is ErrArguments with every problem; nil where there is none.
+func refusal(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -150,16 +205,42 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 		if !c.closed {
 			return Problem{}, false
 		}
-		say := fmt.Sprintf("'%s' is not supported", name)
-		if near := fault.Nearest(name, slices.Collect(maps.Keys(c.properties))); near != "" {
+		say, known := fmt.Sprintf("'%s' is not supported", name), slices.Sorted(maps.Keys(c.properties))
+		near := fault.Nearest(name, known)
+		if near != "" {
 			say += fmt.Sprintf("; did you mean '%s'?", near)
 		}
-		return Problem{Field: name, Message: say}, true
+		return Problem{Field: name, Message: say, Kind: ProblemUnknown, Near: near, Known: known}, true
 	}
 	if err := p.Validate(value); err != nil {
-		return Problem{Field: name, Message: fmt.Sprintf("'%s' %s", name, p.wanted(err))}, true
+		out := Problem{Field: name, Message: fmt.Sprintf("'%s' %s", name, p.wanted(err)), Type: p.schema.Type, Description: p.schema.Description}
+		if out.Choices, out.Values = p.choices(value); len(out.Values) > 0 {
+			out.Kind = ProblemChoice
+		}
+		return out, true
 	}
 	return Problem{}, false
+}
+
+// choices are those of a property of texts, or of the items of a list of texts, and what of the value is none of them.
+func (p property) choices(value any) (all, wrong []string) {
+	enum, values := p.schema.Enum, []any{value}
+	if list, ok := value.([]any); ok && p.schema.Items != nil {
+		enum, values = p.schema.Items.Enum, list
+	}
+	for _, e := range enum {
+		all = append(all, fmt.Sprint(e))
+	}
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			return all, nil // of another type altogether
+		}
+		if len(all) > 0 && !slices.Contains(all, text) {
+			wrong = append(wrong, text)
+		}
+	}
+	return all, wrong
 }
 
 // decode is strict: unknown fields and second values are errors. Whole floats (2.0) are integers, as JSON Schema has it.

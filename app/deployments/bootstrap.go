@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -29,28 +32,19 @@ type bootstrapService struct{ BootstrapDeps }
 // BootstrapEntries is the tool.
 func BootstrapEntries(d BootstrapDeps) []tool.Entry {
 	s := &bootstrapService{d}
-	return []tool.Entry{planner.CommandEntry(planner.ToolInfo{Name: "agents_bootstrap", Title: "Write operator assets",
-		Description: "Write the skill and the commands with which Codex and Claude Code operate deployments."},
-		planner.Command{When: "unless nothing would change", Prepare: s.prepare, Commit: s.commit})}
+	return []tool.Entry{bind.Command(Bootstrap, planner.CommandSpec("Write operator assets",
+		"Write the skill and the commands with which Codex and Claude Code operate deployments.", bootstrapSchema, planner.CommandOptions{When: "unless nothing would change"}), s.prepare, s.commit)}
 }
 
-// data is the data of bootstrap.
-type data struct {
-	Applied    bool                `json:"applied"`
-	Changes    []deployment.Change `json:"changes"`
-	Reason     string              `json:"reason,omitempty"`
-	Scope      deployment.Scope    `json:"scope"`
-	SnapshotID string              `json:"snapshot_id,omitempty"`
-	Summary    deployment.Summary  `json:"summary"`
-	Targets    []string            `json:"targets"`
-}
+// Bootstrap is the typed handle of the tool.
+var Bootstrap = tool.Ref[BootstrapInput, planner.Report[authoring.BootstrapData]]{Name: "agents_bootstrap"}
 
 // bootstrapPlan is a bootstrap that was worked out and not carried out.
 type bootstrapPlan struct {
 	plan     deployment.Plan
 	place    deployment.Place
 	lock     deployment.Sum
-	call     planner.Call
+	in       BootstrapInput
 	warnings []string
 	handed   planner.Handovers
 }
@@ -62,7 +56,7 @@ func (p *bootstrapPlan) Hash() canon.Hash { return p.plan.Hash() }
 func (p *bootstrapPlan) Prompt() string {
 	s := p.plan.Summary()
 	what := "write"
-	if p.call.Remove {
+	if p.in.Remove {
 		what = "take away"
 	}
 	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
@@ -76,7 +70,7 @@ func (p *bootstrapPlan) Idle() bool { return p.plan.Empty() }
 
 // Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
 func (p *bootstrapPlan) Gate() error {
-	if adoptions := p.plan.Adoptions(); !p.call.Adopt && len(adoptions) > 0 {
+	if adoptions := p.plan.Adoptions(); !p.in.Adopt && len(adoptions) > 0 {
 		return planner.AdoptError(adoptions)
 	}
 	return nil
@@ -86,30 +80,30 @@ func (p *bootstrapPlan) Gate() error {
 func (p *bootstrapPlan) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
 
 // report is the answer, before it was carried out or with the snapshot that was made.
-func (p *bootstrapPlan) report(applied bool, snapshot string) planner.Report {
-	d := data{Applied: applied, Changes: p.plan.Changes, Scope: p.call.TargetScope, SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
+func (p *bootstrapPlan) report(applied bool, snapshot string) planner.Report[authoring.BootstrapData] {
+	d := authoring.BootstrapData{Applied: applied, Changes: p.plan.Changes, Scope: cmp.Or(p.in.Scope, deployment.ScopeBoth), SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
 	switch {
 	case p.plan.Empty():
 		d.Reason = "no_changes"
-	case p.call.DryRun:
+	case p.in.DryRun:
 		d.Reason = "dry_run"
 	}
-	return planner.Report{Data: d, Warnings: planner.UniqueWarnings(p.warnings)}
+	return planner.NewReport(d, p.warnings...)
 }
 
-func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in BootstrapInput) (*bootstrapPlan, error) {
+	state, err := s.Compiler.Load(ctx, in.Selection().Request())
 	if err != nil {
 		return nil, planner.WithWarnings(err, state.Warnings)
 	}
-	p := &bootstrapPlan{place: state.Place, lock: state.Config.LockSum, call: c}
-	p.plan, p.warnings, err = s.plan(ctx, c, AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
-		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
+	p := &bootstrapPlan{place: state.Place, lock: state.Config.LockSum, in: in}
+	p.plan, p.warnings, err = s.plan(ctx, in.Remove, AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
+		Scope: cmp.Or(in.Scope, deployment.ScopeBoth), Version: s.Version, Sep: s.Compiler.Sep})
 	if err == nil {
 		p.handed, err = planner.FindHandovers(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
 	}
 	p.warnings = planner.UniqueWarnings(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
-	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
+	if err == nil && !p.plan.Empty() && !in.Yes && !in.DryRun {
 		err = deployment.ErrYes
 	}
 	if err != nil {
@@ -119,12 +113,12 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, c planner.
 }
 
 // plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
-func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in AssetOptions) (deployment.Plan, []string, error) {
+func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOptions) (deployment.Plan, []string, error) {
 	set, err := AssetFiles(in)
 	if err != nil {
 		return deployment.Plan{}, nil, err
 	}
-	if c.Remove {
+	if remove {
 		set.Files = nil
 	}
 	look := deployport.Look{Place: in.Place, Roots: set.Roots}
@@ -142,10 +136,10 @@ func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in AssetOpt
 			})
 	})
 	at := in.Place
-	out, err := deployment.NewPlan(deployment.Wanted{Profile: c.Profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.OwnerBootstrap,
-		Binding: deployment.Binding{Home: at.Home, Machine: at.Machine, Profile: c.Profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
+	out, err := deployment.NewPlan(deployment.Wanted{Profile: deployment.DefaultProfile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.OwnerBootstrap,
+		Binding: deployment.Binding{Home: at.Home, Machine: at.Machine, Profile: deployment.DefaultProfile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
 			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
-	if err == nil && c.Remove {
+	if err == nil && remove {
 		out, err = s.goBack(ctx, out, at, observed)
 	}
 	return out, observed.Warnings, err
@@ -168,20 +162,19 @@ func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at dep
 }
 
 // commit carries out the very plan that was shown.
-func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	b := p.(*bootstrapPlan)
+func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, b *bootstrapPlan) (none planner.Report[authoring.BootstrapData], err error) {
 	if b.plan.Empty() {
 		return b.report(false, ""), nil
 	}
 	t := b.plan.Transaction(b.place, deployment.KindBootstrap, b.lock)
-	if t.Settle = b.call.Remove; t.Settle {
+	if t.Settle = b.in.Remove; t.Settle {
 		if err := planner.FillContents(ctx, &t, s.Snapshots); err != nil {
-			return nil, planner.WithWarnings(err, b.warnings)
+			return none, planner.WithWarnings(err, b.warnings)
 		}
 	}
 	snapshot, err := s.Machine.Apply(ctx, t, planner.ReportProgress(sc, "bootstrapping"))
 	if err != nil {
-		return nil, planner.WithWarnings(err, b.warnings)
+		return none, planner.WithWarnings(err, b.warnings)
 	}
 	return b.report(true, snapshot), nil
 }
@@ -189,10 +182,10 @@ func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, _ planner.
 // InitialAssets is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
 // §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
 // stays as it is. What it writes belongs to nobody until a bootstrap claims it.
-func InitialAssets(d BootstrapDeps) func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, shown any, err error) {
+func InitialAssets(d BootstrapDeps) authoring.BootstrapFunc {
 	s := &bootstrapService{d}
-	return func(ctx context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
-		in := AssetOptions{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
+	return func(ctx context.Context, asked authoring.AssetRequest, at deployment.Place) ([]deployment.Write, *authoring.BootstrapData, error) {
+		in := AssetOptions{Place: at, Chosen: asked.Targets, Scope: asked.Scope, Version: s.Version, Sep: s.Compiler.Sep}
 		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 		switch {
 		case err == nil:
@@ -206,13 +199,14 @@ func InitialAssets(d BootstrapDeps) func(ctx context.Context, c planner.Call, at
 				in.Chosen = slices.DeleteFunc(in.Chosen, func(name string) bool { _, configured := in.Targets[name]; return !configured })
 			}
 		}
-		p := &bootstrapPlan{place: at, call: c}
-		if p.plan, _, err = s.plan(ctx, c, in); err != nil {
+		p := &bootstrapPlan{place: at, in: BootstrapInput{Scope: asked.Scope}}
+		p.in.DryRun = asked.DryRun
+		if p.plan, _, err = s.plan(ctx, false, in); err != nil {
 			return nil, nil, err
 		}
 		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c deployment.Change) bool { return c.Gate.Adopts() || c.Op == deployment.OpDelete })
 		p.plan.Stale = false
-		shown := p.report(len(p.plan.Changes) > 0 && !c.DryRun, "").Data
-		return p.plan.Transaction(at, deployment.KindEdit, deployment.Sum{}).Writes, shown, nil
+		shown := p.report(len(p.plan.Changes) > 0 && !asked.DryRun, "").Data
+		return p.plan.Transaction(at, deployment.KindEdit, deployment.Sum{}).Writes, &shown, nil
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app/deployments"
-	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -320,7 +320,7 @@ func TestStarting(t *testing.T) {
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
 	start := deployments.InitialAssets(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
-	writes, shown, err := start(t.Context(), planner.Call{TargetScope: deployment.ScopeProject, DryRun: true}, at)
+	writes, shown, err := start(t.Context(), authoring.AssetRequest{Scope: deployment.ScopeProject, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")
 	for _, write := range writes {
@@ -331,7 +331,7 @@ func TestStarting(t *testing.T) {
 	assert.Contains(t, string(text), `"applied":false`)
 	assert.Contains(t, string(text), `"reason":"dry_run"`)
 
-	writes, _, err = start(t.Context(), planner.Call{TargetScope: deployment.ScopeProject, Targets: []string{"codex", "zed"}}, at)
+	writes, _, err = start(t.Context(), authoring.AssetRequest{Scope: deployment.ScopeProject, Targets: []string{"codex", "zed"}}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 1)
 	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".codex" }))

@@ -58,41 +58,40 @@ func (p *deployPlan) Gate() error {
 	return planner.AdoptError(adoptions)
 }
 
-// offer is the answer of deploy: its data, and the plan that deploy_apply gets a token for.
-type offer struct {
-	report  planner.Report
+// DeployOffer is the answer of deploy: what plan answers, and the plan that deploy_apply gets a token for.
+type DeployOffer struct {
+	planner.Report[ChangesData]
 	args    json.RawMessage
 	pending *deployPlan
 }
 
-// MarshalJSON is the report.
-func (o offer) MarshalJSON() ([]byte, error) { return json.Marshal(o.report) }
-
 // Offer asks for the token.
-func (o offer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
+func (o DeployOffer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
 	return DeployApply.Name, o.args, o.pending
 }
 
 // deploy is plan, and a token for it.
-func (s *service) deploy(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	p, err := s.pend(ctx, sc, c)
+func (s *service) deploy(ctx context.Context, sc tool.Scope, in PlanInput) (DeployOffer, error) {
+	c := in.Selection()
+	p, err := s.pend(ctx, sc, c, false)
 	if err != nil {
-		return nil, err
+		return DeployOffer{}, err
 	}
 	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be good for nothing
-		return nil, planner.WithWarnings(err, p.warnings)
+		return DeployOffer{}, planner.WithWarnings(err, p.warnings)
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied = new(bool)
 	if listed := (deployment.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
 		// A token would cover overwriting what nobody was shown.
-		return nil, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
+		return DeployOffer{}, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
 	}
-	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})
-	return offer{planner.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
+	args, err := tool.Encode(ApplyInput{Yes: true, PlanInput: PlanInput{SelectInput: planner.SelectInput{
+		RepoInput: planner.RepoInput{Repo: p.state.Place.Repo}, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine}}})
+	return DeployOffer{planner.Report[ChangesData]{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
 }
 
-func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Call) (*deployPlan, error) {
+func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, adopt bool) (*deployPlan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -101,35 +100,35 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Call) (*dep
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
+	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 
 // prepareApply makes the plan again: its hash is what the token must have been given for.
-func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
-	return s.pend(ctx, sc, c)
+func (s *service) prepareApply(ctx context.Context, sc tool.Scope, in ApplyInput) (*deployPlan, error) {
+	return s.pend(ctx, sc, in.Selection(), in.Adopt)
 }
 
 // apply carries out the very plan that was confirmed.
-func (s *service) apply(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	ready := p.(*deployPlan)
+func (s *service) apply(ctx context.Context, sc tool.Scope, ready *deployPlan) (planner.Report[ChangesData], error) {
 	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
 	warnings := append(slices.Clone(ready.warnings), cut...)
 	data.Applied = new(bool)
+	none := planner.Report[ChangesData]{}
 	if ready.result.Plan.Empty() {
 		if err := s.settled(ctx, ready.state.Place.Home); err != nil {
-			return nil, planner.WithWarnings(err, warnings)
+			return none, planner.WithWarnings(err, warnings)
 		}
 		data.Reason = "no_changes"
-		return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}, nil
+		return planner.NewReport(data, warnings...), nil
 	}
 	t := ready.result.Plan.Transaction(ready.state.Place, deployment.KindDeploy, ready.state.Config.LockSum)
 	id, err := s.Planner.Machine.Apply(ctx, t, planner.ReportProgress(sc, "deploying"))
 	if err != nil {
-		return nil, planner.WithWarnings(err, warnings)
+		return none, planner.WithWarnings(err, warnings)
 	}
 	*data.Applied, data.SnapshotID = true, id
-	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}, nil
+	return planner.NewReport(data, warnings...), nil
 }
 
 // settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be

@@ -19,15 +19,16 @@ import (
 // ManifestIgnoreLine is what keeps ownership manifests out of a project's history (agentpack contract §4.1).
 const ManifestIgnoreLine = ".agentpack.manifest*.json"
 
-// doctorData is the data of doctor (agentpack contract §5.7).
-type doctorData struct {
-	GitignoreFixes []gitignoreFix `json:"gitignore_fixes"`
+// DoctorData is the data of doctor (agentpack contract §5.7).
+type DoctorData struct {
+	GitignoreFixes []GitignoreFix `json:"gitignore_fixes"`
 	MachineID      string         `json:"machine_id"`
 	NextActions    []string       `json:"next_actions,omitempty"`
-	Roots          []doctorRoot   `json:"roots"`
+	Roots          []DoctorRoot   `json:"roots"`
 }
 
-type gitignoreFix struct {
+// GitignoreFix is one work tree whose .gitignore lacks the line, or lacked it.
+type GitignoreFix struct {
 	Path      string `json:"gitignore_path"`
 	PathPosix string `json:"gitignore_path_posix"`
 	Repo      string `json:"repo_root"`
@@ -35,7 +36,8 @@ type gitignoreFix struct {
 	Updated   bool   `json:"updated"`
 }
 
-type doctorRoot struct {
+// DoctorRoot is one directory that is deployed to.
+type DoctorRoot struct {
 	Exists     bool     `json:"exists"`
 	Issues     []string `json:"issues"`
 	Root       string   `json:"root"`
@@ -47,11 +49,15 @@ type doctorRoot struct {
 }
 
 // doctor looks at everything a deployment needs, writes nothing, and reports a broken module instead of failing on it.
-func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
-	state, err := s.Compiler.Compile(ctx, request(c))
+func (s *service) doctor(ctx context.Context, _ tool.Scope, in DoctorInput) (planner.Report[DoctorData], error) {
+	return s.examine(ctx, in.Selection())
+}
+
+func (s *service) examine(ctx context.Context, c planner.Selection) (none planner.Report[DoctorData], err error) {
+	state, err := s.Compiler.Compile(ctx, c.Request())
 	warnings := slices.Clone(state.Warnings)
 	if state.Targets == nil && err != nil { // there is no configuration to look any further with
-		return nil, planner.WithWarnings(err, warnings)
+		return none, planner.WithWarnings(err, warnings)
 	}
 	if err != nil {
 		warnings = append(warnings, problem(err))
@@ -63,12 +69,12 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any
 			state.Output.Roots = bare.Roots
 		}
 	}
-	data := doctorData{GitignoreFixes: []gitignoreFix{}, MachineID: state.Place.Machine, Roots: []doctorRoot{}}
+	data := DoctorData{GitignoreFixes: []GitignoreFix{}, MachineID: state.Place.Machine, Roots: []DoctorRoot{}}
 	unignored := map[string]bool{}
 	for _, root := range state.Output.Roots {
 		more, err := s.doctorRoot(ctx, &data, root, unignored)
 		if err != nil {
-			return nil, planner.WithWarnings(err, warnings)
+			return none, planner.WithWarnings(err, warnings)
 		}
 		warnings = append(warnings, more...)
 	}
@@ -78,9 +84,9 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any
 	warnings = append(warnings, s.doctorHidden(ctx, state)...)
 	more, err := s.doctorOverlays(ctx, state)
 	if err != nil {
-		return nil, planner.WithWarnings(err, warnings)
+		return none, planner.WithWarnings(err, warnings)
 	}
-	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings, more, s.interrupted(ctx, state))}, nil
+	return planner.Report[DoctorData]{Data: data, Warnings: planner.UniqueWarnings(warnings, more, s.interrupted(ctx, state))}, nil
 }
 
 // problem is a fault as a warning that names its reason.
@@ -89,12 +95,12 @@ func problem(err error) string {
 	return "this would stop a deployment: " + f.Message
 }
 
-func (s *service) doctorRoot(ctx context.Context, data *doctorData, root deployment.Root, unignored map[string]bool) ([]string, error) {
+func (s *service) doctorRoot(ctx context.Context, data *DoctorData, root deployment.Root, unignored map[string]bool) ([]string, error) {
 	health, err := s.Planner.Machine.Check(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	row := doctorRoot{Exists: health.Exists, Issues: health.Issues, Root: root.Path, RootPosix: deployment.PosixPath(root.Path), ScanExtras: root.ScanExtras,
+	row := DoctorRoot{Exists: health.Exists, Issues: health.Issues, Root: root.Path, RootPosix: deployment.PosixPath(root.Path), ScanExtras: root.ScanExtras,
 		Target: root.Target, Writable: health.Exists && len(health.Issues) == 0}
 	if row.Issues == nil {
 		row.Issues = []string{}

@@ -2,7 +2,7 @@ package deployments
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
@@ -12,24 +12,18 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// ignoreFix is one work tree whose .gitignore lacks the line (agentpack contract §5.7).
-type ignoreFix struct {
-	Path      string `json:"gitignore_path"`
-	PathPosix string `json:"gitignore_path_posix"`
-	Repo      string `json:"repo_root"`
-	RepoPosix string `json:"repo_root_posix"`
-	Updated   bool   `json:"updated"`
-}
-
 // mending is what is added where, and why something is not.
 type mending struct {
-	fixes    []ignoreFix
+	planner.Edit[DoctorData]
+	asked    planner.Selection
+	fixes    []GitignoreFix
 	warnings []string
 }
 
 // prepareFix works out the lines to add.
-func (s *maintenanceService) prepareFix(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
-	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+func (s *maintenanceService) prepareFix(ctx context.Context, _ tool.Scope, in FixInput) (*mending, error) {
+	c := in.Selection()
+	state, err := s.Compiler.Load(ctx, c.Request())
 	if err != nil {
 		return nil, planner.WithWarnings(err, state.Warnings)
 	}
@@ -37,9 +31,7 @@ func (s *maintenanceService) prepareFix(ctx context.Context, sc tool.Scope, c pl
 	if err != nil {
 		return nil, planner.WithWarnings(err, state.Warnings)
 	}
-	e := &planner.Edit{Command: "doctor --fix", Place: state.Place}
-	fixes := []ignoreFix{}
-	var warnings []string
+	e := &mending{Edit: planner.Edit[DoctorData]{Command: "doctor --fix", Place: state.Place}, asked: c, fixes: []GitignoreFix{}}
 	done := map[string]bool{}
 	for _, root := range bare.Roots {
 		health, err := s.Machine.Check(ctx, root)
@@ -55,24 +47,23 @@ func (s *maintenanceService) prepareFix(ctx context.Context, sc tool.Scope, c pl
 		case err != nil:
 			return nil, err
 		case problem != "":
-			warnings = append(warnings, problem)
+			e.warnings = append(e.warnings, problem)
 		case w != nil:
 			e.Writes = append(e.Writes, *w)
 		}
-		fixes = append(fixes, fix)
+		e.fixes = append(e.fixes, fix)
 	}
-	next := mending{fixes, warnings}
-	e.More, e.Nothing = next, len(e.Writes) == 0
-	if e.Report, err = s.examined(ctx, sc, c, next); err != nil {
+	e.Nothing = len(e.Writes) == 0
+	if e.Report, err = s.examined(ctx, e); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
 // ignoring is the line for one work tree, or why it cannot be added.
-func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, tree string) (fix ignoreFix, w *deployment.Write, problem string, err error) {
+func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, tree string) (fix GitignoreFix, w *deployment.Write, problem string, err error) {
 	path := s.in(tree, authoring.GitignoreFile)
-	fix = ignoreFix{Path: path, PathPosix: deployment.PosixPath(path), Repo: tree, RepoPosix: deployment.PosixPath(tree)}
+	fix = GitignoreFix{Path: path, PathPosix: deployment.PosixPath(path), Repo: tree, RepoPosix: deployment.PosixPath(tree)}
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: []string{path}})
 	if err != nil {
 		return fix, nil, "", err
@@ -94,40 +85,21 @@ func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, 
 }
 
 // examined is what doctor says, with the fixes.
-func (s *maintenanceService) examined(ctx context.Context, sc tool.Scope, c planner.Call, m mending) (planner.Report, error) {
-	value, err := s.Doctor(ctx, sc, c)
+func (s *maintenanceService) examined(ctx context.Context, m *mending) (planner.Report[DoctorData], error) {
+	said, err := s.Doctor(ctx, m.asked)
 	if err != nil {
-		return planner.Report{}, err
+		return said, err
 	}
-	var said struct {
-		Data     map[string]any `json:"data"`
-		Warnings []string       `json:"warnings"`
-	}
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &said)
-	}
-	if err != nil {
-		return planner.Report{}, err
-	}
-	if said.Data == nil {
-		said.Data = map[string]any{}
-	}
-	said.Data["gitignore_fixes"] = m.fixes
-	return planner.Report{Data: said.Data, Warnings: planner.UniqueWarnings(said.Warnings, m.warnings)}, nil
+	said.Data.GitignoreFixes = m.fixes
+	return planner.NewReport(said.Data, slices.Concat(said.Warnings, m.warnings)...), nil
 }
 
 // fix adds the lines, and looks again.
-func (s *maintenanceService) fix(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
+func (s *maintenanceService) fix(ctx context.Context, sc tool.Scope, e *mending) (planner.Report[DoctorData], error) {
 	if len(e.Writes) > 0 {
 		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, "mending")); err != nil {
-			return nil, planner.WithWarnings(err, e.Report.Warnings)
+			return planner.Report[DoctorData]{}, planner.WithWarnings(err, e.Report.Warnings)
 		}
 	}
-	out, err := s.examined(ctx, sc, c, e.More.(mending))
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return s.examined(ctx, e)
 }

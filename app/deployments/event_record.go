@@ -32,8 +32,8 @@ type maintenanceLine struct {
 	Event      json.RawMessage `json:"event"`
 }
 
-// recordData is the data of record.
-type recordData struct {
+// RecordData is the data of record.
+type RecordData struct {
 	Machine    string    `json:"machine_id"`
 	Path       string    `json:"path"`
 	PathPosix  string    `json:"path_posix"`
@@ -44,7 +44,7 @@ type recordData struct {
 type recording struct {
 	at   deployment.Place
 	line maintenanceLine
-	data recordData
+	data RecordData
 }
 
 // Hash names the recording: where, by whom and what.
@@ -57,10 +57,10 @@ func (r *recording) Hash() canon.Hash {
 func (r *recording) Prompt() string { return "record an event in " + r.data.Path }
 
 // MarshalJSON is the report that a dry run gives.
-func (r *recording) MarshalJSON() ([]byte, error) { return json.Marshal(report(r.data)) }
+func (r *recording) MarshalJSON() ([]byte, error) { return json.Marshal(planner.NewReport(r.data)) }
 
-func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c RecordInput) (*recording, error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
 		return nil, err
 	}
@@ -71,26 +71,25 @@ func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c 
 	path := s.in(at.Home, "state/logs/events.jsonl")
 	r := &recording{at: at, line: lifted(event.Bytes())}
 	r.line.Version, r.line.Machine = eventVersion, at.Machine
-	r.data = recordData{Machine: at.Machine, Path: path, PathPosix: deployment.PosixPath(path), RecordedAt: s.Clock.Now().UTC()}
+	r.data = RecordData{Machine: at.Machine, Path: path, PathPosix: deployment.PosixPath(path), RecordedAt: s.Clock.Now().UTC()}
 	return r, nil
 }
 
 // record appends the line.
-func (s *maintenanceService) record(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	r := p.(*recording)
+func (s *maintenanceService) record(ctx context.Context, _ tool.Scope, r *recording) (none planner.Report[RecordData], err error) {
 	r.line.RecordedAt = s.Clock.Now().UTC()
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(r.line); err != nil {
-		return nil, err
+		return none, err
 	}
 	path, err := s.Events.Append(ctx, r.at.Home, bytes.TrimSpace(text.Bytes()))
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	r.data.Path, r.data.PathPosix, r.data.RecordedAt = path, deployment.PosixPath(path), r.line.RecordedAt
-	return report(r.data), nil
+	return planner.NewReport(r.data), nil
 }
 
 // lifted is a line with what the event says about itself, under names in either style.

@@ -12,12 +12,13 @@ func (s *service) evolver() Evolver {
 		EvolveDeps: EvolveDeps{Differ: s.Differ, History: s.History, Remote: s.Remote, Clock: s.Clock}}
 }
 
-func (s *service) preparePropose(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *service) preparePropose(ctx context.Context, sc tool.Scope, in ProposeInput) (*EvolveProposal, error) {
+	c := in.Selection()
 	state, result, err := s.with(ctx, c, s.Planner.Survey)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.evolver().Propose(ctx, state, result, c, planner.CommandPrefix(c))
+	p, err := s.evolver().Propose(ctx, state, result, in, planner.CommandPrefix(c))
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
@@ -25,16 +26,16 @@ func (s *service) preparePropose(ctx context.Context, sc tool.Scope, c planner.C
 	return p, nil
 }
 
-func (s *service) propose(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	return s.evolver().Commit(ctx, p.(*EvolveProposal))
+func (s *service) propose(ctx context.Context, _ tool.Scope, p *EvolveProposal) (planner.Report[ProposeData], error) {
+	return s.evolver().Commit(ctx, p)
 }
 
-func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
-	state, result, err := s.with(ctx, c, s.Planner.Survey)
+func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, in RestoreInput) (*EvolveRestoration, error) {
+	state, result, err := s.with(ctx, in.Selection(), s.Planner.Survey)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.evolver().Restore(ctx, state, result, c)
+	r, err := s.evolver().Restore(ctx, state, result, in)
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
@@ -42,6 +43,6 @@ func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c planner.C
 	return r, nil
 }
 
-func (s *service) restore(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	return s.evolver().Recreate(ctx, p.(*EvolveRestoration), planner.ReportProgress(sc, "restoring"))
+func (s *service) restore(ctx context.Context, sc tool.Scope, p *EvolveRestoration) (planner.Report[RestoreData], error) {
+	return s.evolver().Recreate(ctx, p, planner.ReportProgress(sc, "restoring"))
 }

@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,8 @@ type EvolveDeps struct {
 // commitMessage is what proposals are committed with.
 const commitMessage = "chore(evolve): propose overlay updates"
 
-// proposeData is the data of evolve propose, in all its forms.
-type proposeData struct {
+// ProposeData is the data of evolve propose, in all its forms.
+type ProposeData struct {
 	Branch     string            `json:"branch,omitempty"`
 	Candidates []EvolveCandidate `json:"candidates,omitempty"`
 	Omitted    int               `json:"candidates_omitted,omitempty"`
@@ -94,11 +95,11 @@ func (p *EvolveProposal) MarshalJSON() ([]byte, error) {
 		d.Reason = "dry_run"
 		d.Candidates, d.Omitted = planner.FitJSON(p.found.candidates, (p.limit-planner.AnswerOverhead)/2)
 	}
-	return json.Marshal(planner.Report{Data: d, Warnings: p.warnings})
+	return json.Marshal(planner.Report[ProposeData]{Data: d, Warnings: p.warnings})
 }
 
-func (p *EvolveProposal) nothing() proposeData {
-	d := proposeData{Reason: "no_drift", Summary: &p.found.summary}
+func (p *EvolveProposal) nothing() ProposeData {
+	d := ProposeData{Reason: "no_drift", Summary: &p.found.summary}
 	shown, left := planner.FitJSON(p.found.skipped, (p.limit-planner.AnswerOverhead)/2)
 	d.Skipped, d.Left = &shown, left
 	if len(p.found.skipped) > 0 || p.found.summary.ReadError > 0 {
@@ -108,7 +109,8 @@ func (p *EvolveProposal) nothing() proposeData {
 }
 
 // Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
-func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c planner.Call, prefix string) (*EvolveProposal, error) {
+func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c ProposeInput, prefix string) (*EvolveProposal, error) {
+	c.Scope = cmp.Or(c.Scope, deployment.GlobalScope)
 	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
 	if err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func (e Evolver) ready(ctx context.Context, repo string) error {
 }
 
 // branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
-func branchName(c planner.Call, candidates []EvolveCandidate, now time.Time) string {
+func branchName(c ProposeInput, candidates []EvolveCandidate, now time.Time) string {
 	id := c.ModuleID
 	if id == "" {
 		id = candidates[0].ModuleID
@@ -269,21 +271,21 @@ func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, e
 }
 
 // Commit makes the branch. Neither the work tree nor the branch it is on is touched.
-func (e Evolver) Commit(ctx context.Context, p *EvolveProposal) (planner.Report, error) {
+func (e Evolver) Commit(ctx context.Context, p *EvolveProposal) (planner.Report[ProposeData], error) {
 	if len(p.found.candidates) == 0 {
-		return planner.Report{Data: p.nothing(), Warnings: p.warnings}, nil
+		return planner.Report[ProposeData]{Data: p.nothing(), Warnings: p.warnings}, nil
 	}
 	commit, err := e.History.Propose(ctx, p.place.Repo, p.branch, commitMessage, p.files)
 	if err != nil {
-		return planner.Report{}, err
+		return planner.Report[ProposeData]{}, err
 	}
 	yes := true
-	d := proposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
+	d := ProposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
 	for _, f := range p.files {
 		d.FilesPosix = append(d.FilesPosix, f.Path)
 		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))
 	}
 	d.FilesPosix, d.FilesLeft = planner.FitJSON(d.FilesPosix, (p.limit-planner.AnswerOverhead)/2)
 	d.Files = d.Files[:len(d.FilesPosix)]
-	return planner.Report{Data: d, Warnings: p.warnings}, nil
+	return planner.Report[ProposeData]{Data: d, Warnings: p.warnings}, nil
 }

@@ -14,32 +14,33 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// restored is one file that is recreated.
-type restored struct {
+// RestoredFile is one file that is recreated.
+type RestoredFile struct {
 	ModuleIDs []string `json:"module_ids,omitempty"`
 	Path      string   `json:"path"`
 	PathPosix string   `json:"path_posix"`
 	Target    string   `json:"target"`
 }
 
-type restoreSummary struct {
+// RestoreSummary counts what was looked at.
+type RestoreSummary struct {
 	Missing         int `json:"missing"`
 	Restored        int `json:"restored"`
 	SkippedExisting int `json:"skipped_existing"`
 	SkippedRead     int `json:"skipped_read_error"`
 }
 
-// restoreData is the data of evolve restore.
-type restoreData struct {
+// RestoreData is the data of evolve restore.
+type RestoreData struct {
 	Reason   string         `json:"reason"`
-	Restored []restored     `json:"restored"`
+	Restored []RestoredFile `json:"restored"`
 	Omitted  int            `json:"restored_omitted,omitempty"`
-	Summary  restoreSummary `json:"summary"`
+	Summary  RestoreSummary `json:"summary"`
 }
 
 // EvolveRestoration is missing files that are to be recreated.
 type EvolveRestoration struct {
-	data     restoreData
+	data     RestoreData
 	place    deployment.Place
 	writes   []deployment.Write
 	warnings []string
@@ -75,10 +76,10 @@ func (r *EvolveRestoration) Exhibit(ctx context.Context) (any, error) {
 // Bound says how many bytes of an answer the caller takes; 0 is any number.
 func (r *EvolveRestoration) Bound(limit int) { r.limit = limit }
 
-func (r *EvolveRestoration) report() planner.Report {
+func (r *EvolveRestoration) report() planner.Report[RestoreData] {
 	data := r.data
 	data.Restored, data.Omitted = planner.FitJSON(data.Restored, r.limit-planner.AnswerOverhead)
-	return planner.Report{Data: data, Warnings: r.warnings}
+	return planner.Report[RestoreData]{Data: data, Warnings: r.warnings}
 }
 
 // Hash names the restoration.
@@ -111,8 +112,8 @@ func (r *EvolveRestoration) MarshalJSON() ([]byte, error) {
 
 // Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
 // missing and the call is no dry run, it needs yes.
-func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c planner.Call) (*EvolveRestoration, error) {
-	out := &EvolveRestoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c RestoreInput) (*EvolveRestoration, error) {
+	out := &EvolveRestoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: RestoreData{Reason: "no_missing", Restored: []RestoredFile{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
 		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
@@ -130,14 +131,14 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 			continue
 		}
 		out.data.Summary.Missing++
-		out.data.Restored = append(out.data.Restored, restored{d.Modules, d.Path, deployment.PosixPath(d.Path), d.Target})
+		out.data.Restored = append(out.data.Restored, RestoredFile{d.Modules, d.Path, deployment.PosixPath(d.Path), d.Target})
 		if !done[d.Path] {
 			done[d.Path] = true
 			out.writes = append(out.writes, deployment.Write{Target: d.Target, Op: deployment.OpCreate, Path: d.Path, Root: d.Root, Data: d.Content,
 				After: deployment.Seen{Kind: deployment.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
 		}
 	}
-	sorting.By(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	sorting.By(out.data.Restored, func(a, b RestoredFile) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
 	changes := make([]deployment.Change, len(out.writes))
 	for i, w := range out.writes {
 		changes[i] = deployment.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}
@@ -157,11 +158,11 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 }
 
 // Recreate writes the missing files, and no manifest: who owns them is as it was.
-func (e Evolver) Recreate(ctx context.Context, r *EvolveRestoration, done func(done, total int)) (planner.Report, error) {
+func (e Evolver) Recreate(ctx context.Context, r *EvolveRestoration, done func(done, total int)) (planner.Report[RestoreData], error) {
 	if len(r.writes) > 0 {
 		t := deployment.Transaction{Kind: deployment.KindEdit, Place: r.place, Writes: r.writes, Ways: r.ways}
 		if _, err := e.Planner.Machine.Apply(ctx, t, done); err != nil {
-			return planner.Report{}, planner.WithWarnings(err, r.warnings)
+			return planner.Report[RestoreData]{}, planner.WithWarnings(err, r.warnings)
 		}
 		r.data.Reason = "restored"
 		r.data.Summary.Restored = len(r.data.Restored)

@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -10,6 +11,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// The typed handles of the tools that look after what deployments leave behind.
+var (
+	DoctorFix      = tool.Ref[FixInput, planner.Report[DoctorData]]{Name: "agents_doctor_fix"}
+	ListSnapshots  = tool.Ref[planner.RepoInput, planner.Report[SnapshotsData]]{Name: "agents_snapshots_list"}
+	ShowSnapshot   = tool.Ref[SnapshotInput, planner.Report[SnapshotDetail]]{Name: "agents_snapshots_show"}
+	PruneSnapshots = tool.Ref[PruneInput, planner.Report[PruneData]]{Name: "agents_snapshots_prune"}
+	Record         = tool.Ref[RecordInput, planner.Report[RecordData]]{Name: "agents_record"}
+	Score          = tool.Ref[planner.RepoInput, planner.Report[ScoreData]]{Name: "agents_score"}
+	Pending        = tool.Ref[planner.RepoInput, planner.Report[PendingData]]{Name: "agents_pending"}
+	Recover        = tool.Ref[RecoverInput, planner.Report[RecoverData]]{Name: "agents_recover"}
 )
 
 // MaintenanceDeps is what the use cases need. All of it is required.
@@ -20,7 +33,7 @@ type MaintenanceDeps struct {
 	Recovery  deployport.Recovery
 	Events    deployport.Events
 	Clock     ports.Clock
-	Doctor    planner.Query // the tool doctor
+	Doctor    DoctorFunc
 }
 
 type maintenanceService struct{ MaintenanceDeps }
@@ -28,36 +41,29 @@ type maintenanceService struct{ MaintenanceDeps }
 // MaintenanceEntries is the tools.
 func MaintenanceEntries(d MaintenanceDeps) []tool.Entry {
 	s := &maintenanceService{d}
-	about := func(name tool.Name, title, description string) planner.ToolInfo {
-		return planner.ToolInfo{Name: name, Title: title, Description: description}
-	}
 	return []tool.Entry{
-		planner.CommandEntry(about("agents_doctor_fix", "Check and mend the set-up",
-			"Check the set-up as doctor does, and add ownership manifests to the .gitignore of work trees that do not ignore them."),
-			planner.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless nothing would change", Prepare: s.prepareFix, Commit: s.fix}),
-		planner.QueryEntry(about("agents_snapshots_list", "List snapshots", "List the deployments, rollbacks and restores that can be rolled back to, newest last."), s.list),
-		planner.QueryEntry(about("agents_snapshots_show", "Show a snapshot", "Show one snapshot with every file it changed and everything that was managed after it."), s.show),
-		planner.CommandEntry(about("agents_snapshots_prune", "Forget snapshots",
-			"Forget old snapshots and the content that only they need. The newest applied one and the originals stay."),
-			planner.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless there is nothing to forget", Prepare: s.preparePrune, Commit: s.prune}),
-		planner.CommandEntry(about("agents_record", "Record an event", "Append an event to the log of what operations reported about themselves."),
-			planner.Command{NeedsYes: true, Class: policy.ClassWrite, Own: true, Prepare: s.prepareRecord, Commit: s.record}),
-		planner.QueryEntry(about("agents_score", "Score modules", "Count recorded events and failures by module, the worst first."), s.score),
-		planner.QueryEntry(about("agents_pending", "Show interrupted work", "Show whether a deployment was interrupted and what to do about it."), s.pending),
-		planner.CommandEntry(about("agents_recover", "Recover interrupted work", "Finish an interrupted deployment (resume) or take it back (undo)."),
-			planner.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless nothing was interrupted", Prepare: s.prepareRecover, Commit: s.settle}),
+		bind.Command(DoctorFix, planner.CommandSpec("Check and mend the set-up",
+			"Check the set-up as doctor does, and add ownership manifests to the .gitignore of work trees that do not ignore them.", fixSchema,
+			planner.CommandOptions{When: "unless nothing would change"}), s.prepareFix, s.fix),
+		bind.Query(ListSnapshots, planner.QuerySpec("List snapshots", "List the deployments, rollbacks and restores that can be rolled back to, newest last.", repoSchema), s.list),
+		bind.Query(ShowSnapshot, planner.QuerySpec("Show a snapshot", "Show one snapshot with every file it changed and everything that was managed after it.", snapshotSchema), s.show),
+		bind.Command(PruneSnapshots, planner.CommandSpec("Forget snapshots",
+			"Forget old snapshots and the content that only they need. The newest applied one and the originals stay.", pruneSchema,
+			planner.CommandOptions{When: "unless there is nothing to forget"}), s.preparePrune, s.prune),
+		bind.Command(Record, planner.CommandSpec("Record an event", "Append an event to the log of what operations reported about themselves.", recordSchema,
+			planner.CommandOptions{Class: policy.ClassWrite, Own: true}), s.prepareRecord, s.record),
+		bind.Query(Score, planner.QuerySpec("Score modules", "Count recorded events and failures by module, the worst first.", repoSchema), s.score),
+		bind.Query(Pending, planner.QuerySpec("Show interrupted work", "Show whether a deployment was interrupted and what to do about it.", repoSchema), s.pending),
+		bind.Command(Recover, planner.CommandSpec("Recover interrupted work", "Finish an interrupted deployment (resume) or take it back (undo).", recoverSchema,
+			planner.CommandOptions{When: "unless nothing was interrupted"}), s.prepareRecover, s.settle),
 	}
 }
 
-func (s *maintenanceService) place(ctx context.Context, c planner.Call) (deployment.Place, error) {
+func (s *maintenanceService) place(ctx context.Context, c planner.Selection) (deployment.Place, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Asked())
 }
 
 // in is a slash path below dir as a native one.
 func (s *maintenanceService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
-}
-
-func report(data any, warnings ...string) planner.Report {
-	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}
 }

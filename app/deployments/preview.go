@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
-type changesData struct {
+// ChangesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
+type ChangesData struct {
 	Applied    *bool               `json:"applied,omitempty"`
 	Changes    []deployment.Change `json:"changes"`
 	Omitted    int                 `json:"changes_omitted,omitempty"` // of a list too long for the caller
@@ -27,8 +27,8 @@ type changesData struct {
 
 // dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
 // listed before anything else, because a confirmation covers it.
-func dataOf(p deployment.Plan, limit int) (changesData, []string) {
-	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
+func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
+	d := ChangesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
 	size := planner.AnswerOverhead
 	for _, c := range p.Changes {
 		size += weight(c)
@@ -69,36 +69,38 @@ func dataOf(p deployment.Plan, limit int) (changesData, []string) {
 func weight(c deployment.Change) int { return len(c.Path)*2 + 420 }
 
 // plan is the tools plan and diff.
-func (s *service) plan(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	_, result, err := s.look(ctx, c)
+func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planner.Report[ChangesData], error) {
+	_, result, err := s.look(ctx, in.Selection())
 	if err != nil {
-		return nil, err
+		return planner.Report[ChangesData]{}, err
 	}
 	data, cut := dataOf(result.Plan, sc.MaxOutput)
-	return planner.Report{Data: data, Warnings: append(result.Warnings, cut...)}, nil
+	return planner.Report[ChangesData]{Data: data, Warnings: append(result.Warnings, cut...)}, nil
 }
 
-// previewData is the data of preview.
-type previewData struct {
-	Diff    *diffData   `json:"diff,omitempty"`
-	Plan    planSummary `json:"plan"`
+// PreviewData is the data of preview.
+type PreviewData struct {
+	Diff    *DiffData   `json:"diff,omitempty"`
+	Plan    PlanSummary `json:"plan"`
 	Profile string      `json:"profile"`
 	Targets []string    `json:"targets"`
 }
 
-type planSummary struct {
+// PlanSummary is the changes of a preview.
+type PlanSummary struct {
 	Changes []deployment.Change `json:"changes"`
 	Summary deployment.Summary  `json:"summary"`
 }
 
-type diffData struct {
+// DiffData is the changes of a preview with diffs.
+type DiffData struct {
 	Changes []deployment.Change `json:"changes"`
-	Files   []fileDiff          `json:"files"`
+	Files   []FileDiff          `json:"files"`
 	Summary deployment.Summary  `json:"summary"`
 }
 
-// fileDiff is one file of a preview with diffs. Path is relative to Root.
-type fileDiff struct {
+// FileDiff is one file of a preview with diffs. Path is relative to Root.
+type FileDiff struct {
 	AfterHash  *string       `json:"after_hash"`
 	BeforeHash *string       `json:"before_hash"`
 	Op         deployment.Op `json:"op"`
@@ -113,35 +115,35 @@ type fileDiff struct {
 // maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).
 const maxUnified = 102400
 
-func (s *service) preview(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	_, result, err := s.look(ctx, c)
+func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (none planner.Report[PreviewData], err error) {
+	_, result, err := s.look(ctx, c.Selection())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	limit := sc.MaxOutput
 	if c.Diff {
 		limit /= 4 // the changes stand there twice, beside the diffs
 	}
 	data, warnings := dataOf(result.Plan, limit)
-	out := previewData{Plan: planSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
+	out := PreviewData{Plan: PlanSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
 	warnings = append(result.Warnings, warnings...)
 	if c.Diff {
 		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		out.Diff, warnings = &diffData{data.Changes, files, data.Summary}, append(warnings, more...)
+		out.Diff, warnings = &DiffData{data.Changes, files, data.Summary}, append(warnings, more...)
 	}
-	return planner.Report{Data: out, Warnings: warnings}, nil
+	return planner.Report[PreviewData]{Data: out, Warnings: warnings}, nil
 }
 
 // diffs shows each change as a unified diff, the longest ones and binary ones left out with a warning, within limit bytes of text.
-func (s *service) diffs(ctx context.Context, r planner.Result, changes []deployment.Change, limit int) ([]fileDiff, []string, error) {
-	out := make([]fileDiff, 0, len(changes))
+func (s *service) diffs(ctx context.Context, r planner.Result, changes []deployment.Change, limit int) ([]FileDiff, []string, error) {
+	out := make([]FileDiff, 0, len(changes))
 	var warnings []string
 	size := 0
 	for _, c := range changes {
-		f := fileDiff{AfterHash: labelled(c.After.Sum), BeforeHash: labelled(c.Before.Sum), Op: c.Op, Path: c.Path, Root: "<unknown>", Target: c.Target}
+		f := FileDiff{AfterHash: labelled(c.After.Sum), BeforeHash: labelled(c.Before.Sum), Op: c.Op, Path: c.Path, Root: "<unknown>", Target: c.Target}
 		if root, ok := deployment.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep); ok {
 			f.Root, f.Path = root.Path, strings.TrimLeft(c.Path[len(root.Path):], `/\`)
 		}
@@ -174,7 +176,7 @@ const (
 
 // exhibited is what people see beside the plan of a deployment.
 type exhibited struct {
-	Files    []fileDiff `json:"files"`
+	Files    []FileDiff `json:"files"`
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
@@ -233,5 +235,5 @@ func (p shown) MarshalJSON() ([]byte, error) {
 	if p.applied {
 		data.Applied = new(bool)
 	}
-	return json.Marshal(planner.Report{Data: data, Warnings: append(p.warnings, cut...)})
+	return json.Marshal(planner.Report[ChangesData]{Data: data, Warnings: append(p.warnings, cut...)})
 }

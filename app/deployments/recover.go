@@ -11,14 +11,14 @@ import (
 // undo is the way to recover that does not finish the operation.
 const undo = "undo"
 
-// pendingData is the data of pending.
-type pendingData struct {
+// PendingData is the data of pending.
+type PendingData struct {
 	Interrupted *deployment.InterruptedOperation `json:"interrupted"`
 	NextActions []string                         `json:"next_actions"`
 }
 
-// recoverData is the data of recover. ID and Kind are null when nothing was interrupted.
-type recoverData struct {
+// RecoverData is the data of recover. ID and Kind are null when nothing was interrupted.
+type RecoverData struct {
 	Action string                   `json:"action"`
 	ID     *string                  `json:"id"`
 	Kind   *deployment.SnapshotKind `json:"kind"`
@@ -26,14 +26,14 @@ type recoverData struct {
 }
 
 // pending is the operation that was interrupted.
-func (s *maintenanceService) pending(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) pending(ctx context.Context, _ tool.Scope, c planner.RepoInput) (none planner.Report[PendingData], err error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	data := pendingData{NextActions: []string{}}
+	data := PendingData{NextActions: []string{}}
 	if data.Interrupted, err = s.Recovery.Pending(ctx, at.Home); err != nil {
-		return nil, err
+		return none, err
 	}
 	if data.Interrupted != nil {
 		prefix := "countersign agents "
@@ -42,11 +42,11 @@ func (s *maintenanceService) pending(ctx context.Context, _ tool.Scope, c planne
 		}
 		data.NextActions = []string{prefix + "recover --resume --yes --json", prefix + "recover --undo --yes --json"}
 	}
-	return report(data), nil
+	return planner.NewReport(data), nil
 }
 
-func (s *maintenanceService) prepareRecover(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) prepareRecover(ctx context.Context, _ tool.Scope, c RecoverInput) (*planner.Edit[RecoverData], error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
 		return nil, err
 	}
@@ -54,27 +54,26 @@ func (s *maintenanceService) prepareRecover(ctx context.Context, _ tool.Scope, c
 	if err != nil {
 		return nil, err
 	}
-	data := recoverData{Action: c.Kind, Left: []string{}}
+	data := RecoverData{Action: c.Kind, Left: []string{}}
 	if interrupted == nil {
-		return &planner.Edit{Command: c.Kind, Place: at, Nothing: true, Report: report(data, "nothing was interrupted: there is nothing to "+c.Kind)}, nil
+		return &planner.Edit[RecoverData]{Command: c.Kind, Place: at, Nothing: true, Report: planner.NewReport(data, "nothing was interrupted: there is nothing to "+c.Kind)}, nil
 	}
 	data.ID, data.Kind = &interrupted.ID, &interrupted.Kind
-	return &planner.Edit{Command: c.Kind + " the interrupted " + string(interrupted.Kind), Place: at, Report: report(data)}, nil
+	return &planner.Edit[RecoverData]{Command: c.Kind + " the interrupted " + string(interrupted.Kind), Place: at, Report: planner.NewReport(data)}, nil
 }
 
 // settle finishes or takes back the very operation that was shown.
-func (s *maintenanceService) settle(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	data := e.Report.Data.(recoverData)
+func (s *maintenanceService) settle(ctx context.Context, _ tool.Scope, e *planner.Edit[RecoverData]) (none planner.Report[RecoverData], err error) {
+	data := e.Report.Data
 	if data.ID == nil {
 		return e.Report, nil
 	}
 	now, err := s.Recovery.Pending(ctx, e.Place.Home)
 	switch {
 	case err != nil:
-		return nil, err
+		return none, err
 	case now == nil || now.ID != *data.ID:
-		return nil, deployment.ErrStale.Sayf("operation %s is not the interrupted one any more; nothing was done, look again", *data.ID).
+		return none, deployment.ErrStale.Sayf("operation %s is not the interrupted one any more; nothing was done, look again", *data.ID).
 			With(deployment.ReasonDetails("recovery_changed", "retry_command"))
 	}
 	way := s.Recovery.Resume
@@ -83,12 +82,12 @@ func (s *maintenanceService) settle(ctx context.Context, _ tool.Scope, _ planner
 	}
 	left, err := way(ctx, e.Place.Home)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	data.Left = append(data.Left, left...)
 	var warnings []string
 	if len(left) > 0 {
 		warnings = append(warnings, "files that are neither as before nor as after were left alone; see left")
 	}
-	return report(data, warnings...), nil
+	return planner.NewReport(data, warnings...), nil
 }

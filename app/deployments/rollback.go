@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// rollbackData is the data of rollback. Changes and what follows are there in previews, and beside the ids once it was done.
-type rollbackData struct {
+// RollbackData is the data of rollback. Changes and what follows are there in previews, and beside the ids once it was done.
+type RollbackData struct {
 	Changes      []deployment.Change `json:"changes"`
 	Omitted      int                 `json:"changes_omitted,omitempty"`
 	Event        string              `json:"event_snapshot_id,omitempty"`
@@ -54,18 +54,18 @@ func (b *rollbackPlan) Idle() bool { return b.result.Plan.Empty() }
 // MarshalJSON is the report that a dry run gives.
 func (b *rollbackPlan) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
 
-func (b *rollbackPlan) report(event string) planner.Report {
+func (b *rollbackPlan) report(event string) planner.Report[RollbackData] {
 	shown, cut := dataOf(b.result.Plan, b.limit)
-	return planner.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: planner.UniqueWarnings(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
+	return planner.Report[RollbackData]{Data: RollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: planner.UniqueWarnings(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
 }
 
 // prepareRollback works out the way back.
-func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, in RollbackInput) (*rollbackPlan, error) {
+	at, err := s.Compiler.Places.Resolve(ctx, in.Selection().Asked())
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.Planner.Rollback(ctx, at, c.To)
+	result, err := s.Planner.Rollback(ctx, at, in.To)
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
@@ -78,7 +78,7 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c planner.
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &rollbackPlan{result: result, place: at, to: c.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
+	return &rollbackPlan{result: result, place: at, to: in.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
 }
 
 // exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.
@@ -98,16 +98,15 @@ func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
-func (s *service) rollback(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	b := p.(*rollbackPlan)
+func (s *service) rollback(ctx context.Context, sc tool.Scope, b *rollbackPlan) (none planner.Report[RollbackData], err error) {
 	t := b.result.Plan.Transaction(b.place, deployment.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to
 	if err := planner.FillContents(ctx, &t, s.Planner.Snapshots); err != nil {
-		return nil, err
+		return none, err
 	}
 	event, err := s.Planner.Machine.Apply(ctx, t, planner.ReportProgress(sc, "rolling back"))
 	if err != nil {
-		return nil, planner.WithWarnings(err, b.result.Warnings)
+		return none, planner.WithWarnings(err, b.result.Warnings)
 	}
 	return b.report(event), nil
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// scoreData is the data of score (agentpack contract §5.16).
-type scoreData struct {
-	Modules []moduleScore `json:"modules"`
-	Stats   readStats     `json:"read_stats"`
+// ScoreData is the data of score (agentpack contract §5.16).
+type ScoreData struct {
+	Modules []ModuleScore `json:"modules"`
+	Stats   ReadStats     `json:"read_stats"`
 }
 
-type moduleScore struct {
+// ModuleScore counts what was recorded of a module.
+type ModuleScore struct {
 	Rate     *float64   `json:"failure_rate"`
 	Failures int        `json:"failures"`
 	LastSeen *time.Time `json:"last_seen_at"`
@@ -31,7 +32,8 @@ type moduleScore struct {
 	Total    int        `json:"total"`
 }
 
-type readStats struct {
+// ReadStats counts the lines of the log.
+type ReadStats struct {
 	Empty     int `json:"lines_empty"`
 	Lines     int `json:"lines_total"`
 	Records   int `json:"records_ok"`
@@ -46,18 +48,18 @@ const maxSkips = 20
 
 // tally is a score that is being counted.
 type tally struct {
-	modules  map[string]*moduleScore
-	stats    readStats
+	modules  map[string]*ModuleScore
+	stats    ReadStats
 	warnings []string
 }
 
 // score counts the log.
-func (s *maintenanceService) score(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) score(ctx context.Context, _ tool.Scope, c planner.RepoInput) (none planner.Report[ScoreData], err error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	t := &tally{modules: map[string]*moduleScore{}}
+	t := &tally{modules: map[string]*ModuleScore{}}
 	config, _ := s.Compiler.Configs.Load(ctx, at.Repo) // the log speaks for itself without a manifest
 	for _, m := range config.Manifest.Modules {
 		t.module(m.ID)
@@ -67,17 +69,17 @@ func (s *maintenanceService) score(ctx context.Context, _ tool.Scope, c planner.
 		return ctx.Err()
 	})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if more := t.stats.Skipped - maxSkips; more > 0 {
 		t.warnings = append(t.warnings, fmt.Sprintf("%d more lines of the event log were skipped", more))
 	}
-	return report(scoreData{Modules: t.sorted(), Stats: t.stats}, t.warnings...), nil
+	return planner.NewReport(ScoreData{Modules: t.sorted(), Stats: t.stats}, t.warnings...), nil
 }
 
-func (t *tally) module(id string) *moduleScore {
+func (t *tally) module(id string) *ModuleScore {
 	if t.modules[id] == nil {
-		t.modules[id] = &moduleScore{ID: id}
+		t.modules[id] = &ModuleScore{ID: id}
 	}
 	return t.modules[id]
 }
@@ -144,8 +146,8 @@ func (t *tally) count(fields map[string]json.RawMessage) {
 }
 
 // sorted is the scores, the worst first and those without events last.
-func (t *tally) sorted() []moduleScore {
-	out := []moduleScore{}
+func (t *tally) sorted() []ModuleScore {
+	out := []ModuleScore{}
 	for _, m := range slices.Collect(maps.Values(t.modules)) {
 		if m.Total > 0 {
 			rate := float64(m.Failures) / float64(m.Total)
@@ -153,12 +155,12 @@ func (t *tally) sorted() []moduleScore {
 		}
 		out = append(out, *m)
 	}
-	rank := func(m moduleScore) float64 {
+	rank := func(m ModuleScore) float64 {
 		if m.Rate == nil {
 			return -1
 		}
 		return *m.Rate
 	}
-	sorting.By(out, func(a, b moduleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
+	sorting.By(out, func(a, b ModuleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
 	return out
 }

@@ -15,8 +15,8 @@ import (
 // outputSlack is what an answer needs besides its lists, in bytes.
 const outputSlack = 16 << 10
 
-// snapshotData is one snapshot in a list.
-type snapshotData struct {
+// SnapshotData is one snapshot in a list.
+type SnapshotData struct {
 	Changes      int       `json:"changes"`
 	CreatedAt    time.Time `json:"created_at"`
 	ID           string    `json:"id"`
@@ -28,39 +28,41 @@ type snapshotData struct {
 	Targets      []string  `json:"targets"`
 }
 
-// listData is the data of snapshots list. Omitted are the oldest ones of a list too long for the caller.
-type listData struct {
-	Snapshots []snapshotData `json:"snapshots"`
+// SnapshotsData is the data of snapshots list. Omitted are the oldest ones of a list too long for the caller.
+type SnapshotsData struct {
+	Snapshots []SnapshotData `json:"snapshots"`
 	Omitted   int            `json:"snapshots_omitted,omitempty"`
 }
 
-// showData is the data of snapshots show.
-type showData struct {
-	Changes      int           `json:"changes"`
-	CreatedAt    time.Time     `json:"created_at"`
-	FileChanges  []changeData  `json:"file_changes"`
-	Omitted      int           `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
-	ID           string        `json:"id"`
-	Kind         string        `json:"kind"`
-	Lock         *string       `json:"lockfile_sha256"`
-	Managed      int           `json:"managed"`
-	Files        []managedData `json:"managed_files"`
-	Profile      string        `json:"profile"`
-	Project      string        `json:"project_root"`
-	ProjectPosix string        `json:"project_root_posix"`
-	RolledBackTo string        `json:"rolled_back_to,omitempty"`
-	Roots        []rootData    `json:"roots"`
-	Status       string        `json:"status"`
-	Targets      []string      `json:"targets"`
+// SnapshotDetail is the data of snapshots show.
+type SnapshotDetail struct {
+	Changes      int              `json:"changes"`
+	CreatedAt    time.Time        `json:"created_at"`
+	FileChanges  []SnapshotChange `json:"file_changes"`
+	Omitted      int              `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
+	ID           string           `json:"id"`
+	Kind         string           `json:"kind"`
+	Lock         *string          `json:"lockfile_sha256"`
+	Managed      int              `json:"managed"`
+	Files        []SnapshotFile   `json:"managed_files"`
+	Profile      string           `json:"profile"`
+	Project      string           `json:"project_root"`
+	ProjectPosix string           `json:"project_root_posix"`
+	RolledBackTo string           `json:"rolled_back_to,omitempty"`
+	Roots        []SnapshotRoot   `json:"roots"`
+	Status       string           `json:"status"`
+	Targets      []string         `json:"targets"`
 }
 
-type rootData struct {
+// SnapshotRoot is a directory that was deployed to.
+type SnapshotRoot struct {
 	Root      string `json:"root"`
 	RootPosix string `json:"root_posix"`
 	Target    string `json:"target"`
 }
 
-type changeData struct {
+// SnapshotChange is a file that was changed.
+type SnapshotChange struct {
 	After     *string `json:"after_sha256"`
 	Before    *string `json:"before_sha256"`
 	Op        string  `json:"op"`
@@ -69,7 +71,8 @@ type changeData struct {
 	Target    string  `json:"target"`
 }
 
-type managedData struct {
+// SnapshotFile is a file that was managed afterwards.
+type SnapshotFile struct {
 	Modules   []string `json:"module_ids"`
 	Path      string   `json:"path"`
 	PathPosix string   `json:"path_posix"`
@@ -77,8 +80,8 @@ type managedData struct {
 	Target    string   `json:"target"`
 }
 
-func brief(snap deployment.Snapshot) snapshotData {
-	return snapshotData{Changes: len(snap.Changes), CreatedAt: snap.CreatedAt.UTC(), ID: snap.ID, Kind: string(snap.Kind), Managed: len(snap.Managed),
+func brief(snap deployment.Snapshot) SnapshotData {
+	return SnapshotData{Changes: len(snap.Changes), CreatedAt: snap.CreatedAt.UTC(), ID: snap.ID, Kind: string(snap.Kind), Managed: len(snap.Managed),
 		Profile: snap.Profile, RolledBackTo: snap.RolledBackTo, Status: string(snap.Status), Targets: append([]string{}, snap.Targets...)}
 }
 
@@ -91,16 +94,16 @@ func sum(s deployment.Sum) *string {
 }
 
 // list is every snapshot.
-func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.RepoInput) (none planner.Report[SnapshotsData], err error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
-		return nil, planner.WithWarnings(err, warnings)
+		return none, planner.WithWarnings(err, warnings)
 	}
-	data := listData{Snapshots: make([]snapshotData, len(all))}
+	data := SnapshotsData{Snapshots: make([]SnapshotData, len(all))}
 	for i, snap := range all {
 		data.Snapshots[i] = brief(snap)
 	}
@@ -109,25 +112,25 @@ func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.
 		data.Omitted = len(all) - room
 		data.Snapshots = data.Snapshots[data.Omitted:]
 	}
-	return report(data, warnings...), nil
+	return planner.NewReport(data, warnings...), nil
 }
 
 // show is one snapshot with its files, within what the caller takes.
-func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	at, err := s.place(ctx, c)
+func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c SnapshotInput) (none planner.Report[SnapshotDetail], err error) {
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	snap, err := s.Snapshots.Load(ctx, at.Home, c.ID)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	short := brief(snap)
-	data := showData{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []changeData{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
-		Managed: short.Managed, Files: []managedData{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.PosixPath(snap.ProjectRoot),
-		RolledBackTo: short.RolledBackTo, Roots: []rootData{}, Status: short.Status, Targets: short.Targets}
+	data := SnapshotDetail{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []SnapshotChange{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
+		Managed: short.Managed, Files: []SnapshotFile{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.PosixPath(snap.ProjectRoot),
+		RolledBackTo: short.RolledBackTo, Roots: []SnapshotRoot{}, Status: short.Status, Targets: short.Targets}
 	for _, r := range snap.Roots {
-		data.Roots = append(data.Roots, rootData{r.Path, deployment.PosixPath(r.Path), r.Target})
+		data.Roots = append(data.Roots, SnapshotRoot{r.Path, deployment.PosixPath(r.Path), r.Target})
 	}
 	size := outputSlack
 	fits := func(path string) bool {
@@ -141,32 +144,38 @@ func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c planner.
 	}
 	for _, r := range snap.Changes {
 		if fits(r.Path) {
-			data.FileChanges = append(data.FileChanges, changeData{After: sum(r.After.Sum), Before: sum(r.Before.Sum), Op: string(r.Op), Path: r.Path,
+			data.FileChanges = append(data.FileChanges, SnapshotChange{After: sum(r.After.Sum), Before: sum(r.Before.Sum), Op: string(r.Op), Path: r.Path,
 				PathPosix: deployment.PosixPath(r.Path), Target: r.Target})
 		}
 	}
 	for _, f := range snap.Managed {
 		if fits(f.Path) {
-			data.Files = append(data.Files, managedData{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.PosixPath(f.Path),
+			data.Files = append(data.Files, SnapshotFile{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.PosixPath(f.Path),
 				Sum: sum(f.Sum), Target: f.Target})
 		}
 	}
-	return report(data), nil
+	return planner.NewReport(data), nil
 }
 
-// pruneData is the data of snapshots prune.
-type pruneData struct {
+// PruneData is the data of snapshots prune.
+type PruneData struct {
 	Freed  int64    `json:"freed_bytes"`
 	Kept   int      `json:"kept"`
 	Pruned []string `json:"pruned"`
 }
 
+// pruning is what is going to be forgotten, and what was asked for.
+type pruning struct {
+	planner.Edit[PruneData]
+	in PruneInput
+}
+
 // preparePrune chooses what to forget.
-func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c PruneInput) (*pruning, error) {
 	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
 		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: say how many of the newest to keep (keep, at least 1), or which to forget (ids)")
 	}
-	at, err := s.place(ctx, c)
+	at, err := s.place(ctx, c.Selection())
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +183,12 @@ func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c p
 	if err != nil {
 		return nil, planner.WithWarnings(err, warnings)
 	}
-	return &planner.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...), Nothing: len(data.Pruned) == 0}, nil
+	return &pruning{planner.Edit[PruneData]{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: planner.NewReport(data, warnings...), Nothing: len(data.Pruned) == 0}, c}, nil
 }
 
 // doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.
-func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c planner.Call) (pruneData, []string, error) {
-	data := pruneData{Pruned: []string{}}
+func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c PruneInput) (PruneData, []string, error) {
+	data := PruneData{Pruned: []string{}}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return data, warnings, err
@@ -217,21 +226,20 @@ func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c 
 }
 
 // prune forgets exactly what was shown.
-func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, c planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	data := e.Report.Data.(pruneData)
-	now, _, err := s.doomed(ctx, e.Place, c)
+func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, e *pruning) (none planner.Report[PruneData], err error) {
+	data := e.Report.Data
+	now, _, err := s.doomed(ctx, e.Place, e.in)
 	switch {
 	case err != nil:
-		return nil, err
+		return none, err
 	case !slices.Equal(now.Pruned, data.Pruned):
-		return nil, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
+		return none, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
 			With(deployment.ReasonDetails("snapshots_changed", "list_snapshots", "retry_command"))
 	case len(data.Pruned) == 0:
 		return e.Report, nil
 	}
 	if data.Freed, err = s.Snapshots.Prune(ctx, e.Place.Home, data.Pruned); err != nil {
-		return nil, err
+		return none, err
 	}
-	return report(data, e.Report.Warnings...), nil
+	return planner.NewReport(data, e.Report.Warnings...), nil
 }

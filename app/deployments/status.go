@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// statusData is the data of status.
-type statusData struct {
+// StatusData is the data of status.
+type StatusData struct {
 	Drift        []planner.DriftItem   `json:"drift"`
 	Omitted      int                   `json:"drift_omitted,omitempty"`
 	NextActions  []string              `json:"next_actions,omitempty"`
@@ -23,37 +23,38 @@ type statusData struct {
 }
 
 // status compares every root with what was deployed and what should be.
-func (s *service) status(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
+func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (none planner.Report[StatusData], err error) {
+	c := in.Selection()
 	state, result, err := s.look(ctx, c)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	d, err := planner.FindDrift(ctx, s.Planner.Machine, result, true)
 	if err != nil {
-		return nil, planner.WithWarnings(err, result.Warnings)
+		return none, planner.WithWarnings(err, result.Warnings)
 	}
 	next := d.Next(planner.CommandPrefix(c))
 	assetWarnings, assetActions, err := s.operatorAssets(ctx, state, c)
 	if err != nil {
-		return nil, planner.WithWarnings(err, result.Warnings)
+		return none, planner.WithWarnings(err, result.Warnings)
 	}
 	total := planner.SummarizeDrift(d.Items)
-	data := statusData{Drift: d.Items, Profile: c.Profile, Targets: state.Targets}
-	if len(c.Only) > 0 {
+	data := StatusData{Drift: d.Items, Profile: c.Profile, Targets: state.Targets}
+	if len(in.Only) > 0 {
 		data.Total = &total
-		data.Drift = slices.DeleteFunc(data.Drift, func(i planner.DriftItem) bool { return !slices.Contains(c.Only, i.Kind) })
+		data.Drift = slices.DeleteFunc(data.Drift, func(i planner.DriftItem) bool { return !slices.Contains(in.Only, i.Kind) })
 	}
 	data.Summary, data.ByRoot = planner.SummarizeDrift(data.Drift), planner.DriftByRoot(data.Drift)
 	data.NextActions, data.NextDetailed = planner.OrderCommands(append(next, assetActions...))
 	data.Drift, data.Omitted = planner.FitJSON(data.Drift, sc.MaxOutput-planner.AnswerOverhead)
-	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(result.Warnings, d.Warnings, assetWarnings)}, nil
+	return planner.Report[StatusData]{Data: data, Warnings: planner.UniqueWarnings(result.Warnings, d.Warnings, assetWarnings)}, nil
 }
 
 // operatorAssets says which of our own operator files are missing or of another version.
-func (s *service) operatorAssets(ctx context.Context, state planner.State, c planner.Call) (warnings, actions []string, err error) {
+func (s *service) operatorAssets(ctx context.Context, state planner.State, c planner.Selection) (warnings, actions []string, err error) {
 	in := AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
 	read := func(path string) ([]byte, bool, error) { return s.Planner.Machine.Read(ctx, path) }
 	return CheckAssets(in, read, func(target string) string {
-		return planner.CommandPrefix(planner.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
+		return planner.CommandPrefix(planner.Selection{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
 	})
 }

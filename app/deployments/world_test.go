@@ -1,8 +1,6 @@
 package deployments_test
 
 import (
-	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,23 +45,13 @@ modules:
 	machine := wired.Machine
 	w.deps = deployments.MaintenanceDeps{Compiler: wired.Compiler, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(), Clock: &w.clock}
 	w.Tools = func() []tool.Entry { return deployments.MaintenanceEntries(w.deps) }
-	core := *w.Stage
-	core.Tools = func() []tool.Entry {
-		return deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: machine}).Entries
-	}
-	w.deps.Doctor = func(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-		raw, err := json.Marshal(map[string]string{"repo": c.Repo, "target": c.Target})
-		require.NoError(t, err)
-		invocation, err := core.Entry("doctor").Handler.Decode(raw)
-		require.NoError(t, err)
-		return invocation.Commit(ctx, sc, nil)
-	}
+	w.deps.Doctor = deployments.DoctorQuery(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: machine})
 	return w
 }
 
 // place is where calls work.
 func (w *maintenanceWorld) place() deployment.Place {
-	at, err := w.deps.Compiler.Places.Resolve(w.Context(), planner.Call{}.Asked())
+	at, err := w.deps.Compiler.Places.Resolve(w.Context(), planner.Selection{}.Asked())
 	require.NoError(w, err)
 	return at
 }

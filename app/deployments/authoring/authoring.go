@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -24,52 +25,72 @@ type ConfigRepoDeps struct {
 }
 
 // BootstrapFunc works out the operator assets of a place, for init: what to write, and what to show of it.
-type BootstrapFunc func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, data any, err error)
+type BootstrapFunc func(ctx context.Context, asked AssetRequest, at deployment.Place) (writes []deployment.Write, data *BootstrapData, err error)
+
+// AssetRequest is which operator assets are wanted. No targets are all that have assets.
+type AssetRequest struct {
+	Targets []string
+	Scope   deployment.Scope
+	DryRun  bool
+}
+
+// BootstrapData is the data of agents_bootstrap (agentpack contract §5.12), which init shows too.
+type BootstrapData struct {
+	Applied    bool                `json:"applied"`
+	Changes    []deployment.Change `json:"changes"`
+	Reason     string              `json:"reason,omitempty"`
+	Scope      deployment.Scope    `json:"scope"`
+	SnapshotID string              `json:"snapshot_id,omitempty"`
+	Summary    deployment.Summary  `json:"summary"`
+	Targets    []string            `json:"targets"`
+}
+
+// The typed handles of the tools.
+var (
+	Init      = tool.Ref[InitInput, planner.Report[InitData]]{Name: "agents_init"}
+	Add       = tool.Ref[AddInput, planner.Report[ModuleData]]{Name: "agents_add"}
+	Remove    = tool.Ref[RemoveInput, planner.Report[ModuleData]]{Name: "agents_remove"}
+	Lock      = tool.Ref[planner.EditInput, planner.Report[LockData]]{Name: "agents_lock"}
+	Fetch     = tool.Ref[planner.EditInput, planner.Report[FetchData]]{Name: "agents_fetch"}
+	Update    = tool.Ref[UpdateInput, planner.Report[UpdateData]]{Name: "agents_update"}
+	SetRemote = tool.Ref[RemoteInput, planner.Report[RemoteData]]{Name: "agents_remote_set"}
+	Sync      = tool.Ref[SyncInput, planner.Report[SyncData]]{Name: "agents_sync"}
+)
 
 type service struct{ ConfigRepoDeps }
 
 // ConfigRepoEntries is the tools.
 func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 	s := &service{d}
-	change := func(a planner.ToolInfo, class policy.Class, when string, prepare prepare, commit commit) tool.Entry {
-		return planner.CommandEntry(a, planner.Command{NeedsYes: true, Class: class, When: when, Prepare: prepare, Commit: commit})
+	writes := func(when string) planner.CommandOptions {
+		return planner.CommandOptions{Class: policy.ClassWrite, When: when}
 	}
 	return slices.Concat([]tool.Entry{
-		change(planner.ToolInfo{Name: "agents_init", Title: "Make a config repository",
-			Description: "Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are."},
-			policy.ClassWrite, "unless nothing is missing", s.prepareInit, s.create),
-		change(planner.ToolInfo{Name: "agents_add", Title: "Add a module",
-			Description: "Add a module to agentpack.yaml, from a path in the config repository or from git."},
-			policy.ClassWrite, "", s.prepareAdd, s.write),
-		change(planner.ToolInfo{Name: "agents_remove", Title: "Remove a module",
-			Description: "Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it."},
-			policy.ClassWrite, "", s.prepareRemove, s.write),
-		change(planner.ToolInfo{Name: "agents_lock", Title: "Lock modules",
-			Description: "Resolve every enabled module to a commit and sums, and write agentpack.lock.json."},
-			policy.ClassWrite, "unless the lockfile says that already", s.prepareLock, s.lock),
-		change(planner.ToolInfo{Name: "agents_fetch", Title: "Fetch modules",
-			Description: "Fetch every locked git module into the cache and check it against the lockfile."},
-			policy.ClassWrite, "unless no module comes from git", s.prepareFetch, s.fetch),
-		planner.CommandEntry(planner.ToolInfo{Name: "agents_update", Title: "Lock and fetch",
-			Description: "Lock when there is no lockfile (or lock, or latest), then fetch."},
-			planner.Command{Class: policy.ClassWrite, When: "unless there is nothing to lock or fetch", Prepare: s.prepareUpdate, Commit: s.update}),
-		change(planner.ToolInfo{Name: "agents_remote_set", Title: "Set the remote",
-			Description: "Set the URL of a git remote of the config repository, making it a git repository if it is none."},
-			policy.ClassWrite, "", s.prepareRemote, s.setRemote),
-		change(planner.ToolInfo{Name: "agents_sync", Title: "Pull and push",
-			Description: "Pull the config repository's branch from its remote, then push it. Needs a clean work tree."},
-			policy.ClassDangerous, "", s.prepareSync, s.sync),
+		bind.Command(Init, planner.CommandSpec("Make a config repository",
+			"Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are.", initSchema,
+			writes("unless nothing is missing")), s.prepareInit, s.create),
+		bind.Command(Add, planner.CommandSpec("Add a module", "Add a module to agentpack.yaml, from a path in the config repository or from git.", addSchema,
+			writes("")), s.prepareAdd, s.writeModule),
+		bind.Command(Remove, planner.CommandSpec("Remove a module",
+			"Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it.", removeSchema,
+			writes("")), s.prepareRemove, s.writeModule),
+		bind.Command(Lock, planner.CommandSpec("Lock modules", "Resolve every enabled module to a commit and sums, and write agentpack.lock.json.", editSchema,
+			writes("unless the lockfile says that already")), s.prepareLock, s.lock),
+		bind.Command(Fetch, planner.CommandSpec("Fetch modules", "Fetch every locked git module into the cache and check it against the lockfile.", editSchema,
+			writes("unless no module comes from git")), s.prepareFetch, s.fetch),
+		bind.Command(Update, planner.CommandSpec("Lock and fetch", "Lock when there is no lockfile (or lock, or latest), then fetch.", updateSchema,
+			writes("unless there is nothing to lock or fetch")), s.prepareUpdate, s.update),
+		bind.Command(SetRemote, planner.CommandSpec("Set the remote",
+			"Set the URL of a git remote of the config repository, making it a git repository if it is none.", remoteSchema,
+			writes("")), s.prepareRemote, s.setRemote),
+		bind.Command(Sync, planner.CommandSpec("Pull and push", "Pull the config repository's branch from its remote, then push it. Needs a clean work tree.", syncSchema,
+			planner.CommandOptions{}), s.prepareSync, s.sync),
 	}, importEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
 }
 
-type (
-	prepare = func(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error)
-	commit  = func(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error)
-)
-
 // place is where the call works.
-func (s *service) place(ctx context.Context, c planner.Call) (deployment.Place, error) {
-	return s.Compiler.Places.Resolve(ctx, c.Asked())
+func (s *service) place(ctx context.Context, c planner.EditInput) (deployment.Place, error) {
+	return s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 }
 
 // in is a slash path below dir as a native one.
@@ -84,24 +105,17 @@ func (s *service) seen(ctx context.Context, at deployment.Place, paths ...string
 }
 
 // write carries an edit out and reports.
-func (s *service) write(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if err := s.apply(ctx, sc, e); err != nil {
-		return nil, err
+func write[T any](ctx context.Context, machine deployport.Machine, sc tool.Scope, e *planner.Edit[T]) (planner.Report[T], error) {
+	if len(e.Writes) == 0 {
+		return e.Report, nil
+	}
+	if _, err := machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
+		return planner.Report[T]{}, planner.WithWarnings(err, e.Report.Warnings)
 	}
 	return e.Report, nil
 }
 
-func (s *service) apply(ctx context.Context, sc tool.Scope, e *planner.Edit) error {
-	if len(e.Writes) == 0 {
-		return nil
-	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
-		return planner.WithWarnings(err, e.Report.Warnings)
-	}
-	return nil
-}
-
-func report(data any, warnings ...string) planner.Report {
-	return planner.Report{Data: data, Warnings: planner.UniqueWarnings(warnings)}
+// writeModule writes the manifest.
+func (s *service) writeModule(ctx context.Context, sc tool.Scope, e *planner.Edit[ModuleData]) (planner.Report[ModuleData], error) {
+	return write(ctx, s.Machine, sc, e)
 }

@@ -11,31 +11,45 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// fetchData is the data of fetch (agentpack contract §5.3).
-type fetchData struct {
+// FetchData is the data of fetch (agentpack contract §5.3).
+type FetchData struct {
 	Modules    int    `json:"git_modules_fetched"`
 	Store      string `json:"store"`
 	StorePosix string `json:"store_posix"`
 }
 
-// updateData is the data of update.
-type updateData struct {
-	Modules       int    `json:"git_modules_fetched"`
-	Lockfile      string `json:"lockfile"`
-	LockfilePosix string `json:"lockfile_posix"`
-	Steps         []step `json:"steps"`
-	Store         string `json:"store"`
-	StorePosix    string `json:"store_posix"`
+// UpdateData is the data of update.
+type UpdateData struct {
+	Modules       int          `json:"git_modules_fetched"`
+	Lockfile      string       `json:"lockfile"`
+	LockfilePosix string       `json:"lockfile_posix"`
+	Steps         []UpdateStep `json:"steps"`
+	Store         string       `json:"store"`
+	StorePosix    string       `json:"store_posix"`
 }
 
-type step struct {
-	Detail any    `json:"detail"`
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
+// UpdateStep is a step of an update.
+type UpdateStep struct {
+	Detail UpdateDetail `json:"detail"`
+	Name   string       `json:"name"`
+	OK     bool         `json:"ok"`
 }
 
-// updating is what an update is going to do. fetch is nil when it fetches nothing, locking when it locks nothing.
-type updating struct {
+// UpdateDetail is what came of a step: the data of lock, or that of fetch.
+type UpdateDetail struct {
+	*LockData
+	*FetchData
+}
+
+// fetchPlan is the modules that are to be fetched.
+type fetchPlan struct {
+	planner.Edit[FetchData]
+	modules []deployment.LockedModule
+}
+
+// updatePlan is what an update is going to do. fetch is nil when it fetches nothing, locking when it locks nothing.
+type updatePlan struct {
+	planner.Edit[UpdateData]
 	locking *locking
 	fetch   []deployment.LockedModule
 }
@@ -51,9 +65,9 @@ func gitModules(l *deployment.Lock) []deployment.LockedModule {
 	return out
 }
 
-func (s *service) fetchData(at deployment.Place, modules []deployment.LockedModule) fetchData {
+func (s *service) fetchData(at deployment.Place, modules []deployment.LockedModule) FetchData {
 	store := s.in(at.Home, "cache")
-	return fetchData{Modules: len(modules), Store: store, StorePosix: deployment.PosixPath(store)}
+	return FetchData{Modules: len(modules), Store: store, StorePosix: deployment.PosixPath(store)}
 }
 
 func (s *service) noLock(at deployment.Place) error {
@@ -62,7 +76,7 @@ func (s *service) noLock(at deployment.Place) error {
 }
 
 // prepareFetch finds out what the lockfile names.
-func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.EditInput) (*fetchPlan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -75,16 +89,15 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.Call
 		return nil, planner.WithWarnings(s.noLock(at), config.Warnings)
 	}
 	modules := gitModules(config.Lock)
-	return &planner.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules, Nothing: len(modules) == 0}, nil
+	return &fetchPlan{planner.Edit[FetchData]{Command: "fetch", Place: at, Report: planner.NewReport(s.fetchData(at, modules), config.Warnings...), Nothing: len(modules) == 0}, modules}, nil
 }
 
-func (s *service) fetch(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	warnings, err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule))
+func (s *service) fetch(ctx context.Context, sc tool.Scope, e *fetchPlan) (planner.Report[FetchData], error) {
+	warnings, err := s.fetchAll(ctx, sc, e.Place, e.modules)
 	if err != nil {
-		return nil, planner.WithWarnings(err, e.Report.Warnings)
+		return planner.Report[FetchData]{}, planner.WithWarnings(err, e.Report.Warnings)
 	}
-	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
+	return planner.NewReport(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }
 
 // fetchAll makes sure that the cache has every module, as it was locked. A checkout that is not what was locked any more is replaced, which
@@ -156,7 +169,7 @@ func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum d
 }
 
 // contradiction is the first pair of flags that cannot both be meant.
-func contradiction(c planner.Call) error {
+func contradiction(c UpdateInput) error {
 	for _, pair := range []struct {
 		both     bool
 		one, two string
@@ -170,11 +183,11 @@ func contradiction(c planner.Call) error {
 }
 
 // prepareUpdate decides the steps, asks for yes when there are any, and works out the lockfile where it is one of them.
-func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInput) (*updatePlan, error) {
 	if err := contradiction(c); err != nil {
 		return nil, err
 	}
-	at, err := s.place(ctx, c)
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
@@ -190,41 +203,40 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c planner.Ca
 	case (relock || !c.NoFetch) && !c.Yes && !c.DryRun:
 		return nil, deployment.ErrYes
 	}
-	e := &planner.Edit{Command: "update", Place: at}
+	e := &updatePlan{Edit: planner.Edit[UpdateData]{Command: "update", Place: at}}
 	path, store := s.in(at.Repo, deployment.LockFile), s.fetchData(at, nil)
-	data := updateData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Steps: []step{}, Store: store.Store, StorePosix: store.StorePosix}
-	lock, next := config.Lock, updating{}
+	data := UpdateData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Steps: []UpdateStep{}, Store: store.Store, StorePosix: store.StorePosix}
+	lock := config.Lock
 	if relock {
-		if next.locking, err = s.relock(ctx, sc, e, config); err != nil {
+		if e.locking, e.Writes, err = s.relock(ctx, sc, at, config); err != nil {
 			return nil, planner.WithWarnings(err, config.Warnings)
 		}
-		lock = &next.locking.lock
-		data.Steps = append(data.Steps, step{Detail: next.locking.data, Name: "lock", OK: true})
+		lock = &e.locking.lock
+		data.Steps = append(data.Steps, UpdateStep{Detail: UpdateDetail{LockData: &e.locking.data}, Name: "lock", OK: true})
 	}
 	if !c.NoFetch {
-		next.fetch = gitModules(lock)
-		data.Modules = len(next.fetch)
-		data.Steps = append(data.Steps, step{Detail: s.fetchData(at, next.fetch), Name: "fetch", OK: true})
+		e.fetch = gitModules(lock)
+		data.Modules = len(e.fetch)
+		fetched := s.fetchData(at, e.fetch)
+		data.Steps = append(data.Steps, UpdateStep{Detail: UpdateDetail{FetchData: &fetched}, Name: "fetch", OK: true})
 	}
-	e.More, e.Report, e.Nothing = next, report(data, config.Warnings...), len(e.Writes)+len(next.fetch) == 0
+	e.Report, e.Nothing = planner.NewReport(data, config.Warnings...), len(e.Writes)+len(e.fetch) == 0
 	return e, nil
 }
 
 // update carries out the steps.
-func (s *service) update(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	next := e.More.(updating)
-	if next.locking != nil {
-		if err := s.stamp(e, next.locking); err != nil {
-			return nil, err
+func (s *service) update(ctx context.Context, sc tool.Scope, e *updatePlan) (none planner.Report[UpdateData], err error) {
+	if e.locking != nil {
+		if err := s.stamp(e.Writes, e.locking); err != nil {
+			return none, err
 		}
 	}
-	if _, err := s.write(ctx, sc, c, e); err != nil {
-		return nil, err
+	if _, err := write(ctx, s.Machine, sc, &e.Edit); err != nil {
+		return none, err
 	}
-	warnings, err := s.fetchAll(ctx, sc, e.Place, next.fetch)
+	warnings, err := s.fetchAll(ctx, sc, e.Place, e.fetch)
 	if err != nil {
-		return nil, planner.WithWarnings(err, e.Report.Warnings)
+		return none, planner.WithWarnings(err, e.Report.Warnings)
 	}
-	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
+	return planner.NewReport(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -12,6 +13,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// The typed handles of the tools that import.
+var (
+	ShowImport = tool.Ref[ShowImportInput, planner.Report[ImportData]]{Name: "agents_import"}
+	Import     = tool.Ref[ImportInput, planner.Report[ImportData]]{Name: "agents_import_apply"}
 )
 
 // ImportDeps is what the use cases need. All of it is required.
@@ -27,39 +34,40 @@ type importService struct{ ImportDeps }
 func importEntries(d ImportDeps) []tool.Entry {
 	s := &importService{d}
 	return []tool.Entry{
-		planner.QueryEntry(planner.ToolInfo{Name: "agents_import", Title: "Show what could be imported",
-			Description: "Show which prompts, skills, commands and instructions of coding agents could become modules. Changes nothing."}, s.show),
-		planner.CommandEntry(planner.ToolInfo{Name: "agents_import_apply", Title: "Import into the config repository",
-			Description: "Copy what agents_import shows into the config repository and list it in agentpack.yaml."},
-			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless there is nothing to import", Prepare: s.prepare, Commit: s.apply}),
+		bind.Query(ShowImport, planner.QuerySpec("Show what could be imported",
+			"Show which prompts, skills, commands and instructions of coding agents could become modules. Changes nothing.", importSchema), s.show),
+		bind.Command(Import, planner.CommandSpec("Import into the config repository", "Copy what agents_import shows into the config repository and list it in agentpack.yaml.", importSchema,
+			planner.CommandOptions{Class: policy.ClassWrite, When: "unless there is nothing to import"}), s.prepare, s.apply),
 	}
 }
 
-// importData is the data of both (agentpack contract §5.13).
-type importData struct {
-	Applied       bool       `json:"applied"`
-	Conflicts     []conflict `json:"conflicts"`
-	HomeRoot      string     `json:"home_root"`
-	HomeRootPosix string     `json:"home_root_posix"`
-	LeftOut       []leftOut  `json:"left_out,omitempty"` // the first maxLeftOut
-	NextActions   []string   `json:"next_actions"`
-	Plan          []item     `json:"plan"`
-	Omitted       int        `json:"plan_omitted,omitempty"` // of a list too long for the caller
-	Project       project    `json:"project"`
-	Reason        string     `json:"reason,omitempty"`
-	Repo          string     `json:"repo"`
-	RepoPosix     string     `json:"repo_posix"`
-	Summary       summary    `json:"summary"`
+// ImportData is the data of both (agentpack contract §5.13).
+type ImportData struct {
+	Applied       bool             `json:"applied"`
+	Conflicts     []ImportConflict `json:"conflicts"`
+	HomeRoot      string           `json:"home_root"`
+	HomeRootPosix string           `json:"home_root_posix"`
+	LeftOut       []ImportLeftOut  `json:"left_out,omitempty"` // the first maxLeftOut
+	NextActions   []string         `json:"next_actions"`
+	Plan          []ImportItem     `json:"plan"`
+	Omitted       int              `json:"plan_omitted,omitempty"` // of a list too long for the caller
+	Project       ImportProject    `json:"project"`
+	Reason        string           `json:"reason,omitempty"`
+	Repo          string           `json:"repo"`
+	RepoPosix     string           `json:"repo_posix"`
+	Summary       ImportSummary    `json:"summary"`
 }
 
-type project struct {
+// ImportProject is the project that was looked through.
+type ImportProject struct {
 	Origin    *string `json:"origin_url"`
 	ID        string  `json:"project_id"`
 	Root      string  `json:"project_root"`
 	RootPosix string  `json:"project_root_posix"`
 }
 
-type summary struct {
+// ImportSummary counts what was found.
+type ImportSummary struct {
 	Candidates int `json:"candidates"`
 	Create     int `json:"create"`
 	Existing   int `json:"skipped_existing_module"`
@@ -73,18 +81,18 @@ type found struct {
 	config   deployport.Config
 	home     string // whose agents are looked at
 	codex    string
-	items    []item
-	left     []leftOut // by source, once it was judged
+	items    []ImportItem
+	left     []ImportLeftOut // by source, once it was judged
 	warnings []string
 }
 
 func (s *importService) paths() target.Paths { return target.Paths{Sep: s.Compiler.Sep} }
 
 // survey finds everything that could be imported and decides on it.
-func (s *importService) survey(ctx context.Context, c planner.Call) (found, error) {
+func (s *importService) survey(ctx context.Context, c ImportInput) (found, error) {
 	var f found
 	var err error
-	if f.at, err = s.Compiler.Places.Resolve(ctx, c.Asked()); err != nil {
+	if f.at, err = s.Compiler.Places.Resolve(ctx, c.Selection().Asked()); err != nil {
 		return f, err
 	}
 	if f.config, err = s.Compiler.Configs.Load(ctx, f.at.Repo); err != nil {
@@ -104,7 +112,7 @@ func (s *importService) survey(ctx context.Context, c planner.Call) (found, erro
 	if err != nil {
 		return f, planner.WithWarnings(err, f.warnings)
 	}
-	sorting.By(f.left, func(a, b leftOut) int { return cmp.Compare(a.Source, b.Source) })
+	sorting.By(f.left, func(a, b ImportLeftOut) int { return cmp.Compare(a.Source, b.Source) })
 	return f, nil
 }
 
@@ -129,10 +137,10 @@ func (s *importService) homes(at deployment.Place, asked string) (home, codex st
 const maxLeftOut = 50
 
 // data is what is shown of a survey, within limit bytes of list.
-func (s *importService) data(f found, c planner.Call, limit int) importData {
-	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.PosixPath(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.PosixPath(f.at.Repo),
+func (s *importService) data(f found, c planner.Selection, limit int) ImportData {
+	d := ImportData{HomeRoot: f.home, HomeRootPosix: deployment.PosixPath(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.PosixPath(f.at.Repo),
 		Conflicts: conflicts(f.items), Reason: "dry_run",
-		Project: project{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.PosixPath(f.at.ProjectRoot)}}
+		Project: ImportProject{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.PosixPath(f.at.ProjectRoot)}}
 	if f.at.Origin != "" {
 		d.Project.Origin = &f.at.Origin
 	}
@@ -165,27 +173,27 @@ func (s *importService) data(f found, c planner.Call, limit int) importData {
 func profileOf(at deployment.Place) string { return "project-" + at.ProjectID }
 
 // show is the survey.
-func (s *importService) show(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	f, err := s.survey(ctx, c)
+func (s *importService) show(ctx context.Context, sc tool.Scope, in ShowImportInput) (planner.Report[ImportData], error) {
+	f, err := s.survey(ctx, in.ImportInput)
 	if err != nil {
-		return nil, err
+		return planner.Report[ImportData]{}, err
 	}
-	return planner.Report{Data: s.data(f, c, sc.MaxOutput), Warnings: planner.UniqueWarnings(f.warnings)}, nil
+	return planner.NewReport(s.data(f, in.Selection(), sc.MaxOutput), f.warnings...), nil
 }
 
 // prepare works out the files, and the manifest that lists them.
-func (s *importService) prepare(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
-	f, err := s.survey(ctx, c)
+func (s *importService) prepare(ctx context.Context, sc tool.Scope, in ImportInput) (*planner.Edit[ImportData], error) {
+	f, err := s.survey(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	data := s.data(f, c, sc.MaxOutput)
-	if data.Summary.Create == 0 && !c.DryRun {
+	data := s.data(f, in.Selection(), sc.MaxOutput)
+	if data.Summary.Create == 0 && !in.DryRun {
 		data.Reason = "no_changes"
 	}
-	e := &planner.Edit{Command: "import --apply", Place: f.at, Report: planner.Report{Data: data, Warnings: planner.UniqueWarnings(f.warnings)}, Nothing: data.Summary.Create == 0}
+	e := &planner.Edit[ImportData]{Command: "import --apply", Place: f.at, Report: planner.NewReport(data, f.warnings...), Nothing: data.Summary.Create == 0}
 	if taken := occupied(f.items); len(taken) > 0 {
-		if c.DryRun {
+		if in.DryRun {
 			return e, nil
 		}
 		return nil, planner.WithWarnings(refusal(taken), f.warnings)
@@ -200,17 +208,13 @@ func (s *importService) prepare(ctx context.Context, sc tool.Scope, c planner.Ca
 }
 
 // apply writes them.
-func (s *importService) apply(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if len(e.Writes) == 0 {
-		return e.Report, nil
+func (s *importService) apply(ctx context.Context, sc tool.Scope, e *planner.Edit[ImportData]) (planner.Report[ImportData], error) {
+	out, err := write(ctx, s.Machine, sc, e)
+	if err != nil || len(e.Writes) == 0 {
+		return out, err
 	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, "importing")); err != nil {
-		return nil, planner.WithWarnings(err, e.Report.Warnings)
-	}
-	data := e.Report.Data.(importData)
-	data.Applied, data.Reason = true, ""
-	return planner.Report{Data: data, Warnings: e.Report.Warnings}, nil
+	out.Data.Applied, out.Data.Reason = true, ""
+	return out, nil
 }
 
 // writes are the files of everything that is created, and the manifest.
@@ -252,8 +256,8 @@ const (
 	hintDuplicates = "Rename one of the sources: names that differ only in letter case or punctuation come to one id"
 )
 
-// conflict is something about the plan that a person has to decide.
-type conflict struct {
+// ImportConflict is something about the plan that a person has to decide.
+type ImportConflict struct {
 	Count       int      `json:"count"`
 	Hint        string   `json:"hint"`
 	Kind        string   `json:"kind"`
@@ -275,7 +279,7 @@ func samples(all []string) (paths, posix []string) {
 }
 
 // occupied are the destinations of creations at which something stands.
-func occupied(items []item) (taken []string) {
+func occupied(items []ImportItem) (taken []string) {
 	for _, i := range items {
 		if i.Op == opCreate && i.DestExists {
 			taken = append(taken, i.Dest)
@@ -285,11 +289,11 @@ func occupied(items []item) (taken []string) {
 }
 
 // conflicts are the identifiers that several sources come to, in order, and then the destinations that are taken; never nil.
-func conflicts(items []item) []conflict {
-	out := []conflict{}
+func conflicts(items []ImportItem) []ImportConflict {
+	out := []ImportConflict{}
 	add := func(kind, id, hint string, of []string) {
 		paths, posix := samples(of)
-		out = append(out, conflict{Count: len(of), Hint: hint, Kind: kind, ModuleID: id, Sample: paths, SamplePosix: posix})
+		out = append(out, ImportConflict{Count: len(of), Hint: hint, Kind: kind, ModuleID: id, Sample: paths, SamplePosix: posix})
 	}
 	var last string
 	for _, i := range items {

@@ -24,8 +24,8 @@ const (
 	reasonDuplicate = "duplicate_module_id_in_scan"
 )
 
-// item is one line of the plan.
-type item struct {
+// ImportItem is one line of the plan.
+type ImportItem struct {
 	DestExists  bool                  `json:"dest_exists,omitempty"`
 	Dest        string                `json:"dest_path"`
 	DestPosix   string                `json:"dest_path_posix"`
@@ -48,12 +48,12 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 	if err != nil {
 		return err
 	}
-	f.items = []item{}
+	f.items = []ImportItem{}
 	taken := map[string]bool{}
 	left := 0
 	for _, c := range candidates {
 		dest := s.paths().Join(f.at.Repo, c.module.Source.Local)
-		i := item{Dest: dest, DestPosix: deployment.PosixPath(dest), ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
+		i := ImportItem{Dest: dest, DestPosix: deployment.PosixPath(dest), ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
 			SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, module: c.module}
 		_, unknown := f.config.Manifest.Module(c.module.ID)
 		switch {
@@ -81,7 +81,7 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 }
 
 // check reads a candidate and holds it to the rules of its type.
-func (s *importService) check(ctx context.Context, f *found, c candidate, i *item) error {
+func (s *importService) check(ctx context.Context, f *found, c candidate, i *ImportItem) error {
 	i.Op, i.SkipReason = opInvalid, reasonMissing
 	if c.Kind == deployment.Absent {
 		f.warnings = append(f.warnings, c.Path+" is a link that leads nowhere, and was left out")

@@ -56,15 +56,15 @@ const (
 	leftKind     = "kind_not_imported"
 )
 
-// leftOut is something that agents keep and that is no candidate.
-type leftOut struct {
+// ImportLeftOut is something that agents keep and that is no candidate.
+type ImportLeftOut struct {
 	Reason      string `json:"reason"`
 	Source      string `json:"source_path"`
 	SourcePosix string `json:"source_path_posix"`
 }
 
 func (f *found) leave(path, reason string) {
-	f.left = append(f.left, leftOut{reason, path, deployment.PosixPath(path)})
+	f.left = append(f.left, ImportLeftOut{reason, path, deployment.PosixPath(path)})
 }
 
 // others are the directories of agents, and the names in them of what they keep that is of no kind.

@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -10,36 +11,43 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// initData is the data of init (agentpack contract §5.1).
-type initData struct {
-	Bootstrap any      `json:"bootstrap,omitempty"`
-	Git       *gitData `json:"git,omitempty"`
-	Guided    bool     `json:"guided,omitempty"`
-	Repo      string   `json:"repo"`
-	RepoPosix string   `json:"repo_posix"`
-	Scope     string   `json:"scope,omitempty"`
-	Targets   []string `json:"targets,omitempty"`
+// InitData is the data of init (agentpack contract §5.1).
+type InitData struct {
+	Bootstrap *BootstrapData `json:"bootstrap,omitempty"`
+	Git       *InitGit       `json:"git,omitempty"`
+	Guided    bool           `json:"guided,omitempty"`
+	Repo      string         `json:"repo"`
+	RepoPosix string         `json:"repo_posix"`
+	Scope     string         `json:"scope,omitempty"`
+	Targets   []string       `json:"targets,omitempty"`
 }
 
-type gitData struct {
+// InitGit is what was made of git.
+type InitGit struct {
 	Path        string `json:"gitignore_path"`
 	PathPosix   string `json:"gitignore_path_posix"`
 	Updated     bool   `json:"gitignore_updated"`
 	Initialized bool   `json:"initialized"`
 }
 
+// initPlan is the files that are missing, and whether git is asked for.
+type initPlan struct {
+	planner.Edit[InitData]
+	git bool
+}
+
 // prepareInit works out which files a config repository lacks.
-func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.place(ctx, c)
+func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*initPlan, error) {
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
-	data := initData{Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo)}
+	data := InitData{Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo)}
 	targets, warnings, err := guided(c, &data)
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "init", Place: at}
+	e := &initPlan{Edit: planner.Edit[InitData]{Command: "init", Place: at}, git: c.Git}
 	if e.Writes, err = s.starters(ctx, at, StarterFiles(targets), data.Guided); err != nil {
 		return nil, err
 	}
@@ -54,21 +62,20 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call)
 		if s.Bootstrap == nil {
 			return nil, tool.ErrArguments.Sayf("bootstrap is not available here; leave it out, and bootstrap afterwards")
 		}
-		c.TargetScope = deployment.ScopeProject
 		place := at
 		place.ProjectRoot, place.ProjectID, place.Origin, place.Marked = at.Repo, deployment.ProjectID("", at.Repo), "", true
-		writes, shown, err := s.Bootstrap(ctx, c, place)
+		writes, shown, err := s.Bootstrap(ctx, AssetRequest{Targets: c.Targets, Scope: deployment.ScopeProject, DryRun: c.DryRun}, place)
 		if err != nil {
 			return nil, err
 		}
 		e.Writes, data.Bootstrap = append(e.Writes, writes...), shown
 	}
-	e.Report, e.Nothing = report(data, warnings...), len(e.Writes) == 0 && !c.Git
+	e.Report, e.Nothing = planner.NewReport(data, warnings...), len(e.Writes) == 0 && !c.Git
 	return e, nil
 }
 
 // guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
-func guided(c planner.Call, data *initData) (targets []StarterTarget, warnings []string, err error) {
+func guided(c InitInput, data *InitData) (targets []StarterTarget, warnings []string, err error) {
 	if len(c.Targets) == 0 {
 		return DefaultTargets(), nil, nil
 	}
@@ -77,11 +84,12 @@ func guided(c planner.Call, data *initData) (targets []StarterTarget, warnings [
 			return nil, nil, err
 		}
 	}
+	scope := cmp.Or(c.Scope, deployment.ScopeBoth)
 	for _, name := range target.TargetNames() {
 		if !slices.Contains(c.Targets, name) {
 			continue
 		}
-		t := StarterTarget{Name: name, Scope: c.TargetScope}
+		t := StarterTarget{Name: name, Scope: scope}
 		if !slices.Contains(target.TargetScopes(name), t.Scope) {
 			t.Scope = deployment.ScopeProject
 			warnings = append(warnings, name+" reads nothing from the home directory: its scope is project")
@@ -89,7 +97,7 @@ func guided(c planner.Call, data *initData) (targets []StarterTarget, warnings [
 		targets = append(targets, t)
 		data.Targets = append(data.Targets, name)
 	}
-	data.Guided, data.Scope = true, string(c.TargetScope)
+	data.Guided, data.Scope = true, string(scope)
 	return targets, warnings, nil
 }
 
@@ -118,9 +126,9 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []Sta
 }
 
 // ignoring adds .gitignore to the edit where it lacks a line, and says why it does not.
-func (s *service) ignoring(ctx context.Context, e *planner.Edit, data *initData) (warnings []string, err error) {
+func (s *service) ignoring(ctx context.Context, e *initPlan, data *InitData) (warnings []string, err error) {
 	path := s.in(e.Place.Repo, GitignoreFile)
-	data.Git = &gitData{Path: path, PathPosix: deployment.PosixPath(path), Initialized: true}
+	data.Git = &InitGit{Path: path, PathPosix: deployment.PosixPath(path), Initialized: true}
 	seen, err := s.seen(ctx, e.Place, path)
 	if err != nil {
 		return nil, err
@@ -140,13 +148,10 @@ func (s *service) ignoring(ctx context.Context, e *planner.Edit, data *initData)
 }
 
 // create writes the files, and makes the repository once there is something in it.
-func (s *service) create(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
-	out, err := s.write(ctx, sc, c, p)
-	if err == nil && c.Git {
-		err = s.Remote.Init(ctx, p.(*planner.Edit).Place.Repo)
+func (s *service) create(ctx context.Context, sc tool.Scope, e *initPlan) (planner.Report[InitData], error) {
+	out, err := write(ctx, s.Machine, sc, &e.Edit)
+	if err == nil && e.git {
+		err = s.Remote.Init(ctx, e.Place.Repo)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -111,17 +112,17 @@ func TestInitBootstrap(t *testing.T) {
 	w := newWorld(t)
 	w.Refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
-	w.deps.Bootstrap = func(_ context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
-		assert.Equal(t, deployment.ScopeProject, c.TargetScope)
+	w.deps.Bootstrap = func(_ context.Context, c authoring.AssetRequest, at deployment.Place) ([]deployment.Write, *authoring.BootstrapData, error) {
+		assert.Equal(t, deployment.ScopeProject, c.Scope)
 		assert.Equal(t, w.repo, at.ProjectRoot)
 		assert.True(t, at.Marked)
 		file := filepath.Join(at.Repo, ".claude", "commands", "ap-plan.md")
-		return []deployment.Write{*planner.FileWrite(at.Repo, file, deployment.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
+		return []deployment.Write{*planner.FileWrite(at.Repo, file, deployment.Seen{}, []byte("asset\n"))}, &authoring.BootstrapData{Applied: true}, nil
 	}
 	out := w.Call("agents_init", yes("bootstrap", true))
 	var data map[string]any
 	require.NoError(t, json.Unmarshal(out.Data, &data))
-	assert.Equal(t, map[string]any{"applied": true}, data["bootstrap"])
+	assert.Subset(t, data["bootstrap"], map[string]any{"applied": true})
 	assert.Equal(t, "asset\n", w.Text(w.in(".claude/commands/ap-plan.md")))
 }
 

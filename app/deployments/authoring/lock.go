@@ -19,8 +19,8 @@ import (
 // workers bounds how many modules are resolved or fetched at once.
 const workers = 8
 
-// lockData is the data of lock (agentpack contract §5.3).
-type lockData struct {
+// LockData is the data of lock (agentpack contract §5.3).
+type LockData struct {
 	Lockfile      string `json:"lockfile"`
 	LockfilePosix string `json:"lockfile_posix"`
 	Modules       int    `json:"modules"`
@@ -31,10 +31,16 @@ type lockData struct {
 type locking struct {
 	lock  deployment.Lock
 	fresh bool
-	data  lockData
+	data  LockData
 }
 
-func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
+// lockPlan is a lock that is to be written.
+type lockPlan struct {
+	planner.Edit[LockData]
+	locking *locking
+}
+
+func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c planner.EditInput) (*lockPlan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -43,26 +49,25 @@ func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c planner.Call
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "lock", Place: at}
-	l, err := s.relock(ctx, sc, e, config)
+	e := &lockPlan{Edit: planner.Edit[LockData]{Command: "lock", Place: at}}
+	e.locking, e.Writes, err = s.relock(ctx, sc, at, config)
 	if err != nil {
 		return nil, planner.WithWarnings(err, config.Warnings)
 	}
-	e.More, e.Report, e.Nothing = l, report(l.data, config.Warnings...), len(e.Writes) == 0
+	e.Report, e.Nothing = planner.NewReport(e.locking.data, config.Warnings...), len(e.Writes) == 0
 	return e, nil
 }
 
 // lock writes the lockfile.
-func (s *service) lock(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if err := s.stamp(e, e.More.(*locking)); err != nil {
-		return nil, err
+func (s *service) lock(ctx context.Context, sc tool.Scope, e *lockPlan) (planner.Report[LockData], error) {
+	if err := s.stamp(e.Writes, e.locking); err != nil {
+		return planner.Report[LockData]{}, err
 	}
-	return s.write(ctx, sc, c, e)
+	return write(ctx, s.Machine, sc, &e.Edit)
 }
 
 // stamp gives a new lock its time.
-func (s *service) stamp(e *planner.Edit, l *locking) error {
+func (s *service) stamp(writes []deployment.Write, l *locking) error {
 	if !l.fresh {
 		return nil
 	}
@@ -71,9 +76,9 @@ func (s *service) stamp(e *planner.Edit, l *locking) error {
 	if err != nil {
 		return err
 	}
-	for i, w := range e.Writes {
+	for i, w := range writes {
 		if w.Path == l.data.Lockfile {
-			e.Writes[i] = *planner.FileWrite(w.Root, w.Path, w.Before, data)
+			writes[i] = *planner.FileWrite(w.Root, w.Path, w.Before, data)
 		}
 	}
 	return nil
@@ -89,48 +94,48 @@ func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (d
 	return config, err
 }
 
-// relock resolves every enabled module, and adds the lockfile to the edit where that says something new.
-func (s *service) relock(ctx context.Context, sc tool.Scope, e *planner.Edit, config deployport.Config) (*locking, error) {
-	path := s.in(e.Place.Repo, deployment.LockFile)
+// relock resolves every enabled module, and gives the write of the lockfile where that says something new.
+func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place, config deployport.Config) (*locking, []deployment.Write, error) {
+	path := s.in(at.Repo, deployment.LockFile)
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
 	sorting.By(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
 	l.lock.Modules = make([]deployment.LockedModule, len(enabled))
 	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
-		if l.lock.Modules[i], err = s.resolve(ctx, e.Place, enabled[i]); err != nil {
+		if l.lock.Modules[i], err = s.resolve(ctx, at, enabled[i]); err != nil {
 			return err
 		}
 		now := l.lock.Modules[i]
 		was, _ := config.Lock.Module(now.ID)
 		if now.Source.Git != nil && was.Source.Git != nil && *now.Source.Git == *was.Source.Git && now.Sum != was.Sum {
-			return s.tampered(e.Place, was, now.Sum) // a commit does not change: what the cache holds is not it
+			return s.tampered(at, was, now.Sum) // a commit does not change: what the cache holds is not it
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l.data = lockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(enabled)}
+	l.data = LockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(enabled)}
 	l.fresh = !l.lock.Same(config.Lock)
 	if !l.fresh {
 		l.lock.GeneratedAt = config.Lock.GeneratedAt
 	}
 	data, err := s.Compiler.Configs.EncodeLock(l.lock)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	seen, err := s.seen(ctx, e.Place, path)
+	seen, err := s.seen(ctx, at, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := seen[path]
 	if now.Kind == deployment.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
-		return l, nil
+		return l, nil, nil
 	}
-	if w := planner.FileWrite(e.Place.Repo, path, now, data); w != nil {
-		e.Writes = append(e.Writes, *w)
+	if w := planner.FileWrite(at.Repo, path, now, data); w != nil {
+		return l, []deployment.Write{*w}, nil
 	}
-	return l, nil
+	return l, nil, nil
 }
 
 // resolve is a module's entry in the lockfile.

@@ -12,35 +12,35 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// moduleData is the data of add and remove (agentpack contract §5.2).
-type moduleData struct {
+// ModuleData is the data of add and remove (agentpack contract §5.2).
+type ModuleData struct {
 	Manifest      string `json:"manifest"`
 	ManifestPosix string `json:"manifest_posix"`
 	ModuleID      string `json:"module_id"`
 }
 
-func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*planner.Edit, error) {
+func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*planner.Edit[ModuleData], error) {
 	w, err := s.Compiler.Configs.Edit(ctx, at.Repo, edit)
 	if err != nil {
 		return nil, err
 	}
 	path := s.in(at.Repo, deployment.ManifestFile)
-	return &planner.Edit{Command: command + " " + id, Place: at, Writes: []deployment.Write{w},
-		Report: report(moduleData{Manifest: path, ManifestPosix: deployment.PosixPath(path), ModuleID: id})}, nil
+	return &planner.Edit[ModuleData]{Command: command + " " + id, Place: at, Writes: []deployment.Write{w},
+		Report: planner.NewReport(ModuleData{Manifest: path, ManifestPosix: deployment.PosixPath(path), ModuleID: id})}, nil
 }
 
 // prepareAdd works out the manifest with a module more.
-func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c AddInput) (*planner.Edit[ModuleData], error) {
 	source, err := deployment.ParseSource(c.Source)
 	if err != nil {
 		return nil, err
 	}
-	m := deployment.Module{ID: strings.TrimSpace(c.ID), Type: deployment.ModuleType(c.ModuleType), Enabled: true, Tags: words(c.Tags),
+	m := deployment.Module{ID: strings.TrimSpace(c.ID), Type: c.ModuleType, Enabled: true, Tags: words(c.Tags),
 		Targets: words(c.Targets), Source: source}
 	if m.ID == "" {
-		m.ID = c.ModuleType + ":" + source.SpecName()
+		m.ID = string(c.ModuleType) + ":" + source.SpecName()
 	}
-	at, err := s.place(ctx, c)
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
@@ -87,21 +87,13 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 }
 
 // prepareRemove works out the manifest with a module less.
-func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.place(ctx, c)
+func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c RemoveInput) (*planner.Edit[ModuleData], error) {
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
 	if c.ModuleID == "" { // nothing to remove would be an edit that changes nothing
 		return nil, tool.ErrArguments.Sayf("module_id is empty; name the module to remove")
 	}
-	return asPlan(s.moduleEdit(ctx, at, "remove", c.ModuleID, deployport.ManifestEdit{Remove: c.ModuleID}))
-}
-
-// asPlan keeps a nil edit from becoming a plan.
-func asPlan(e *planner.Edit, err error) (tool.Plan, error) {
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return s.moduleEdit(ctx, at, "remove", c.ModuleID, deployport.ManifestEdit{Remove: c.ModuleID})
 }

@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -10,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// editData is the data of overlay edit.
-type editData struct {
+// OverlayData is the data of overlay edit.
+type OverlayData struct {
 	Created      bool                    `json:"created"`
 	MachineID    *string                 `json:"machine_id"`
 	Materialized bool                    `json:"materialized"`
@@ -30,11 +31,11 @@ type editData struct {
 const keptFile = overlay.PatchesDir + "/.gitkeep"
 
 // prepareEdit works out what an overlay lacks.
-func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c OverlayEditInput) (*overlayPlan[OverlayData], error) {
 	if c.Sparse && c.Materialize {
 		return nil, tool.ErrArguments.Sayf("sparse and materialize contradict each other; give one of them, or neither")
 	}
-	state, layer, err := s.load(ctx, c)
+	state, layer, err := s.load(ctx, c.Selection(), c.OverlayInput)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c planne
 	if layer.Kind == overlay.KindDir && !c.Sparse && (!layer.Exists || c.Materialize) {
 		puts = lacking(upstream, layer)
 	}
-	e := &planner.Edit{Command: "overlay edit", Place: state.Place}
+	e := &overlayPlan[OverlayData]{Edit: planner.Edit[OverlayData]{Command: "overlay edit", Place: state.Place}}
 	mark := stamp{path: s.in(layer.Dir, overlay.BaselineFile)}
 	if layer.Baseline == nil {
 		mark.baseline = &overlay.Baseline{Version: overlay.BaselineVersion, Sum: upstream.Sum(), Manifest: upstream.Entries(), Upstream: origin}
@@ -65,22 +66,18 @@ func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c planne
 	if e.Writes, err = s.writes(ctx, state.Place, layer.Dir, append(puts, about...)); err != nil {
 		return nil, err
 	}
-	e.More, e.Nothing = mark, len(e.Writes) == 0
-	e.Report = planner.Report{Data: s.editData(c, state.Place, layer), Warnings: planner.UniqueWarnings(state.Warnings, unfounded(c.ModuleID, mark.baseline))}
+	e.stamp, e.Nothing = mark, len(e.Writes) == 0
+	e.Report = planner.NewReport(s.editData(c, state.Place, layer), slices.Concat(state.Warnings, unfounded(c.ModuleID, mark.baseline))...)
 	return e, nil
 }
 
 // edit makes the overlay.
-func (s *overlayService) edit(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if err := s.apply(ctx, sc, e, e.More.(stamp)); err != nil {
-		return nil, err
-	}
-	return e.Report, nil
+func (s *overlayService) edit(ctx context.Context, sc tool.Scope, e *overlayPlan[OverlayData]) (planner.Report[OverlayData], error) {
+	return writeOverlay(ctx, s, sc, e)
 }
 
 // kindOf is the kind that the overlay shall have: the one it has, or patch where that is asked for and nothing is in its way.
-func kindOf(c planner.Call, l overlay.Layer) (overlay.Kind, error) {
+func kindOf(c OverlayEditInput, l overlay.Layer) (overlay.Kind, error) {
 	about := overlay.PatchLayer{Module: c.ModuleID, Scope: l.Scope, Dir: l.Dir}
 	switch {
 	case c.Kind == string(overlay.KindPatch) && c.Materialize:
@@ -163,11 +160,11 @@ func (s *overlayService) kindFile(ctx context.Context, l overlay.Layer) ([]byte,
 	return append(out, '\n'), err
 }
 
-func (s *overlayService) editData(c planner.Call, at deployment.Place, l overlay.Layer) editData {
-	d := editData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.PosixPath(l.Dir), Kind: l.Kind,
-		Project: c.Scope == deployment.ProjectScope, Scope: c.Scope, Sparse: c.Sparse}
+func (s *overlayService) editData(c OverlayEditInput, at deployment.Place, l overlay.Layer) OverlayData {
+	d := OverlayData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.PosixPath(l.Dir), Kind: l.Kind,
+		Project: c.scope() == deployment.ProjectScope, Scope: c.scope(), Sparse: c.Sparse}
 	switch {
-	case c.Scope == deployment.MachineScope:
+	case c.scope() == deployment.MachineScope:
 		d.MachineID = &at.Machine
 	case d.Project:
 		d.ProjectID = &at.ProjectID

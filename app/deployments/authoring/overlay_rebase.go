@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// rebaseData is the data of overlay rebase.
-type rebaseData struct {
+// RebaseData is the data of overlay rebase.
+type RebaseData struct {
 	DryRun   bool                    `json:"dry_run"`
 	ModuleID string                  `json:"module_id"`
 	Dir      string                  `json:"overlay_dir"`
@@ -25,8 +25,8 @@ type rebaseData struct {
 }
 
 // prepareRebase works out what the overlay becomes. A dry run ends here where there are conflicts; otherwise they are written first.
-func (s *overlayService) prepareRebase(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	state, layer, err := s.load(ctx, c)
+func (s *overlayService) prepareRebase(ctx context.Context, _ tool.Scope, c RebaseInput) (*overlayPlan[RebaseData], error) {
+	state, layer, err := s.load(ctx, c.Selection(), c.OverlayInput)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *overlayService) prepareRebase(ctx context.Context, _ tool.Scope, c plan
 	return e, nil
 }
 
-func (s *overlayService) rebased(ctx context.Context, c planner.Call, state planner.State, layer overlay.Layer) (*planner.Edit, error) {
+func (s *overlayService) rebased(ctx context.Context, c RebaseInput, state planner.State, layer overlay.Layer) (*overlayPlan[RebaseData], error) {
 	if err := overlay.CheckRebase(deployment.Module{ID: c.ModuleID}, layer); err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (s *overlayService) rebased(ctx context.Context, c planner.Call, state plan
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "overlay rebase", Place: state.Place, Report: planner.Report{Warnings: planner.UniqueWarnings(state.Warnings),
-		Data: rebaseData{c.DryRun, c.ModuleID, layer.Dir, deployment.PosixPath(layer.Dir), result.Report, c.Scope, c.Sparsify}}}
+	e := &overlayPlan[RebaseData]{Edit: planner.Edit[RebaseData]{Command: "overlay rebase", Place: state.Place, Report: planner.NewReport(
+		RebaseData{c.DryRun, c.ModuleID, layer.Dir, deployment.PosixPath(layer.Dir), result.Report, c.scope(), c.Sparsify}, state.Warnings...)}}
 	puts := make([]put, 0, len(result.Files)+1)
 	for _, f := range result.Files {
 		puts = append(puts, put{f.Path, deployment.ContentOf(f.Data), f.Mode})
@@ -78,27 +78,27 @@ func (s *overlayService) rebased(ctx context.Context, c planner.Call, state plan
 		}
 		puts = append(puts, put{overlay.BaselineFile, deployment.ContentOf(data), deployment.PlainMode})
 	}
-	e.More = stamp{s.in(layer.Dir, overlay.BaselineFile), result.Baseline}
+	e.stamp = stamp{s.in(layer.Dir, overlay.BaselineFile), result.Baseline}
 	e.Writes, err = s.writes(ctx, state.Place, layer.Dir, puts, result.Remove...)
 	e.Nothing = len(e.Writes) == 0
 	return e, err
 }
 
 // rebase writes what merged and what did not, and then says so.
-func (s *overlayService) rebase(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if err := s.apply(ctx, sc, e, e.More.(stamp)); err != nil {
-		return nil, err
+func (s *overlayService) rebase(ctx context.Context, sc tool.Scope, e *overlayPlan[RebaseData]) (planner.Report[RebaseData], error) {
+	out, err := writeOverlay(ctx, s, sc, e)
+	if err != nil {
+		return out, err
 	}
 	if err := conflictsOf(e); err != nil {
-		return nil, planner.WithWarnings(err, e.Report.Warnings)
+		return planner.Report[RebaseData]{}, planner.WithWarnings(err, e.Report.Warnings)
 	}
-	return e.Report, nil
+	return out, nil
 }
 
 // conflictsOf is ErrRebaseConflict for a rebase that has conflicts (agentpack contract §3.8).
-func conflictsOf(e *planner.Edit) error {
-	d := e.Report.Data.(rebaseData)
+func conflictsOf(e *overlayPlan[RebaseData]) error {
+	d := e.Report.Data
 	if len(d.Report.Conflicts) == 0 {
 		return nil
 	}

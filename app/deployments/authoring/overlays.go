@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
@@ -12,6 +13,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// The typed handles of the tools of overlays.
+var (
+	EditOverlay   = tool.Ref[OverlayEditInput, planner.Report[OverlayData]]{Name: "agents_overlay_edit"}
+	OverlayPath   = tool.Ref[OverlayPathInput, planner.Report[OverlayPathData]]{Name: "agents_overlay_path"}
+	RebaseOverlay = tool.Ref[RebaseInput, planner.Report[RebaseData]]{Name: "agents_overlay_rebase"}
 )
 
 // OverlayDeps is what the use cases need, all of it.
@@ -30,32 +38,31 @@ type overlayService struct{ OverlayDeps }
 func OverlayEntries(d OverlayDeps) []tool.Entry {
 	s := &overlayService{d}
 	return []tool.Entry{
-		planner.CommandEntry(planner.ToolInfo{Name: "agents_overlay_edit", Title: "Make an overlay",
-			Description: "Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are."},
-			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the overlay lacks nothing", Prepare: s.prepareEdit, Commit: s.edit}),
-		planner.QueryEntry(planner.ToolInfo{Name: "agents_overlay_path", Title: "Where an overlay is",
-			Description: "Say where a module's overlay of a scope is, or would be made."}, s.path),
-		planner.CommandEntry(planner.ToolInfo{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
-			Description: "Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve."},
-			planner.Command{NeedsYes: true, When: "unless nothing would change", Prepare: s.prepareRebase, Commit: s.rebase}),
+		bind.Command(EditOverlay, planner.CommandSpec("Make an overlay",
+			"Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are.", overlayEditSchema,
+			planner.CommandOptions{Class: policy.ClassWrite, When: "unless the overlay lacks nothing"}), s.prepareEdit, s.edit),
+		bind.Query(OverlayPath, planner.QuerySpec("Where an overlay is", "Say where a module's overlay of a scope is, or would be made.", overlayPathSchema), s.path),
+		bind.Command(RebaseOverlay, planner.CommandSpec("Rebase an overlay",
+			"Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve.", rebaseSchema,
+			planner.CommandOptions{When: "unless nothing would change"}), s.prepareRebase, s.rebase),
 	}
 }
 
 // load reads the config repository, and the overlay that the call names.
-func (s *overlayService) load(ctx context.Context, c planner.Call) (planner.State, overlay.Layer, error) {
-	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+func (s *overlayService) load(ctx context.Context, c planner.Selection, of OverlayInput) (planner.State, overlay.Layer, error) {
+	state, err := s.Compiler.Load(ctx, c.Request())
 	if err != nil {
 		return state, overlay.Layer{}, planner.WithWarnings(err, state.Warnings)
 	}
-	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, c.ModuleID, c.Scope)
+	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, of.ModuleID, of.scope())
 	if err != nil {
 		return state, layer, planner.WithWarnings(err, state.Warnings)
 	}
 	return state, layer, nil
 }
 
-// pathData is the data of overlay path.
-type pathData struct {
+// OverlayPathData is the data of overlay path.
+type OverlayPathData struct {
 	ModuleID string                  `json:"module_id"`
 	Dir      string                  `json:"overlay_dir"`
 	DirPosix string                  `json:"overlay_dir_posix"`
@@ -63,21 +70,21 @@ type pathData struct {
 }
 
 // path finds the directory without reading what is in it, so that damage there does not hide it.
-func (s *overlayService) path(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
-	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+func (s *overlayService) path(ctx context.Context, _ tool.Scope, in OverlayPathInput) (none planner.Report[OverlayPathData], err error) {
+	state, err := s.Compiler.Load(ctx, in.Selection().Request())
 	if err != nil {
-		return nil, planner.WithWarnings(err, state.Warnings)
+		return none, planner.WithWarnings(err, state.Warnings)
 	}
 	at := state.Place
-	dir := s.in(s.in(at.Repo, at.OverlayParent(c.Scope)), deployment.ModuleKey(c.ModuleID))
-	there, err := s.Compiler.Overlays.Candidates(ctx, at, c.ModuleID, c.Scope)
+	dir := s.in(s.in(at.Repo, at.OverlayParent(in.scope())), deployment.ModuleKey(in.ModuleID))
+	there, err := s.Compiler.Overlays.Candidates(ctx, at, in.ModuleID, in.scope())
 	if err != nil {
-		return nil, planner.WithWarnings(err, state.Warnings)
+		return none, planner.WithWarnings(err, state.Warnings)
 	}
 	if len(there) > 0 {
 		dir = there[0]
 	}
-	return planner.Report{Data: pathData{c.ModuleID, dir, deployment.PosixPath(dir), c.Scope}, Warnings: planner.UniqueWarnings(state.Warnings)}, nil
+	return planner.NewReport(OverlayPathData{in.ModuleID, dir, deployment.PosixPath(dir), in.scope()}, state.Warnings...), nil
 }
 
 // upstream is a module's files below all overlays, and where a baseline can find them again.
@@ -105,26 +112,27 @@ type stamp struct {
 	baseline *overlay.Baseline // nil: there is none to write
 }
 
-// apply carries the edit out.
-func (s *overlayService) apply(ctx context.Context, sc tool.Scope, e *planner.Edit, b stamp) error {
+// overlayPlan is an edit of an overlay with its baseline.
+type overlayPlan[T any] struct {
+	planner.Edit[T]
+	stamp stamp
+}
+
+// writeOverlay carries the edit out.
+func writeOverlay[T any](ctx context.Context, s *overlayService, sc tool.Scope, e *overlayPlan[T]) (planner.Report[T], error) {
+	b := e.stamp
 	for i := range e.Writes {
 		if w := &e.Writes[i]; b.baseline != nil && w.Path == b.path {
 			b.baseline.CreatedAt = s.Clock.Now().UTC()
 			data, err := b.baseline.Encode()
 			if err != nil {
-				return err
+				return planner.Report[T]{}, err
 			}
 			w.Data = deployment.ContentOf(data)
 			w.After.Sum, w.After.Size = w.Data.Sum, w.Data.Size
 		}
 	}
-	if len(e.Writes) == 0 {
-		return nil
-	}
-	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
-		return planner.WithWarnings(err, e.Report.Warnings)
-	}
-	return nil
+	return write(ctx, s.Machine, sc, &e.Edit)
 }
 
 // put is a file to write: a slash path below an overlay's directory.

@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
@@ -11,17 +12,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// auditData is the data of policy audit.
-type auditData struct {
+// AuditData is the data of policy audit.
+type AuditData struct {
 	Changes   *governance.Changes `json:"change_summary,omitempty"`
-	Lockfile  lockfileData        `json:"lockfile"`
-	Modules   []policyModuleData  `json:"modules"`
-	Pack      *packData           `json:"org_policy_pack,omitempty"`
+	Lockfile  AuditLockfile       `json:"lockfile"`
+	Modules   []AuditModule       `json:"modules"`
+	Pack      *AuditPack          `json:"org_policy_pack,omitempty"`
 	Root      string              `json:"root"`
 	RootPosix string              `json:"root_posix"`
 }
 
-type lockfileData struct {
+// AuditLockfile is the lockfile.
+type AuditLockfile struct {
 	GeneratedAt time.Time `json:"generated_at"`
 	Path        string    `json:"lockfile_path"`
 	PathPosix   string    `json:"lockfile_path_posix"`
@@ -29,21 +31,21 @@ type lockfileData struct {
 	Version     int       `json:"version"`
 }
 
-// policyModuleData is one locked module.
-type policyModuleData struct {
+// AuditModule is one locked module.
+type AuditModule struct {
 	ID   string                `json:"id"`
 	Type deployment.ModuleType `json:"type"`
-	pinnedData
+	Pinned
 }
 
-// packData is the locked policy pack.
-type packData struct {
+// AuditPack is the locked policy pack.
+type AuditPack struct {
 	Source string `json:"source"`
-	pinnedData
+	Pinned
 }
 
-// pinnedData is what something is locked to.
-type pinnedData struct {
+// Pinned is what something is locked to.
+type Pinned struct {
 	Bytes    int64                     `json:"bytes"`
 	Files    int                       `json:"files"`
 	Resolved deployment.ResolvedSource `json:"resolved_source"`
@@ -52,24 +54,24 @@ type pinnedData struct {
 }
 
 // audit reads the lockfile.
-func (s *policyService) audit(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
-	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+func (s *policyService) audit(ctx context.Context, _ tool.Scope, c planner.RepoInput) (none planner.Report[AuditData], err error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 	if err != nil {
-		return nil, planner.WithWarnings(err, config.Warnings)
+		return none, planner.WithWarnings(err, config.Warnings)
 	}
 	lock := config.Lock
 	if lock == nil {
-		return nil, planner.WithWarnings(s.Compiler.LockMissing(at), config.Warnings)
+		return none, planner.WithWarnings(s.Compiler.LockMissing(at), config.Warnings)
 	}
 	path := s.in(at.Repo, deployment.LockFile)
-	d := auditData{Root: at.Repo, RootPosix: deployment.PosixPath(at.Repo), Modules: []policyModuleData{}, Lockfile: lockfileData{
+	d := AuditData{Root: at.Repo, RootPosix: deployment.PosixPath(at.Repo), Modules: []AuditModule{}, Lockfile: AuditLockfile{
 		GeneratedAt: lock.GeneratedAt, Path: path, PathPosix: deployment.PosixPath(path), Modules: len(lock.Modules), Version: lock.Version}}
 	for _, m := range lock.Modules {
-		d.Modules = append(d.Modules, policyModuleData{m.ID, m.Type, pinned(m.Manifest, m.Source, m.Version, m.Sum)})
+		d.Modules = append(d.Modules, AuditModule{m.ID, m.Type, pinned(m.Manifest, m.Source, m.Version, m.Sum)})
 	}
 	var warnings []string
 	pack, found, err := s.Orgs.OrgLock(ctx, at.Repo)
@@ -77,20 +79,20 @@ func (s *policyService) audit(ctx context.Context, _ tool.Scope, c planner.Call)
 	case err != nil:
 		warnings = append(warnings, said(err))
 	case found:
-		d.Pack = &packData{pack.Pack.Source, pinned(pack.Pack.Manifest, pack.Pack.Resolved, pack.Pack.ResolvedVersion, pack.Pack.Sum)}
+		d.Pack = &AuditPack{pack.Pack.Source, pinned(pack.Pack.Manifest, pack.Pack.Resolved, pack.Pack.ResolvedVersion, pack.Pack.Sum)}
 	}
 	var warning string
 	if d.Changes, warning, err = s.changes(ctx, at, lock); err != nil {
-		return nil, err
+		return none, err
 	}
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
-	return planner.Report{Data: d, Warnings: planner.UniqueWarnings(config.Warnings, warnings)}, nil
+	return planner.NewReport(d, slices.Concat(config.Warnings, warnings)...), nil
 }
 
-func pinned(files []deployment.Entry, source deployment.ResolvedSource, version string, sum deployment.Sum) pinnedData {
-	p := pinnedData{Files: len(files), Resolved: source, Version: version, Sum: sum}
+func pinned(files []deployment.Entry, source deployment.ResolvedSource, version string, sum deployment.Sum) Pinned {
+	p := Pinned{Files: len(files), Resolved: source, Version: version, Sum: sum}
 	for _, f := range files {
 		p.Bytes += f.Bytes
 	}

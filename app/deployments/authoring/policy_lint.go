@@ -13,18 +13,18 @@ import (
 )
 
 // lint checks files and policy.
-func (s *policyService) lint(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
-	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+func (s *policyService) lint(ctx context.Context, sc tool.Scope, c planner.RepoInput) (none planner.Report[governance.Report], err error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	files, err := s.files(ctx, at)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	broken, err := s.policy(ctx, at)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	report := governance.NewReport(at.Repo, append(files.issues, broken...), files.skills, files.commands)
 	fit(&report, sc.MaxOutput)
@@ -32,9 +32,9 @@ func (s *policyService) lint(ctx context.Context, sc tool.Scope, c planner.Call)
 		report.Issues[i].Path = strings.ReplaceAll(report.Issues[i].Path, "/", string(s.Compiler.Sep))
 	}
 	if err := report.Fault(); err != nil {
-		return nil, err
+		return none, err
 	}
-	return planner.Report{Data: report, Warnings: []string{}}, nil
+	return planner.NewReport(report), nil
 }
 
 // fit shortens the list to about limit bytes; one issue always stays. The summary counts all of them.

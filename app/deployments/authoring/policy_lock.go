@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
@@ -11,6 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// The typed handles of the tools of the policy.
+var (
+	LintPolicy  = tool.Ref[planner.RepoInput, planner.Report[governance.Report]]{Name: "agents_policy_lint"}
+	LockPolicy  = tool.Ref[planner.EditInput, planner.Report[PolicyLockData]]{Name: "agents_policy_lock"}
+	AuditPolicy = tool.Ref[planner.RepoInput, planner.Report[AuditData]]{Name: "agents_policy_audit"}
 )
 
 // PolicyDeps is what the use cases need, all of it.
@@ -29,13 +37,12 @@ type policyService struct{ PolicyDeps }
 func PolicyEntries(d PolicyDeps) []tool.Entry {
 	s := &policyService{d}
 	return []tool.Entry{
-		planner.QueryEntry(planner.ToolInfo{Name: "agents_policy_lint", Title: "Check the policy",
-			Description: "Check skills, commands and sources of the config repository against its policy. Fails when something breaks it."}, s.lint),
-		planner.CommandEntry(planner.ToolInfo{Name: "agents_policy_lock", Title: "Lock the policy pack",
-			Description: "Resolve the policy pack of agentpack.org.yaml and write agentpack.org.lock.json."},
-			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the lock says that already", Prepare: s.prepareLock, Commit: s.lock}),
-		planner.QueryEntry(planner.ToolInfo{Name: "agents_policy_audit", Title: "Audit the lockfile",
-			Description: "Show what the lockfile pins, and what changed in it since the commit before the current one."}, s.audit),
+		bind.Query(LintPolicy, planner.QuerySpec("Check the policy",
+			"Check skills, commands and sources of the config repository against its policy. Fails when something breaks it.", repoSchema), s.lint),
+		bind.Command(LockPolicy, planner.CommandSpec("Lock the policy pack", "Resolve the policy pack of agentpack.org.yaml and write agentpack.org.lock.json.", editSchema,
+			planner.CommandOptions{Class: policy.ClassWrite, When: "unless the lock says that already"}), s.prepareLock, s.lock),
+		bind.Query(AuditPolicy, planner.QuerySpec("Audit the lockfile",
+			"Show what the lockfile pins, and what changed in it since the commit before the current one.", repoSchema), s.audit),
 	}
 }
 
@@ -44,8 +51,8 @@ func (s *policyService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
 
-// policyLockData is the data of policy lock.
-type policyLockData struct {
+// PolicyLockData is the data of policy lock.
+type PolicyLockData struct {
 	Files     int            `json:"files"`
 	Path      string         `json:"lockfile_path"`
 	PathPosix string         `json:"lockfile_path_posix"`
@@ -54,8 +61,8 @@ type policyLockData struct {
 }
 
 // prepareLock resolves the policy pack.
-func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner.EditInput) (*planner.Edit[PolicyLockData], error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +88,8 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	if err != nil {
 		return nil, err
 	}
-	e := &planner.Edit{Command: "policy lock", Place: at, Report: planner.Report{Warnings: planner.UniqueWarnings(), Data: policyLockData{
-		len(lock.Pack.Manifest), path, deployment.PosixPath(path), lock.Pack.ResolvedVersion, lock.Pack.Sum}}}
+	e := &planner.Edit[PolicyLockData]{Command: "policy lock", Place: at, Report: planner.NewReport(PolicyLockData{
+		len(lock.Pack.Manifest), path, deployment.PosixPath(path), lock.Pack.ResolvedVersion, lock.Pack.Sum})}
 	if w := planner.FileWrite(at.Repo, path, seen.Files[path], data); w != nil {
 		e.Writes = []deployment.Write{*w}
 	}
@@ -116,14 +123,8 @@ func (s *policyService) resolve(ctx context.Context, at deployment.Place, org go
 }
 
 // lock writes the lock.
-func (s *policyService) lock(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	if len(e.Writes) > 0 {
-		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, e.Command)); err != nil {
-			return nil, err
-		}
-	}
-	return e.Report, nil
+func (s *policyService) lock(ctx context.Context, sc tool.Scope, e *planner.Edit[PolicyLockData]) (planner.Report[PolicyLockData], error) {
+	return write(ctx, s.Machine, sc, e)
 }
 
 // said is a failure in words.

@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,16 +15,16 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// remoteData is the data of remote set (agentpack contract §5.15).
-type remoteData struct {
+// RemoteData is the data of remote set (agentpack contract §5.15).
+type RemoteData struct {
 	Remote    string `json:"remote"`
 	Repo      string `json:"repo"`
 	RepoPosix string `json:"repo_posix"`
 	URL       string `json:"url"`
 }
 
-// syncData is the data of sync.
-type syncData struct {
+// SyncData is the data of sync.
+type SyncData struct {
 	Branch    string               `json:"branch"`
 	Commands  []string             `json:"commands"`
 	FetchURL  string               `json:"fetch_url"`
@@ -42,18 +43,18 @@ type syncData struct {
 }
 
 // takes puts a route into the data: all of it is shown, and so part of what is approved.
-func (d *syncData) takes(r deployport.Route) {
+func (d *SyncData) takes(r deployport.Route) {
 	d.FetchURL, d.PushURLs, d.GitDir, d.Head, d.Ahead = r.Fetch, r.Push, r.GitDir, r.Head, r.Ahead
 	d.Commits, d.Filters, d.Settings = append([]string{}, r.Commits...), append([]string{}, r.Filters...), append([]string{}, r.Settings...)
 	d.Hooks = append([]deployport.Program{}, r.Hooks...)
 }
 
-func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c RemoteInput) (*planner.Edit[RemoteData], error) {
 	url := strings.TrimSpace(c.URL)
 	if url == "" {
 		return nil, tool.ErrArguments.Sayf("agents_remote_set: url is empty; give the remote's URL")
 	}
-	at, err := s.place(ctx, c)
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +66,15 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c planner.Cal
 		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
 			With(deployment.FieldDetails("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
-	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), URL: url}
-	return &planner.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data), From: []string{url}}, nil
+	c.Name = cmp.Or(c.Name, defaultRemote)
+	data := RemoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), URL: url}
+	return &planner.Edit[RemoteData]{Command: "remote set " + c.Name, Place: at, Report: planner.NewReport(data), From: []string{url}}, nil
 }
 
 // setRemote makes the repository one of git if it is none, and sets the remote.
-func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	data := e.Report.Data.(remoteData)
-	_, err := s.Remote.State(ctx, e.Place.Repo)
+func (s *service) setRemote(ctx context.Context, _ tool.Scope, e *planner.Edit[RemoteData]) (none planner.Report[RemoteData], err error) {
+	data := e.Report.Data
+	_, err = s.Remote.State(ctx, e.Place.Repo)
 	if errors.Is(err, deployment.ErrGitRepo) {
 		err = s.Remote.Init(ctx, e.Place.Repo)
 	}
@@ -81,7 +82,7 @@ func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ planner.Call, p
 		err = s.Remote.SetRemote(ctx, e.Place.Repo, data.Remote, data.URL)
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return e.Report, nil
 }
@@ -111,8 +112,9 @@ func (s *service) syncable(ctx context.Context, at deployment.Place, remote stri
 	return state.Branch, nil
 }
 
-func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
-	at, err := s.place(ctx, c)
+func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c SyncInput) (*planner.Edit[SyncData], error) {
+	c.Remote = cmp.Or(c.Remote, defaultRemote)
+	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +126,14 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c planner.Call)
 	if c.Rebase {
 		pull += "--rebase "
 	}
-	data := syncData{Branch: branch, Commands: []string{pull + c.Remote + " " + branch, "git push " + c.Remote + " " + branch},
+	data := SyncData{Branch: branch, Commands: []string{pull + c.Remote + " " + branch, "git push " + c.Remote + " " + branch},
 		Rebase: c.Rebase, Remote: c.Remote, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo)}
 	route, err := s.Remote.Route(ctx, at.Repo, c.Remote, branch)
 	if err != nil {
 		return nil, err
 	}
 	data.takes(route)
-	e := &planner.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data), From: route.Remotes}
+	e := &planner.Edit[SyncData]{Command: "sync with " + c.Remote, Place: at, Report: planner.NewReport(data), From: route.Remotes}
 	if len(data.Hooks)+len(data.Filters) > 0 {
 		e.Risk = policy.RiskHigh
 		e.Report.Warnings = append(e.Report.Warnings, "git runs the hooks and filters that are listed, as you")
@@ -141,30 +143,29 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c planner.Call)
 }
 
 // sync pulls and pushes, after looking again.
-func (s *service) sync(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
-	e := p.(*planner.Edit)
-	data := e.Report.Data.(syncData)
+func (s *service) sync(ctx context.Context, _ tool.Scope, e *planner.Edit[SyncData]) (none planner.Report[SyncData], err error) {
+	data := e.Report.Data
 	branch, err := s.syncable(ctx, e.Place, data.Remote)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if branch != data.Branch {
-		return nil, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
+		return none, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
 			With(deployment.ReasonDetails("branch_changed", "retry_command"))
 	}
 	route, err := s.Remote.Route(ctx, e.Place.Repo, data.Remote, branch)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	now := data
 	now.takes(route)
-	if fresh := (&planner.Edit{Command: e.Command, Place: e.Place, Report: report(now)}); fresh.Hash() != e.Hash() {
-		return nil, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
+	if fresh := (&planner.Edit[SyncData]{Command: e.Command, Place: e.Place, Report: planner.NewReport(now)}); fresh.Hash() != e.Hash() {
+		return none, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
 			With(deployment.ReasonDetails("route_changed", "retry_command"))
 	}
 	data.Commands, err = s.Remote.Sync(ctx, e.Place.Repo, deployport.SyncOptions{Remote: data.Remote, Branch: branch, Rebase: data.Rebase})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return report(data), nil
+	return planner.NewReport(data), nil
 }

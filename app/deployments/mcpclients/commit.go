@@ -21,18 +21,18 @@ const (
 )
 
 // commit makes the plan so: the copy, the document and what is remembered of it, all of them or none.
-func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Report, error) {
+func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Report[ConnectResult], error) {
 	k := p.work
 	if k.in.DryRun || !k.changes() {
 		return p.report(p.answer(false)), nil
 	}
 	home := deployment.Place{Home: k.world.Join(s.Here.Home, recordsDir)}
 	if err := s.mend(ctx, home.Home); err != nil {
-		return planner.Report{}, err
+		return planner.Report[ConnectResult]{}, err
 	}
 	minted, err := s.mint(ctx, &k)
 	if err != nil {
-		return planner.Report{}, err
+		return planner.Report[ConnectResult]{}, err
 	}
 	a := p.answer(true)
 	writes, err := s.writes(ctx, &k, &a)
@@ -43,7 +43,7 @@ func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Re
 		if minted {
 			err = s.unmint(context.WithoutCancel(ctx), &k, err)
 		}
-		return planner.Report{}, err
+		return planner.Report[ConnectResult]{}, err
 	}
 	report := p.report(a)
 	if k.revoke {

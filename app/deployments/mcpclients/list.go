@@ -69,7 +69,7 @@ type HostList struct {
 }
 
 // list looks at every host, or at one. A document that cannot be read is told of, and stops nothing.
-func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Report, error) {
+func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Report[HostList], error) {
 	names := []string{q.Host}
 	if q.Host == "" {
 		names = nil
@@ -81,11 +81,11 @@ func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Repo
 	for _, name := range names {
 		one, err := s.listed(ctx, q.input(name))
 		if err != nil {
-			return planner.Report{}, err
+			return planner.Report[HostList]{}, err
 		}
 		out.Hosts = append(out.Hosts, one)
 	}
-	return planner.Report{Data: out, Warnings: []string{}}, nil
+	return planner.NewReport(out), nil
 }
 
 func (s *service) listed(ctx context.Context, in Input) (HostStatus, error) {

@@ -69,8 +69,8 @@ type service struct{ Deps }
 
 // The typed handles of the tools.
 var (
-	ConnectHost = tool.Ref[Input, planner.Report]{Name: "connect_host"}
-	ListHosts   = tool.Ref[Query, planner.Report]{Name: "list_hosts"}
+	ConnectHost = tool.Ref[Input, planner.Report[ConnectResult]]{Name: "connect_host"}
+	ListHosts   = tool.Ref[Query, planner.Report[HostList]]{Name: "list_hosts"}
 )
 
 // Entries is the tools.

@@ -73,8 +73,8 @@ func (p *Plan) answer(applied bool) ConnectResult {
 }
 
 // report is an answer with what a person should know besides.
-func (p *Plan) report(a ConnectResult) planner.Report {
-	return planner.Report{Data: a, Warnings: planner.UniqueWarnings(p.Context.Warnings)}
+func (p *Plan) report(a ConnectResult) planner.Report[ConnectResult] {
+	return planner.NewReport(a, p.Context.Warnings...)
 }
 
 // plan shows the work.

@@ -7,16 +7,14 @@
 //     the user's, only the managed part is merged (parts.go)
 //   - Drift (drift.go) is what is deployed and differs, file by file and root by root (§5.6); Find looks for it, next_actions.go names the commands to run
 //     next
-//   - Handed (handover.go) is the files of a plan with which agents run programs or gain permissions; AdoptRefusal (adopt.go) is ErrAdopt for changes
+//   - Handed (handover.go) is the files of a plan with which agents run programs or gain permissions; AdoptError (adopt.go) is ErrAdopt for changes
 //     that would overwrite or delete work that no deployment wrote; Edit (edit.go) is a plan to write files of the config repository itself
 //
-// # How tools are made
+// # What the tools share
 //
-// Read makes a tool.Entry of a Query, Change one of a Command (entries.go); this is the one place that turns such functions into tools. Arguments are
-// read strictly, yes is asked for before anything else is looked at where the command needs it (seed 000), a call with dry_run claims no more than a
-// query and returns its plan, and the value of every tool is a Report: {data, warnings}. Warnings are unique, and of very many the first are kept.
-//
-// Call holds the arguments of any of the tools (seed 000, agentpack contract appendix A); InputRead (arguments.go) decodes them: a wrong type or an
-// unknown name is refused, null is absent, and defaults are filled in, so that {} and the same spelled out are one call. The table of arguments is in
-// schema.go; Schema makes the published schema from it for tools that seed 000 gives none for.
+// Every tool has an input type, a typed handle and an entry made by package bind. SelectInput, EditInput and RepoInput (inputs.go) are embedded by the
+// inputs; their rules are those of seed 000 and agentpack contract §7.2: null is absent, a wrong type or an unknown name is refused, what is required
+// is asked for once there is a yes, and {} is the same call as its defaults spelled out (Selected). A call with dry_run claims no more than a query and
+// answers with its plan. The answer of every tool is a Report (entries.go): {data, warnings}, with data of the tool's own type. Warnings are unique, and
+// of very many the first are kept. Edit (edit.go) is the plan that the tools of a config repository share or extend.
 package planner

@@ -8,29 +8,29 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Edit is a plan to write and delete files of the config repository (or of its home), and whatever else its command does then.
-type Edit struct {
+// Edit is a plan to write and delete files of the config repository (or of its home), and whatever else its command does then: a command that needs more
+// to go on embeds it. Its answer has data of type T.
+type Edit[T any] struct {
 	Command string // as a person types it
 	Place   deployment.Place
 	Writes  []deployment.Write
-	Report  Report   // what a dry run shows, and the answer once it was carried out
-	More    any      // what the command needs to go on; not shown
-	Nothing bool     // there is nothing to do, and so nothing to ask
-	From    []string // remotes that it names, which are shown
+	Report  Report[T] // what a dry run shows, and the answer once it was carried out
+	Nothing bool      // there is nothing to do, and so nothing to ask
+	From    []string  // remotes that it names, which are shown
 	Risk    policy.Risk
 	Scope   string // what an "always" covers; empty covers the tool
 }
 
 // Assessment raises the risk, and bounds what an "always" covers.
-func (e *Edit) Assessment() policy.Assessment {
+func (e *Edit[T]) Assessment() policy.Assessment {
 	return policy.Assessment{Risk: e.Risk, Scope: e.Scope}
 }
 
 // Remotes are those that the edit names.
-func (e *Edit) Remotes() []string { return e.From }
+func (e *Edit[T]) Remotes() []string { return e.From }
 
 // Idle reports an edit that does nothing.
-func (e *Edit) Idle() bool { return e.Nothing }
+func (e *Edit[T]) Idle() bool { return e.Nothing }
 
 // editShown is what an edit's hash is over: what is shown, and every write with its sums.
 type editShown struct {
@@ -48,7 +48,7 @@ type writtenShown struct {
 }
 
 // Hash names the edit.
-func (e *Edit) Hash() canon.Hash {
+func (e *Edit[T]) Hash() canon.Hash {
 	shown := editShown{Command: e.Command, Repo: e.Place.Repo, Data: e.Report.Data}
 	for _, w := range e.Writes {
 		shown.Writes = append(shown.Writes, writtenShown{w.Path, w.Op, w.Before.Sum, w.After.Sum})
@@ -61,13 +61,13 @@ func (e *Edit) Hash() canon.Hash {
 }
 
 // Prompt is one line for whoever confirms.
-func (e *Edit) Prompt() string { return e.Command + " in " + e.Place.Repo }
+func (e *Edit[T]) Prompt() string { return e.Command + " in " + e.Place.Repo }
 
 // MarshalJSON is the report.
-func (e *Edit) MarshalJSON() ([]byte, error) { return json.Marshal(e.Report) }
+func (e *Edit[T]) MarshalJSON() ([]byte, error) { return json.Marshal(e.Report) }
 
 // Transaction is the edit's writes, confined to the directories they name.
-func (e *Edit) Transaction() deployment.Transaction {
+func (e *Edit[T]) Transaction() deployment.Transaction {
 	return deployment.Transaction{Kind: deployment.KindEdit, Place: e.Place, Writes: e.Writes}
 }
 

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,117 +17,47 @@ const (
 	changeTimeout = 30 * time.Minute
 )
 
-// Report is the value of every tool, and what every plan shows.
-type Report struct {
-	Data     any      `json:"data"`
+// Report is the value of every tool, and what every plan shows: data of the tool's own type, and warnings.
+type Report[T any] struct {
+	Data     T        `json:"data"`
 	Warnings []string `json:"warnings"`
 }
 
 // Reviewed says that people decide by reports: nothing in them is passed on unseen.
-func (Report) Reviewed() {}
+func (Report[T]) Reviewed() {}
 
-// ToolInfo is how a tool presents itself. Input is its published schema; empty, it is made from the table of package inputs.
-type ToolInfo struct {
-	Name               tool.Name
-	Title, Description string
-	Input              string
+// NewReport is data with those warnings, each once.
+func NewReport[T any](data T, warnings ...string) Report[T] {
+	return Report[T]{Data: data, Warnings: UniqueWarnings(warnings)}
 }
 
-// Query is a tool that reads.
-type Query func(ctx context.Context, sc tool.Scope, c Call) (any, error)
-
-// Command is a tool that changes something: Commit makes the plan so that Prepare gave. A call with dry_run is a query that shows the
-// plan, and claims no more than that.
-type Command struct {
-	NeedsYes bool         // refused at once without yes, whatever else is wrong
-	Issuer   tool.Name    // of the tokens it needs; empty: its own yes approves it
-	Class    policy.Class // zero is dangerous
-	Own      bool         // it makes something of Countersign's own and loses nothing: no person need be asked
-	When     string       // of which plans a person is asked, in words (tool.Spec)
-	Prepare  func(ctx context.Context, sc tool.Scope, c Call) (tool.Plan, error)
-	Commit   func(ctx context.Context, sc tool.Scope, c Call, p tool.Plan) (any, error)
+// QuerySpec is the spec of a tool that reads, with its published schema.
+func QuerySpec(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: []byte(schema)}
 }
 
-// QueryEntry is the entry of a query.
-func QueryEntry(a ToolInfo, run Query) tool.Entry {
-	return tool.Entry{Spec: a.spec(policy.ClassRead, policy.Read|policy.Network, readTimeout), Handler: handler{name: a.Name, run: run}}
+// CommandOptions is what is to be known of a tool that changes something.
+type CommandOptions struct {
+	Issuer tool.Name    // of the tokens it needs; empty: its own yes approves it
+	Class  policy.Class // zero is dangerous
+	Own    bool         // it makes something of Countersign's own and loses nothing: no person need be asked
+	When   string       // of which plans a person is asked, in words (tool.Spec)
 }
 
-// CommandEntry is the entry of a command.
-func CommandEntry(a ToolInfo, c Command) tool.Entry {
-	if c.Class == policy.ClassUnknown {
-		c.Class = policy.ClassDangerous
+// CommandSpec is the spec of a tool that changes something, with its published schema.
+func CommandSpec(title, description, schema string, o CommandOptions) tool.Spec {
+	if o.Class == policy.ClassUnknown {
+		o.Class = policy.ClassDangerous
 	}
-	spec := a.spec(c.Class, changes(), changeTimeout)
-	spec.Preview, spec.Approved, spec.When = c.Issuer, c.Issuer == "" && !c.Own, c.When
-	if !c.Own {
+	spec := tool.Spec{Title: title, Description: description, Class: o.Class, Effects: policy.Read | policy.Write | policy.Delete | policy.Network, Timeout: changeTimeout,
+		Input: []byte(schema), Preview: o.Issuer, Approved: o.Issuer == "" && !o.Own, When: o.When}
+	if !o.Own {
 		spec.Human = policy.Simple
 	}
-	if c.Issuer != "" {
+	if o.Issuer != "" {
 		spec.Confirm = policy.Preview
 	}
-	return tool.Entry{Spec: spec, Handler: handler{name: a.Name, command: &c}}
-}
-
-func changes() policy.Effects { return policy.Read | policy.Write | policy.Delete | policy.Network }
-
-func (a ToolInfo) spec(class policy.Class, effects policy.Effects, timeout time.Duration) tool.Spec {
-	input := json.RawMessage(a.Input)
-	if len(input) == 0 {
-		input = InputSchema(a.Name)
-	}
-	return tool.Spec{Name: a.Name, Title: a.Title, Description: a.Description, Class: class, Effects: effects, Timeout: timeout, Input: input}
-}
-
-// handler reads a tool's arguments and runs it.
-type handler struct {
-	name    tool.Name
-	run     Query
-	command *Command
-}
-
-// Decode reads the arguments. Without yes a tool that needs it refuses before anything else is looked at (seed 000).
-func (h handler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	c, err := DecodeCall(h.name, raw)
-	if err != nil {
-		return nil, err
-	}
-	if h.command != nil && h.command.NeedsYes && !c.Yes && !c.DryRun {
-		return nil, deployment.ErrYes
-	}
-	return invocation{h, c}, nil
-}
-
-type invocation struct {
-	handler handler
-	call    Call
-}
-
-// Claims of a dry run are those of a look.
-func (i invocation) Claims() policy.Claims {
-	if i.handler.command == nil || i.call.DryRun {
-		return policy.Claims{Class: policy.ClassRead, Effects: policy.Read | policy.Network}
-	}
-	return policy.Claims{Class: i.handler.command.Class, Effects: changes()}
-}
-
-// Prepare makes the plan of a command.
-func (i invocation) Prepare(ctx context.Context, sc tool.Scope) (tool.Plan, error) {
-	if i.handler.command == nil {
-		return nil, nil
-	}
-	return i.handler.command.Prepare(ctx, sc, i.call)
-}
-
-// Commit runs a query, shows the plan of a dry run, and carries out any other.
-func (i invocation) Commit(ctx context.Context, sc tool.Scope, p tool.Plan) (any, error) {
-	switch {
-	case i.handler.command == nil:
-		return i.handler.run(ctx, sc, i.call)
-	case i.call.DryRun:
-		return p, nil
-	}
-	return i.handler.command.Commit(ctx, sc, i.call, p)
+	return spec
 }
 
 // WithWarnings puts warnings that were gathered before a failure into its details, where the contract's presenter finds them.

@@ -41,7 +41,7 @@ func (d Drift) Next(prefix string) []string {
 }
 
 // CommandPrefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
-func CommandPrefix(c Call) string {
+func CommandPrefix(c Selection) string {
 	prefix := "countersign agents"
 	add := func(flag, value string) {
 		if value != "" {

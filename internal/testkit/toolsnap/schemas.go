@@ -1,6 +1,7 @@
 package toolsnap
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/format"
 	"strings"
@@ -29,4 +30,30 @@ func Schemas(t golden.T, pkg string, schemas []Schema) {
 	text, err := format.Source([]byte(out.String()))
 	require.NoError(t, err)
 	golden.Compare(t, "schemas.go", text)
+}
+
+// ByName is the documents with their members and properties in one order: type and bounds first, then the properties by name, each with its type
+// first. It is for contracts whose published order is that.
+func ByName(schemas []Schema) []Schema {
+	type property struct {
+		Type        string            `json:"type"`
+		Items       map[string]string `json:"items,omitempty"`
+		Enum        []string          `json:"enum,omitempty"`
+		Description string            `json:"description,omitempty"`
+	}
+	for i, s := range schemas {
+		var doc struct {
+			Type       string              `json:"type"`
+			Additional bool                `json:"additionalProperties"`
+			Required   []string            `json:"required,omitempty"`
+			Properties map[string]property `json:"properties"`
+		}
+		decoder := json.NewDecoder(bytes.NewReader(s.Doc))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&doc); err != nil {
+			panic(s.Name + ": " + err.Error()) // a schema that says more than these tools' do
+		}
+		schemas[i].Doc, _ = json.Marshal(doc) // texts and lists always have a JSON form
+	}
+	return schemas
 }
