@@ -64,7 +64,7 @@ func (a *API) listed(x *Exchange, s tool.Spec) listedTool {
 	}
 	return listedTool{Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, Contract: s.Contract, Category: s.Category, Class: s.Class,
 		Effects: s.Effects.String(), Permission: s.Permission(), Risk: risk, Confirm: s.Confirm, People: s.People,
-		Decision: a.App.Outlook(x.R.Context(), x.Visitor.Call(s.Name, nil)), Input: s.Input, Output: s.Output}
+		Decision: a.App.Outlook(x.R.Context(), x.Visitor.Call(s.Name, nil)), Input: s.Input, Output: s.OutputSchema()}
 }
 
 func (a *API) listTools(x *Exchange) error {

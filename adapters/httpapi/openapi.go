@@ -129,7 +129,7 @@ func answers(s tool.Spec) object {
 		"429": reference("responses", "TooMany"),
 		"200": reference("responses", named(s.Contract, "200")),
 	}
-	if len(s.Output) > 0 {
+	if s.Contract != present.Packageflow && len(present.Results(s)) > 0 { // its answers are in the text of an envelope
 		all["200"] = success(s)
 	}
 	for _, k := range kinds {

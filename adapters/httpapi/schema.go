@@ -83,17 +83,18 @@ func schemas() object {
 func contractOf(s tool.Spec) (success, failure any) {
 	switch s.Contract {
 	case present.ContextPack:
-		return or(s.Output, schema("ContextPackAnswer")), schema("ContextPackFailure")
+		return schema("ContextPackAnswer"), schema("ContextPackFailure")
 	case present.Agentpack:
 		return schema("AgentpackEnvelope"), schema("AgentpackEnvelope")
 	case present.Packageflow:
 		return schema("PackageflowEnvelope"), schema("PackageflowEnvelope")
 	case present.Opencode:
-		return or(s.Output, schema("OpencodeAnswer")), schema("OpencodeFailure")
+		return or(present.Results(s), schema("OpencodeAnswer")), schema("OpencodeFailure")
 	case present.Amof:
-		return or(s.Output, schema("AmofAnswer")), schema("AmofAnswer")
+		return or(present.Results(s), schema("AmofAnswer")), schema("AmofAnswer")
 	}
-	return object{"anyOf": []any{or(s.Output, object{"description": "the bare value"}), schema("DryRun")}}, schema("CountersignFailure")
+	bare := object{"anyOf": []any{object{"description": "the bare value"}, schema("DryRun")}}
+	return or(present.Results(s), bare), schema("CountersignFailure")
 }
 
 // or is a tool's own schema of its value, where it has one.

@@ -1,9 +1,11 @@
 package local_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
@@ -31,7 +34,7 @@ func TestThePublishedShapeOfEveryTool(t *testing.T) {
 	toolsnap.Check(t, "testdata/tools", whole(t).Specs(), nil)
 }
 
-// TestToolsStayWithinTheirTokens: a tool is at most 300 tokens of a model's context, the many-actioned input 1,200, and its first
+// TestToolsStayWithinTheirTokens: a tool is at most 300 tokens of a model's context (what it answers is published for programs, and not counted), the many-actioned input 1,200, and its first
 // sentence is what tool searches match (product rules: names and places, rulings on policy).
 func TestToolsStayWithinTheirTokens(t *testing.T) {
 	for s := range whole(t).Specs() {
@@ -46,6 +49,26 @@ func TestToolsStayWithinTheirTokens(t *testing.T) {
 		first, _, _ := strings.Cut(s.Description, ". ")
 		assert.Less(t, len(first), 200, "%s begins with a sentence too long to search", s.Name)
 	}
+}
+
+// TestEveryPublishedResultIsAnObject, a line a tool in testdata/results.golden: MCP asks for that, and clients compile the schemas of results as soon as they list tools. Contracts that answer with
+// text, or that publish no schema of results, have none.
+func TestEveryPublishedResultIsAnObject(t *testing.T) {
+	var published strings.Builder
+	for s := range whole(t).Specs() {
+		doc := present.Results(s)
+		if len(doc) == 0 {
+			continue
+		}
+		published.WriteString(string(s.Name) + " " + string(doc) + "\n")
+		assert.NotContains(t, []tool.Contract{present.ContextPack, present.Agentpack}, s.Contract, s.Name)
+		var schema jsonschema.Schema
+		require.NoError(t, json.Unmarshal(doc, &schema), s.Name)
+		assert.Equal(t, "object", schema.Type, s.Name)
+		_, err := schema.Resolve(nil)
+		require.NoError(t, err, s.Name)
+	}
+	golden.Compare(t, "testdata/results.golden", []byte(published.String()))
 }
 
 // TestEveryContractHasAPresenter: a tool of an unknown contract would be presented as something it is not.

@@ -22,7 +22,11 @@ func control(o tool.Outcome) Document {
 		if text == "" {
 			text = string(value)
 		}
-		return Document{Text: text, Body: value}
+		d := Document{Text: text, Body: value}
+		if isObject(value) { // nothing else may be structured content
+			d.Object = value
+		}
+		return d
 	}
 	body := Object(struct {
 		Error        bool            `json:"error"`

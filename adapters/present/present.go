@@ -13,6 +13,7 @@ type Document struct {
 	Object json.RawMessage // MCP structuredContent, or nil when the contract has none
 	Body   json.RawMessage // the JSON face: HTTP body, CLI --json; never nil
 	Fail   bool            // MCP isError
+	States bool            // it is stated even where it is false
 	Kind   fault.Kind      // of the failure; says HTTP status and exit code
 	Meta   json.RawMessage // an object for MCP's _meta of the result, or nil when the contract has none
 }
@@ -39,6 +40,10 @@ func For(c tool.Contract) Func {
 	in := of(c)
 	return func(o tool.Outcome) Document {
 		d := in(o)
+		switch c {
+		case Agentpack, Packageflow, Opencode, Amof: // contracts with an object always (agentpack contract §7.3)
+			d.States = len(d.Object) > 0
+		}
 		if !o.Unasked {
 			return d
 		}

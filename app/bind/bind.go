@@ -42,7 +42,7 @@ func Query[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Con
 	if s.Effects&policy.Mutating != 0 {
 		panic("bind.Query: " + string(ref.Name) + " claims to change something")
 	}
-	return entry(ref.Name, s, behaviour{
+	return entry(ref.Name, answers[Out](s), behaviour{
 		fresh: func() any { return new(In) },
 		commit: func(ctx context.Context, sc tool.Scope, in any, _ tool.Plan) (any, error) {
 			return run(ctx, sc, *in.(*In))
@@ -57,7 +57,7 @@ func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 	if s.Effects&policy.Mutating == 0 && s.Class != policy.ClassScratch {
 		panic("bind.Command: " + string(ref.Name) + " claims no change")
 	}
-	return entry(ref.Name, s, behaviour{
+	return entry(ref.Name, answers[Out](s), behaviour{
 		fresh: func() any { return new(In) },
 		prepare: func(ctx context.Context, sc tool.Scope, in any) (tool.Plan, error) {
 			p, err := prepare(ctx, sc, *in.(*In))
@@ -74,13 +74,21 @@ func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 
 // Direct is a tool whose plan is its arguments: what it would do is plain from the call.
 func Direct[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Context, tool.Scope, In) (Out, error)) tool.Entry {
-	return entry(ref.Name, s, behaviour{
+	return entry(ref.Name, answers[Out](s), behaviour{
 		fresh:   func() any { return new(In) },
 		prepare: func(_ context.Context, _ tool.Scope, in any) (tool.Plan, error) { return newArguments(ref.Name, in) },
 		commit: func(ctx context.Context, sc tool.Scope, in any, _ tool.Plan) (any, error) {
 			return run(ctx, sc, *in.(*In))
 		},
 	})
+}
+
+// answers is the spec with the schema of the answer, unless it has one.
+func answers[Out any](s tool.Spec) tool.Spec {
+	if s.Output == nil {
+		s.Output = Output[Out]()
+	}
+	return s
 }
 
 // behaviour is a tool's functions over its input behind an interface: whatever else a tool is made of would be compiled anew for every type,

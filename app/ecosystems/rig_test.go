@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 )
 
 type args = map[string]any
@@ -78,7 +79,7 @@ func (r *rig) raw(session, name string, a args) tool.Outcome {
 	r.t.Helper()
 	doc, err := json.Marshal(a)
 	require.NoError(r.t, err)
-	return r.Call(context.Background(), tool.Call{Session: session, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: session, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
 // do is a call that succeeds.

@@ -3,6 +3,7 @@ package projects
 import (
 	"encoding/json"
 
+	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/app/projects/workflows"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -32,6 +33,10 @@ func Capability(d Deps) tool.Capability {
 			switch e.Spec.Name {
 			case RunScript.Name:
 				e.Handler = either{script: runner.EitherCasing(e).Handler, action: ProgramHandler(d.Acting, e.Spec)}
+				e.Spec.Output = bind.OutputOf(e.Spec.Output, bind.Output[Program]())
+			case RunNPMScript.Name:
+				e = runner.EitherCasing(e)
+				e.Spec.Output = bind.OutputOf(bind.Output[ScriptResult](), bind.Output[StartedScript]())
 			case TriggerWebhook.Name:
 				e.Handler = renamed{next: runner.EitherCasing(e).Handler}
 			default:

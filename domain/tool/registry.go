@@ -55,7 +55,7 @@ func named(n Name) bool {
 }
 
 // NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing title, description, class or handler,
-// an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, a strength, risk or
+// an input schema that is no object schema, effects the class does not permit, a strength, risk or
 // mode that does not exist, or unmasked arguments of a tool that agents may call.
 func NewRegistry(caps ...Capability) (*Registry, error) {
 	n := 0
@@ -99,8 +99,6 @@ func check(e Entry) string {
 		return "no handler"
 	case !objectSchema(s.Input):
 		return "the input schema is no object schema"
-	case s.Output != nil && !valid(s.Output):
-		return "the output schema is no JSON"
 	}
 	return ""
 }

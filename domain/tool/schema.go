@@ -16,12 +16,6 @@ func objectSchema(text []byte) bool {
 	return s.document() && string(s.kind) == `"object"`
 }
 
-// valid reports JSON.
-func valid(text []byte) bool {
-	s := scan{text: text}
-	return s.document()
-}
-
 func (s *scan) document() bool { return s.value(0) && s.next() == 0 && s.at == len(s.text) }
 
 // next is the next byte that is no blank; 0 at the end.

@@ -43,8 +43,19 @@ type Spec struct {
 	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
 	Unmasked    bool            // its arguments hold no secrets, whatever they look like, and the audit has those of a plan to the letter; only of a tool for people alone
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
-	Output      json.RawMessage // JSON Schema of the value, or nil
+	Output      Schema          // of the value; nil where nothing is known of it
 	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
+}
+
+// Schema is a JSON Schema that is worked out once somebody asks for it: nobody waits for those of all answers at every start.
+type Schema interface{ JSON() json.RawMessage }
+
+// OutputSchema is the JSON Schema of the value, or nil.
+func (s Spec) OutputSchema() json.RawMessage {
+	if s.Output == nil {
+		return nil
+	}
+	return s.Output.JSON()
 }
 
 // Facet is how a tool that both reads and changes is published to callers that may only read.

@@ -60,7 +60,7 @@ func (o outlook) words() string {
 func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) toolView {
 	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
 	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
-		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.Output,
+		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.OutputSchema(),
 		Decision: outlook{Verdict: d.Verdict, Rule: d.Rule, Mode: d.Mode, Strength: d.Strength}}
 	if spec.Risk > policy.RiskNone {
 		v.Risk = spec.Risk.String()

@@ -54,7 +54,7 @@ func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		ui.Part("What would happen", ui.Search(toolPathOf(name), ui.SelectField("mode", "mode", "In mode", mode.String(), ui.Choice{Value: "", Text: "as things are"},
 			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Simulate")),
 			ui.P(ui.ID("outlook"), ui.TextNode("A call that does all this tool may do "), s.outlook(r.Context(), v, spec, mode))),
-		ui.Part("Arguments", arguments(spec.Input), ui.Disclosure("The schema", false, ui.CodeBlock("schema of the arguments", indented(spec.Input))), answers(spec.Output)),
+		ui.Part("Arguments", arguments(spec.Input), ui.Disclosure("The schema", false, ui.CodeBlock("schema of the arguments", indented(spec.Input))), answers(spec.OutputSchema())),
 		ui.Part("Try it", try(v, spec, given)))
 	p.Write(w, status, v)
 }

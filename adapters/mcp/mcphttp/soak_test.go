@@ -40,7 +40,7 @@ func soak(t testing.TB, url string, many int, lasts time.Duration) (took []time.
 			for n := i; n < i+2 || time.Now().Before(over); n++ { // on a busy machine, too, each reads more than once
 				began := time.Now()
 				_, answer, err := l.exchange(reads[n%len(reads)])
-				if err != nil || strings.Contains(string(answer), `"isError":true`) || strings.Contains(string(answer), `"error":{`) {
+				if err != nil || strings.Contains(string(answer), `"isError":true`) || strings.Contains(string(answer), `"error":{"code":`) {
 					failed.Add(1)
 					t.Errorf("%v: %.200s", err, answer)
 					return

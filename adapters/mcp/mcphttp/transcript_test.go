@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 )
 
 // A session of the older era from the handshake to its end.
@@ -253,6 +256,36 @@ func TestBothWaysAnswerAlike(t *testing.T) {
 			}
 			assert.JSONEq(t, string(n.ID), string(m.ID))
 			assert.JSONEq(t, string(n.Result), string(m.Result), "%s %s", era, call)
+		}
+	}
+}
+
+// Whatever a tool answers in either era, and whichever way, is what tools/list publishes for it.
+func TestStructuredContentIsWhatIsPublished(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newTown(t, false))
+	for _, era := range eras {
+		c := s.as("ann").in(era)
+		var listed struct {
+			Tools []struct {
+				Name         string
+				OutputSchema json.RawMessage
+			}
+		}
+		require.NoError(t, json.Unmarshal(c.do(c.ask("1", "tools/list", `{}`)).last(t).Result, &listed))
+		published := map[string]json.RawMessage{}
+		for _, tool := range listed.Tools {
+			published[tool.Name] = tool.OutputSchema
+		}
+		for _, call := range [][2]string{{"look", `{"name":"x"}`}, {"list_toolsets", `{}`}, {"get_policy", `{}`}, {"list_confirmations", `{}`}, {"set_mode", `{"mode":"plan"}`}} {
+			require.NotEmpty(t, published[call[0]], "%s %s", era, call[0])
+			for _, meta := range []string{"", `{"progressToken":"t"}`} {
+				var r struct{ StructuredContent json.RawMessage }
+				a := c.do(c.ask("7", "tools/call", toolCall(call[0], call[1], meta))).last(t)
+				require.NoError(t, json.Unmarshal(a.Result, &r), "%s", a.Error)
+				require.NotEmpty(t, r.StructuredContent, "%s %s: %s", era, call, a.Result)
+				resultschema.Valid(t, tool.Name(call[0]), published[call[0]], r.StructuredContent)
+			}
 		}
 	}
 }

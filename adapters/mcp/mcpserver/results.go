@@ -82,7 +82,7 @@ func encode(doc present.Document, meta json.RawMessage, complete bool) (json.Raw
 	switch {
 	case doc.Fail:
 		body = append(body, `,"isError":true`...)
-	case len(doc.Object) > 0: // contracts with an object state the flag always (agentpack contract §7.3)
+	case doc.States:
 		body = append(body, `,"isError":false`...)
 	}
 	if complete {

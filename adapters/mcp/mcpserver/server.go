@@ -152,8 +152,8 @@ func describe(spec tool.Spec) *mcp.Tool {
 		Name: string(spec.Name), Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.Input, Annotations: hints(spec),
 	}
-	if len(spec.Output) > 0 {
-		t.OutputSchema = spec.Output
+	if results := present.Results(spec); len(results) > 0 {
+		t.OutputSchema = results
 	}
 	return t
 }

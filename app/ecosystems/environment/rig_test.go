@@ -37,6 +37,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -259,7 +260,7 @@ func (r *rig) say(name string, in args, change ...func(*tool.Call)) tool.Outcome
 	for _, f := range change {
 		f(&c)
 	}
-	return r.Call(r.t.Context(), c)
+	return resultschema.Checked(r.t, r.Call(r.t.Context(), c))
 }
 
 func person(c *tool.Call) { c.Person = true }

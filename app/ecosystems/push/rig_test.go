@@ -31,6 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -137,7 +138,7 @@ func (r *rig) call(name, mode string, a args) tool.Outcome {
 	}
 	doc, err := json.Marshal(all)
 	require.NoError(r.t, err)
-	return r.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
 // confirmed is a call in execute mode, confirmed when it asks.

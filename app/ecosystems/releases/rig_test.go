@@ -28,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -173,7 +174,7 @@ func (r *rig) call(name, mode string, a args) tool.Outcome {
 	}
 	doc, err := json.Marshal(all)
 	require.NoError(r.t, err)
-	return r.Call(context.Background(), tool.Call{Session: "s", Client: r.client, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Client: r.client, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
 // ask is the answer of a tool that reads.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
+
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -123,7 +125,7 @@ func (r *rig) try(name string, in args) tool.Outcome {
 	r.t.Helper()
 	doc, err := json.Marshal(in)
 	require.NoError(r.t, err)
-	return r.Call(r.t.Context(), tool.Call{Tool: tool.Name(name), Args: doc, Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}})
+	return resultschema.Checked(r.t, r.Call(r.t.Context(), tool.Call{Tool: tool.Name(name), Args: doc, Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}}))
 }
 
 // doing performs with do; what it was confirmed from is facts.

@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -128,7 +129,7 @@ func (r *rig) call(name string, mode string, a args) tool.Outcome {
 	}
 	doc, err := json.Marshal(all)
 	require.NoError(r.t, err)
-	return r.Call(context.Background(), tool.Call{Session: "s", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
 // confirmed is a call in execute mode, confirmed when it asks.

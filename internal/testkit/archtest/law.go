@@ -244,6 +244,8 @@ func outerRows() []Row {
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
 		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
 			Reason: "a conformance suite proves ports and knows no adapter"},
+		{Packages: []string{"internal/testkit/resultschema"}, Std: []string{Any}, Module: []string{"domain/tool", "adapters/present"}, Modules: append([]string{checkSchema}, testLibraries...),
+			Reason: "what holds answers to published schemas reads both as a client does"},
 		{Packages: []string{"internal/testkit/..."}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/...", "internal/testkit/..."},
 			Modules: append([]string{xSync}, testLibraries...),
 			Reason:  "suites and tools for tests may see the product, and the product never sees them"},

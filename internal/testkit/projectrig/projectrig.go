@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
+	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 )
 
 // The words by which a test program is started as something else.
@@ -144,14 +145,21 @@ func (r *Rig) stop() {
 	}
 }
 
+// Call is what comes of a call, which is what its tool publishes.
+func (d *Door) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	return resultschema.Checked(d.rig.T, d.Local.Call(ctx, c))
+}
+
 // call carries a call out, with the confirmation it asks for.
-func call(ctx context.Context, l *local.Local, c tool.Call) tool.Outcome {
-	o := l.Call(ctx, c)
+func call(ctx context.Context, door interface {
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+}, c tool.Call) tool.Outcome {
+	o := door.Call(ctx, c)
 	if o.Issued == nil || o.Err == nil || o.Issued.Token.IsZero() {
 		return o
 	}
 	c.ID, c.Token = "", o.Issued.Token
-	return l.Call(ctx, c)
+	return door.Call(ctx, c)
 }
 
 // Args are the arguments of a call: anything that marshals to an object, or its text.
@@ -196,7 +204,7 @@ func (d *Door) Ask(name tool.Name, args Args) tool.Outcome {
 
 // Confirmed is what comes of a call that is confirmed when it asks.
 func (d *Door) Confirmed(name tool.Name, args Args) tool.Outcome {
-	return call(d.rig.T.Context(), d.Local, d.New(name, args))
+	return call(d.rig.T.Context(), d, d.New(name, args))
 }
 
 // Do is the answer of a call that is confirmed when it asks, and that has to go well.
@@ -210,7 +218,7 @@ func (d *Door) ByPerson(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	c := d.New(name, args)
 	c.Person = true
-	return d.answer(call(d.rig.T.Context(), d.Local, c))
+	return d.answer(call(d.rig.T.Context(), d, c))
 }
 
 func (d *Door) answer(o tool.Outcome) map[string]any {

@@ -43,7 +43,6 @@ type shape struct {
 	CarriesOut  bool            `json:"carries_out,omitempty"`
 	Annotations any             `json:"annotations,omitempty"`
 	Input       json.RawMessage `json:"input_schema"`
-	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
 // Check compares every tool with dir/<name>.json, and fails as well when a snapshot has lost its tool. annotations are the hints a
@@ -70,7 +69,7 @@ func published(s tool.Spec, annotations func(tool.Spec) any) shape {
 	out := shape{
 		Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, People: s.People, Contract: s.Contract, Category: s.Category, Class: s.Class,
 		Effects: s.Effects.String(), Confirm: s.Confirm, Risk: s.Risk, Mode: s.Mode, Preview: s.Preview, MaxOutput: s.MaxOutput,
-		CarriesOut: s.CarriesOut, Input: s.Input, Output: s.Output,
+		CarriesOut: s.CarriesOut, Input: s.Input,
 	}
 	if s.Timeout > 0 {
 		out.Timeout = s.Timeout.String()

@@ -1,0 +1,173 @@
+package bind
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Output is the schema of a tool's answer, derived from its type when it is first asked for; nil where the answer is no object with members of its own.
+// The schema is what encoding/json writes of the type: what has omitempty or omitzero may be missing, pointers, slices and maps may be null, and types
+// that write themselves as text are strings. What may be anything is left open, and so is every object: a contract may add members. (Neither of the two
+// schema libraries knows all of this; they derive what may come in.)
+func Output[Out any]() tool.Schema {
+	t := reflect.TypeFor[Out]()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || marshals(t) {
+		return nil
+	}
+	return &output{doc: sync.OnceValue(func() json.RawMessage {
+		s := deriver{}.object(t)
+		doc, err := json.Marshal(s)
+		if err != nil {
+			panic(fmt.Sprintf("bind.Output: %v", err)) // as in SchemaOf
+		}
+		return doc
+	})}
+}
+
+// output is a schema that is derived once.
+type output struct{ doc func() json.RawMessage }
+
+// JSON is the schema.
+func (o *output) JSON() json.RawMessage { return o.doc() }
+
+// deriver derives the schemas of types; it holds the types that it is in the middle of.
+type deriver map[reflect.Type]bool
+
+// marshals reports a type that writes itself.
+func marshals(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// of is the schema of a type, with null where its zero value is one.
+func (d deriver) of(t reflect.Type) *jsonschema.Schema {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return nullable(d.of(t.Elem()))
+	case t == reflect.TypeFor[time.Time]():
+		return &jsonschema.Schema{Type: "string"}
+	case marshals(t), t.Kind() == reflect.Interface:
+		return &jsonschema.Schema{}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return &jsonschema.Schema{Type: "string"}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return &jsonschema.Schema{Type: "boolean"}
+	case reflect.String:
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.Float32, reflect.Float64:
+		return &jsonschema.Schema{Type: "number"}
+	case reflect.Struct:
+		return d.object(t)
+	case reflect.Map:
+		return nullable(&jsonschema.Schema{Type: "object", AdditionalProperties: d.of(t.Elem())})
+	case reflect.Array:
+		return &jsonschema.Schema{Type: "array", Items: d.of(t.Elem())}
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return nullable(&jsonschema.Schema{Type: "string"})
+		}
+		return nullable(&jsonschema.Schema{Type: "array", Items: d.of(t.Elem())})
+	}
+	if t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr {
+		return &jsonschema.Schema{Type: "integer"}
+	}
+	panic("bind.Output: " + t.String() + " has no JSON form")
+}
+
+// object is an object. A type that holds itself is some object there.
+func (d deriver) object(t reflect.Type) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object"}
+	if d[t] {
+		return s
+	}
+	d[t] = true
+	defer delete(d, t)
+	s.Properties = map[string]*jsonschema.Schema{}
+	d.members(s, t, true)
+	return s
+}
+
+// members adds the fields of a struct to an object, and then those of the structs embedded in it, which its own hide.
+func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool) {
+	var embedded []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case name == "-" && options == "":
+			continue
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct && !marshals(inner):
+			embedded = append(embedded, f)
+			continue
+		case !f.IsExported():
+			continue
+		case name == "":
+			name = f.Name
+		}
+		if s.Properties[name] != nil {
+			continue
+		}
+		may := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		s.Properties[name] = d.of(f.Type)
+		switch {
+		case may:
+			s.Properties[name] = present(s.Properties[name])
+		case certain:
+			s.Required = append(s.Required, name)
+		}
+	}
+	for _, f := range embedded {
+		if f.Type.Kind() == reflect.Pointer {
+			d.members(s, f.Type.Elem(), false)
+		} else {
+			d.members(s, f.Type, certain)
+		}
+	}
+}
+
+// nullable is a schema that also takes null.
+func nullable(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Type != "" {
+		s.Types, s.Type = []string{s.Type, "null"}, ""
+	}
+	return s
+}
+
+// present is a schema of what is left out where it is null.
+func present(s *jsonschema.Schema) *jsonschema.Schema {
+	if len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[0], nil
+	}
+	return s
+}
+
+// OutputOf is the schema of a tool whose answer has one of several types.
+func OutputOf(all ...tool.Schema) tool.Schema {
+	return &output{doc: sync.OnceValue(func() json.RawMessage {
+		text := []byte(`{"type":"object","anyOf":[`)
+		for i, s := range all {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = append(text, s.JSON()...)
+		}
+		return append(text, `]}`...)
+	})}
+}
