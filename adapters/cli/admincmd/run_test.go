@@ -164,7 +164,7 @@ func TestTheWholeWidthIsDrawnOn(t *testing.T) {
 	d, fits := newDisplay(p.terminal())
 	require.True(t, fits)
 	wide, short := strings.Repeat("=", 74)+"waits.", "gone"
-	for _, tint := range []command.TerminalTint{0, command.Heading} {
+	for _, tint := range []command.Tint{0, command.Heading} {
 		require.NoError(t, d.draw([]line{{wide, tint}, {wide, tint}}))
 	}
 	require.NoError(t, d.draw([]line{{wide, command.Heading}, {short, 0}}))
