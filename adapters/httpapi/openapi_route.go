@@ -90,7 +90,7 @@ func records() []fixed {
 		{method: get, path: "/tool-calls/{id}", id: "showToolCall", tag: "records", says: "Show one, by the id of its call or of its confirmation", answer: gives("ToolCall", "it"), refuses: []string{"404"}},
 		{method: get, path: "/audit", id: "listAudit", tag: "records", says: "List audit records, oldest first: the last ones, or those after one",
 			parameters: []any{query("after", "only those after this record", whole(0, 0)), query("before", "only those before this record", whole(1, 0)), query("limit", "at most so many", whole(1, 500)),
-				query("phase", "only this half of calls, or answers, or questions", object{"enum": []any{"intent", "outcome", "answer", "asked"}}), query("tool", "only of this one", text()), query("callId", "only of this call, or confirmation", text()),
+				query("phase", "only this half of calls, or answers, or questions", object{"enum": []any{"intent", "outcome", "answer", "asked", "begun", "ended"}}), query("tool", "only of this one", text()), query("callId", "only of this call, or confirmation", text()),
 				query("code", "only those that failed so", text()), query("failed", "only those that failed", object{"type": "boolean"}), query("unattended", "only changes that no person was asked about", object{"type": "boolean"}), query("text", "only those in which this stands", text())},
 			answer: gives("AuditList", "the records"), refuses: []string{"400"}},
 		{method: get, path: "/audit/verify", id: "verifyAudit", tag: "records", says: "Check the hash chain of the audit", answer: gives("AuditVerification", "whether it holds")},

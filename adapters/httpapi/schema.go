@@ -45,7 +45,7 @@ const (
 		"redeemedBy":{"type":"string"},"toolset":{"type":"string"},"session":{"type":"string"},"principal":{"type":"string"},"client":{"type":"string"},"owner":{"type":"string"}}}`
 	toolCallListSchema = `{"type":"object","required":["count","toolCalls"],"properties":{"count":{"type":"integer"},"toolCalls":{"type":"array","items":{"$ref":"#/components/schemas/ToolCall"}},"next":{"type":"string","description":"before, for the ones that follow"}}}`
 	auditRecordSchema  = `{"type":"object","required":["seq","event","prev","hash"],"properties":{"seq":{"type":"integer"},"prev":{"type":"string"},"hash":{"type":"string"},
-		"event":{"type":"object","required":["time","phase","call_id","tool"],"properties":{"time":{"type":"string","format":"date-time"},"phase":{"enum":["intent","outcome","answer","asked"]},"call_id":{"type":"string"},
+		"event":{"type":"object","required":["time","phase","call_id","tool"],"properties":{"time":{"type":"string","format":"date-time"},"phase":{"enum":["intent","outcome","answer","asked","begun","ended"]},"call_id":{"type":"string"},
 		"session":{"type":"string"},"principal":{"type":"string"},"client":{"type":"string"},"tool":{"type":"string"},"class":{"type":"string"},"args":{},"plan":{"type":"string"},"verdict":{"type":"string"},
 		"rule":{"type":"string"},"approved_by":{"type":"string"},"code":{"type":"string"},"duration_us":{"type":"integer"},"redactions":{"type":"integer"}}}}}`
 	auditListSchema     = `{"type":"object","required":["count","records","next"],"properties":{"count":{"type":"integer"},"records":{"type":"array","items":{"$ref":"#/components/schemas/AuditRecord"}},"next":{"type":"integer","description":"after, for the ones that follow"}}}`

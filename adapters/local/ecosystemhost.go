@@ -103,7 +103,8 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		h.atClose = waiting.Close
 	}
 	runs := a.files.Runs()
-	b := appruns.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
+	states := appruns.AuditedStates{States: a.files.States(), Audit: core.Audit, Clock: core.Clock, Operations: []string{push.OperationNote, workspace.OperationNote, releases.OperationNote}}
+	b := appruns.Deps{Places: a.files, Manifests: a.files, States: states, Runs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
 		Clock: core.Clock, UUIDs: system.IDs{},
 		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
 	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
@@ -125,12 +126,12 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		Shipping:   push.Deps{Deps: b, Git: a.shipping, Attic: a.attic},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Git: a.tagging},
-		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock)}}
+		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}
 }
 
 // worker carries out the runs of ecosystems.
 func (h *EcosystemHost) worker() appruns.Worker {
-	return appruns.Worker{QueueDeps: h.deps.Running, Performers: ecosystems.Performers(h.deps), Audit: h.options.Core.Audit}
+	return appruns.Worker{QueueDeps: h.deps.Running, Performers: ecosystems.Performers(h.deps)}
 }
 
 // Drain carries out the queued runs of an ecosystem until none is left.

@@ -104,7 +104,7 @@ func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operatio
 }
 
 // Begun reports whether the audit knows what a project says is being done with it: that a call of the tool which does that was let through to do it with
-// this very project and sandbox, and has not done it.
+// this very project and sandbox, and has no outcome: one that failed lets nobody go on, since its answer said so.
 func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	doing := p.Doing
 	if doing == nil || doing.Plan == "" {
@@ -138,8 +138,8 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	if !same {
 		return false, nil
 	}
-	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.MaxListed})
-	return err == nil && audit.StageOf(records, doing.Call, plan) == audit.UnderWay, err
+	stage, err := audit.FindStage(ctx, d.Audit.Search, doing.Call, plan)
+	return err == nil && stage.UnderWay(), err
 }
 
 // Hash is over all that the plan shows.

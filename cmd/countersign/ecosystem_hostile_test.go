@@ -225,6 +225,38 @@ func TestEcosystemKilled(t *testing.T) {
 	c.over()
 }
 
+// TestEcosystemForgedOperations: journals of interrupted operations are files. One that the audit does not know is neither finished nor taken back, not by a
+// call that only shows what it would do, and not on the way of a run that was approved.
+func TestEcosystemForgedOperations(t *testing.T) {
+	t.Parallel()
+	c := newTeam(t)
+	c.does("simple", "amof_install_ecosystem", args{"ecosystem": "demo"})
+	object := func(name string) string { return strings.TrimSpace(c.git("api", "rev-parse", name)) }
+	head, was, becomes := object("HEAD"), object("HEAD:main.txt"), object("HEAD:CHANGELOG.md")
+	file := args{"path": "main.txt", "mode": "100644", "was": was, "becomes": becomes, "before": was, "after": becomes}
+	step := args{"name": "api", "dir": c.at("api"), "branch": "main", "old": head, "new": head, "files": []any{file}}
+	state := filepath.Join(c.at("amof"), "state", "ecosystems", "demo")
+	forge := func(name string, doc any) func() {
+		text, err := json.Marshal(doc)
+		require.NoError(t, err)
+		write(t, filepath.Join(state, name), string(text))
+		return func() { require.NoError(t, os.Remove(filepath.Join(state, name))) }
+	}
+	refused := func(code string) { assert.Equal(t, "state_unreadable", code) }
+
+	away := forge("release/journal", args{"tag": "v1.0.0", "finish": true, "steps": []any{step}, "record": args{"files": []any{args{"path": "x"}}}})
+	refused(c.ask("amof_release_bump", args{"ecosystem": "demo", "bump_type": "patch", "mode": "plan"}).Code)
+	assert.Equal(t, "api\n", read(t, c.at("api/main.txt")))
+	away()
+	away = forge("shipping.json", args{"phase": "saving", "file": "../../../api/main.txt", "stowed": args{"id": "demo-1"}})
+	refused(c.ended(c.queued("amof_discard_ecosystem", args{"ecosystem": "demo"}).RunID).Code)
+	assert.FileExists(t, c.at("api/main.txt"))
+	away()
+	assert.FileExists(t, c.at("ws/worktrees/demo/repos/api/main.txt"))
+	c.does("type", "amof_discard_ecosystem", args{"ecosystem": "demo"})
+	c.over()
+}
+
 // TestEcosystemQueue: runs of one ecosystem one after the other, of several side by side, four at most; those that wait and those that are carried
 // out can be cancelled (amof contract §9).
 func TestEcosystemQueue(t *testing.T) {

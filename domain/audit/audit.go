@@ -24,6 +24,10 @@ const (
 	Outcome Phase = "outcome"
 	Answer  Phase = "answer"
 	Asked   Phase = "asked"
+	// Begun and Ended are of work that files describe and another process may go on with: what a file says is to be done counts only as far as these
+	// say that it was begun with that very content, and has not ended.
+	Begun Phase = "begun"
+	Ended Phase = "ended"
 )
 
 // Event is what one record says. All text is redacted before it gets here.

@@ -1,33 +1,57 @@
 package audit
 
-import "github.com/countersign-dev/countersign/domain/canon"
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
 
 // Stage is how far a call is that was to carry out a certain plan, by what the audit says of it. Whoever goes on with what another process began, from
-// a file that any program may have written, asks for it first.
-type Stage int
+// a file that any program may have written, asks for it first. Each is said once: a call that was begun, or is over, lets nothing begin again.
+type Stage struct {
+	Allowed bool // it was let through with that plan
+	Over    bool // and has an outcome
+	Failed  bool // which is a failure
+	Begun   bool // what it queued was begun
+	Ended   bool // and has ended
+}
 
-// The stages. Of a call that is Unknown the audit does not say that it was let through with that plan; one that is UnderWay was, and has no outcome or
-// failed; one that is Done succeeded.
-const (
-	Unknown Stage = iota
-	UnderWay
-	Done
-)
+// UnderWay reports a call that was let through and has no outcome: its process is at it, or died.
+func (s Stage) UnderWay() bool { return s.Allowed && !s.Over }
 
 // StageOf is the stage of the call with that id, from the records that a Filter chose by it.
 func StageOf(records []Record, call string, plan canon.Hash) Stage {
-	stage := Unknown
+	var s Stage
 	if call == "" || plan.IsZero() {
-		return stage
+		return s
 	}
 	for i := range records {
-		switch e := &records[i].Event; {
-		case e.CallID != call || e.Plan != plan:
-		case e.Phase == Intent:
-			stage = max(stage, UnderWay)
-		case e.Phase == Outcome && e.Code == "":
-			stage = Done
+		e := &records[i].Event
+		if e.CallID != call || e.Plan != plan {
+			continue
+		}
+		switch e.Phase {
+		case Intent:
+			s.Allowed = true
+		case Outcome:
+			s.Over, s.Failed = true, s.Failed || e.Code != ""
+		case Begun:
+			s.Begun = true
+		case Ended:
+			s.Ended = true
 		}
 	}
-	return stage
+	return s
+}
+
+// FindStage is StageOf of what search, the Search of an audit log, has of the call.
+func FindStage(ctx context.Context, search func(context.Context, Filter) ([]Record, error), call string, plan canon.Hash) (Stage, error) {
+	if call == "" || plan.IsZero() {
+		return Stage{}, nil
+	}
+	records, err := search(ctx, Filter{Call: call, Limit: MaxListed})
+	if err != nil {
+		return Stage{}, err
+	}
+	return StageOf(records, call, plan), nil
 }

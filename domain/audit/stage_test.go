@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// TestStage: only the intent of that very plan lets a call go on, and only until it has succeeded.
+// TestStage: only the intent of that very plan lets a call go on, and only until it has an outcome, whatever that was.
 func TestStage(t *testing.T) {
 	plan, other := canon.SumBytes("t", []byte("a")), canon.SumBytes("t", []byte("b"))
 	record := func(p audit.Phase, call string, plan canon.Hash, code string) audit.Record {
@@ -20,17 +20,20 @@ func TestStage(t *testing.T) {
 		records []audit.Record
 		want    audit.Stage
 	}{
-		"nothing":              {nil, audit.Unknown},
-		"asked and answered":   {[]audit.Record{record(audit.Asked, "c", plan, ""), record(audit.Answer, "c", plan, "")}, audit.Unknown},
-		"another call":         {[]audit.Record{record(audit.Intent, "d", plan, "")}, audit.Unknown},
-		"another plan":         {[]audit.Record{record(audit.Intent, "c", other, "")}, audit.Unknown},
-		"begun":                {[]audit.Record{intent}, audit.UnderWay},
-		"failed":               {[]audit.Record{record(audit.Outcome, "c", plan, "disk_full"), intent}, audit.UnderWay},
-		"done":                 {[]audit.Record{record(audit.Outcome, "c", plan, ""), intent}, audit.Done},
-		"done, oldest first":   {[]audit.Record{intent, record(audit.Outcome, "c", plan, "")}, audit.Done},
-		"done by another plan": {[]audit.Record{record(audit.Outcome, "c", other, ""), intent}, audit.UnderWay},
+		"nothing":               {nil, audit.Stage{}},
+		"asked and answered":    {[]audit.Record{record(audit.Asked, "c", plan, ""), record(audit.Answer, "c", plan, "")}, audit.Stage{}},
+		"another call":          {[]audit.Record{record(audit.Intent, "d", plan, "")}, audit.Stage{}},
+		"another plan":          {[]audit.Record{record(audit.Intent, "c", other, "")}, audit.Stage{}},
+		"let through":           {[]audit.Record{intent}, audit.Stage{Allowed: true}},
+		"failed":                {[]audit.Record{record(audit.Outcome, "c", plan, "disk_full"), intent}, audit.Stage{Allowed: true, Over: true, Failed: true}},
+		"succeeded":             {[]audit.Record{record(audit.Outcome, "c", plan, ""), intent}, audit.Stage{Allowed: true, Over: true}},
+		"oldest first":          {[]audit.Record{intent, record(audit.Outcome, "c", plan, "")}, audit.Stage{Allowed: true, Over: true}},
+		"over by another plan":  {[]audit.Record{record(audit.Outcome, "c", other, ""), intent}, audit.Stage{Allowed: true}},
+		"what it queued, begun": {[]audit.Record{record(audit.Begun, "c", plan, ""), intent}, audit.Stage{Allowed: true, Begun: true}},
+		"and ended":             {[]audit.Record{record(audit.Ended, "c", plan, "x"), record(audit.Begun, "c", plan, ""), intent}, audit.Stage{Allowed: true, Begun: true, Ended: true}},
 	} {
 		assert.Equal(t, c.want, audit.StageOf(c.records, "c", plan), name)
+		assert.Equal(t, c.want.Allowed && !c.want.Over, c.want.UnderWay(), name)
 	}
-	assert.Equal(t, audit.Unknown, audit.StageOf([]audit.Record{record(audit.Intent, "", canon.Hash{}, "")}, "", canon.Hash{}), "what names nothing is nothing")
+	assert.Equal(t, audit.Stage{}, audit.StageOf([]audit.Record{record(audit.Intent, "", canon.Hash{}, "")}, "", canon.Hash{}), "what names nothing is nothing")
 }

@@ -65,7 +65,8 @@ func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpau
 func auditFilter(f audit.Filter) ui.Node {
 	return ui.Search(auditPath,
 		ui.SelectField("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
-			ui.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, ui.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, ui.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"}),
+			ui.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, ui.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, ui.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"},
+			ui.Choice{Value: string(audit.Begun), Text: "begun: work that goes on beyond its call"}, ui.Choice{Value: string(audit.Ended), Text: "ended: how that work ended"}),
 		ui.Field("tool", "tool", "Tool", f.Tool), ui.Field("code", "code", "Error code", f.Code), ui.Field("text", "text", "Any text", f.Text),
 		ui.CheckboxField("failed", "failed", "Only errors", f.Failed),
 		ui.CheckboxField("unattended", "unattended", "Only changes without a person", f.Unattended), ui.SubmitButton("Filter"))

@@ -39,7 +39,7 @@ func newWorkshop(t *testing.T) *workshop {
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: root, Dir: root, Clock: system.Clock{}})
 	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(context.Context, []string, string) error { return nil }})
 	store, runs := memstore.New(), files.Runs()
-	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}),
+	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}), Audit: ecosystemtest.Known{Runs: runs},
 		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}}
 	l, err := files.Layout(t.Context(), root, "demo")
@@ -88,7 +88,7 @@ func TestARun(t *testing.T) {
 				job.Log("info", "first word")
 				job.Log("warning", strings.Repeat("long ", 4000))
 				return map[string]any{}, nil
-			}}}, Audit: ecosystemtest.Known{Runs: w.deps.Runs}}.Drain(context.Background(), w.root, "demo")
+			}}}}.Drain(context.Background(), w.root, "demo")
 	}()
 	var said []string
 	var last map[string]any

@@ -50,7 +50,7 @@ func doomed(a []string) error {
 	}
 	d.States, d.Git, d.Attic = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Attic, k}
 	if a[4] != restore {
-		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: push.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}.Drain(context.Background(), a[0], "demo")
+		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
 	}
 	door, d, err := doorOf(d, push.Entries)
 	if err != nil {

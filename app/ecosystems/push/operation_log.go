@@ -10,9 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// noteName is what is being done to an ecosystem, noted before it is done, so that whoever comes after a process that was killed can finish
+// OperationNote is what is being done to an ecosystem, noted before it is done, so that whoever comes after a process that was killed can finish
 // or undo it.
-const noteName = "shipping.json"
+const OperationNote = "shipping.json"
 
 // The phases. What was begun is undone up to Recording, unless the record is made already, and finished from Removing on.
 const (
@@ -52,25 +52,25 @@ type PendingPush struct {
 func (j *Operation) Save(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	doc, err := tool.Encode(j)
 	if err == nil {
-		err = states.Note(ctx, l, noteName, doc)
+		err = states.Note(ctx, l, OperationNote, doc)
 	}
 	return err
 }
 
 // ClearOperation forgets what was noted.
 func ClearOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
-	return states.Note(ctx, l, noteName, nil)
+	return states.Note(ctx, l, OperationNote, nil)
 }
 
 // LoadOperation is what was noted, or nil. It fails with ecosystem.ErrState.
 func LoadOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) (*Operation, error) {
-	doc, err := states.Noted(ctx, l, noteName)
+	doc, err := states.Noted(ctx, l, OperationNote)
 	if err != nil || doc == nil {
 		return nil, err
 	}
 	j := &Operation{}
 	if err := json.Unmarshal(doc, j); err != nil {
-		return nil, ecosystem.ErrState.Sayf("the journal %s cannot be read; see what is in the trash, then move it away", path.Join(l.State, noteName)).Because(err)
+		return nil, ecosystem.ErrState.Sayf("the journal %s cannot be read; see what is in the trash, then move it away", path.Join(l.State, OperationNote)).Because(err)
 	}
 	return j, nil
 }

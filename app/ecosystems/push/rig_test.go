@@ -123,7 +123,7 @@ func (r *rig) open(d push.Deps) {
 	door := r.App
 	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
 	d = r.deps
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: append(push.Performers(d), workspace.Performers(install)...), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
 }
 
 // call is one as a person makes it, about demo.

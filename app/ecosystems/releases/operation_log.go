@@ -16,10 +16,10 @@ import (
 // Publisher makes them.
 type Publisher struct{ Deps }
 
-// What is noted beside the state of an ecosystem.
+// What is noted beside the state of an ecosystem: a release that is being made, and what is still to be pushed.
 const (
-	journalNote  = "release/journal"
-	unpushedNote = "release/unpushed"
+	OperationNote = "release/journal"
+	unpushedNote  = "release/unpushed"
 )
 
 // tidyWait is how long a release that is being made is waited for, before a new one is refused.
@@ -37,17 +37,17 @@ type journal struct {
 
 func (d Publisher) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	if j == nil {
-		return d.States.Note(ctx, l, journalNote, nil)
+		return d.States.Note(ctx, l, OperationNote, nil)
 	}
 	doc, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	return d.States.Note(ctx, l, journalNote, doc)
+	return d.States.Note(ctx, l, OperationNote, doc)
 }
 
 func (d Publisher) noted(ctx context.Context, l ecosystem.Layout) (*journal, error) {
-	doc, err := d.States.Noted(ctx, l, journalNote)
+	doc, err := d.States.Noted(ctx, l, OperationNote)
 	if err != nil || doc == nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func depsOf(root, home string, c ports.Clock) releases.Deps {
 }
 
 func workerOf(d releases.Deps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: releases.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: releases.Performers(d)}
 }
 
 // rig is a workspace root with the installed ecosystem demo, and everything real over it.

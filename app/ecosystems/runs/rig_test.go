@@ -53,7 +53,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	}})
 	runs := files.Runs()
 	r.store = memstore.New()
-	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1.2.3", system.Clock{}),
+	r.deps = appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1.2.3", system.Clock{}), Audit: r.store,
 		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Workers: workers, Sessions: r.store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}
 	for _, name := range names {
@@ -95,7 +95,7 @@ func (r *rig) queue(name, action string, facts any) string {
 }
 
 func (r *rig) worker(performers ...appruns.Performer) appruns.Worker {
-	return appruns.Worker{QueueDeps: r.deps, Performers: performers, Audit: r.store}
+	return appruns.Worker{QueueDeps: r.deps, Performers: performers}
 }
 
 // drain carries out what is queued with these performers.

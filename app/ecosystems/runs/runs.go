@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -19,6 +21,7 @@ type QueueDeps struct {
 	Deps
 	Watch  ecosystemport.RunWatch
 	Server ecosystemport.ControlPlane
+	Audit  ports.AuditLog // which call was let through to queue a run, and whether that was begun
 }
 
 // The typed handles.
@@ -345,7 +348,8 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, p Plan) (Cancelled, 
 		return Cancelled{}, err
 	}
 	if r.Status == ecosystem.RunCancelled {
-		err = s.Runs.Append(ctx, r.ID, ecosystem.RunEvent{Level: "info", Type: "exit", Message: "cancelled before it began"})
+		err = errors.Join(s.tell(ctx, r, audit.Ended, string(ecosystem.ErrStopped.Code)), // or a copy of its record would have it run after all
+			s.Runs.Append(ctx, r.ID, ecosystem.RunEvent{Level: "info", Type: "exit", Message: "cancelled before it began"}))
 	}
 	text := AnswerText{Summary: "Cancelled run " + r.Short()}
 	if !r.Status.Final() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/owner"
@@ -381,4 +382,50 @@ func TestNobodyQueuedIt(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestACopyIsNotRepeated: one call that was let through has one run. A copy of its record, made when it waited, when it was carried out, or from before
+// somebody cancelled it, is not carried out, and what it claims was interrupted is not put in order.
+func TestACopyIsNotRepeated(t *testing.T) {
+	r := newRig(t, "demo")
+	done, mended := 0, 0
+	p := doing("push", 1, func(context.Context, runs.Job) (any, error) {
+		done++
+		return nil, nil
+	})
+	p.Mend = func(context.Context, runs.Job) error {
+		mended++
+		return nil
+	}
+	copied := func(run ecosystem.Run, begun bool) ecosystem.Run {
+		run.ID = system.IDs{}.NewUUID()
+		if begun {
+			require.NoError(t, run.Begin("999999999 1 an-earlier-start", time.Now()))
+		}
+		require.NoError(t, r.deps.Runs.Add(t.Context(), run))
+		r.drain("demo", p)
+		return r.load(run.ID)
+	}
+	asked := r.load(r.queue("demo", "push", 1))
+	r.drain("demo", p)
+	require.Equal(t, 1, done)
+	cancelled := r.load(r.queue("demo", "push", 1))
+	r.call("amof_cancel_run", args{"run_id": cancelled.ID})
+	for _, run := range []ecosystem.Run{asked, cancelled} {
+		for _, begun := range []bool{false, true} {
+			again := copied(run, begun)
+			assert.Equal(t, ecosystem.RunFailed, again.Status)
+			assert.Equal(t, "eco_run_unknown_call", again.Code)
+		}
+	}
+	assert.Equal(t, 1, done)
+	assert.Zero(t, mended)
+
+	refused := r.load(r.queue("demo", "push", 1))
+	plan, err := refused.Plan()
+	require.NoError(t, err)
+	require.NoError(t, r.store.Append(t.Context(), audit.Event{Phase: audit.Outcome, CallID: refused.Call, Plan: plan, Code: "confirm_token_used"}))
+	r.drain("demo", p)
+	assert.Equal(t, "eco_run_unknown_call", r.load(refused.ID).Code, "a call whose answer was no lets nothing run")
+	assert.Equal(t, 1, done)
 }

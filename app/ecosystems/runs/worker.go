@@ -13,18 +13,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/ports"
 )
 
 // queueWait is how long a worker waits for the one before it to be done with the ecosystem.
 const queueWait = 4 * time.Hour
 
-// Worker carries out queued runs that Audit says a call was let through to queue. Records of runs are files, which any program of the user can
-// write: of one that the audit does not know nothing is done, and nothing is put in order either.
+// Worker carries out queued runs that Audit says a call was let through to queue, each once. Records of runs are files, which any program of the user
+// can write: of one that the audit does not know, or that it says was carried out, nothing is done, and nothing is put in order either.
 type Worker struct {
 	QueueDeps
 	Performers []Performer
-	Audit      ports.AuditLog
 }
 
 // Drain carries out the queued runs of an ecosystem, oldest first, until none is left; before that it settles what a process that is gone has
@@ -115,7 +113,10 @@ func (w Worker) performer(action string) *Performer {
 func (w Worker) mend(ctx context.Context, r ecosystem.Run) error {
 	w.say(ctx, r, ecosystem.RunEvent{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
 	p := w.performer(r.Action)
-	mended := w.known(ctx, r)
+	stage, mended := w.known(ctx, r)
+	if mended == nil && stage.Ended {
+		mended = ecosystem.ErrUnasked.Sayf("%s of %s: this run has ended already, by the audit, so nothing was put in order", r.Action, r.Ecosystem)
+	}
 	if errors.Is(mended, ecosystem.ErrUnasked) {
 		return w.end(ctx, r, outcome{err: mended, exit: 1})
 	}
@@ -145,17 +146,43 @@ func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout)
 	return l
 }
 
-// known fails with ecosystem.ErrUnasked unless the audit says that the run's call was let through with the plan that the run carries out.
-func (w Worker) known(ctx context.Context, r ecosystem.Run) error {
+// known is how far the run's call is. It fails with ecosystem.ErrUnasked unless the audit says that the call was let through with the plan that the run
+// carries out, and did not fail.
+func (w Worker) known(ctx context.Context, r ecosystem.Run) (audit.Stage, error) {
 	plan, err := r.Plan()
 	if err != nil || r.Call == "" || w.Audit == nil {
-		return ecosystem.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
+		return audit.Stage{}, ecosystem.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
 	}
-	records, err := w.Audit.Search(ctx, audit.Filter{Call: r.Call, Limit: audit.MaxListed})
-	if err == nil && audit.StageOf(records, r.Call, plan) == audit.Unknown {
+	stage, err := audit.FindStage(ctx, w.Audit.Search, r.Call, plan)
+	if err == nil && (!stage.Allowed || stage.Failed) {
 		err = ecosystem.ErrUnasked.Sayf("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
 	}
-	return err
+	return stage, err
+}
+
+// begin puts on record that the run is carried out now. One whose call had its run already fails with ecosystem.ErrUnasked: its record is a copy.
+func (w Worker) begin(ctx context.Context, r ecosystem.Run) error {
+	stage, err := w.known(ctx, r)
+	if err == nil && (stage.Begun || stage.Ended) {
+		err = ecosystem.ErrUnasked.Sayf("%s of %s: what this run's record says was carried out before, and is not repeated; call %s again", r.Action, r.Ecosystem, r.Tool)
+	}
+	if err != nil {
+		return err
+	}
+	return w.tell(ctx, r, audit.Begun, "")
+}
+
+// tell puts on record that a run was begun, or has ended.
+func (d QueueDeps) tell(ctx context.Context, r ecosystem.Run, p audit.Phase, code string) error {
+	plan, err := r.Plan()
+	if err != nil {
+		return err
+	}
+	args, err := json.Marshal(map[string]string{"run_id": r.ID, "ecosystem": r.Ecosystem, "action": r.Action})
+	if err != nil {
+		return err
+	}
+	return d.Audit.Append(ctx, audit.Event{Time: d.Clock.Now(), Phase: p, CallID: r.Call, Session: r.SessionID, Tool: r.Tool, Args: args, Plan: plan, Code: code})
 }
 
 // errInterrupted is why a run failed whose process is gone.
@@ -221,7 +248,7 @@ func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error)
 	if p == nil {
 		return nil, ecosystem.ErrFailed.Sayf("this version of Countersign knows no action %q", r.Action)
 	}
-	if err := w.known(ctx, r); err != nil {
+	if err := w.begin(ctx, r); err != nil {
 		return nil, err
 	}
 	found, err := w.FindAt(ctx, r.Root, r.Ecosystem)
@@ -285,7 +312,14 @@ func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 		}
 		return r.End(o.exit, now)
 	})
-	return err
+	if err != nil || errors.Is(o.err, ecosystem.ErrUnasked) {
+		return err // of what nobody asked for nothing is to be said in another call's name
+	}
+	code := ""
+	if f != nil {
+		code = string(f.Code)
+	}
+	return w.tell(ctx, r, audit.Ended, code)
 }
 
 // Unattended are the ecosystems with runs that wait or were interrupted, each once: somebody has to wake a worker for them.

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// note is the name of the journal of an installation.
-const note = "install"
+// OperationNote is the name of the journal of an installation.
+const OperationNote = "install"
 
 // journal is what is kept while an installation lasts.
 type journal struct {
@@ -107,7 +107,7 @@ func (s service) build(ctx context.Context, j runs.Job, w journal) ([]RepoOutcom
 	if err != nil {
 		return none, err
 	}
-	if err := s.States.Note(ctx, l, note, doc); err != nil {
+	if err := s.States.Note(ctx, l, OperationNote, doc); err != nil {
 		return none, err
 	}
 	j.Log("info", fmt.Sprintf("making a worktree of %s on branch %s", w.Build.Root, w.Build.Branch))
@@ -142,7 +142,7 @@ func (s service) record(ctx context.Context, j runs.Job, w journal) error {
 		return err
 	}
 	j.Log("info", "installed at "+w.Build.Dir)
-	if err := s.States.Note(ctx, l, note, nil); err != nil {
+	if err := s.States.Note(ctx, l, OperationNote, nil); err != nil {
 		j.Log("warning", "the journal of the installation stays until the next run: "+fault.From(err).Message)
 	}
 	return nil
@@ -208,13 +208,13 @@ func (s service) undo(ctx context.Context, j runs.Job, w journal) error {
 		j.Log("error", "not everything was taken back; the next run tries again: "+fault.From(err).Message)
 		return err
 	}
-	return s.States.Note(ctx, j.Found.Layout, note, nil)
+	return s.States.Note(ctx, j.Found.Layout, OperationNote, nil)
 }
 
 // mendInstall finishes an interrupted installation whose workspace had got to its place, and takes back any other.
 func (s service) mendInstall(ctx context.Context, j runs.Job) error {
 	l := j.Found.Layout
-	doc, err := s.States.Noted(ctx, l, note)
+	doc, err := s.States.Noted(ctx, l, OperationNote)
 	if err != nil || len(doc) == 0 {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s service) mendInstall(ctx context.Context, j runs.Job) error {
 		return err
 	}
 	if st.Installed() {
-		return s.States.Note(ctx, l, note, nil)
+		return s.States.Note(ctx, l, OperationNote, nil)
 	}
 	placed, err := s.Grounds.Settle(ctx, w.Build)
 	if err != nil {
@@ -238,5 +238,5 @@ func (s service) mendInstall(ctx context.Context, j runs.Job) error {
 		return s.record(ctx, j, w)
 	}
 	j.Log("info", "what the interrupted installation had made was taken back")
-	return s.States.Note(ctx, l, note, nil)
+	return s.States.Note(ctx, l, OperationNote, nil)
 }

@@ -94,7 +94,7 @@ func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 }
 
 func workerOf(d workspace.InstallDeps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs)}, Performers: workspace.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: workspace.Performers(d)}
 }
 
 // open opens the door over the rig's dependencies as they are now.
