@@ -59,6 +59,9 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 	encoded := h.Encode(op.journal.Snapshot)
 	journal, err := EncodeJournal(op.journal, encoded)
 	if err == nil {
+		err = m.options.Operations.Begin(ctx, h.Path, journal)
+	}
+	if err == nil {
 		err = h.Files.Write(journalName, journal)
 	}
 	if err != nil { // whether the journal is there or not, nothing was written
@@ -68,7 +71,7 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 	w := m.work(h, op.journal, forward)
 	w.Jobs, w.Ground, w.Umask, w.Done = op.jobs, op.ground, op.umask, done
 	if _, err = RunWork(ctx, w); err == nil {
-		err = m.finish(h, op.journal, deployment.StatusApplied, encoded)
+		err = m.finish(ctx, h, op.journal, deployment.StatusApplied, encoded)
 	}
 	if err == nil {
 		return nil
@@ -81,7 +84,7 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := RunWork(ctx, op.m.work(op.h, op.journal, backward))
 	if err == nil {
-		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.h.Files.Remove(journalName)), op.h.Files.File(journalName))
+		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.m.close(ctx, op.h)), op.h.Files.File(journalName))
 	}
 	if err != nil {
 		return deployment.ErrInterrupted.Sayf("writing failed (%v), and so did taking it back (%v); repair the cause, then finish it with resume or take it back with undo",
@@ -92,14 +95,14 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 }
 
 // finish makes the outcome of an operation known and forgets its journal.
-func (m *Machine) finish(h *home, j Journal, outcome deployment.SnapshotStatus, encoded encoded) error {
+func (m *Machine) finish(ctx context.Context, h *home, j Journal, outcome deployment.SnapshotStatus, encoded encoded) error {
 	if j.Kind != deployment.KindEdit {
 		if err := h.Files.Write(SnapshotFileName(j.ID), encoded.As(outcome)); err != nil {
 			return observe.FileFault(err, h.Files.File(SnapshotFileName(j.ID)))
 		}
 	}
 	m.options.Step("recorded", h.Files.File(SnapshotFileName(j.ID)))
-	if err := h.Files.Remove(journalName); err != nil {
+	if err := m.close(ctx, h); err != nil {
 		return observe.FileFault(err, h.Files.File(journalName))
 	}
 	m.options.Step("closed", h.Files.File(journalName))
@@ -107,4 +110,16 @@ func (m *Machine) finish(h *home, j Journal, outcome deployment.SnapshotStatus, 
 		_ = h.Vault.Remove(j.ID) // nothing needs it; what is left of it, Prune drops
 	}
 	return nil
+}
+
+// close forgets the journal. That it is over is kept afterwards, and is said by the outcome of the call as well: without it nothing is undone.
+func (m *Machine) close(ctx context.Context, h *home) error {
+	journal, err := h.Document(journalName)
+	if err == nil {
+		err = h.Files.Remove(journalName)
+	}
+	if err == nil && journal != nil {
+		_ = m.options.Operations.End(context.WithoutCancel(ctx), h.Path, journal)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package deployfile
 
 import (
+	"context"
 	"os"
 	"strings"
 
@@ -14,7 +15,26 @@ type Options struct {
 	Clock ports.Clock              // tells snapshots' identifiers and times
 	Env   func(name string) string // nil: the process's own environment
 	Step  func(step, path string)  // nil, or called before and after everything that changes the disk: tests die in it
+	// Operations knows the journals that were begun here; nil believes each.
+	Operations Operations
 }
+
+// Operations keeps, where not every program of the user can write it, which journal a home has: one that stands there without is somebody else's.
+type Operations interface {
+	// Begin keeps it, durably, before it is written down.
+	Begin(ctx context.Context, home string, journal []byte) error
+	// Known reports whether it is the one that was begun last, and has not ended.
+	Known(ctx context.Context, home string, journal []byte) (bool, error)
+	// End keeps that it is over.
+	End(ctx context.Context, home string, journal []byte) error
+}
+
+// anybody believes every journal.
+type anybody struct{}
+
+func (anybody) Begin(context.Context, string, []byte) error         { return nil }
+func (anybody) Known(context.Context, string, []byte) (bool, error) { return true, nil }
+func (anybody) End(context.Context, string, []byte) error           { return nil }
 
 // Machine is the computer this runs on: deployport.Machine, Snapshots and Recovery. Its methods may run concurrently, here and in other
 // processes.
@@ -30,6 +50,9 @@ func NewMachine(o Options) *Machine {
 	}
 	if o.Step == nil {
 		o.Step = func(string, string) {}
+	}
+	if o.Operations == nil {
+		o.Operations = anybody{}
 	}
 	return &Machine{observe.NewObserver(o.Index), o}
 }

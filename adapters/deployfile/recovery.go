@@ -29,7 +29,7 @@ func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interru
 		return nil, err
 	}
 	defer held.Release()
-	j, err := h.Journal()
+	j, err := m.own(ctx, h)
 	if j == nil || err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string
 		return nil, err
 	}
 	defer held.Release()
-	j, err := h.Journal()
+	j, err := m.own(ctx, h)
 	if j == nil || err != nil {
 		return nil, err
 	}
@@ -89,5 +89,21 @@ func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string
 	if to == backward {
 		outcome = deployment.StatusUndone
 	}
-	return left, m.finish(h, *j, outcome, h.Encode(j.Snapshot))
+	return left, m.finish(ctx, h, *j, outcome, h.Encode(j.Snapshot))
+}
+
+// own is the journal of the operation that was interrupted, or nil. One that nobody begun here is neither finished nor taken back.
+func (m *Machine) own(ctx context.Context, h *home) (*Journal, error) {
+	data, err := h.Document(journalName)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	known, err := m.options.Operations.Known(ctx, h.Path, data)
+	if err == nil && !known {
+		err = deployment.ErrSnapshotDamaged.Sayf("%s says that an operation was interrupted, and the audit does not know it so: it is neither finished nor taken back; look at what it names, then move it away", h.Files.File(journalName))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.Journal()
 }

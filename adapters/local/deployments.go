@@ -32,7 +32,7 @@ func (l *Local) deployments(core app.Core) []toolset {
 	return []toolset{
 		{name: deployments.Name, build: func() tool.Capability {
 			c := deployments.Capability(parts().deps)
-			c.Entries = append(c.Entries, ConnectTools(ConnectToolsOptions{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
+			c.Entries = append(c.Entries, ConnectTools(ConnectToolsOptions{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock, Audit: core.Audit,
 				Admission: l.Admission(), Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
 			return c
 		}},
@@ -56,7 +56,7 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	git := confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
 		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
 	}})
-	machine := deployfile.NewMachine(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
+	machine := deployfile.NewMachine(deployfile.Options{Index: index, Clock: core.Clock, Env: env, Operations: journals{core.Audit, core.Clock}})
 	compile := planner.Compiler{
 		Places: configrepo.NewPlaces(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,

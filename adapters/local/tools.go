@@ -20,15 +20,20 @@ type ConnectToolsOptions struct {
 	Dir       string // stands for the working directory; the project is looked for from here
 	Env       func(string) string
 	Clock     ports.Clock
-	Admission Admission // nil: no host is connected over HTTP
-	Default   []string  // the toolsets that are served by themselves
+	Audit     ports.AuditLog // nil: an interrupted connection is believed to be ours
+	Admission Admission      // nil: no host is connected over HTTP
+	Default   []string       // the toolsets that are served by themselves
 	Policy    func(ctx context.Context) (policy.Resolved, error)
 }
 
 // ConnectTools are the tools that connect hosts. It opens nothing.
 func ConnectTools(p ConnectToolsOptions) []tool.Entry {
 	here := NewSurroundings(p.Home, p.Env)
-	machine := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: p.Clock, Env: durable})
+	options := deployfile.Options{Index: observe.OpenIndex(""), Clock: p.Clock, Env: durable}
+	if p.Audit != nil {
+		options.Operations = journals{p.Audit, p.Clock}
+	}
+	machine := deployfile.NewMachine(options)
 	d := mcpclients.Deps{Places: configrepo.NewPlaces(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
 		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.PolicyInfo, error) {
 			now, err := p.Policy(ctx)

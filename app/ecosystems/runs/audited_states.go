@@ -3,12 +3,10 @@ package runs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"path"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -24,27 +22,20 @@ type AuditedStates struct {
 	Operations []string // the names of the notes that are operation logs
 }
 
-// operationEvent is the tool's name in the audit's records of operations.
-const operationEvent = "ecosystem_operation"
-
 // Note implements ecosystemport.States.
 func (s AuditedStates) Note(ctx context.Context, l ecosystem.Layout, name string, doc []byte) error {
 	if !slices.Contains(s.Operations, name) {
 		return s.States.Note(ctx, l, name, doc)
 	}
-	phase, about := audit.Begun, doc
+	event := operation(l, name).Begun(s.Clock.Now(), doc)
 	if doc == nil {
 		old, err := s.States.Noted(ctx, l, name)
 		if err != nil || old == nil {
 			return cmp.Or(err, s.States.Note(ctx, l, name, nil))
 		}
-		phase, about = audit.Ended, old
+		event = operation(l, name).Ended(s.Clock.Now(), old)
 	}
-	args, err := json.Marshal(map[string]string{"ecosystem": l.Name, "workspace_root": l.Root, "operation": name})
-	if err == nil {
-		err = s.Audit.Append(ctx, audit.Event{Time: s.Clock.Now(), Phase: phase, CallID: operationKey(l, name), Tool: operationEvent, Args: args, Plan: operationSum(about)})
-	}
-	if err != nil {
+	if err := s.Audit.Append(ctx, event); err != nil {
 		return err
 	}
 	return s.States.Note(ctx, l, name, doc)
@@ -56,29 +47,19 @@ func (s AuditedStates) Noted(ctx context.Context, l ecosystem.Layout, name strin
 	if err != nil || doc == nil || !slices.Contains(s.Operations, name) {
 		return doc, err
 	}
-	known, err := s.Audit.Search(ctx, audit.Filter{Call: operationKey(l, name), Limit: 2}) // newest first
+	newest, err := s.Audit.Search(ctx, operation(l, name).Filter())
 	if err != nil {
 		return nil, err
 	}
-	sum := operationSum(doc)
-	for i := range known {
-		e := &known[i].Event
-		if e.Phase == audit.Ended && i == 0 && e.Plan == sum {
-			return nil, nil // its process died before it took the file away
-		}
-		if e.Phase != audit.Begun {
-			break
-		}
-		if e.Plan == sum { // the last, or the one before, whose process died before it wrote the next one down
-			return doc, nil
-		}
+	switch open, over := operation(l, name).Judge(newest, doc); {
+	case open:
+		return doc, nil
+	case over: // its process died before it took the file away
+		return nil, nil
 	}
 	return nil, ecosystem.ErrState.Sayf("%s says that something was begun with ecosystem %s, and the audit does not know it so: nothing of it is finished or taken back; look at what it names, then move it away", path.Join(l.State, name), l.Name)
 }
 
-// operationKey is what the audit's records of one operation log have for a call's id.
-func operationKey(l ecosystem.Layout, name string) string {
-	return "operation_" + canon.SumBytes("ecosystem.operation.key.v1", []byte(l.Root+"\x00"+l.Name+"\x00"+name)).Hex()[:32]
+func operation(l ecosystem.Layout, name string) audit.OperationLog {
+	return audit.OperationLog{Tool: "ecosystem_operation", Place: map[string]string{"ecosystem": l.Name, "workspace_root": l.Root, "operation": name}}
 }
-
-func operationSum(doc []byte) canon.Hash { return canon.SumBytes("ecosystem.operation.v1", doc) }
