@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"slices"
 
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/project"
@@ -17,27 +19,55 @@ const maxSettings = 256 << 10
 // be read is a setting too: nobody knows what it says.
 func (f folder) settings() []project.ManagerSetting {
 	var out []project.ManagerSetting
-	read := func(name string, parse func([]byte) ([]project.ManagerSetting, error)) {
-		data, err := f.read(name, maxSettings)
-		if errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		var found []project.ManagerSetting
-		if err == nil {
-			found, err = parse(data)
-		}
-		if err != nil {
-			found = []project.ManagerSetting{{File: name, Value: "the file cannot be read, so nobody can say what it sets"}}
-		}
-		out = append(out, found...)
-	}
-	for _, name := range []string{project.SettingsINI, project.SettingsYarn, project.SettingsBun} {
-		read(name, func(data []byte) ([]project.ManagerSetting, error) { return project.LineSettings(name, data), nil })
-	}
-	for _, name := range project.SettingsYAML() {
-		read(name, func(data []byte) ([]project.ManagerSetting, error) { return documentSettings(name, data) })
+	for _, name := range append([]string{project.SettingsINI, project.SettingsYarn, project.SettingsBun}, project.SettingsYAML()...) {
+		out = append(out, f.settingsIn(name, name)...)
 	}
 	return out
+}
+
+// userSettings are what the user's own files say to package managers in the same way: they hold for every project. Files are named by their whole path.
+func userSettings(v map[string]string) []project.ManagerSetting {
+	home := v["HOME"]
+	if home == "" {
+		return nil // whoever needs one finds none either
+	}
+	config := v["XDG_CONFIG_HOME"]
+	if config == "" {
+		config = filepath.Join(home, ".config")
+	}
+	var out []project.ManagerSetting
+	for _, file := range []struct{ dir, name, as string }{{home, project.SettingsINI, project.SettingsINI}, {home, project.SettingsYarn, project.SettingsYarn},
+		{home, ".yarnrc.yml", ".yarnrc.yml"}, {home, ".bunfig.toml", project.SettingsBun}, {v["XDG_CONFIG_HOME"], ".bunfig.toml", project.SettingsBun},
+		{filepath.Join(config, "pnpm"), "rc", project.SettingsINI}, {filepath.Join(config, "pnpm"), "config.yaml", "pnpm-workspace.yaml"}} {
+		in, err := open(file.dir)
+		if err != nil {
+			continue
+		}
+		for _, s := range in.settingsIn(file.name, file.as) {
+			s.File = filepath.ToSlash(filepath.Join(file.dir, file.name))
+			out = append(out, s.OfUser())
+		}
+		_ = in.Close() // it was only read
+	}
+	return out
+}
+
+// settingsIn are those of one file, in the form of files of that name.
+func (f folder) settingsIn(name, as string) []project.ManagerSetting {
+	data, err := f.read(name, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var found []project.ManagerSetting
+	if err == nil && slices.Contains(project.SettingsYAML(), as) {
+		found, err = documentSettings(as, data)
+	} else if err == nil {
+		found = project.LineSettings(as, data)
+	}
+	if err != nil {
+		found = []project.ManagerSetting{{File: name, Value: "the file cannot be read, so nobody can say what it sets"}}
+	}
+	return found
 }
 
 // documentSettings are those of a YAML file: its outermost keys.

@@ -30,7 +30,7 @@ func (d *directories) Surroundings(ctx context.Context, dir string) (projectport
 		Home:     d.home,
 		Own:      d.owned(v),
 		Secrets:  in.secrets(),
-		Settings: in.settings(),
+		Settings: append(in.settings(), userSettings(v)...),
 	}, nil
 }
 

@@ -45,6 +45,15 @@ func NewSetting(file, key, value string) (ManagerSetting, bool) {
 	return s, decides(key)
 }
 
+// OfUser is the setting as one of the user's own files, where some are ordinary that are not in a project: they leave out what would run.
+func (s ManagerSetting) OfUser() ManagerSetting {
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s.Key)) {
+	case "ignorescripts", "enablescripts", "enableprepostscripts":
+		s.Usual = true
+	}
+	return s
+}
+
 // LineSettings are the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
 // bunfig.toml needs. It reads them as those who obey them do: lines end in either way, keys may be quoted, later ones count too.
 func LineSettings(file string, text []byte) []ManagerSetting {

@@ -155,7 +155,11 @@ func (x *examination) set(settings []project.ManagerSetting) {
 		}
 		x.out.Settings = append(x.out.Settings, s)
 		if !s.Usual {
-			x.find("manager-setting", s.Key+"="+s.Value, "%s of the project changes what the package manager runs; look at what it names", s.File)
+			whose := s.File + " of the project"
+			if path.IsAbs(s.File) {
+				whose = s.File
+			}
+			x.find("manager-setting", s.Key+"="+s.Value, "%s changes what the package manager runs; look at what it names", whose)
 		}
 	}
 }
