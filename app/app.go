@@ -28,7 +28,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, AccountAudit, Leases, Dated, Outreach, Bell, Notifier, Keys and Verifiers.
+// Core is what the door needs from outside. Every field is required but Account, AccountAudit, Leases, Dated, Home, Outreach, Bell, Notifier, Keys and Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -45,6 +45,7 @@ type Core struct {
 	Owner        ports.Owner
 	Leases       ports.Leases            // where people say that an owner has ended; nil where nobody can
 	Dated        ports.DatedGrants       // nil: nothing is allowed until a date
+	Home         func() string           // tells the home of these stores from a copy of it, see ApprovalsConfig; nil where there is one
 	Outreach     ports.Outreach          // nil: nothing that the tools read with reaches another machine
 	Bell         ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
 	Notifier     ports.Notifier          // nil: nobody is told that something waits
@@ -135,7 +136,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	keys := enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := NewCalls(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: NewAuditBuffer(core.Audit, core.Log), runs: runs, keys: keys,
-		grants: NewApprovals(ApprovalsConfig{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
+		grants: NewApprovals(ApprovalsConfig{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Home: core.Home, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

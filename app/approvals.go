@@ -65,8 +65,23 @@ type ApprovalsConfig struct {
 	Owner    ports.Owner
 	Bell     ports.Bell // rung after every decision
 	Proofs   ProofVerifier
-	Strange  bool // what was approved before this process began may have been approved by others, elsewhere
+	Strange  bool          // what was approved before this process began may have been approved by others, elsewhere
+	Home     func() string // tells this home from a copy of it: what was approved in another counts for nothing; nil where there is one
 	Log      *slog.Logger
+}
+
+// home is what tells this home from a copy of it; empty where nothing does.
+func (k *Approvals) home() string {
+	if k.Home == nil {
+		return ""
+	}
+	return k.Home()
+}
+
+// elsewhere reports an answer that was given in another home, which this one is a copy of: one yes lets one call run, and what was revoked there holds
+// nowhere.
+func (k *Approvals) elsewhere(e *audit.Event) bool {
+	return e.Home != "" && e.Home != k.home()
 }
 
 // Approvals keeps confirmations. It is safe for concurrent use; New makes it.
@@ -286,7 +301,7 @@ func (k *Approvals) OnRecord(ctx context.Context, g confirm.Request, needs polic
 		return false, err
 	}
 	for _, r := range said {
-		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Plan != g.Binding.Subject || r.Event.Tool != g.Binding.Tool || r.Event.Principal != g.Binding.Principal ||
+		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Plan != g.Binding.Subject || r.Event.Tool != g.Binding.Tool || r.Event.Principal != g.Binding.Principal || k.elsewhere(&r.Event) ||
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) {
 			continue
 		}
@@ -328,7 +343,7 @@ func (k *Approvals) ruled(ctx context.Context, id, tool, rule string, needs poli
 		return false, err
 	}
 	for _, r := range said {
-		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Tool != tool || r.Event.Rule != rule || !fits(&r.Event) ||
+		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Tool != tool || r.Event.Rule != rule || !fits(&r.Event) || k.elsewhere(&r.Event) ||
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) || k.Proofs.Holds(ctx, r.Event) != nil {
 			continue
 		}
@@ -468,7 +483,7 @@ func (k *Approvals) settle(ctx context.Context, id, word, by string, f func(*con
 		rule = settled.Dated.Rule()
 	}
 	event := audit.Event{Rule: rule, Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
-		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}
+		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id, Home: k.home()}
 	if err != nil && (word != "deny" || !errors.Is(err, confirm.ErrDenied)) {
 		event.Code = string(fault.From(err).Code) // it settled nothing
 	}

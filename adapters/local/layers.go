@@ -127,7 +127,7 @@ func (t Trust) account(dir string) (*sqlitestore.Store, func() error) {
 	if own == "" || same(own, dir) {
 		return nil, nil
 	}
-	path := filepath.Join(own, "countersign.db")
+	path := filepath.Join(own, databaseName)
 	if _, err := os.Lstat(path); err != nil {
 		return nil, nil
 	}
@@ -212,8 +212,8 @@ func (s *settings) narrow(c Config, dir string) {
 		s.problems = append(s.problems, fault.From(err).Message)
 		return
 	}
-	if _, err := os.Stat(filepath.Join(dir, "countersign.db")); err == nil {
-		store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
+	if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
+		store := sqlitestore.Open(filepath.Join(dir, databaseName))
 		if now, err := store.Load(context.Background()); err == nil && now.Revision > 0 {
 			l := now.Layer("your settings", true)
 			layers = append(layers, l)

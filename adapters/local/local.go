@@ -33,6 +33,9 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
+// databaseName is the file of a home that everything on record is in.
+const databaseName = "countersign.db"
+
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
 // change; start Options from Defaults, or take the whole Config from Environment.
 type Config struct {
@@ -88,7 +91,7 @@ func Open(c Config) (*Local, error) {
 		return nil, err
 	}
 	c.Options.Forgotten = slices.Concat(c.Options.Forgotten, forgotten)
-	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
+	store := sqlitestore.Open(filepath.Join(c.Dir, databaseName))
 	record := c.recorded(store)
 	leases := ownerfile.NewLeases(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
@@ -128,7 +131,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }

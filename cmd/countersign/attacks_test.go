@@ -307,6 +307,18 @@ func TestAttacks(t *testing.T) {
 			v.env = account
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 		},
+		"an approval, and what is allowed until a date, in a copy of the home": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			a.CloseStdin()
+			require.Zero(t, a.Wait())
+			seen, code := v.atTerminal("y", "approve", v.questions(1)[0].ID, "--for", "8h")
+			require.Zero(t, code, seen)
+			copied := filepath.Join(v.base, "copied")
+			require.NoError(t, exec.Command("cp", "-a", filepath.Join(v.home, ".countersign"), copied).Run())
+			v.env = append(slices.Clone(v.env), "COUNTERSIGN_HOME="+copied)
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
 		"a home committed in a repository": func(t *testing.T, v *victim) {
 			account, theirs := v.env, filepath.Join(v.base, "theirs")
 			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+theirs) // somebody else's, who has allowed everything

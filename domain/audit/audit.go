@@ -53,6 +53,7 @@ type Event struct {
 	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
 	// Confirmation is, of a call that a confirmation let run, that confirmation's id: whose id stands here lets nothing run any more.
 	Confirmation string `json:"confirmation,omitempty"`
+	Home         string `json:"home,omitempty"` // of an answer: the home in which it was given, told from copies of it, in which it counts for nothing
 }
 
 // Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.
@@ -83,7 +84,7 @@ func Link(last Record, e Event) (Record, error) {
 // settled is the event with nothing left that writing and reading it would change, and so break its hash.
 func (e Event) settled() Event {
 	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
-	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface, &e.Grant, &e.Confirmation} {
+	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface, &e.Grant, &e.Confirmation, &e.Home} {
 		*s = strings.ToValidUTF8(*s, "\uFFFD")
 	}
 	return e

@@ -100,7 +100,7 @@ var members = [...]struct {
 	{`"time":`, moment, true}, {`"phase":`, word, true}, {`"call_id":`, word, true}, {`"session":`, word, false}, {`"principal":`, word, false},
 	{`"client":`, word, false}, {`"tool":`, word, true}, {`"class":`, word, false}, {`"args":`, any_, false}, {`"plan":`, sum, true}, {`"verdict":`, word, false},
 	{`"rule":`, word, false}, {`"approved_by":`, word, false}, {`"code":`, word, false}, {`"duration_us":`, count, false}, {`"redactions":`, count, false},
-	{`"surface":`, word, false}, {`"proof":`, any_, false}, {`"grant":`, word, false}, {`"confirmation":`, word, false},
+	{`"surface":`, word, false}, {`"proof":`, any_, false}, {`"grant":`, word, false}, {`"confirmation":`, word, false}, {`"home":`, word, false},
 }
 
 // settled reports whether raw is what writing the event gives that reading raw gives. Most events are plain enough to see it at a glance, which costs

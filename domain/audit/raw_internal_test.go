@@ -18,7 +18,7 @@ import (
 
 var typical = Event{Time: time.Date(2026, 1, 2, 12, 0, 0, 123_456_000, time.UTC), Phase: Answer, CallID: "call_1", Session: "s-1", Principal: "me", Client: "test/1", Tool: "deploy",
 	Class: "write", Args: json.RawMessage(`{"a":[1,2.5,"x y\n"],"b":{}}`), Plan: canon.SumBytes("test", []byte("plan")), Verdict: "confirm", Rule: "strength",
-	ApprovedBy: "terminal", Code: "plan_stale", DurationUS: 1234, Redactions: 2, Surface: "terminal", Proof: json.RawMessage(`{"tty":"/dev/pts/1"}`), Grant: "cf_1", Confirmation: "cf_2"}
+	ApprovedBy: "terminal", Code: "plan_stale", DurationUS: 1234, Redactions: 2, Surface: "terminal", Proof: json.RawMessage(`{"tty":"/dev/pts/1"}`), Grant: "cf_1", Confirmation: "cf_2", Home: "0f"}
 
 // The members that are looked for at a glance are those of an event, in its order, and what is written when empty is.
 func TestMembersAreThoseOfAnEvent(t *testing.T) {

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package local
+
+import (
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+// homeIdentity tells a home from copies of it by where it is.
+func homeIdentity(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return canon.SumBytes("home.identity.v1", []byte(filepath.Join(dir, databaseName))).Hex()[:32]
+}
