@@ -62,7 +62,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	maker := Publisher{Deps: d.Deps}
+	maker := Publisher(d)
 	if err := maker.Tidy(ctx, f); err != nil {
 		return runs.Plan{}, err
 	}
