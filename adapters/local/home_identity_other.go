@@ -13,5 +13,5 @@ func homeIdentity(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return canon.SumBytes("home.identity.v1", []byte(filepath.Join(dir, databaseName))).Hex()[:32]
+	return canon.SumBytes("home.identity.v1", []byte(filepath.Join(dir, database))).Hex()[:32]
 }

@@ -13,7 +13,7 @@ import (
 
 // homeIdentity tells a home from every copy of it, under whatever path either is seen: by the file that its database is. Empty while there is none.
 func homeIdentity(dir string) string {
-	info, err := os.Stat(filepath.Join(dir, databaseName))
+	info, err := os.Stat(filepath.Join(dir, database))
 	if err != nil {
 		return ""
 	}

@@ -127,7 +127,7 @@ func (t Trust) account(dir string) (*sqlitestore.Store, func() error) {
 	if own == "" || same(own, dir) {
 		return nil, nil
 	}
-	path := filepath.Join(own, databaseName)
+	path := filepath.Join(own, database)
 	if _, err := os.Lstat(path); err != nil {
 		return nil, nil
 	}
@@ -207,13 +207,14 @@ func (s *settings) narrow(c Config, dir string) {
 	if !wide {
 		return
 	}
-	layers, err := c.Trust.above(dir)
+	layers, err := c.Trust.above(dir, c.upgraded)
 	if err != nil {
 		s.problems = append(s.problems, fault.From(err).Message)
 		return
 	}
-	if _, err := os.Stat(filepath.Join(dir, databaseName)); err == nil {
-		store := sqlitestore.Open(filepath.Join(dir, databaseName))
+	if _, err := os.Stat(filepath.Join(dir, database)); err == nil {
+		store := sqlitestore.Open(filepath.Join(dir, database))
+		store.OnUpgrade(c.upgraded)
 		if now, err := store.Load(context.Background()); err == nil && now.Revision > 0 {
 			l := now.Layer("your settings", true)
 			layers = append(layers, l)
@@ -237,12 +238,13 @@ func (s *settings) narrow(c Config, dir string) {
 }
 
 // above are the layers above what people store in this home: the system's file, and the settings below the account's own directory.
-func (t Trust) above(dir string) ([]policy.Layer, error) {
+func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.Layer, error) {
 	layers, err := t.fixed(dir)
 	if err != nil {
 		return nil, err
 	}
 	if store, closing := t.account(dir); store != nil {
+		store.OnUpgrade(upgraded)
 		if now, err := store.Load(context.Background()); err == nil && now.Revision > 0 {
 			layers = append(layers, now.Layer("your settings (account)", true))
 		}

@@ -33,8 +33,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// databaseName is the file of a home that everything on record is in.
-const databaseName = "countersign.db"
+// database is the file in a home that nearly all of its state is in.
+const database = "countersign.db"
 
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
 // change; start Options from Defaults, or take the whole Config from Environment.
@@ -51,6 +51,7 @@ type Config struct {
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
 	Journal     string              // socket of the system's journal, which takes heads of the audit; default anchoring.JournalSocket
 	Log         *slog.Logger        // default: discard
+	Notice      func(line string)   // told what people should know although nothing failed; may be nil
 	Known       func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
 	Env         func(string) string // default os.Getenv
 }
@@ -91,7 +92,8 @@ func Open(c Config) (*Local, error) {
 		return nil, err
 	}
 	c.Options.Forgotten = slices.Concat(c.Options.Forgotten, forgotten)
-	store := sqlitestore.Open(filepath.Join(c.Dir, databaseName))
+	store := sqlitestore.Open(filepath.Join(c.Dir, database))
+	store.OnUpgrade(c.upgraded)
 	record := c.recorded(store)
 	leases := ownerfile.NewLeases(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
@@ -111,6 +113,7 @@ func Open(c Config) (*Local, error) {
 	options.Place, options.Sight = c.place(), sight()
 	account, closing := c.Trust.account(c.Dir)
 	if account != nil {
+		account.OnUpgrade(c.upgraded)
 		core.Account, core.AccountAudit = account, account
 		l.atClose = append(l.atClose, closing)
 	}

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 
 var roles = map[string]func(*sqlitestore.Store){
 	"redeem": childRedeems, "append": childAppends, "append forever": childAppendsForever, "try everything": childTriesEverything, "grant": childGrants,
+	"append once": childAppendsOnce, "upgrade on a full disk": childUpgradesOnAFullDisk,
 }
 
 // child is this test binary in another process.

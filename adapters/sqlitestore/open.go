@@ -291,7 +291,7 @@ func schemaVersion() int {
 	return len(scripts)
 }
 
-// migrate runs the migrations that the database has not seen, in one transaction.
+// migrate runs the migrations that the database has not seen, in one transaction, and keeps a copy of the database as it was before them.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 	tx, err := s.inTurn(ctx, conn, patient)
 	if err != nil {
@@ -302,6 +302,35 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	if version == schemaVersion() { // another process was faster
+		return nil
+	}
+	kept := ""
+	if version > 0 {
+		if kept, err = s.keep(ctx, version); err != nil {
+			return err
+		}
+	}
+	if err := s.upgrade(ctx, tx, version); err != nil {
+		if kept != "" {
+			os.Remove(kept) //nolint:errcheck // the database is as it was, so the copy says nothing that it does not
+		}
+		return err
+	}
+	if version > 0 && version < sealedSince {
+		scrub(ctx, conn)
+	}
+	if kept != "" {
+		s.prune()
+		if s.upgraded != nil {
+			s.upgraded(Upgrade{Path: s.path, From: version, To: schemaVersion(), Copy: kept})
+		}
+	}
+	return nil
+}
+
+// upgrade runs the migrations behind that version, and commits.
+func (s *Store) upgrade(ctx context.Context, tx *sql.Tx, version int) error {
 	scripts, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return err
@@ -323,13 +352,7 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	if version > 0 && version < sealedSince {
-		scrub(ctx, conn)
-	}
-	return nil
+	return tx.Commit()
 }
 
 // scrub takes what was stored in clear, and is not referred to any more, out of the database and its log. Where others who use the

@@ -24,6 +24,7 @@ type Store struct {
 	secrets  *docfile.SecretBox
 	signer   ports.Signer // nil where nothing is signed
 	sessions Sessions
+	upgraded func(Upgrade)  // nil where nobody is told
 	calls    sync.WaitGroup // calls under way; Close waits for them
 	stuck    atomic.Int64   // when a call gave up waiting for another process, in nanoseconds; zero once one has got through
 	mu       sync.Mutex

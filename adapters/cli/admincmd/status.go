@@ -25,6 +25,8 @@ type serveStanding struct {
 	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
 	Channels   []notice.Channel `json:"channels"`
 	ChannelErr string           `json:"channels_error,omitempty"`
+	// Copies are of the database as it was before upgrades, newest first.
+	Copies []command.DatabaseCopy `json:"database_copies,omitempty"`
 }
 
 // StatusCommand is the command status.
@@ -75,6 +77,9 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 		}
 		now.Channels = append(now.Channels, all...)
 	}
+	if door.Copies != nil {
+		now.Copies = door.Copies()
+	}
 	if s.JSON {
 		return s.PrintJSON(now)
 	}
@@ -112,6 +117,9 @@ func (n serveStanding) print(s *command.Shell) {
 	}
 	if len(n.Channels) == 0 && n.ChannelErr == "" {
 		s.Line("told by   an open console alone; countersign notify lists what else there is")
+	}
+	for _, c := range n.Copies {
+		s.Line("copy      %s: the database before the upgrade of %s (schema %d)", command.Plain(c.Path), clock(c.At), c.Schema)
 	}
 	for _, c := range n.Channels {
 		s.Line("told by   %s: %s", c.Name, ChannelStatus(c))

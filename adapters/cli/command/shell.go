@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,8 @@ type Door struct {
 	Access    Access           // may be nil
 	Record    Record           // may be nil
 	Notify    Notify           // may be nil
+	// Copies are the copies of the database that upgrades have left, newest first. It may be nil.
+	Copies func() []DatabaseCopy
 	// SecurityKeys is the person's ssh agent; it may be nil.
 	SecurityKeys securityKeys
 	Close        func() error
@@ -47,6 +50,13 @@ type Door struct {
 	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
 	// is {changes, warnings, backups}, each a list of texts. It may be nil.
 	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
+}
+
+// DatabaseCopy is the database as it was before it was brought up to date.
+type DatabaseCopy struct {
+	Path   string    `json:"path"`
+	Schema int       `json:"schema"`
+	At     time.Time `json:"made_at"`
 }
 
 // Access makes and ends what lets requests in over a network: the keeper of credentials. No tool does, because secrets never travel through tools.

@@ -45,8 +45,11 @@ type Build struct {
 func (b Build) config(env func(string) string) (local.Config, error) {
 	o := local.Defaults()
 	o.Policy.Approval = b.Approval
-	return local.EnvironmentOver(local.Config{Options: o, Trust: b.Trust, Notify: local.Notify{Desktop: b.Desktop}}, env)
+	return local.EnvironmentOver(local.Config{Options: o, Trust: b.Trust, Notify: local.Notify{Desktop: b.Desktop}, Notice: notice}, env)
 }
+
+// notice tells people something although nothing failed. It stays off standard output, which is a client's or a script's.
+func notice(line string) { fmt.Fprintln(os.Stderr, line) }
 
 // Main runs the command line with these arguments and returns the exit code, unless the process was started as a supervisor.
 func Main(version string, args []string) int {
@@ -132,8 +135,19 @@ func doorOf(l *local.Local, env func(string) string) command.Door {
 		}
 		return l.Close()
 	}
-	return command.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Close: closing, ServeHooks: l.ServeHooks,
+	return command.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Copies: copiesOf(l), Close: closing, ServeHooks: l.ServeHooks,
 		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
+}
+
+// copiesOf lists the copies of the database that upgrades have left.
+func copiesOf(l *local.Local) func() []command.DatabaseCopy {
+	return func() []command.DatabaseCopy {
+		all := []command.DatabaseCopy{}
+		for _, c := range l.SchemaCopies() {
+			all = append(all, command.DatabaseCopy(c))
+		}
+		return all
+	}
 }
 
 // openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
