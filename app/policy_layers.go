@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -16,6 +18,10 @@ const (
 	layerAccount = "your settings (account)"
 	layerStored  = "your settings"
 )
+
+// ErrAccountNewer reports an account whose own home a newer program has written. Its policy holds in every home, so only reads run in any of them.
+var ErrAccountNewer = fault.New(fault.Unavailable, "account_store_newer",
+	"the home below the account's own directory was written by a newer Countersign, and its policy, which this one cannot read, holds in every home: only reads run until this program is updated")
 
 // rules is the policy in force: what is built in, narrowed by every layer from the system's file down to the flags (consent design, section 5).
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
@@ -56,7 +62,9 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	var account ports.Settings
 	if a.core.Account != nil {
 		var err error
-		if account, err = a.core.Account.Load(ctx); err != nil {
+		if account, err = a.core.Account.Load(ctx); errors.Is(err, ports.ErrStoreNewer) {
+			return policy.Resolved{}, ErrAccountNewer
+		} else if err != nil {
 			return policy.Resolved{}, err
 		}
 	}

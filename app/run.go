@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -176,11 +177,12 @@ func (r *run) admit(ctx context.Context) error {
 // redeems reports a call that brings a confirmation along.
 func (r *run) redeems() bool { return !r.call.Token.IsZero() || r.decided() }
 
-// decide asks policy, with the settings and the session as they are now. Unreadable settings let reads through and nothing else.
+// decide asks policy, with the settings and the session as they are now. Unreadable settings let reads through and nothing else; where they are a newer
+// program's, not even those, because they would not be recorded.
 func (r *run) decide(ctx context.Context) error {
 	p, session, err := r.app.rules(ctx, r.call.Principal.ID, r.call.Session)
 	if err != nil {
-		if r.claims.Class != policy.ClassRead {
+		if r.claims.Class != policy.ClassRead || errors.Is(err, ports.ErrStoreNewer) {
 			return err
 		}
 		p, session = policy.Policy{}, ports.Session{}

@@ -185,6 +185,9 @@ type SettingsStore interface {
 // ErrSettingsConflict reports settings that changed since they were read.
 var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the settings have changed since they were read; read them again")
 
+// ErrStoreNewer reports a store that a newer program has written. Nothing is carried out over it, reads neither: they could not be recorded.
+var ErrStoreNewer = fault.New(fault.Unavailable, "store_schema_newer", "the database was written by a newer Countersign")
+
 // Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
 type Session struct {
 	Mode    policy.Mode            `json:"mode"`

@@ -13,13 +13,14 @@ import (
 	"modernc.org/sqlite/lib"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // The ways the database refuses.
 var (
 	ErrUnavailable = fault.New(fault.Unavailable, "store_unavailable", "the database cannot be used now")
 	ErrEmptied     = fault.New(fault.State, "store_emptied", "the database is zero bytes long, which is a fault, not a new one")
-	ErrNewer       = fault.New(fault.Unavailable, "store_schema_newer", "the database was written by a newer Countersign")
+	ErrNewer       = ports.ErrStoreNewer
 )
 
 // explain turns what SQLite and the operating system say into faults. Faults stay themselves. A context that has ended is the reason of

@@ -135,7 +135,7 @@ func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
 }
 
 func (s *Store) newer(version int) error {
-	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one knows %d); update this program",
+	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one knows %d), so nothing that this one does could be recorded, reads neither; update this program, or name another home with COUNTERSIGN_HOME",
 		s.path, version, schemaVersion())
 }
 
