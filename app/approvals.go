@@ -305,6 +305,9 @@ func (k *Approvals) OnRecord(ctx context.Context, g confirm.Request, needs polic
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) {
 			continue
 		}
+		if before, err := k.restored(ctx, r.Seq); err != nil || before {
+			return false, err
+		}
 		err := k.Proofs.Holds(ctx, r.Event)
 		if err == nil {
 			err = k.unused(ctx, g.ID, r.Seq)
@@ -323,6 +326,13 @@ func (k *Approvals) unused(ctx context.Context, id string, answered int64) error
 		err = confirm.ErrUsed
 	}
 	return err
+}
+
+// restored reports whether the audit was put back from a backup behind that record: what was answered before lets nothing happen any more, whatever the
+// rows say, because what became of it may stand in the audit that was replaced.
+func (k *Approvals) restored(ctx context.Context, answered int64) (bool, error) {
+	last, err := k.Audit.Search(ctx, audit.Filter{Tool: audit.RestoreTool, Phase: audit.Answer, Limit: 1})
+	return len(last) > 0 && last[0].Seq > answered, err
 }
 
 // AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of the session of b, by the principal of b, less than
@@ -346,6 +356,9 @@ func (k *Approvals) ruled(ctx context.Context, id, tool, rule string, needs poli
 		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Tool != tool || r.Event.Rule != rule || !fits(&r.Event) || k.elsewhere(&r.Event) ||
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) || k.Proofs.Holds(ctx, r.Event) != nil {
 			continue
+		}
+		if before, err := k.restored(ctx, r.Seq); err != nil || before {
+			return false, err
 		}
 		since, err := k.Audit.Search(ctx, audit.Filter{After: r.Seq, Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 		return err == nil && !slices.ContainsFunc(since, revoked), err

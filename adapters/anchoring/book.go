@@ -114,3 +114,9 @@ func (b book) locked(ctx context.Context, f func() error) error {
 	defer lock.Release() //nolint:errcheck // what was done under it is done
 	return f()
 }
+
+// Listed is which anchors the home in that directory names, and whether it does without the system's journal.
+func Listed(dir string) (anchors []audit.Anchor, noJournal bool, err error) {
+	l, err := book{docfile.NewDir(dir)}.list()
+	return l.Anchors, l.NoJournal, err
+}

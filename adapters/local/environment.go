@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -63,6 +64,9 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	c.Env, c.Toolsets, c.Known = env, strings.Split(DefaultToolsets, ","), secrets
 	dir, err := c.home()
 	if err != nil {
+		return c, err
+	}
+	if err := (Config{Dir: dir}).archive().Resume(context.Background()); err != nil { // config.yaml may be one of what comes back
 		return c, err
 	}
 	s := &settings{env: env, path: filepath.Join(dir, "config.yaml")}

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/anchoring"
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/homearchive"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -62,6 +63,7 @@ type Local struct {
 	config    Config
 	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
+	archive   *homearchive.Archive
 	audit     *anchoring.AnchoredLog
 	notifier  *notify.Notifier
 	processes func() *osproc.Processes        // of projects
@@ -81,6 +83,10 @@ func Defaults() app.Options {
 func Open(c Config) (*Local, error) {
 	c, err := c.complete()
 	if err != nil {
+		return nil, err
+	}
+	archive := c.archive()
+	if err := archive.Resume(context.Background()); err != nil {
 		return nil, err
 	}
 	above, err := c.Trust.fixed(c.Dir)
@@ -103,7 +109,7 @@ func Open(c Config) (*Local, error) {
 	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
 	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
 	c.Options.Strange = c.Trust.strange(c.Dir)
-	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record, notifier: told, atClose: []func() error{owners.Close}}
+	l := &Local{config: c, store: store, archive: archive, operator: fixed.Policy, audit: record, notifier: told, atClose: []func() error{owners.Close}}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
@@ -178,7 +184,8 @@ func (l *Local) Close() error {
 		l.audit.Close(context.Background()) //nolint:errcheck // what an anchor does not know yet, the next process puts there
 		return nil
 	}
-	for _, closing := range append(l.atClose, record, l.store.Close) {
+	finish := func() error { return l.archive.Finish(context.Background()) } // what a restore has made ready, now that nothing here is open
+	for _, closing := range append(l.atClose, record, l.store.Close, finish) {
 		if closeErr := closing(); err == nil {
 			err = closeErr
 		}

@@ -33,8 +33,8 @@ func (l *Local) control(core app.Core) tool.Capability {
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
 		Forms: func(ctx context.Context) ([]string, error) { return l.FormsCounting(ctx) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),
-		Credentials: l.Admission(),
-		Keys:        enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
+		Credentials: l.Admission(), Backups: l.archive,
+		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
 // unserved is the toolset as it is listed where nothing of it is served.

@@ -64,6 +64,9 @@ func connector(path, options string, wait time.Duration) (driver.Connector, erro
 
 // openExisting opens the database for reading, or returns nil when there is none, or none that anything was stored in.
 func (s *Store) openExisting() (*handle, error) {
+	if err := s.restoring(); err != nil {
+		return nil, err
+	}
 	file, err := os.Stat(s.path)
 	if err != nil {
 		if missing(err) {
@@ -142,6 +145,9 @@ func (s *Store) newer(version int) error {
 // openWritable connects for writing. It creates the directory (0700) and the file (0600) when they are missing, and brings the schema
 // up to date.
 func (s *Store) openWritable() (*sql.DB, error) {
+	if err := s.restoring(); err != nil {
+		return nil, err
+	}
 	if err := s.create(); err != nil {
 		return nil, err
 	}

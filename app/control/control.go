@@ -45,6 +45,8 @@ type Deps struct {
 	Default func() policy.Mode                          // that toolset's mode where nobody said any; nil is ask
 	// Credentials makes credentials; nil leaves create_credential out.
 	Credentials Credentials
+	// Backups makes backups of the home and puts them back; nil leaves create_backup and restore_backup out.
+	Backups ports.Backups
 	// Keys knows the enrolled keys; nil leaves enroll_key and remove_key out.
 	Keys Keys
 }
@@ -121,6 +123,9 @@ func Capability(d Deps) tool.Capability {
 	}
 	if d.Keys != nil {
 		all = append(all, bind.Command(EnrollKey, enrollSpec(), s.planKey, s.enrollKey), bind.Command(RemoveKey, removeKeySpec(), s.planKeyRemoval, s.removeKey))
+	}
+	if d.Backups != nil {
+		all = append(all, bind.Command(CreateBackup, backupSpec(), s.planBackup, s.createBackup), bind.Command(RestoreBackup, restoreSpec(), s.planRestore, s.restoreBackup))
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: all}
 }

@@ -19,6 +19,8 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "credentialSchema", Doc: bind.SchemaOf[access.Request]()},
 		{Name: "keySchema", Doc: bind.SchemaOf[KeyInput]()},
 		{Name: "keyIDSchema", Doc: bind.SchemaOf[KeyID]()},
+		{Name: "backupSchema", Doc: bind.SchemaOf[BackupInput]()},
+		{Name: "restoreSchema", Doc: bind.SchemaOf[RestoreInput]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

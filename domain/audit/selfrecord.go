@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
 )
 
 // The tools under which the record tells of itself. No tool of that name is served.
@@ -12,6 +14,9 @@ const (
 	KeyTool    = "audit_key"    // a key begins to sign
 	AnchorTool = "audit_anchor" // an anchor was added or removed
 	AcceptTool = "audit_accept" // a person takes contradictions for explained
+	// RestoreTool is under which the record tells that it is an older one, put back by a person: what was put into the anchors before is explained by
+	// that, and what was approved or granted before lets nothing happen any more.
+	RestoreTool = "audit_restore"
 )
 
 // The verdicts of what is recorded of anchors.
@@ -34,6 +39,21 @@ type Accepted struct {
 	Faults    []string `json:"faults"`
 }
 
+// Restored is what is said of a record that was put back from a backup.
+type Restored struct {
+	ID        string     `json:"id"`        // of the restore
+	Backup    canon.Hash `json:"backup"`    // the sum of the backup
+	MadeAt    time.Time  `json:"made_at"`   // it
+	Home      string     `json:"home"`      // that it was made of
+	Records   int64      `json:"records"`   // that it held
+	Replaced  int64      `json:"replaced"`  // records of the audit in whose place it was put
+	Head      canon.Hash `json:"head"`      // of those
+	Aside     string     `json:"aside"`     // where they are
+	Withdrawn any        `json:"withdrawn"` // what lets nothing happen any more, and how many of each
+	Anchors   []Anchor   `json:"anchors"`   // there are from now on
+	NoJournal bool       `json:"no_journal,omitempty"`
+}
+
 // SelfEvent is an event in which the record tells of itself. by is who had it so: empty for the program itself.
 func SelfEvent(at time.Time, name, verdict, by string, what any) Event {
 	args, _ := json.Marshal(what) // of plain values it never fails
@@ -46,7 +66,7 @@ type SelfRecords struct {
 	Anchors   []Anchor // that were added and not removed, the journal aside
 	NoJournal bool     // the system's journal, which is used unasked, was removed
 	Accepted  time.Time
-	Times     int // how often something was accepted
+	Times     int // how often something was accepted, or put back
 }
 
 // KeyFrom is a key that signs from a record on.
@@ -85,7 +105,7 @@ func (d *SelfRecords) Note(r Raw) {
 		if e.Verdict == AnchorAdded {
 			d.Anchors = append(d.Anchors, a)
 		}
-	case AcceptTool:
+	case AcceptTool, RestoreTool:
 		var a Accepted
 		if json.Unmarshal(e.Args, &a) == nil {
 			d.Anchors, d.NoJournal, d.Accepted, d.Times = a.Anchors, a.NoJournal, e.Time.Truncate(time.Millisecond), d.Times+1 // heads know the time to the millisecond

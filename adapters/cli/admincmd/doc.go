@@ -9,6 +9,7 @@
 //     overrides, auto-approve list
 //   - owners.go: processes that have something under way, and settling what is left of those that have ended
 //   - keys.go: enrolled keys; notify.go: notification channels
+//   - backup.go: backup and restore of the home
 //   - runs.go: call records; audit.go, record.go: the audit log listed and exported, verified, its anchors and its signing key
 //
 // # The full-screen view of approvals

@@ -42,6 +42,7 @@ type Machine struct {
 	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool)    // opens a browser, where there is a screen
 	Process func() string                                                                   // which process this is
 	Hold    func(home string) (release func(), err error)                                   // keeps other servers of that home from starting; no release: one holds it
+	InUse   func(ctx context.Context, env func(string) string) error                        // fails where another process uses the home that env names
 	Version string
 }
 

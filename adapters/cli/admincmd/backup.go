@@ -1,0 +1,120 @@
+package admincmd
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// backupMade is the answer of create_backup, as far as it is told.
+type backupMade struct {
+	File   string `json:"file"`
+	Schema int    `json:"schema"`
+	Files  []struct {
+		Name string `json:"name"`
+		Size int64  `json:"size"`
+	} `json:"files"`
+}
+
+// BackupCommand is the command backup.
+func BackupCommand(s *command.Shell) *cobra.Command {
+	var over bool
+	c := &cobra.Command{Use: "backup FILE", Short: "Write the home with its keys into one file", Args: command.Args(1, 1),
+		Long: "Write Countersign's home into one tar file that only you can read: the database as it is at one moment (servers and agents may go on), keys/, config.yaml and\n" +
+			"whatever else is state; not caches, and nothing of what runs just now. The file is as good as the home: whoever reads it has its keys. A person is shown what\n" +
+			"it holds and asked, in this terminal or the console; without either the question waits and the exit code is 6.",
+		Example: `  countersign backup /media/disk/countersign-$(date +%F).tar
+  countersign backup ~/countersign.tar --force`}
+	c.Flags().BoolVar(&over, "force", false, "replace FILE where it is there")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		file, err := filepath.Abs(args[0])
+		if err != nil {
+			return command.Usage(cmd, "%q is no name of a file", args[0])
+		}
+		s.Patient = true
+		o, err := s.Call(cmd.Context(), "create_backup", command.Arguments{"file": file, "replace_file": over})
+		if f := fault.From(err); f != nil && f.Code == "backup_file_exists" {
+			err = f.With(command.Hint("--force replaces it"))
+		}
+		if err != nil {
+			return s.Fail(o, err)
+		}
+		if s.JSON {
+			return s.Show(o)
+		}
+		var made backupMade
+		if err := command.DecodeAnswer(o, &made); err != nil {
+			return err
+		}
+		size := int64(0)
+		for _, f := range made.Files {
+			size += f.Size
+		}
+		s.Line("%s holds %s, %s", command.Plain(made.File), counted(len(made.Files), "file"), bytesSaid(size))
+		s.Note("it holds the keys: keep it where nobody else reads it. countersign restore FILE puts it back")
+		return nil
+	}
+	return c
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func bytesSaid(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d kB", (n+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+// restoredHome is the answer of restore_backup.
+type restoredHome struct {
+	Home  string `json:"home"`
+	Aside string `json:"aside"`
+}
+
+// RestoreCommand is the command restore.
+func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
+	c := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of the home", Args: command.Args(1, 1),
+		Long: "Put a backup in the place of Countersign's home, whole or not at all. What is there now stays beside it, in a directory replaced-TIME of the home. Approvals that\n" +
+			"no call has used, grants, sessions, tokens and log-ins do not come back, and the audit tells that it was restored; what is put into its anchors from then on\n" +
+			"is held to it. No other process may use the home meanwhile: end servers and agents first. A person is shown what changes and asked, in this terminal or the\n" +
+			"console; without either the question waits and the exit code is 6.",
+		Example: `  countersign restore /media/disk/countersign-2026-11-23.tar
+  COUNTERSIGN_HOME=/tmp/look countersign restore countersign.tar`}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		file, err := filepath.Abs(args[0])
+		if err != nil {
+			return command.Usage(cmd, "%q is no name of a file", args[0])
+		}
+		if err := m.InUse(cmd.Context(), s.Lookup); err != nil { // before anybody is asked
+			return err
+		}
+		o, err := s.Call(cmd.Context(), "restore_backup", command.Arguments{"file": file})
+		if err != nil {
+			return s.Fail(o, err)
+		}
+		if err := s.Close(); err != nil { // only then it takes its place
+			return err
+		}
+		if s.JSON {
+			return s.Show(o)
+		}
+		var done restoredHome
+		if err := command.DecodeAnswer(o, &done); err != nil {
+			return err
+		}
+		s.Line("%s is restored; what was there is in %s", command.Plain(done.Home), command.Plain(done.Aside))
+		s.Note("tokens and log-ins did not come back; countersign audit verify says how the audit stands")
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,117 @@
+package homearchive
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+)
+
+// The files of a home that this package knows by name.
+const (
+	database     = "countersign.db"
+	keys         = "keys"
+	config       = "config.yaml"
+	anchorList   = "anchors.json"
+	manifest     = "countersign-backup.json"
+	staged       = "restore.staged"
+	restoreLock  = "restore.lock"
+	serverLock   = "serve.lock"
+	asidePrefix  = "replaced-"
+	peekPrefix   = ".restore-peek-"
+	backupFormat = 1
+)
+
+// runtime are the names in a home that belong to what runs there and then, or can be made anew: they are no state, stay out of backups, and stay where
+// they are when the home is restored.
+func runtime() []string {
+	return []string{"cache", "processes", "servers", "owners", "signals", "anchors", "serve.json", staged, sqlitestore.RestoreNote, manifest}
+}
+
+// passing reports a name in a home that is no state.
+func passing(name string) bool {
+	return slices.Contains(runtime(), name) || strings.HasPrefix(name, asidePrefix) || strings.HasPrefix(name, database+".") || strings.HasPrefix(name, database+"-") ||
+		strings.HasPrefix(name, "serve.json.") || fleeting(name)
+}
+
+// fleeting reports a file, wherever it is, that somebody holds or is just writing.
+func fleeting(name string) bool {
+	return strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") || strings.HasPrefix(name, peekPrefix)
+}
+
+// listing is what of a home is state, the database apart: slash paths of plain files, sorted, and what was left out although it may be state.
+type listing struct {
+	files []string
+	odd   []string
+	size  int64 // of all files
+}
+
+// list looks at a home, which need not exist.
+func list(home string) (l listing, err error) {
+	err = filepath.WalkDir(home, func(at string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if os.IsNotExist(err) { // it, or what was there a moment ago
+				return nil
+			}
+			return err
+		}
+		rel, err := filepath.Rel(home, at)
+		if err != nil || rel == "." {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		skip := !strings.Contains(name, "/") && (passing(name) || name == database) || fleeting(path.Base(name))
+		switch {
+		case skip && e.IsDir():
+			return fs.SkipDir
+		case skip, e.IsDir(), e.Type()&fs.ModeSocket != 0:
+			return nil
+		case !e.Type().IsRegular():
+			l.odd = append(l.odd, name+": it is no plain file")
+			return nil
+		case !within(name):
+			l.odd = append(l.odd, name+": no backup can hold such a name")
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			l.size += info.Size()
+		}
+		l.files = append(l.files, name)
+		return nil
+	})
+	slices.Sort(l.files)
+	return l, err
+}
+
+// tops are the names directly in the home that the files are in, each once.
+func tops(files []string) (all []string) {
+	for _, f := range files {
+		top, _, _ := strings.Cut(f, "/")
+		if !slices.Contains(all, top) {
+			all = append(all, top)
+		}
+	}
+	return all
+}
+
+// secrets says, for the files that open something, what that is.
+func secrets(files []string) (open, others []string) {
+	known := map[string]string{
+		keys + "/secret.key": "opens what the database seals: arguments of waiting calls, bodies of webhooks and workflows",
+		keys + "/audit.key":  "signs the audit in the name of this home",
+		database:             "everything that was asked, approved and done; sums of tokens, and the public halves of enrolled keys",
+		config:               "may hold passwords of notification channels",
+	}
+	for _, f := range files {
+		if what, yes := known[f]; yes {
+			open = append(open, f+": "+what)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return open, others
+}

@@ -1,0 +1,248 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// BackupInput names the file of a backup.
+type BackupInput struct {
+	File string `json:"file" jsonschema:"minLength=1"`
+	Over bool   `json:"replace_file,omitempty" jsonschema:"description=replace a file that is there"`
+}
+
+// RestoreInput names a backup.
+type RestoreInput struct {
+	File string `json:"file" jsonschema:"minLength=1"`
+}
+
+// BackupMade is a backup that was written.
+type BackupMade struct {
+	File string `json:"file"`
+	ports.Backup
+}
+
+// The tools that make a backup of the home, which holds its keys, and put one in its place. They are for people alone, and always ask one.
+var (
+	CreateBackup  = tool.Ref[BackupInput, BackupMade]{Name: "create_backup"}
+	RestoreBackup = tool.Ref[RestoreInput, ports.Restored]{Name: "restore_backup"}
+)
+
+// backupTime is how long making and restoring may take, with reading a large backup twice.
+const backupTime = 30 * time.Minute
+
+func backupSpec() tool.Spec {
+	return tool.Spec{Title: "Make a backup", Description: "Write the home with its keys into one file; a person approves it first.", Class: policy.ClassScratch,
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(backupSchema), People: true, Timeout: backupTime}
+}
+
+func restoreSpec() tool.Spec {
+	return tool.Spec{Title: "Restore a backup", Description: "Put a backup in the place of the home; a person approves it first.", Class: policy.ClassScratch,
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(restoreSchema), People: true, Timeout: backupTime}
+}
+
+// proven is a plan about the home itself: a person is asked whatever was allowed beforehand, with the strongest proof that policy wants for anything.
+type proven struct{ require policy.Proving }
+
+// Assessment has a person asked.
+func (proven) Assessment() policy.Assessment {
+	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
+}
+
+// Insists has a person asked whatever was allowed beforehand.
+func (proven) Insists() bool { return true }
+
+// Needs is a terminal or a logged-in browser, or more.
+func (p proven) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
+
+// backupPlan is a backup that is written once a person has approved it.
+type backupPlan struct {
+	Opens    string `json:"opens"`
+	File     string `json:"file"`
+	Replaces bool   `json:"replaces_file"`
+	ports.BackupContents
+	proven
+}
+
+// Hash is over the file; what a home holds goes on while somebody decides, and binds nothing.
+func (p backupPlan) Hash() canon.Hash {
+	p.BackupContents = ports.BackupContents{}
+	sum, err := canon.Sum("backup.plan.v1", p)
+	if err != nil { // words always have a form
+		return canon.Hash{}
+	}
+	return sum
+}
+
+// Prompt says what it opens.
+func (p backupPlan) Prompt() string { return p.Opens }
+
+// Announcement tells of a file that holds the keys.
+func (p backupPlan) Announcement() string {
+	return "a backup was made, with the keys of the home"
+}
+
+// wide fails for a caller that is served a part of the tools.
+func wide(sc tool.Scope) error {
+	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
+		return ErrNarrow
+	}
+	return nil
+}
+
+func (s service) planBackup(ctx context.Context, sc tool.Scope, in BackupInput) (backupPlan, error) {
+	if err := wide(sc); err != nil {
+		return backupPlan{}, err
+	}
+	rules, err := s.required(ctx)
+	if err != nil {
+		return backupPlan{}, err
+	}
+	p := backupPlan{proven: proven{strongest(rules)}}
+	if p.File, p.Replaces, err = s.Backups.Target(in.File, in.Over); err != nil {
+		return p, err
+	}
+	if p.BackupContents, err = s.Backups.Holds(ctx); err != nil {
+		return p, err
+	}
+	p.Opens = fmt.Sprintf("write a backup with the keys of this home to %s: whoever can read that file reads what was sealed and can sign as this home's audit", p.File)
+	if p.Replaces {
+		p.Opens += "; the file that is there is replaced"
+	}
+	return p, nil
+}
+
+func (s service) createBackup(ctx context.Context, sc tool.Scope, p backupPlan) (BackupMade, error) {
+	made, err := s.Backups.Make(ctx, p.File, p.Replaces, telling(sc, "writing the backup"))
+	return BackupMade{File: p.File, Backup: made}, err
+}
+
+// telling says how far something is, a hundred times at most.
+func telling(sc tool.Scope, what string) func(done, total int64) {
+	last := int64(-1)
+	return func(done, total int64) {
+		if step := done * 100 / max(total, 1); step > last {
+			last = step
+			sc.Progress(tool.Progress{Done: done, Total: total, Message: what})
+		}
+	}
+}
+
+// restorePlan is a backup that is put in the place of the home once a person has approved it.
+type restorePlan struct {
+	Opens     string          `json:"opens"`
+	File      string          `json:"file"`
+	Sum       string          `json:"sha256"`
+	MadeAt    time.Time       `json:"made_at"`
+	Of        string          `json:"made_of"` // the home, and the machine
+	Version   string          `json:"made_by"` // the program
+	Records   int64           `json:"audit_records"`
+	Brings    []string        `json:"comes_back"`
+	Replaces  []string        `json:"set_aside"`
+	Keeps     []string        `json:"stays_as_it_is,omitempty"`
+	Withdrawn ports.Withdrawn `json:"does_not_come_back"`
+	Loosens   []string        `json:"settings_that_open"`     // what could not happen with the settings as they are now, a line each
+	Changes   []string        `json:"settings_that_differ"`   // a line each
+	KeysBack  []string        `json:"keys_that_count_again"`  // enrolled keys that do not count now
+	KeysGone  []string        `json:"keys_that_do_not_count"` // enrolled keys that count now, and are not in the backup
+	Config    string          `json:"config_yaml,omitempty"`  // where it differs
+	view      ports.BackupView
+	free      func() error
+	proven
+}
+
+// Hash is over everything that is shown, but for the names of what is there now: asking puts a file there.
+func (p restorePlan) Hash() canon.Hash {
+	p.Replaces = nil
+	sum, err := canon.Sum("restore.plan.v1", p)
+	if err != nil { // words, times and counts always have a form
+		return canon.Hash{}
+	}
+	return sum
+}
+
+// Prompt says what it does.
+func (p restorePlan) Prompt() string { return p.Opens }
+
+// Announcement tells of it: settings and keys are older ones now.
+func (p restorePlan) Announcement() string {
+	return "the home was put back to a backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
+}
+
+// Gate refuses while a server runs; what was approved stays good.
+func (p restorePlan) Gate() error {
+	if p.Needs() > policy.ProvingTerminal { // it is approved in the console, which a server serves
+		return nil
+	}
+	return p.free()
+}
+
+func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput) (restorePlan, error) {
+	if err := wide(sc); err != nil {
+		return restorePlan{}, err
+	}
+	had, err := s.Settings.Load(ctx)
+	if err != nil {
+		return restorePlan{}, err
+	}
+	rules, err := s.rules(ctx, had)
+	if err != nil {
+		return restorePlan{}, err
+	}
+	v, err := s.Backups.Look(ctx, in.File, telling(sc, "reading the backup"))
+	if err != nil {
+		return restorePlan{}, err
+	}
+	p := restorePlan{File: v.File, Sum: v.Sum.Hex(), MadeAt: v.MadeAt, Of: v.Home, Version: v.Version, Records: v.Records, Brings: v.Brings, Replaces: v.Replaces, Keeps: v.Keeps,
+		Withdrawn: v.Withdrawn, Loosens: append([]string{}, app.LoosenedSettings(effective(had, rules), v.Settings, s.Operator.Level)...),
+		Changes: append([]string{}, app.ChangedSettings(had, v.Settings)...), KeysBack: []string{}, KeysGone: []string{}, Config: v.Config, view: v, free: s.Backups.Free, proven: proven{strongest(rules)}}
+	if err := s.compareKeys(ctx, &p); err != nil {
+		return p, err
+	}
+	p.Opens = fmt.Sprintf("put the home back to the backup of %s UTC, with its settings and keys as they were then; what is there now is set aside in it", v.MadeAt.UTC().Format(time.DateTime))
+	if len(p.Loosens) > 0 {
+		p.Opens += "; that opens: " + strings.Join(p.Loosens, "; ")
+	}
+	return p, nil
+}
+
+// compareKeys says which enrolled keys come back, and which go.
+func (s service) compareKeys(ctx context.Context, p *restorePlan) error {
+	if s.Keys == nil {
+		return nil
+	}
+	now, err := s.Keys.List(ctx)
+	if err != nil {
+		return err
+	}
+	var counting []string
+	for _, k := range now {
+		if !k.Counts {
+			continue
+		}
+		counting = append(counting, k.ID)
+		if !slices.ContainsFunc(p.view.Keys, k.Same) {
+			p.KeysGone = append(p.KeysGone, k.Kind.Words()+" "+k.Name+" ("+k.ID+")")
+		}
+	}
+	for _, k := range p.view.Keys {
+		if !slices.Contains(counting, k.ID()) {
+			p.KeysBack = append(p.KeysBack, k.Kind.Words()+" "+k.Name+" ("+k.ID()+"), as far as its enrolment is on record there")
+		}
+	}
+	return nil
+}
+
+func (s service) restoreBackup(ctx context.Context, sc tool.Scope, p restorePlan) (ports.Restored, error) {
+	return s.Backups.Stage(ctx, p.view, "call "+sc.CallID, telling(sc, "making the restore ready"))
+}

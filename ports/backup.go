@@ -1,0 +1,86 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrHomeInUse reports a home that other processes use, so that nothing can be put in its place.
+var ErrHomeInUse = fault.New(fault.Conflict, "home_in_use", "other processes use this home")
+
+// Backups makes backups of a home, and puts one in its place.
+type Backups interface {
+	// Holds is what a backup that was made now would hold. It changes nothing.
+	Holds(ctx context.Context) (BackupContents, error)
+	// Target is the file that a backup would be written to, and whether there is one already, which only over says to replace.
+	Target(path string, over bool) (file string, there bool, err error)
+	// Make writes a backup, whole or not at all, while others use the home.
+	Make(ctx context.Context, file string, over bool, progress func(done, total int64)) (Backup, error)
+	// Look reads a backup to its end, and holds it against its own list. It changes nothing.
+	Look(ctx context.Context, file string, progress func(done, total int64)) (BackupView, error)
+	// Free fails with ErrHomeInUse where a server uses the home.
+	Free() error
+	// Stage has what Look has seen put in the place of the home as soon as this process lets go of it. It fails where the backup is another one now.
+	Stage(ctx context.Context, v BackupView, by string, progress func(done, total int64)) (Restored, error)
+}
+
+// BackupContents is what a backup holds, a line each.
+type BackupContents struct {
+	Secrets []string `json:"secrets"`            // and what each opens
+	Others  []string `json:"holds"`              // names
+	LeftOut []string `json:"left_out,omitempty"` // that a reader could expect, and why
+}
+
+// Backup is a backup as it says of itself.
+type Backup struct {
+	Format  int          `json:"format"`
+	Version string       `json:"version"` // of the program that made it
+	Schema  int          `json:"schema"`  // of its database
+	MadeAt  time.Time    `json:"made_at"`
+	Home    string       `json:"home"`
+	Machine string       `json:"machine"`
+	Files   []BackupFile `json:"files"`
+}
+
+// BackupFile is a file in a backup.
+type BackupFile struct {
+	Name string     `json:"name"`
+	Size int64      `json:"size"`
+	Sum  canon.Hash `json:"sha256"`
+}
+
+// BackupView is a backup that was read to its end, and the home in whose place it would be put.
+type BackupView struct {
+	Backup
+	File      string
+	Sum       canon.Hash // of all of it
+	Records   int64      // of its audit
+	Withdrawn Withdrawn  // what would not come back
+	Settings  Settings   // that would
+	Keys      []enrolled.Key
+	Config    string   // config.yaml, where it is another one than there is now
+	Replaces  []string // names in the home that are set aside
+	Brings    []string // names that come back
+	Keeps     []string // of what is there and in the backup: what stays as it is now
+}
+
+// Withdrawn is what a restored home does not bring back: how many of each.
+type Withdrawn struct {
+	Requests    int `json:"requests"`    // that wait for a decision
+	Approvals   int `json:"approvals"`   // that no call has used
+	Grants      int `json:"grants"`      // until a date
+	Sessions    int `json:"sessions"`    // with their modes and grants
+	Credentials int `json:"credentials"` // tokens, log-ins and browsers
+}
+
+// Restored is what was put in the place of a home.
+type Restored struct {
+	ID     string    `json:"id"`
+	Home   string    `json:"home"`
+	MadeAt time.Time `json:"made_at"` // the backup
+	Aside  string    `json:"aside"`   // where the replaced state is
+}
