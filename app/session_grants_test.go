@@ -253,3 +253,15 @@ func TestAYesIsUsedOnceWhateverItsRowSays(t *testing.T) {
 		assert.Len(t, w.ran, 1, name)
 	}
 }
+
+// TestWhatWasAllowedBeforeARestoreIsAskedAgain: where the audit was put back from a backup, what was always allowed before may have been revoked in the
+// record that was replaced.
+func TestWhatWasAllowedBeforeARestoreIsAskedAgain(t *testing.T) {
+	h, ctx := opened(t)
+	h.allowed(t, "s1", 1)
+	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
+	require.NoError(t, h.store.Append(ctx, audit.SelfEvent(h.clock.Now(), audit.RestoreTool, "", "call_1", audit.Restored{ID: "restore_1"})))
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
+	h.allowed(t, "s1", 2)
+	require.NoError(t, h.call("run_script", job(2), in("s1")).Err, "what is allowed since holds")
+}

@@ -17,6 +17,7 @@ const (
 	keys         = "keys"
 	config       = "config.yaml"
 	anchorList   = "anchors.json"
+	anchorState  = "anchors.state.json" // how far each anchor is: of this record at this time, so it is set aside and does not come back
 	manifest     = "countersign-backup.json"
 	staged       = "restore.staged"
 	restoreLock  = "restore.lock"
@@ -73,7 +74,7 @@ func list(home string) (l listing, err error) {
 		case !e.Type().IsRegular():
 			l.odd = append(l.odd, name+": it is no plain file")
 			return nil
-		case !within(name):
+		case name != anchorState && !within(name):
 			l.odd = append(l.odd, name+": no backup can hold such a name")
 			return nil
 		}
@@ -85,6 +86,11 @@ func list(home string) (l listing, err error) {
 	})
 	slices.Sort(l.files)
 	return l, err
+}
+
+// kept are the files that a backup holds, the database apart.
+func (l listing) kept() []string {
+	return slices.DeleteFunc(slices.Clone(l.files), func(n string) bool { return n == anchorState })
 }
 
 // tops are the names directly in the home that the files are in, each once.

@@ -165,7 +165,11 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 		}
 		low[strings.ToLower(h.Name)] = true
 		sum := sha256.New()
-		if err := each(h.Name, io.TeeReader(entries, sum)); err != nil {
+		body := &source{Reader: io.TeeReader(entries, sum)}
+		if err := each(h.Name, body); err != nil {
+			if body.err != nil && ctx.Err() == nil {
+				return bad("it is damaged or cut off (%v)", body.err)
+			}
 			var said *fault.Error
 			if ctx.Err() != nil || errors.As(err, &said) {
 				return v, err
@@ -218,7 +222,22 @@ func within(name string) bool {
 	if name == database {
 		return true
 	}
-	return top != database && !passing(top) && !fleeting(path.Base(name)) && !(deep && top == config) && !(name == keys)
+	return top != database && !passing(top) && name != anchorState && !fleeting(path.Base(name)) && !(deep && top == config) && !(name == keys)
+}
+
+// source remembers what was wrong with what it reads, which is not what is wrong with where that goes.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read reads.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // counter tells how far reading is.

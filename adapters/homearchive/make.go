@@ -44,7 +44,8 @@ type Options struct {
 // Archive is a ports.Backups of one home. New makes it, Finish ends it.
 type Archive struct {
 	Options
-	pending *pending // what was staged
+	pending *pending        // what was staged
+	reached func(at string) // told of every step of a restore; nil but in tests
 }
 
 // New is the archive of that home. It opens nothing.
@@ -56,12 +57,13 @@ func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 	if err != nil {
 		return ports.BackupContents{}, ErrFailed.Sayf("the home %s cannot be read: %v", a.Home, err).Because(err)
 	}
+	files := l.kept()
 	if info, err := os.Lstat(filepath.Join(a.Home, database)); err == nil && info.Mode().IsRegular() {
-		l.files = append(l.files, database)
+		files = append(files, database)
 	}
-	slices.Sort(l.files)
+	slices.Sort(files)
 	var c ports.BackupContents
-	c.Secrets, c.Others = secrets(l.files)
+	c.Secrets, c.Others = secrets(files)
 	c.LeftOut = l.odd
 	return c, nil
 }
@@ -131,7 +133,7 @@ func (a *Archive) make(ctx context.Context, dir *docfile.Dir, file string, over 
 			return b, err
 		}
 	}
-	for _, name := range l.files {
+	for _, name := range l.kept() {
 		if data, yes := kept[name]; yes {
 			err = w.entry(name, int64(len(data)), bytes.NewReader(data))
 		} else {

@@ -231,6 +231,13 @@ func (a *Archive) Resume(ctx context.Context) error {
 // plain reports a name directly in the home.
 func plain(name string) bool { return filepath.IsLocal(name) && filepath.Base(name) == name }
 
+// at is where a step of a restore begins.
+func (a *Archive) at(step string) {
+	if a.reached != nil {
+		a.reached(step)
+	}
+}
+
 // finish does the steps of a restore. Each can be done again. Until the database is ready everything is taken back when something fails.
 func (a *Archive) finish(ctx context.Context, n note) error {
 	ctx = context.WithoutCancel(ctx)
@@ -253,6 +260,7 @@ func (a *Archive) finish(ctx context.Context, n note) error {
 	if err := a.move(n); err != nil {
 		return a.interrupted(err)
 	}
+	a.at("moved")
 	if err := errors.Join(os.RemoveAll(a.staged("")), dir.Remove(sqlitestore.RestoreNote)); err != nil {
 		return a.interrupted(err)
 	}
@@ -278,9 +286,11 @@ func (a *Archive) undone(dir *docfile.Dir, err error) error {
 
 // ready writes the note, and has the database that comes lose what may let something happen and tell that it was put back.
 func (a *Archive) ready(ctx context.Context, dir *docfile.Dir, n *note, z *sqlitestore.Seized) error {
+	a.at("seized")
 	if err := a.write(dir, *n); err != nil {
 		return err
 	}
+	a.at("noted")
 	signer := docfile.NewSigner(a.staged(keys), a.Named, a.Machine, a.Clock.Now)
 	store := sqlitestore.Open(a.staged(database))
 	store.SignWith(signer)
@@ -288,6 +298,7 @@ func (a *Archive) ready(ctx context.Context, dir *docfile.Dir, n *note, z *sqlit
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
+	a.at("told")
 	for _, c := range sqlitestore.SchemaCopies(a.staged(database)) { // the backup is one
 		os.Remove(c.Path) //nolint:errcheck // it is removed with its directory
 	}
@@ -345,6 +356,7 @@ func (a *Archive) move(n note) error {
 		return err
 	}
 	for _, name := range n.Replaces {
+		a.at("set aside " + name)
 		comes := slices.Contains(n.Brings, name)
 		if _, err := os.Lstat(a.staged(name)); comes && errors.Is(err, fs.ErrNotExist) {
 			continue // it is there already
@@ -354,6 +366,7 @@ func (a *Archive) move(n note) error {
 		}
 	}
 	for _, name := range n.Brings {
+		a.at("bring " + name)
 		err := os.Rename(a.staged(name), filepath.Join(a.Home, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -365,6 +378,7 @@ func (a *Archive) move(n note) error {
 	if _, err := os.Lstat(a.staged(database)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	a.at("keep the database")
 	path, kept := filepath.Join(a.Home, database), filepath.Join(aside, database)
 	if err := keep(path, kept); err != nil {
 		return err
@@ -377,6 +391,7 @@ func (a *Archive) move(n note) error {
 			return err
 		}
 	}
+	a.at("bring the database")
 	return errors.Join(os.Rename(a.staged(database), path), syncDir(a.Home))
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,6 +37,8 @@ func (s *Store) restoring() error {
 type Seized struct {
 	db   *sql.DB
 	conn *sql.Conn
+	path string
+	file fs.FileInfo
 	seq  int64
 	hash canon.Hash
 }
@@ -48,10 +51,17 @@ func Seize(ctx context.Context, path string) (*Seized, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &Seized{db: sql.OpenDB(c)}
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	z := &Seized{db: sql.OpenDB(c), path: path, file: file}
 	z.db.SetMaxOpenConns(1)
 	if err := z.begin(ctx); err != nil {
-		z.db.Close() //nolint:errcheck // what went wrong is said already
+		if z.conn != nil {
+			z.conn.Close() //nolint:errcheck // what went wrong is said already
+		}
+		z.db.Close() //nolint:errcheck // likewise
 		if locked(err) {
 			return nil, ErrInUse.Sayf("another process has the database %s open: a server, a host's server (an agent that is connected) or another command; end it, and call again", path)
 		}
@@ -66,7 +76,7 @@ func (z *Seized) begin(ctx context.Context) (err error) {
 		return err
 	}
 	var mode string
-	for until := time.Now().Add(busy / 2); ; {
+	for until := time.Now().Add(4 * turn); ; {
 		err = z.conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
 		if !locked(err) || time.Now().After(until) || !pause(ctx, 5*time.Millisecond) { // somebody may just be closing it
 			break
@@ -93,9 +103,16 @@ func (z *Seized) begin(ctx context.Context) (err error) {
 // End is the end of its audit.
 func (z *Seized) End() (int64, canon.Hash) { return z.seq, z.hash }
 
-// Release lets others open it again, and changes nothing.
+// Release lets others open it again. Where it still has its name it is as it was, with its log: by that it is known who has it open.
 func (z *Seized) Release() error {
-	_, err := z.conn.ExecContext(context.Background(), "ROLLBACK")
+	ctx := context.Background()
+	_, err := z.conn.ExecContext(ctx, "ROLLBACK")
+	if now, stat := os.Stat(z.path); err == nil && stat == nil && os.SameFile(now, z.file) {
+		_, err = z.conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		if locked(err) { // somebody was faster, and does that
+			err = nil
+		}
+	}
 	return errors.Join(err, z.conn.Close(), z.db.Close())
 }
 

@@ -208,6 +208,8 @@ func drivenRows() []Row {
 			Reason: "what the record is held against is files, the system's journal and places handed in; it knows no store"},
 		{Packages: []string{"adapters/sqlitestore"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{xSync, sqlite},
 			Reason: "SQL is spoken in one package"},
+		{Packages: []string{"adapters/homearchive"}, Std: []string{Any}, Module: append([]string{"adapters/anchoring", "adapters/docfile", "adapters/sqlitestore"}, inner...),
+			Reason: "a backup is of a home as its parts keep it: their files, locks and copies are asked of them"},
 		{Packages: []string{"adapters/memstore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, xTime},
 			Reason: "the reference implementation of every storage port keeps all of it in memory"},
 		{Packages: []string{"adapters/docedit"}, Std: []string{Any}, Module: append([]string{"adapters/yamlcodec"}, inner...), Modules: []string{hujson, toml, goInternal},
