@@ -104,19 +104,30 @@ func tops(files []string) (all []string) {
 	return all
 }
 
-// secrets says, for the files that open something, what that is.
-func secrets(files []string) (open, others []string) {
-	known := map[string]string{
-		keys + "/secret.key": "opens what the database seals: arguments of waiting calls, bodies of webhooks and workflows",
-		keys + "/audit.key":  "signs the audit in the name of this home",
-		database:             "everything that was asked, approved and done; sums of tokens, and the public halves of enrolled keys",
-		config:               "may hold passwords of notification channels",
-	}
-	for _, f := range files {
-		if what, yes := known[f]; yes {
-			open = append(open, f+": "+what)
-		} else {
-			others = append(others, f)
+// arising are names that asking about a backup or a restore brings about: they are told of whether they are there already or not, so that a plan stays what
+// it is while somebody decides.
+func arising() []string { return []string{database, keys, "notices.json"} }
+
+// told are the names in a home that people are told of.
+func told(files []string) []string {
+	all := slices.Concat(tops(files), arising())
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(n string) bool { return n == anchorState })
+}
+
+// secrets says of what is told of what it opens.
+func secrets(names []string) (open, others []string) {
+	for _, n := range names {
+		switch n {
+		case keys:
+			open = append(open, keys+"/secret.key: opens what the database seals: arguments of waiting calls, bodies of webhooks and workflows",
+				keys+"/audit.key: signs the audit in the name of this home")
+		case database:
+			open = append(open, n+": everything that was asked, approved and done; sums of tokens, and the public halves of enrolled keys")
+		case config:
+			open = append(open, n+": may hold passwords of notification channels")
+		default:
+			others = append(others, n)
 		}
 	}
 	return open, others

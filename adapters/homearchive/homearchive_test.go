@@ -86,7 +86,7 @@ func TestABackupComesBack(t *testing.T) {
 	assert.Equal(t, ports.Withdrawn{Requests: 1}, v.Withdrawn)
 	assert.Equal(t, "confirm_ttl: 3m\n", v.Config)
 	assert.Equal(t, []string{"anchors.json"}, v.Keeps)
-	assert.Equal(t, []string{"anchors.state.json", "config.yaml", "countersign.db", "keys", "more", "new.json"}, v.Replaces)
+	assert.Equal(t, []string{"config.yaml", "countersign.db", "keys", "more", "new.json", "notices.json"}, v.Replaces)
 	assert.Equal(t, before, tree(t, home), "looking changes nothing")
 
 	r, err := restore(t.Context(), a, file)
@@ -94,6 +94,7 @@ func TestABackupComesBack(t *testing.T) {
 	after := tree(t, home)
 	assert.Equal(t, "confirm_ttl: 3m\n", after["config.yaml"])
 	assert.NotContains(t, after, "new.json")
+	assert.NotContains(t, after, "anchors.state.json")
 	for _, stays := range []string{"anchors.json", "cache/x", "processes/p/state.json", "countersign.db.schema-9-20260101T000000.000Z", "replaced-20260101T000000.000Z/countersign.db"} {
 		assert.Equal(t, before[stays], after[stays], stays)
 	}

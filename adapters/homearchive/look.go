@@ -94,7 +94,7 @@ func (a *Archive) compare(v *ports.BackupView) error {
 		v.Brings = append(v.Brings, f.Name)
 	}
 	v.Brings = tops(v.Brings)
-	v.Replaces = append(tops(l.files), database)
+	v.Replaces = told(l.files)
 	if slices.Contains(v.Replaces, anchorList) { // dropping an anchor loosens what the record is held to
 		v.Keeps = []string{anchorList}
 		keep := func(n string) bool { return n == anchorList }

@@ -70,7 +70,7 @@ func archive(home string) *homearchive.Archive {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		named = real
 	}
-	return homearchive.New(homearchive.Options{Home: home, Named: named, Machine: "m1", Version: "test", Clock: wall{}, ID: func() string { return "restore_1" }})
+	return homearchive.New(homearchive.Options{Home: home, Where: func() (string, string) { return named, "m1" }, Version: "test", Clock: wall{}, ID: func() string { return "restore_1" }})
 }
 
 type wall struct{}

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,10 +32,9 @@ var (
 
 // Options are what an Archive is made of. Every field is required.
 type Options struct {
-	Home    string // the directory
-	Named   string // the same by the one name it always has
-	Machine string
-	Version string // of the program
+	Home    string                         // the directory
+	Where   func() (named, machine string) // the same by the one name it always has, and the machine it is on
+	Version string                         // of the program
 	Clock   ports.Clock
 	ID      func() string // of a restore
 }
@@ -57,13 +55,8 @@ func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 	if err != nil {
 		return ports.BackupContents{}, ErrFailed.Sayf("the home %s cannot be read: %v", a.Home, err).Because(err)
 	}
-	files := l.kept()
-	if info, err := os.Lstat(filepath.Join(a.Home, database)); err == nil && info.Mode().IsRegular() {
-		files = append(files, database)
-	}
-	slices.Sort(files)
 	var c ports.BackupContents
-	c.Secrets, c.Others = secrets(files)
+	c.Secrets, c.Others = secrets(told(l.files))
 	c.LeftOut = l.odd
 	return c, nil
 }
@@ -78,7 +71,8 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 	if err != nil {
 		return "", false, ErrTarget.Sayf("the directory of %s cannot be used: %v", file, err).Because(err)
 	}
-	if rel, err := filepath.Rel(a.Named, parent); err == nil && filepath.IsLocal(rel) {
+	named, _ := a.Where()
+	if rel, err := filepath.Rel(named, parent); err == nil && filepath.IsLocal(rel) {
 		return "", false, ErrTarget.Sayf("%s lies in the home itself; whatever happens to one happens to the other: name a file elsewhere, on another disk best", file)
 	}
 	info, err := os.Lstat(file)
@@ -114,7 +108,8 @@ func (a *Archive) make(ctx context.Context, dir *docfile.Dir, file string, over 
 	copied, fresh := dir.File(scratch+".db.tmp"), dir.File(scratch+".tmp")
 	defer os.Remove(copied) //nolint:errcheck // it is of no use any more
 	defer os.Remove(fresh)  //nolint:errcheck // it has its name by then, or is of no use
-	b = ports.Backup{Format: backupFormat, Version: a.Version, MadeAt: a.Clock.Now().UTC().Truncate(time.Second), Home: a.Named, Machine: a.Machine, Files: []ports.BackupFile{}}
+	b = ports.Backup{Format: backupFormat, Version: a.Version, MadeAt: a.Clock.Now().UTC().Truncate(time.Second), Files: []ports.BackupFile{}}
+	b.Home, b.Machine = a.Where()
 	l, kept, err := a.snapshot(ctx, copied, &b)
 	if err != nil {
 		return b, err

@@ -114,7 +114,7 @@ func (a *Archive) Stage(ctx context.Context, v ports.BackupView, by string, prog
 	}
 	leave := func(n string) bool { return n == database || slices.Contains(v.Keeps, n) }
 	p.note.Brings = slices.DeleteFunc(slices.Clone(v.Brings), leave)
-	p.note.Replaces = slices.DeleteFunc(slices.Clone(v.Replaces), leave)
+	p.note.Replaces = append(slices.DeleteFunc(slices.Clone(v.Replaces), leave), anchorState)
 	a.pending = p
 	return ports.Restored{ID: p.note.ID, Home: a.Home, MadeAt: v.MadeAt, Aside: filepath.Join(a.Home, p.note.Aside)}, nil
 }
@@ -291,7 +291,8 @@ func (a *Archive) ready(ctx context.Context, dir *docfile.Dir, n *note, z *sqlit
 		return err
 	}
 	a.at("noted")
-	signer := docfile.NewSigner(a.staged(keys), a.Named, a.Machine, a.Clock.Now)
+	named, machine := a.Where()
+	signer := docfile.NewSigner(a.staged(keys), named, machine, a.Clock.Now)
 	store := sqlitestore.Open(a.staged(database))
 	store.SignWith(signer)
 	err := a.tell(ctx, store, signer, *n, z)

@@ -12,7 +12,7 @@ import (
 
 // archive makes backups of the home, and puts them back. It opens nothing.
 func (c Config) archive() *homearchive.Archive {
-	return homearchive.New(homearchive.Options{Home: c.Dir, Named: settledPath(c.Dir), Machine: system.Machine(), Version: c.Options.Version, Clock: system.Clock{},
+	return homearchive.New(homearchive.Options{Home: c.Dir, Where: func() (string, string) { return settledPath(c.Dir), system.Machine() }, Version: c.Options.Version, Clock: system.Clock{},
 		ID: func() string { return system.IDs{}.NewID("restore_", 16) }})
 }
 

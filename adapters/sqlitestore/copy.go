@@ -70,6 +70,7 @@ func SchemaCopies(path string) []SchemaCopy {
 }
 
 // keep makes the copy of a database that is about to be brought up to date. It runs while nobody else may write, and before anything is changed.
+// A copy from before secrets were sealed has them in clear, as that database had.
 func (s *Store) keep(ctx context.Context, version int) (string, error) {
 	if left, err := filepath.Glob(escaped(s.path) + ".copy-*"); err == nil { // of processes that died while they did this
 		for _, file := range left {

@@ -74,9 +74,8 @@ type backupPlan struct {
 	proven
 }
 
-// Hash is over the file; what a home holds goes on while somebody decides, and binds nothing.
+// Hash is over everything that is shown.
 func (p backupPlan) Hash() canon.Hash {
-	p.BackupContents = ports.BackupContents{}
 	sum, err := canon.Sum("backup.plan.v1", p)
 	if err != nil { // words always have a form
 		return canon.Hash{}
@@ -88,9 +87,7 @@ func (p backupPlan) Hash() canon.Hash {
 func (p backupPlan) Prompt() string { return p.Opens }
 
 // Announcement tells of a file that holds the keys.
-func (p backupPlan) Announcement() string {
-	return "a backup was made, with the keys of the home"
-}
+func (p backupPlan) Announcement() string { return "a backup was made, with the keys of the home" }
 
 // wide fails for a caller that is served a part of the tools.
 func wide(sc tool.Scope) error {
@@ -161,9 +158,8 @@ type restorePlan struct {
 	proven
 }
 
-// Hash is over everything that is shown, but for the names of what is there now: asking puts a file there.
+// Hash is over everything that is shown.
 func (p restorePlan) Hash() canon.Hash {
-	p.Replaces = nil
 	sum, err := canon.Sum("restore.plan.v1", p)
 	if err != nil { // words, times and counts always have a form
 		return canon.Hash{}
