@@ -20,6 +20,7 @@ var topicOf = map[string]string{
 	"ps": "projects", "logs": "projects", "stop": "projects", "tools": "permissions", "policy": "permissions", "runs": "audit-log",
 	"approvals": "approving", "approve": "approving", "deny": "approving", "confirmations": "approving", "grants": "approving", "keys": "security-keys",
 	"audit": "audit-log", "notify": "notifications", "owners": "environment",
+	"backup": "backups", "restore": "backups",
 }
 
 // topicDoc is one topic in `help --json`, and with Text in `help TOPIC --json`.
