@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -63,6 +64,39 @@ type Change struct {
 
 // MarshalJSON is the change as the contract shows it (agentpack contract §4.3), keys sorted.
 func (c Change) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }
+
+// UnmarshalJSON reads what MarshalJSON shows; what is not shown stays empty.
+func (c *Change) UnmarshalJSON(text []byte) error {
+	var shown struct {
+		After      *Sum   `json:"after_sha256"`
+		Before     *Sum   `json:"before_sha256"`
+		DeleteKind Gate   `json:"delete_kind"`
+		Mode       string `json:"mode"`
+		Op         Op     `json:"op"`
+		Path       string `json:"path"`
+		Reason     string `json:"reason"`
+		Target     string `json:"target"`
+		UpdateKind Gate   `json:"update_kind"`
+	}
+	if err := json.Unmarshal(text, &shown); err != nil {
+		return err
+	}
+	*c = Change{Target: shown.Target, Op: shown.Op, Path: shown.Path, Gate: cmp.Or(shown.UpdateKind, shown.DeleteKind), Reason: shown.Reason}
+	if shown.After != nil {
+		c.After.Sum = *shown.After
+	}
+	if shown.Before != nil {
+		c.Before.Sum = *shown.Before
+	}
+	switch {
+	case c.Op == OpDelete:
+	case shown.Mode != "":
+		c.Mode = ExecutableMode
+	default:
+		c.Mode = PlainMode
+	}
+	return nil
+}
 
 // appendJSON writes the change's canonical form: it is hashed for thousands of files at a time.
 func (c Change) appendJSON(b []byte) []byte {

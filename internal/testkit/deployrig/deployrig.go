@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -103,7 +104,27 @@ func (r *Rig) call(entries []tool.Entry, name tool.Name, args string) (any, erro
 			return nil, err
 		}
 	}
-	return i.Commit(ctx, sc, p)
+	out, err := i.Commit(ctx, sc, p)
+	if err == nil {
+		readBack(r.T, out)
+	}
+	return out, err
+}
+
+// readBack requires that a Go caller's answer, which is read from the JSON of the tool's, says all that the tool's says. Plans are none: they are
+// pointers to what only they know.
+func readBack(t testing.TB, answer any) {
+	t.Helper()
+	if reflect.TypeOf(answer).Kind() == reflect.Pointer {
+		return
+	}
+	text, err := json.Marshal(answer)
+	require.NoError(t, err)
+	again := reflect.New(reflect.TypeOf(answer))
+	require.NoError(t, json.Unmarshal(text, again.Interface()), "%T cannot be read: %s", answer, text)
+	back, err := json.Marshal(again.Interface())
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(back), "%T loses what it says", answer)
 }
 
 func (r *Rig) decode(entries []tool.Entry, name tool.Name, args string) (tool.Invocation, policy.Class, error) {

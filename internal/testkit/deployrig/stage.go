@@ -101,6 +101,7 @@ func (b Begun) Commit() (Answer, error) {
 		assert.Nil(s, out, "a result beside an error")
 		return Answer{}, err
 	}
+	readBack(s, out)
 	return s.Answer(out), nil
 }
 
