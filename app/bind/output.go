@@ -16,8 +16,9 @@ import (
 
 // Output is the schema of a tool's answer, derived from its type when it is first asked for; nil where the answer is no object with members of its own.
 // The schema is what encoding/json writes of the type: what has omitempty or omitzero may be missing, pointers, slices and maps may be null, and types
-// that write themselves as text are strings. What may be anything is left open, and so is every object: a contract may add members. (Neither of the two
-// schema libraries knows all of this; they derive what may come in.)
+// that write themselves as text are strings. What may be anything is left out, and every object is open: a contract may add members. No schema is a bare
+// true, and none has two types, because not every client takes these. (Neither of the two schema libraries knows all of this; they derive what may come
+// in.)
 func Output[Out any]() tool.Schema {
 	t := reflect.TypeFor[Out]()
 	for t.Kind() == reflect.Pointer {
@@ -50,7 +51,7 @@ func marshals(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// of is the schema of a type, with null where its zero value is one.
+// of is the schema of a type, with null where its zero value is one; nil of what may be anything.
 func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -58,7 +59,7 @@ func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	case t == reflect.TypeFor[time.Time]():
 		return &jsonschema.Schema{Type: "string"}
 	case marshals(t), t.Kind() == reflect.Interface:
-		return &jsonschema.Schema{}
+		return nil
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return &jsonschema.Schema{Type: "string"}
 	}
@@ -96,12 +97,12 @@ func (d deriver) object(t reflect.Type) *jsonschema.Schema {
 	d[t] = true
 	defer delete(d, t)
 	s.Properties = map[string]*jsonschema.Schema{}
-	d.members(s, t, true)
+	d.members(s, t, true, map[string]bool{})
 	return s
 }
 
 // members adds the fields of a struct to an object, and then those of the structs embedded in it, which its own hide.
-func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool) {
+func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool, seen map[string]bool) {
 	var embedded []reflect.StructField
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -121,39 +122,43 @@ func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool) {
 		case name == "":
 			name = f.Name
 		}
-		if s.Properties[name] != nil {
+		if seen[name] {
 			continue
 		}
+		seen[name] = true
 		may := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-		s.Properties[name] = d.of(f.Type)
+		of := d.of(f.Type)
 		switch {
 		case may:
-			s.Properties[name] = present(s.Properties[name])
+			of = present(of)
 		case certain:
 			s.Required = append(s.Required, name)
+		}
+		if of != nil {
+			s.Properties[name] = of
 		}
 	}
 	for _, f := range embedded {
 		if f.Type.Kind() == reflect.Pointer {
-			d.members(s, f.Type.Elem(), false)
+			d.members(s, f.Type.Elem(), false, seen)
 		} else {
-			d.members(s, f.Type, certain)
+			d.members(s, f.Type, certain, seen)
 		}
 	}
 }
 
 // nullable is a schema that also takes null.
 func nullable(s *jsonschema.Schema) *jsonschema.Schema {
-	if s.Type != "" {
-		s.Types, s.Type = []string{s.Type, "null"}, ""
+	if s == nil || s.AnyOf != nil {
+		return s
 	}
-	return s
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 }
 
 // present is a schema of what is left out where it is null.
 func present(s *jsonschema.Schema) *jsonschema.Schema {
-	if len(s.Types) == 2 {
-		s.Type, s.Types = s.Types[0], nil
+	if s != nil && s.AnyOf != nil {
+		return s.AnyOf[0]
 	}
 	return s
 }
