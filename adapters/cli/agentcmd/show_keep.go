@@ -5,36 +5,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 )
 
-type snapshot struct {
-	Changes      int      `json:"changes"`
-	CreatedAt    string   `json:"created_at"`
-	ID           string   `json:"id"`
-	Kind         string   `json:"kind"`
-	Managed      int      `json:"managed"`
-	Profile      string   `json:"profile"`
-	RolledBackTo string   `json:"rolled_back_to"`
-	Status       string   `json:"status"`
-	Targets      []string `json:"targets"`
-}
-
-func (p snapshot) what() string {
-	if p.RolledBackTo != "" {
-		return p.Kind + " to " + p.RolledBackTo
+// snapshotKind is what made a snapshot.
+func snapshotKind(kind, rolledBackTo string) string {
+	if rolledBackTo != "" {
+		return kind + " to " + rolledBackTo
 	}
-	return p.Kind
+	return kind
 }
 
 // Snapshots shows the data of snapshots list.
 func (s Screen) Snapshots(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		Snapshots []snapshot `json:"snapshots"`
-		Omitted   int        `json:"snapshots_omitted"`
-	}](data)
+	d, err := DecodeData[deployments.SnapshotsData](data)
 	if err != nil {
 		return err
 	}
@@ -44,8 +32,7 @@ func (s Screen) Snapshots(data json.RawMessage) error {
 	}
 	rows := make([][]string, len(d.Snapshots))
 	for i, p := range d.Snapshots {
-		when, _, _ := strings.Cut(p.CreatedAt, ".")
-		rows[i] = []string{p.ID, strings.TrimSuffix(when, "Z") + "Z", p.what(), p.Status, strings.Join(p.Targets, ", "), strconv.Itoa(p.Changes), strconv.Itoa(p.Managed)}
+		rows[i] = []string{p.ID, p.CreatedAt.Format(time.RFC3339), snapshotKind(p.Kind, p.RolledBackTo), p.Status, strings.Join(p.Targets, ", "), strconv.Itoa(p.Changes), strconv.Itoa(p.Managed)}
 	}
 	s.Table([]string{"id", "made", "kind", "status", "targets", "changes", "files"}, rows)
 	return nil
@@ -53,27 +40,23 @@ func (s Screen) Snapshots(data json.RawMessage) error {
 
 // Snapshot shows the data of snapshots show.
 func (s Screen) Snapshot(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		snapshot
-		FileChanges []present.Change `json:"file_changes"`
-		Project     string           `json:"project_root"`
-	}](data)
+	d, err := DecodeData[deployments.SnapshotDetail](data)
 	if err != nil {
 		return err
 	}
-	s.Line("%s  %s  %s  %s", s.Tinted(d.ID, command.Heading), d.CreatedAt, command.Plain(d.what()), command.Plain(d.Status))
+	s.Line("%s  %s  %s  %s", s.Tinted(d.ID, command.Heading), d.CreatedAt.Format(time.RFC3339Nano), command.Plain(snapshotKind(d.Kind, d.RolledBackTo)), command.Plain(d.Status))
 	s.Line("profile %s, %s: %s, project %s", command.Plain(d.Profile), command.Plain(strings.Join(d.Targets, ", ")), count(d.Managed, "file", "files"), command.Plain(d.Project))
-	s.Changes(present.Plan{Changes: d.FileChanges})
+	changes := make([]present.Change, len(d.FileChanges))
+	for i, c := range d.FileChanges {
+		changes[i] = present.Change{Target: c.Target, Op: c.Op, Path: c.Path, Before: c.Before, After: c.After}
+	}
+	s.Changes(present.Plan{Changes: changes})
 	return nil
 }
 
 // Pruned shows the data of snapshots prune.
 func (s Screen) Pruned(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		Freed  int64    `json:"freed_bytes"`
-		Kept   int      `json:"kept"`
-		Pruned []string `json:"pruned"`
-	}](data)
+	d, err := DecodeData[deployments.PruneData](data)
 	if err != nil {
 		return err
 	}
@@ -86,15 +69,7 @@ func (s Screen) Pruned(data json.RawMessage, done bool) error {
 
 // Score shows the data of score.
 func (s Screen) Score(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		Modules []struct {
-			Rate     *float64 `json:"failure_rate"`
-			Failures int      `json:"failures"`
-			LastSeen *string  `json:"last_seen_at"`
-			ID       string   `json:"module_id"`
-			Total    int      `json:"total"`
-		} `json:"modules"`
-	}](data)
+	d, err := DecodeData[deployments.ScoreData](data)
 	if err != nil {
 		return err
 	}
@@ -108,7 +83,11 @@ func (s Screen) Score(data json.RawMessage) error {
 		if m.Rate != nil {
 			rate = fmt.Sprintf("%.1f%%", *m.Rate*100)
 		}
-		rows[i] = []string{m.ID, strconv.Itoa(m.Total), strconv.Itoa(m.Failures), rate, or(m.LastSeen, "never")}
+		seen := "never"
+		if m.LastSeen != nil {
+			seen = m.LastSeen.Format(time.RFC3339Nano)
+		}
+		rows[i] = []string{m.ID, strconv.Itoa(m.Total), strconv.Itoa(m.Failures), rate, seen}
 	}
 	s.Table([]string{"module", "events", "failures", "rate", "last seen"}, rows)
 	return nil

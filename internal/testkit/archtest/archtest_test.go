@@ -26,6 +26,9 @@ func rules() map[string]func(*archtest.Module) []archtest.Finding {
 		"names":   archtest.Names,
 		"hidden":  archtest.Hidden,
 		"git":     func(m *archtest.Module) []archtest.Finding { return archtest.OneGit(m, "adapters/gitcli") },
+		"answers": func(m *archtest.Module) []archtest.Finding {
+			return archtest.Answers(m, []string{"adapters/cli/...", "adapters/console/..."})
+		},
 		"codes": func(m *archtest.Module) []archtest.Finding {
 			_, found := archtest.Codes(m)
 			return found

@@ -170,16 +170,21 @@ func coreRows() []Row {
 func drivingRows() []Row {
 	door := slices.Concat(kernel, []string{"app", "adapters/present"})
 	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
+	const people = "what people use sees the door, and the types of what tools take and answer, which are declared once; archtest.Answers looks at what it takes of them"
+	var answers []string
+	for _, s := range Stems() {
+		answers = append(answers, "app/"+s.Slice+"/...")
+	}
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/...", "adapters/gitcli", "docs"}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "docs"}, answers), door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
 		{Packages: []string{"adapters/chat", "adapters/httpauth"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
 		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpauth"}, door...),
 			Modules: []string{xSync, vmMetrics}, Reason: reason},
-		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpauth", "adapters/httpapi/events", "adapters/passkey"}, door...),
-			Modules: []string{xSync, goldmark}, Reason: reason},
+		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: slices.Concat([]string{"adapters/console/...", "adapters/httpauth", "adapters/httpapi/events", "adapters/passkey"}, answers, door),
+			Modules: []string{xSync, goldmark}, Reason: people},
 		{Packages: []string{"adapters/present"}, Std: []string{Any}, Module: kernel,
 			Reason: "a contract's wire form is a pure function of an outcome"},
 	}
