@@ -18,8 +18,7 @@ type inner struct {
 }
 
 type more struct {
-	Extra bool   `json:"extra"`
-	Name  string `json:"name"` // hidden by the outer one's
+	Extra bool `json:"extra"`
 }
 
 type answer struct {
@@ -35,7 +34,7 @@ type answer struct {
 	Bytes  []byte          `json:"bytes,omitempty"`
 	Hidden string          `json:"-"`
 	Plain  float64
-	inner
+	inner  // its name is hidden by the outer one
 	more
 	*certainty
 }
