@@ -19,11 +19,19 @@ type Stage struct {
 // UnderWay reports a call that was let through and has no outcome: its process is at it, or died.
 func (s Stage) UnderWay() bool { return s.Allowed && !s.Over }
 
-// StageOf is the stage of the call with that id, from the records that a Filter chose by it.
+// StageOf is the stage of the call with that id, from the records that a Filter chose by it. A call that asked and goes on once it is approved has an
+// outcome of asking, too, which is no outcome of the plan.
 func StageOf(records []Record, call string, plan canon.Hash) Stage {
 	var s Stage
 	if call == "" || plan.IsZero() {
 		return s
+	}
+	let := int64(0) // the record that lets it through: an outcome before it is that of asking
+	for i := range records {
+		e := &records[i].Event
+		if e.CallID == call && e.Plan == plan && e.Phase == Intent && (!s.Allowed || records[i].Seq < let) {
+			s.Allowed, let = true, records[i].Seq
+		}
 	}
 	for i := range records {
 		e := &records[i].Event
@@ -31,10 +39,10 @@ func StageOf(records []Record, call string, plan canon.Hash) Stage {
 			continue
 		}
 		switch e.Phase {
-		case Intent:
-			s.Allowed = true
 		case Outcome:
-			s.Over, s.Failed = true, s.Failed || e.Code != ""
+			if s.Allowed && records[i].Seq > let {
+				s.Over, s.Failed = true, s.Failed || e.Code != ""
+			}
 		case Begun:
 			s.Begun = true
 		case Ended:
