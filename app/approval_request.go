@@ -227,7 +227,7 @@ func (r *run) brought(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, confirm.ErrBurnt):
-		r.app.runs.Deny(ctx, r.grantID, tool.ReasonMistyped, "")
+		r.app.runs.Deny(ctx, r.grantID, tool.ReasonMistyped, "", "")
 	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
 		rec, _ := r.app.runs.Load(ctx, r.grantID)
 		return WithRecordedReason(rec, r.answerer, err)

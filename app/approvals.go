@@ -46,7 +46,7 @@ func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 
 // CallRecorder is what remembers how a call ended that nobody will carry out.
 type CallRecorder interface {
-	Deny(ctx context.Context, confirmation string, reason tool.Reason, said string)
+	Deny(ctx context.Context, confirmation string, reason tool.Reason, by, said string)
 }
 
 // ProofVerifier judges answers on record that claim an enrolled key.
@@ -204,7 +204,7 @@ func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 			k.Log.Warn("an old question could not be ended", "confirmation", g.ID, "cause", err.Error())
 			continue
 		}
-		k.Runs.Deny(ctx, g.ID, tool.ReasonExpired, "")
+		k.Runs.Deny(ctx, g.ID, tool.ReasonExpired, "", "")
 		k.Bell.Ring(g.ID)
 	}
 }
@@ -388,12 +388,12 @@ func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.
 	}
 	now := k.Clock.Now()
 	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 && found[0].State == confirm.Pending {
-		k.Runs.Deny(ctx, answer.ID, tool.ReasonUserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
+		k.Runs.Deny(ctx, answer.ID, tool.ReasonUserDenied, answer.By, answer.Reason) // before the call learns of the denial, so that it is told why
 	}
 	defer k.Bell.Ring(answer.ID) // last, so that whoever it wakes finds all of it
 	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Request) error { return answer.Settle(g, now) })
 	if errors.Is(err, confirm.ErrBurnt) {
-		k.Runs.Deny(ctx, settled.ID, tool.ReasonMistyped, "")
+		k.Runs.Deny(ctx, settled.ID, tool.ReasonMistyped, answer.By, "")
 	}
 	if err == nil && settled.Allowing {
 		err = k.Remember(ctx, settled, answer.By)
@@ -421,7 +421,7 @@ func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 		if by == VerdictChanged || by == VerdictEdited {
 			reason = tool.ReasonContextChanged
 		}
-		k.Runs.Deny(ctx, g.ID, reason, "")
+		k.Runs.Deny(ctx, g.ID, reason, "", "")
 	}
 	return err
 }

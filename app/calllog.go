@@ -66,12 +66,12 @@ func (k *Calls) Finish(ctx context.Context, call string, result tool.Result, rea
 	return err
 }
 
-// Deny ends the record that waits for this confirmation, with what the person who denied it said, if anything. There need not be one, and
-// nothing depends on it.
-func (k *Calls) Deny(ctx context.Context, confirmation string, reason tool.Reason, said string) {
+// Deny ends the record that waits for this confirmation, with who denied it and what they said, both empty where nobody did. There need not be one,
+// and nothing depends on it.
+func (k *Calls) Deny(ctx context.Context, confirmation string, reason tool.Reason, by, said string) {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, confirmation, func(r *tool.Record) error {
-		r.Said = said
+		r.Decision, r.Said = by, said
 		return r.Deny(reason, now)
 	})
 	if err != nil && !errors.Is(err, tool.ErrRecordUnknown) && !errors.Is(err, tool.ErrMove) {

@@ -143,7 +143,7 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 	assert.Equal(t, tool.ReasonExpired, r.Reason)
 	assert.Contains(t, log.String(), "open runs could not be settled")
 	k.Note(t.Context(), runtest.Run(1))
-	k.Deny(t.Context(), "cf_00000000", tool.ReasonUserDenied, "")
+	k.Deny(t.Context(), "cf_00000000", tool.ReasonUserDenied, "terminal", "")
 	assert.Contains(t, log.String(), "a run could not be recorded")
 	assert.Contains(t, log.String(), "a denial could not be recorded")
 	require.ErrorIs(t, k.Start(t.Context(), runtest.Run(1)), errSealed)
@@ -152,10 +152,10 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 
 func TestADenialNeedsNoRecord(t *testing.T) {
 	k, store, now, log := openCalls(t, living{"me"})
-	k.Deny(t.Context(), "cf_nobody", tool.ReasonUserDenied, "")
+	k.Deny(t.Context(), "cf_nobody", tool.ReasonUserDenied, "terminal", "")
 	require.NoError(t, store.Add(t.Context(), runtest.Run(1)))
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonCancelled, "")
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonUserDenied, "")
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonCancelled, "", "")
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonUserDenied, "terminal", "")
 	r, err := k.Load(t.Context(), runtest.Run(1).CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonCancelled, r.Reason, "the first word counts")

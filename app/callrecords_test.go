@@ -135,13 +135,13 @@ func TestHowQuestionsEnd(t *testing.T) {
 		"a person in a terminal": {func(t *testing.T, h *house, ask *tool.Issued) {
 			_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
-		}, "denied/user_denied by"},
+		}, "denied/user_denied by terminal"},
 		"a person in the client": {func(t *testing.T, h *house, ask *tool.Issued) {
 			o := h.call("burn_note", `{"name":"precious"}`, func(c *tool.Call) {
 				c.Answer = &confirm.Answer{ID: ask.ID, By: "elicitation", Proof: person.AtTerminal}
 			})
 			require.Equal(t, "confirm_denied", code(o))
-		}, "denied/user_denied by"},
+		}, "denied/user_denied by elicitation"},
 		"the tool confirm": {func(t *testing.T, h *house, ask *tool.Issued) {
 			require.NoError(t, h.call("confirm", `{"token":"`+ask.Token.Reveal()+`","decision":"deny"}`).Err)
 		}, "denied/user_denied by"},
@@ -167,7 +167,7 @@ func TestHowQuestionsEnd(t *testing.T) {
 				_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal", Proof: person.AtTerminal})
 				require.Error(t, err)
 			}
-		}, "denied/mistyped by"},
+		}, "denied/mistyped by terminal"},
 		"still waiting": {func(t *testing.T, h *house, ask *tool.Issued) {
 			h.clock.Advance(confirm.DefaultTTL - 1)
 			h.call("burn_note", `{"name":"precious"}`, withToken(ask), typed("wrong"))

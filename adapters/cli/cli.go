@@ -96,7 +96,7 @@ func Run(ctx context.Context, p Program, t *command.Terminal, args []string) int
 	f := classify(cmd, err)
 	document(f)
 	if f.Kind == fault.Canceled && ctx.Err() != nil {
-		t.Fail("cancelled", "")
+		t.Fail(s.Cancelled(), "")
 		return present.ExitCode(fault.Canceled)
 	}
 	if words, denied := s.Denied(f); denied {

@@ -40,12 +40,12 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 	})
 	if err != nil {
 		if errors.Is(err, confirm.ErrBurnt) {
-			s.ended(ctx, grant.ID, tool.ReasonMistyped)
+			s.ended(ctx, grant.ID, tool.ReasonMistyped, sc.Client)
 		}
 		return nil, err
 	}
 	if in.Decision == "deny" {
-		s.withdrawn(ctx, grant)
+		s.withdrawn(ctx, grant, sc.Client)
 		return grant.View(), nil
 	}
 	return tool.ForwardedCall{Call: tool.Call{
@@ -56,12 +56,12 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 }
 
 // withdrawn takes back, with a token that names a plan, the question about that plan.
-func (s service) withdrawn(ctx context.Context, token confirm.Request) {
-	reason := tool.ReasonCancelled
+func (s service) withdrawn(ctx context.Context, token confirm.Request, client string) {
+	reason, by := tool.ReasonCancelled, ""
 	if token.State == confirm.Denied {
-		reason = tool.ReasonUserDenied
+		reason, by = tool.ReasonUserDenied, client
 	}
-	s.ended(ctx, token.ID, reason)
+	s.ended(ctx, token.ID, reason, by)
 	if !token.Names {
 		return
 	}
@@ -69,15 +69,19 @@ func (s service) withdrawn(ctx context.Context, token confirm.Request) {
 	asked, err := s.Ledger.Pending(ctx, ports.PendingFilter{Binding: &token.Binding}, now)
 	for _, g := range asked {
 		if err == nil && s.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Cancel(now) }) == nil {
-			s.ended(ctx, g.ID, tool.ReasonCancelled)
+			s.ended(ctx, g.ID, tool.ReasonCancelled, "")
 		}
 	}
 }
 
-// ended puts on record that nobody will carry out what a confirmation was asked for. The confirmation itself has ended already, so
+// ended puts on record that nobody will carry out what a confirmation was asked for, and who decided that, if anybody. The confirmation itself has ended already, so
 // nothing depends on it; a record that stays open expires.
-func (s service) ended(ctx context.Context, confirmation string, reason tool.Reason) {
-	_ = s.Runs.Change(ctx, confirmation, tool.Denial(reason, s.Clock.Now()))
+func (s service) ended(ctx context.Context, confirmation string, reason tool.Reason, by string) {
+	now := s.Clock.Now()
+	_ = s.Runs.Change(ctx, confirmation, func(r *tool.Record) error {
+		r.Decision = by
+		return r.Deny(reason, now)
+	})
 	if s.Bell != nil {
 		s.Bell.Ring(confirmation)
 	}

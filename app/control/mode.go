@@ -295,7 +295,7 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 		return err
 	})
 	if err == nil {
-		s.withdrawn(ctx, grant)
+		s.withdrawn(ctx, grant, "")
 	}
 	return answer, err
 }

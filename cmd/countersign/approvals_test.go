@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -294,6 +295,22 @@ func TestApprovalsMoveAndScroll(t *testing.T) {
 	_, failed = h.answer("two")
 	require.NotNil(t, failed)
 	h.leaves()
+}
+
+// TestAnInterruptedQuestionIsWithdrawn: nobody waits for its answer any more.
+func TestAnInterruptedQuestionIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t)
+	shop := w.shop(map[string]string{"hi": "touch made"}, nil)
+	w.env = append(w.env, "COUNTERSIGN_APPROVAL=human")
+	s := w.sits(140, 40, "run", "hi", "--project", shop)
+	s.sees("approve? [y/N]")
+	s.types("\x03")
+	s.sees("was withdrawn, and nothing was changed")
+	<-s.exited
+	assert.Equal(t, 130, s.cmd.ProcessState.ExitCode())
+	w.questions(0)
+	assert.NoFileExists(t, filepath.Join(shop, "made"))
 }
 
 // TestApprovalsAreOvertaken: by another person, by whoever asked, and by what the plan was made from.

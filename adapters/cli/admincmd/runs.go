@@ -103,11 +103,22 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	return nil
 }
 
+// why is a reason in words; what its status says already needs none.
+var why = map[tool.Reason]string{
+	tool.ReasonUserDenied: "", tool.ReasonErrored: "", tool.ReasonPolicy: "by policy", tool.ReasonExpired: "expired", tool.ReasonCancelled: "withdrawn",
+	tool.ReasonContextChanged: "plan changed", tool.ReasonMistyped: "wrong name typed", tool.ReasonRejected: "not started", tool.ReasonNonZeroExit: "exit code",
+	tool.ReasonTimedOut: "time limit", tool.ReasonStopped: "stopped", tool.ReasonInterrupted: "interrupted",
+}
+
 // adminStanding is how far a run is, and why it ended so.
 func adminStanding(r tool.Record) string {
 	words := r.Status.String()
-	if r.Reason != "" {
-		words += ": " + string(r.Reason)
+	reason, known := why[r.Reason]
+	if !known {
+		reason = string(r.Reason)
+	}
+	if reason != "" {
+		words += ": " + reason
 	}
 	if r.Said != "" {
 		words += fmt.Sprintf(" (%q)", clip(r.Said, 60))

@@ -36,10 +36,32 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	}
 	said, err := s.Decide(ctx, ApprovalView(ask), DecisionOptions{Yes: s.Yes, Typed: s.Typed})
 	if err != nil {
+		s.withdraw(ctx, ask)
 		return err
 	}
 	c.Answer, s.denied = &said, !said.Approve
 	return nil
+}
+
+// withdraw takes a question back that a person interrupted: nobody waits for its answer.
+func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
+	if ctx.Err() == nil || !ask.Pending {
+		return
+	}
+	if a, err := s.App(); err == nil && a.Withdraw(context.WithoutCancel(ctx), ask.ID) == nil { // else it expires
+		s.withdrawn = ask.ID
+	}
+}
+
+// Cancelled is what to say where an interrupt ended the command.
+func (s *Shell) Cancelled() string {
+	switch {
+	case s.withdrawn == "":
+		return "cancelled"
+	case s.changed:
+		return "cancelled; " + s.withdrawn + " was withdrawn, what was approved before stays done"
+	}
+	return "cancelled; " + s.withdrawn + " was withdrawn, and nothing was changed"
 }
 
 // Denied is what to say where the person at this terminal has denied what the command asked for; false where nobody here did.

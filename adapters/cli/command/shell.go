@@ -99,7 +99,9 @@ type Shell struct {
 	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
 	Patient bool
 	denied  bool // by the person at this terminal, the last question
-	changed bool // by an earlier call of this command, for all that is known
+	// withdrawn is the question that was left by an interrupt, and so withdrawn.
+	withdrawn string
+	changed   bool // by an earlier call of this command, for all that is known
 
 	flags map[string]string // environment variables that flags stand for
 	door  *Door
