@@ -36,7 +36,8 @@ func (p startPlan) Remotes() []string {
 	return slices.Compact(out)
 }
 
-// planStart looks at what is there; what has to be fetched is seen on the way.
+// planStart looks at what is there; what has to be fetched is seen on the way. It fails as the start would for want of settings, or of the server's program
+// where nothing is left to do without it.
 func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (startPlan, error) {
 	f, err := s.Find(ctx, in.URL)
 	if err != nil {
@@ -51,7 +52,26 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	if others := p.Remotes()[1:]; len(others) > 0 && !f.URL.IsLocal() {
 		shown["fetch_from"] = others
 	}
-	p.Plan, err = NewPlan(ProjectStart.Name, "start project "+f.Project.Name, shown, ConfirmOptions{Nothing: p.runs})
+	what := "start project " + f.Project.Name
+	if !f.Known {
+		what = "clone " + f.URL.String() + " and start project " + f.Project.Name
+	}
+	if !p.runs {
+		settings, err := s.Homes.Settings(ctx, f.Project.Name)
+		if err != nil {
+			return startPlan{}, err
+		}
+		missing := installed(settings)
+		switch {
+		case missing == nil:
+		case f.Known && f.Project.Doing == nil:
+			return startPlan{}, missing
+		default:
+			what += ", whose server cannot run"
+			shown["without_server"] = missing.Error()
+		}
+	}
+	p.Plan, err = NewPlan(ProjectStart.Name, what, shown, ConfirmOptions{Nothing: p.runs})
 	return p, err
 }
 

@@ -60,7 +60,7 @@ func (f CleanupCandidate) judge(now time.Time, age time.Duration) (remove bool, 
 	case f.Sandbox.CreatedAt.IsZero():
 		return false, "it is not known since when it is there"
 	case old < age:
-		return false, fmt.Sprintf("it was made %s ago, which is less than %s", days(old), days(age))
+		return false, "it is less than " + days(age) + " old"
 	}
 	return true, fmt.Sprintf("it is clean, every commit of it is on a remote, and it was made %s ago", days(old))
 }
