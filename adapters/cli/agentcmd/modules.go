@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -256,6 +257,9 @@ func (g author) sayInit(data fields, done bool) {
 		g.Line("%s the operator files into it", DoneVerb(done, "wrote", "write"))
 	}
 	if done {
-		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents doctor", "countersign agents preview --diff"})
+		if list, ok := data["targets"].([]any); !ok || slices.Contains(list, any("claude_code")) {
+			g.Note("claude_code gets commands alone until agentpack.yaml says write_instructions: true (CLAUDE.md), write_user_skills: true or write_repo_skills: true in its options")
+		}
+		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents preview --diff"})
 	}
 }

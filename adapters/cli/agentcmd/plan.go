@@ -159,6 +159,7 @@ func (s Screen) Deployed(data json.RawMessage) error {
 		s.Line("nothing to change; what is deployed is on record as snapshot %s", command.Plain(p.SnapshotID))
 	default:
 		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", p.Summary.Create, p.Summary.Update, p.Summary.Delete, command.Plain(p.SnapshotID))
+		s.Note("to undo it: countersign agents rollback ID, of an earlier one of countersign agents snapshots, or initial for before the first")
 	}
 	return nil
 }

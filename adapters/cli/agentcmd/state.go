@@ -109,7 +109,10 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 	problems := 0
 	for _, r := range d.Roots {
 		state := "ok"
-		if len(r.Issues) > 0 {
+		switch {
+		case slices.Equal(r.Issues, []string{"missing"}):
+			state = "not there yet; a deployment makes it"
+		case len(r.Issues) > 0:
 			state = strings.Join(r.Issues, ", ")
 			problems++
 		}
@@ -123,8 +126,12 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 			s.Line("%s the line for manifests to %s", DoneVerb(done, "added", "add"), command.Plain(f.Path))
 		}
 	}
-	s.Line("machine %s: %s", command.Plain(d.Machine), count(problems, "directory needs attention", "directories need attention"))
-	s.Next(d.Next)
+	attention := "nothing needs attention"
+	if problems > 0 {
+		attention = count(problems, "directory needs attention", "directories need attention")
+	}
+	s.Line("machine %s: %s", command.Plain(d.Machine), attention)
+	s.Next(slices.DeleteFunc(d.Next, func(action string) bool { return strings.HasPrefix(action, "mkdir ") })) // which a deployment does
 	return nil
 }
 

@@ -50,7 +50,8 @@ func options(target string) []option {
 		return slices.Concat([]option{{"codex_home", `"~/.codex"`}},
 			on("write_agents_global", "write_agents_repo_root", "write_user_prompts", "write_user_skills", "write_repo_skills"))
 	case "claude_code":
-		return append(on("write_user_commands", "write_repo_commands"), option{"write_user_skills", "false"}, option{"write_repo_skills", "false"})
+		return append(on("write_user_commands", "write_repo_commands"), option{"# write_instructions", "true  # CLAUDE.md, for you and the project; off unless it is set"},
+			option{"# write_user_skills", "true   # ~/.claude/skills, likewise"}, option{"# write_repo_skills", "true   # the project's, likewise"})
 	case "cursor", "zed":
 		return on("write_rules")
 	case "vscode":

@@ -61,7 +61,7 @@ func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmana
 		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
 	}
 	if !d.AnyManifest {
-		d.Warnings = append(d.Warnings, "nothing was deployed here yet, as far as manifests tell: drift may be inaccurate; deploy_apply writes them")
+		d.Warnings = append(d.Warnings, "no ownership manifest is here, so no file counts as deployed; a deployment writes one")
 	}
 	roots := slices.Clone(r.Plan.Roots)
 	sorting.By(roots, func(a, b deployment.Root) int {
@@ -129,7 +129,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 	if !ledger.Present && len(wanted) > 0 {
 		d.NeedsDeploy = true
 		if d.AnyManifest {
-			d.Warnings = append(d.Warnings, root.Path+" has no manifest of "+root.Target+" yet; deploy_apply writes it")
+			d.Warnings = append(d.Warnings, root.Path+" has no ownership manifest of "+root.Target+" yet; a deployment writes it")
 		}
 	}
 	if ledger.Present && root.ScanExtras && in.unmanaged {

@@ -72,6 +72,7 @@ func (r *renderer) render(name string) error {
 		}
 	}
 	r.leftOut(a, mine)
+	r.switchedOff(a, lines, mine)
 	return nil
 }
 
@@ -284,6 +285,31 @@ func (r *renderer) warn(text string) {
 	if !r.warned[text] {
 		r.warned[text] = true
 		r.out.Warnings = append(r.out.Warnings, text)
+	}
+}
+
+// switchedOff warns of modules that a target gets nothing of because the option that writes them is off unless it is set, and is not: whoever sets it,
+// either way, is told no more.
+func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.ModuleType][]Module) {
+	cfg := r.in.Targets[a.Name]
+	for of, modules := range mine {
+		if slices.ContainsFunc(lines, func(l line) bool { return l.Of == of }) {
+			continue
+		}
+		var unset []string
+		for _, rule := range a.Rules {
+			if _, set := cfg.Options[rule.option]; !set && rule.Of == of && rule.option != "" && !rule.on && cfg.Scope.Has(rule.scope) && !slices.Contains(unset, rule.option) {
+				unset = append(unset, rule.option)
+			}
+		}
+		if len(unset) > 0 {
+			what := modules[0].ID
+			if more := len(modules) - 1; more > 0 {
+				what += fmt.Sprintf(" and %d more", more)
+			}
+			r.warn(fmt.Sprintf("%s does not get %s; set %s: true in the options of %s in %s, or false for no warning", a.Name, what,
+				strings.Join(unset, ": true and "), a.Name, deployment.ManifestFile))
+		}
 	}
 }
 

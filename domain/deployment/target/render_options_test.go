@@ -23,3 +23,24 @@ func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	assert.Contains(t, out.Warnings[0], "target codex has no option write_user_promts, which is ignored; did you mean write_user_prompts?")
 	assert.Contains(t, out.Warnings[1], "target cursor has no option color, which is ignored; it has: always_apply, description, globs")
 }
+
+// TestWhatNoOptionWritesIsSaid: a target that gets nothing of a module, because what writes it is off unless it is set, is told of until it is set.
+func TestWhatNoOptionWritesIsSaid(t *testing.T) {
+	in := target.Input{Sep: '/', Chosen: []string{"claude_code"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
+		Modules: []target.Module{{Module: deployment.Module{ID: "skill:a", Type: deployment.ModuleSkill}}, {Module: deployment.Module{ID: "skill:b", Type: deployment.ModuleSkill}},
+			{Module: deployment.Module{ID: "skill:c", Type: deployment.ModuleSkill, Targets: []string{"codex"}}}}}
+	for name, c := range map[string]struct {
+		scope   deployment.Scope
+		options deployment.Options
+		want    []string
+	}{
+		"not set":   {deployment.ScopeBoth, nil, []string{"claude_code does not get skill:a and 1 more; set write_user_skills: true and write_repo_skills: true in the options of claude_code in agentpack.yaml, or false for no warning"}},
+		"one scope": {deployment.ScopeProject, deployment.Options{"write_user_skills": false}, []string{"claude_code does not get skill:a and 1 more; set write_repo_skills: true in the options of claude_code in agentpack.yaml, or false for no warning"}},
+		"set":       {deployment.ScopeUser, deployment.Options{"write_user_skills": false}, nil},
+	} {
+		in.Targets = map[string]deployment.TargetConfig{"claude_code": {Scope: c.scope, Options: c.options}}
+		out, err := target.Render(in)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, out.Warnings, name)
+	}
+}

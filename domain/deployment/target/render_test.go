@@ -126,7 +126,7 @@ func TestModulesOfOtherTypesAndTargetsAreLeftOut(t *testing.T) {
 		assert.Empty(t, out.Files, name)
 		assert.Empty(t, out.Warnings, name)
 	}
-	out := with([]target.Module{module("command:a", deployment.ModuleCommand, "a.md", "x"), module("skill:a", deployment.ModuleSkill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode", "cursor").render(t)
+	out := with([]target.Module{module("command:a", deployment.ModuleCommand, "a.md", "x"), module("skill:a", deployment.ModuleSkill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode").render(t)
 	assert.Empty(t, out.Files)
 	assert.Empty(t, out.Warnings, "a target takes what it knows, silently")
 }
