@@ -14,7 +14,7 @@ func (g *group) create() *cobra.Command {
 	var description, provisioner string
 	var repos, readonly []string
 	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Make an ecosystem in this workspace", Args: command.Args(1, 1),
-		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, the nearest directory from here up that has ecosystems/,\n" +
+		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, the nearest directory from here up that has ecosystems/, " +
 			"or else here. A directory that is no git repository yet becomes one when the ecosystem is installed."})
 	shown(c, "create shop --repo api=git@github.com:acme/api.git#main --readonly-repo lib=../lib.git", "create shop --repo api=../api.git --provisioner noop")
 	f := c.Flags()
@@ -40,7 +40,10 @@ func (g *group) create() *cobra.Command {
 		if len(list) == 0 {
 			return command.Usage(cmd, "name at least one --repo NAME=URL")
 		}
-		return g.do(cmd.Context(), "amof_create_ecosystem", command.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), nil)
+		return g.do(cmd.Context(), "amof_create_ecosystem", command.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), func(a answer) {
+			g.prose(a)
+			g.Note("next: countersign eco use %s, so that commands need not name it, and then countersign eco install", command.Plain(args[0]))
+		})
 	}
 	return c
 }
@@ -80,7 +83,12 @@ func (g *group) use() *cobra.Command {
 	c := shown(g.named("use", "Select the ecosystem that commands are about when they name none"), "use shop")
 	c.Long = "Select the ecosystem that commands in this workspace are about when they name none. Without ECOSYSTEM none is selected any more."
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return g.look(cmd.Context(), "ecosystem_use", g.about(args), nil)
+		return g.look(cmd.Context(), "ecosystem_use", g.about(args), func(a answer) {
+			g.prose(a)
+			if len(args) > 0 || g.ecosystem != "" {
+				g.Note("next: countersign eco install, or countersign eco status where it is installed")
+			}
+		})
 	}
 	return c
 }
@@ -109,7 +117,7 @@ func (g *group) validate() *cobra.Command {
 func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(answer)) error {
 	o, err := g.Send(cmd.Context(), name, a, nil)
 	if err != nil {
-		return g.Refused(o, err)
+		return g.failed(o, err)
 	}
 	if err := g.Outcome(o, draw); err != nil || ParseAnswer(o.Value).Word(member) != "" {
 		return err

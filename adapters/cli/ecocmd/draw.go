@@ -271,6 +271,9 @@ func (g View) Workspace(a answer) {
 		g.Line("%s", command.Plain(CommandText(a.Word("hint"))))
 		return
 	}
+	if strings.Contains(w.Word("status"), "UNPUSHED") {
+		w["status"] = w.Word("status") + " (commits of " + w.Word("workspace_branch") + " are on no remote)"
+	}
 	g.pairs(w, "ecosystem", "workspace=workspace_dir", "branch=workspace_branch", "status", "changes=dirty_files", "ticket=active_ticket", "problem")
 	if s := a.Object("spin"); s.Word("state") != "none" {
 		g.pairs(answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")

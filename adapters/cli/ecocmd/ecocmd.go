@@ -2,11 +2,13 @@ package ecocmd
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -42,7 +44,7 @@ func Command(s *command.Shell) *cobra.Command {
 		shown(command.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
 	add("watch", shown(command.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
 	c.Aliases = []string{"ecosystem"}
-	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the\n" +
+	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the " +
 		"nearest one from here up that has ecosystems/. Long work is a run that goes on when this command is interrupted; countersign eco runs follows it."
 	c.Example = `  countersign eco create shop --repo api=git@github.com:acme/api.git --repo web=git@github.com:acme/web.git
   countersign eco install shop
@@ -67,7 +69,7 @@ func (g *group) about(args []string) command.Arguments {
 func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments, draw func(answer)) error {
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
-		return g.Refused(o, err)
+		return g.failed(o, err)
 	}
 	return g.Outcome(o, draw)
 }
@@ -80,7 +82,7 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 	}
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
-		return g.Refused(o, err)
+		return g.failed(o, err)
 	}
 	a := ParseAnswer(o.Value)
 	id := a.Word("run_id")
@@ -109,6 +111,32 @@ func drawDetails(d command.Runner, err error) {
 			d.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(CommandText(p)))
 		}
 	}
+}
+
+// failed is Refused, with the ecosystems that could have been selected.
+func (g *group) failed(o tool.Outcome, err error) error { return g.Refused(o, g.unselected(o, err)) }
+
+// unselected names the ecosystems that there are to somebody who named and selected none.
+func (g *group) unselected(o tool.Outcome, err error) error {
+	f := fault.From(err)
+	if f == nil || f.Code != "eco_no_ecosystem" || g.JSON || o.Spec.Name == "amof_list_ecosystems" {
+		return err
+	}
+	looked, failed := g.Send(context.Background(), "amof_list_ecosystems", command.Arguments{}, quiet)
+	if failed != nil {
+		return err
+	}
+	var names []string
+	for _, e := range ParseAnswer(looked.Value).List("ecosystems") {
+		names = append(names, e.Word("name"))
+	}
+	switch len(names) {
+	case 0:
+		return f.Sayf("there is no ecosystem in %s", ParseAnswer(looked.Value).Word("workspace_root")).With(command.Hint("countersign eco create NAME --repo NAME=URL makes one"))
+	case 1:
+		return f.With(command.Hint("countersign eco use " + names[0] + " selects the only one there is"))
+	}
+	return f.With(command.Hint("countersign eco use NAME selects one of: " + strings.Join(names, ", ")))
 }
 
 // reading is a command [ECOSYSTEM] that makes one call that only reads.

@@ -128,6 +128,9 @@ func (g *group) ended(o tool.Outcome, now status) error {
 	what := strings.ReplaceAll(command.Plain(now.Action), "_", " ") + " of " + command.Plain(now.Ecosystem)
 	if code == 0 {
 		g.Step("%s: success", what)
+		if next := map[string]string{"install": "ticket start TICKET, or countersign eco status"}[now.Action]; next != "" {
+			g.Note("next: countersign eco %s", next)
+		}
 		return nil
 	}
 	why := what + ": " + now.Status
