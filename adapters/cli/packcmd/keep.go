@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,9 @@ import (
 
 // ErrDamaged reports a store with files that are no readable packs.
 var ErrDamaged = fault.New(fault.State, "pack_store_damaged", "the pack store has damaged files")
+
+// ErrNoPart reports a key that no anchor and no diagram of a pack has.
+var ErrNoPart = fault.New(fault.NotFound, "pack_part_unknown", "the pack has no such anchor or diagram")
 
 // staleRefs is the code of a refusal to finalize because of refs that no longer resolve.
 const staleRefs = "pack_refs_stale"
@@ -99,8 +103,69 @@ func (g group) reanchor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.change(cmd.Context(), ident, "reanchored", func(stored) (command.Arguments, error) { return command.Arguments{"action": "reanchor"}, nil })
+			o, p, err := g.edit(cmd.Context(), ident, func(stored) (command.Arguments, error) { return command.Arguments{"action": "reanchor"}, nil })
+			switch {
+			case err != nil:
+				return err
+			case g.JSON:
+				return g.Show(o)
+			}
+			for _, m := range p.Moved {
+				g.Line("%s::%s  %s -> %s", command.Plain(m.Section), command.Plain(m.Key), m.From, m.To)
+			}
+			if len(p.Moved) == 0 {
+				g.Line("no anchor of %s has moved", p.label())
+				return nil
+			}
+			g.Line("reanchored %s, revision %d", p.label(), p.Revision)
+			return nil
 		}}
+}
+
+// take is remove: an anchor or a diagram out of a draft.
+func (g group) take() *cobra.Command {
+	var named string
+	c := &cobra.Command{Use: "remove ANCHOR", Short: "Take an anchor or a diagram out of a draft", Args: command.Args(1, 1),
+		Long:    "Take an anchor or a diagram out of a draft, by its key, as pack show and pack diff show it; SECTION::KEY where two sections have one of that key. pack rm deletes a whole pack.",
+		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 --pack login-bug"}
+	c.Flags().StringVarP(&named, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
+	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ident, err := g.resolve(cmd.Context(), named, "draft")
+		if err != nil {
+			return err
+		}
+		return g.change(cmd.Context(), ident, "removed "+command.Plain(args[0])+" from", func(p stored) (command.Arguments, error) { return p.without(args[0]) })
+	}
+	return c
+}
+
+// without is the call that takes the anchor or diagram of that key out. It fails where there is none, or more than one.
+func (p stored) without(key string) (command.Arguments, error) {
+	var found []command.Arguments
+	var all, alike []string
+	for _, s := range p.Sections {
+		look := func(items []keyed, action, field string) {
+			for _, item := range items {
+				full := s.Key + "::" + item.Key
+				all = append(all, full)
+				if key == item.Key || key == full {
+					found, alike = append(found, command.Arguments{"action": action, "section_key": s.Key, field: item.Key}), append(alike, full)
+				}
+			}
+		}
+		look(s.Refs, "delete_ref", "ref_key")
+		look(s.Diagrams, "delete_diagram", "diagram_key")
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, command.ErrUsage.Sayf("%s has %q more than once", p.label(), key).With(command.Hint("name one of: " + strings.Join(alike, ", ")))
+	case len(all) == 0:
+		return nil, ErrNoPart.Sayf("%s has no anchors and no diagrams", p.label())
+	}
+	return nil, ErrNoPart.Sayf("%s has no anchor and no diagram %q", p.label(), key).With(command.Hint("there are: " + strings.Join(all, ", ")))
 }
 
 func (g group) remove() *cobra.Command {

@@ -35,7 +35,7 @@ func PackCommand(s *command.Shell) *cobra.Command {
   countersign pack finalize
   countersign pack show`}
 	for _, c := range []*cobra.Command{g.create(), g.add(), g.note(), g.diagram(), g.list(), g.show(), g.diff(), g.finalize(), g.reopen(), g.touch(),
-		g.reanchor(), g.export(), g.remove(), g.doctor()} {
+		g.reanchor(), g.export(), g.take(), g.remove(), g.doctor()} {
 		root.AddCommand(c)
 	}
 	return root
@@ -50,7 +50,20 @@ type stored struct {
 	Revision  uint64    `json:"revision"`
 	ExpiresAt string    `json:"expires_at"`
 	Sections  []section `json:"sections"`
+	Moved     []struct {
+		Section string `json:"section_key"`
+		Key     string `json:"ref_key"`
+		From    lines  `json:"from"`
+		To      lines  `json:"to"`
+	} `json:"reanchored"` // in the answer to reanchor alone
 }
+
+type lines struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+func (l lines) String() string { return fmt.Sprintf("%d-%d", l.Start, l.End) }
 
 type section struct {
 	Key         string  `json:"key"`
