@@ -82,7 +82,7 @@ func approvals(ctx context.Context, s *command.Shell) error {
 
 // ApproveCommand is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
 func ApproveCommand(s *command.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
 			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
 	var said confirm.Answer
@@ -127,9 +127,17 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
+// identified wants the id of what waits, and says where it is found.
+func identified(cmd *cobra.Command, args []string) error {
+	if err := command.Args(1, -1)(cmd, args); err != nil {
+		return fault.From(err).With(command.Hint("countersign approvals decides on all that waits, countersign confirmations lists it with its ids"))
+	}
+	return nil
+}
+
 // DenyCommand is the command deny.
 func DenyCommand(s *command.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
 			"no reason is passed on, and the exit code is 6."}
 	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))

@@ -345,6 +345,9 @@ func Args(low, high int) cobra.PositionalArgs {
 		what := "too many arguments"
 		if n < low {
 			what = "an argument is missing"
+			if names := strings.Fields(cmd.Use); len(names) > n+1 {
+				what += ": " + strings.TrimSuffix(names[n+1], "...")
+			}
 		}
 		return Usage(cmd, "%s", what)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // wish is how a script is to be run.
@@ -21,7 +22,7 @@ type wish struct {
 
 func (g group) run() *cobra.Command {
 	var w wish
-	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: command.Args(1, -1),
+	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: command.Args(0, -1),
 		Long: "Run a package.json script with the project's package manager, after showing the real command. What stands behind -- is passed on to the script.\n" +
 			"On a terminal what it prints is shown line by line, elsewhere when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
 			"Exit code 1: the script failed; its own exit code is in the message.",
@@ -40,6 +41,9 @@ func (g group) run() *cobra.Command {
 		return g.Scripts(cmd.Context(), w.project, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return g.unnamed(cmd, w.project)
+		}
 		w.background = w.background || w.until != ""
 		call, err := g.runArguments(cmd.Context(), w, args)
 		if err != nil {
@@ -51,6 +55,20 @@ func (g group) run() *cobra.Command {
 		return g.wait(cmd.Context(), call)
 	}
 	return c
+}
+
+// unnamed refuses a run of no script, and names those there are.
+func (g group) unnamed(cmd *cobra.Command, project string) error {
+	missing := command.Args(1, -1)(cmd, nil)
+	var names []string
+	for _, s := range g.Scripts(cmd.Context(), project, "") {
+		name, _, _ := strings.Cut(string(s), "\t")
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return missing
+	}
+	return fault.From(missing).With(command.Hint("the scripts are: " + strings.Join(names, ", ")))
 }
 
 func (g group) runArguments(ctx context.Context, w wish, args []string) (command.Arguments, error) {

@@ -35,7 +35,7 @@ func hint(f *fault.Error) command.Hint {
 
 // commandText is a text in words of the command line: what agents are told to call, people type.
 func commandText(message string) string {
-	return strings.NewReplacer("call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
+	return strings.NewReplacer("does not lead to a directory inside a registered project; list_projects shows those there are", "is in no registered project", "call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
 		"add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
 		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
