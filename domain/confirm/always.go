@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,9 +41,25 @@ func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
 	return strings.TrimSuffix(own, ", "), bound
 }
 
+// storedID is the id of something stored, with which the scopes of projects and workflows begin.
+var storedID = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)`)
+
+// ScopeText is what of a tool a scope is about, for people: an id that nobody knows is what the question shows.
+func ScopeText(scope string) string {
+	about, _, _ := strings.Cut(scope, "@") // behind it stands the sum of a command with its arguments
+	rest := storedID.ReplaceAllString(about, "")
+	switch {
+	case rest == about:
+		return about
+	case rest == "":
+		return "what is shown here"
+	}
+	return rest + " of the project shown here"
+}
+
 // Lasts is what an "always" for the question is bound to, and what it is not, each in one line.
 func (v View) Lasts() (bound, unbound string) {
-	about, _, exact := strings.Cut(v.Scope, "@") // behind it stands the sum of a command with its arguments
+	about, exact := ScopeText(v.Scope), strings.Contains(v.Scope, "@")
 	_, one := OwnScope(v.Scope, v.PlanHash)
 	switch {
 	case one:
@@ -52,7 +69,7 @@ func (v View) Lasts() (bound, unbound string) {
 	case v.Scope == "":
 		return v.Tool, "its arguments; what it does with them; how often it runs"
 	}
-	return v.Tool + " of " + v.Scope, "other arguments and contents; how often it runs"
+	return v.Tool + " of " + about, "other arguments and contents; how often it runs"
 }
 
 // ExpiresAt is when it has run out.

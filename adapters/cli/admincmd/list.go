@@ -57,6 +57,14 @@ func (o outlook) words() string {
 	return "refused (" + o.Rule + ")"
 }
 
+// asks is how a call is confirmed as things are; how a tool always is says less where policy asks for it as well.
+func (v toolView) asks() string {
+	if v.Decision.Verdict == policy.Confirm {
+		return max(v.Confirm, v.Decision.Strength).String()
+	}
+	return v.Confirm.String()
+}
+
 func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) toolView {
 	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
 	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
@@ -87,7 +95,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 	var groups []string
 	for _, v := range views {
 		if v.Category == "" {
-			rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.Confirm.String(), v.Decision.words(), summary(v.Description)})
+			rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.asks(), v.Decision.words(), summary(v.Description)})
 			continue
 		}
 		group := v.Toolset + ": " + v.Category

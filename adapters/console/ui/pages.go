@@ -183,8 +183,8 @@ func Always(c confirm.View) string {
 	if c.Scope == "" {
 		return "Always allow in this session: " + Printable(c.Tool) + " with any arguments"
 	}
-	about, _, exact := strings.Cut(c.Scope, "@") // behind it stands the sum of a command with its arguments
-	if exact {
+	about := confirm.ScopeText(c.Scope)
+	if strings.Contains(c.Scope, "@") {
 		return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", as it reads now, with any contents of other files"
 	}
 	return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", with any other arguments and contents"
