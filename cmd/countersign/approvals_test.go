@@ -306,7 +306,7 @@ func TestAnInterruptedQuestionIsWithdrawn(t *testing.T) {
 	s := w.sits(140, 40, "run", "hi", "--project", shop)
 	s.sees("approve? [y/N]")
 	s.types("\x03")
-	s.sees("was withdrawn, and nothing was changed")
+	s.sees("with it; nothing was changed")
 	<-s.exited
 	assert.Equal(t, 130, s.cmd.ProcessState.ExitCode())
 	w.questions(0)

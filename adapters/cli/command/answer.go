@@ -43,7 +43,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	return nil
 }
 
-// withdraw takes a question back that a person interrupted: nobody waits for its answer.
+// withdraw cancels the approval request that a person interrupted: nobody waits for its answer.
 func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
 	if ctx.Err() == nil || !ask.Pending {
 		return
@@ -59,9 +59,9 @@ func (s *Shell) Cancelled() string {
 	case s.withdrawn == "":
 		return "cancelled"
 	case s.changed:
-		return "cancelled; " + s.withdrawn + " was withdrawn, what was approved before stays done"
+		return "cancelled, and the approval request " + s.withdrawn + " with it; what was approved before stays done"
 	}
-	return "cancelled; " + s.withdrawn + " was withdrawn, and nothing was changed"
+	return "cancelled, and the approval request " + s.withdrawn + " with it; nothing was changed"
 }
 
 // Denied is what to say where the person at this terminal has denied what the command asked for; false where nobody here did.
