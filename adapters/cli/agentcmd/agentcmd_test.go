@@ -149,7 +149,7 @@ func TestWrongCommandLines(t *testing.T) {
 		code, out, stderr := run(strings.Fields(c.line)...)
 		assert.Equal(t, 2, code, c.line)
 		assert.Empty(t, out, c.line)
-		assert.Contains(t, stderr, "error: E_CONFIG_INVALID: ", c.line)
+		assert.Contains(t, stderr, " (E_CONFIG_INVALID)\n", c.line)
 		assert.Contains(t, stderr, c.says, c.line)
 		code, out, _ = run(append([]string{"--json"}, strings.Fields(c.line)...)...)
 		assert.Equal(t, 2, code, c.line)

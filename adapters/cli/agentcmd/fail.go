@@ -153,7 +153,7 @@ func (d Runner) says(e failure, f *fault.Error) {
 	if strings.Contains(f.Message, string(hint)) {
 		hint = "" // it was said
 	}
-	d.Terminal.Fail(said.Code+": "+f.Message, string(hint))
+	d.Terminal.Fail(f.Message+" ("+said.Code+")", string(hint))
 }
 
 // way is the way out that a failure's details give.

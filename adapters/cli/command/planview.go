@@ -67,7 +67,7 @@ func block(fields []present.Field) []string {
 	var rows []row
 	var marked []string
 	for _, f := range fields {
-		if nothing(f.Value) || slices.Contains(unseen(), f.Name) || f.Name == "argv" && said(fields) {
+		if nothing(f.Value) || slices.Contains(unseen(), f.Name) || f.Name == "argv" && said(fields) || posix(fields, f) {
 			continue
 		}
 		switch f.Name {
@@ -96,6 +96,13 @@ func block(fields []present.Field) []string {
 		}
 	}
 	return append(out, marked...)
+}
+
+// posix reports a path with slashes that the path beside it says already, as it does where paths have slashes.
+func posix(fields []present.Field, f present.Field) bool {
+	name, ok := strings.CutSuffix(f.Name, "_posix")
+	path, text := f.Value.(string)
+	return ok && text && path == present.Text(fields, name)
 }
 
 // said reports an argument vector that the command in the same object says already.

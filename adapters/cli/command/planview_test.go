@@ -30,6 +30,10 @@ func TestPlansAreLaidOut(t *testing.T) {
   time limit           5m0s
   variables passed on  A, B
   ! it deletes: rm -rf x`},
+		"a path that is said once": {`{"repo":"/w/repo","repo_posix":"/w/repo","file":"C:\\a","file_posix":"C:/a"}`, `
+  repo        /w/repo
+  file        C:\a
+  file posix  C:/a`},
 		"what is read as code, and what no plan can hold": {`{"command":"make","reads":[{"path":"Makefile","sha256":"0123456789abcdef0123","size":9}],"not_bound":["make may include, and start, more"]}`, `
   command  make
   read as code

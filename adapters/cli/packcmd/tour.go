@@ -121,7 +121,11 @@ func (t *trip) walk(ctx context.Context, chosen []anchor) error {
 	if err != nil {
 		return err
 	}
-	t.Step("\nDone: %d anchors and a diagram, fixed in a finalized pack; the audit holds %d records in one unbroken chain.", len(chosen), n)
+	anchors := "1 anchor"
+	if len(chosen) != 1 {
+		anchors = fmt.Sprintf("%d anchors", len(chosen))
+	}
+	t.Step("\nDone: %s and a diagram, fixed in a finalized pack; the audit holds %d records in one unbroken chain.", anchors, n)
 	t.Note("Let an agent do it:    countersign connect claude-code")
 	t.Note("Do it yourself:        countersign pack new my-pack && countersign pack add FILE:12-40 --why \"…\"")
 	return nil

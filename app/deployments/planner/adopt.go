@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -19,8 +20,11 @@ func AdoptError(adoptions []deployment.Change) error {
 	}
 	slices.Sort(paths)
 	sample := paths[:min(len(paths), maxSamples)]
-	return deployment.ErrAdopt.Sayf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)",
-		len(adoptions), sample[0]).With(deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
+	what := sample[0] + " was not written by a deployment, or was edited since, and would be overwritten or deleted; look at it, then repeat with adopt (--adopt)"
+	if n := len(adoptions); n > 1 {
+		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
+	}
+	return deployment.ErrAdopt.Sayf("%s", what).With(deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample))
 }
