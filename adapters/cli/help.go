@@ -36,9 +36,10 @@ type topicsDoc struct {
 }
 
 // manual adds the manual to the help of a tree of commands: the topics to that of the root, and the one that goes with a command to the command's.
-func manual(root *cobra.Command) {
+func manual(root *cobra.Command, s *command.Shell) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = s.Reflowed(cmd.Long)
 		help(cmd, args)
 		out := cmd.OutOrStdout()
 		if cmd == root {

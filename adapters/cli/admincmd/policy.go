@@ -18,7 +18,9 @@ import (
 
 // PolicyCommand is the command group policy.
 func PolicyCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone,
+		Long: "Show and change what may run, what asks and what is blocked. What is set here holds until it is changed, for every client. To allow one script or plan for some\n" +
+			"time only, approve it so: countersign approve ID --for 8h (countersign grants --help)."}
 	group.AddCommand(
 		&cobra.Command{Use: "show", Short: "Show the policy in force", Args: command.Args(0, 0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), s) }},
@@ -26,9 +28,9 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 			ValidArgs: []cobra.Completion{"read_only", "execute_with_confirm", "full_access"},
 			RunE:      func(cmd *cobra.Command, args []string) error { return setLevel(cmd.Context(), s, args[0]) }},
 		setting(s, "allow", "Let a tool run without asking (type-to-confirm still asks)", policy.Allowed),
-		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm),
-		setting(s, "block", "Block a tool, whatever else says", policy.Blocked),
-		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone),
+		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm, "ask"),
+		setting(s, "block", "Block a tool, whatever else says", policy.Blocked, "deny", "forbid"),
+		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone, "unset", "remove"),
 		&cobra.Command{Use: "approval WHO", Short: "Say who approves plans: human (a person) or caller (whoever calls, with a token; for scripts and CI)", Args: command.Args(1, 1),
 			ValidArgs: []cobra.Completion{"human", "caller"},
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -119,8 +121,8 @@ func lacking(ctx context.Context, s *command.Shell, needs policy.Proving) {
 	s.Note("%s enrolled yet, so nothing that needs one can be approved; enrol one first: %s", none, way)
 }
 
-func setting(s *command.Shell, verb, short string, to policy.Setting) *cobra.Command {
-	return &cobra.Command{Use: verb + " TOOL...", Short: short, Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+func setting(s *command.Shell, verb, short string, to policy.Setting, alike ...string) *cobra.Command {
+	return &cobra.Command{Use: verb + " TOOL...", SuggestFor: alike, Short: short, Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if to != policy.SettingNone {
 				if err := allKnown(s, names); err != nil {
