@@ -92,7 +92,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	}
 	var rows [][]string
 	for _, r := range found {
-		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, adminStanding(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, string(r.Args)), 60)})
+		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, adminStanding(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, failure(r), string(r.Args)), 60)})
 	}
 	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
 	for _, r := range found {
@@ -124,6 +124,14 @@ func adminStanding(r tool.Record) string {
 		words += fmt.Sprintf(" (%q)", clip(r.Said, 60))
 	}
 	return words
+}
+
+// failure is what a record says that failed before it was known what it would do.
+func failure(r tool.Record) string {
+	if r.Result == nil {
+		return ""
+	}
+	return r.Result.Error
 }
 
 func took(r tool.Record) string {

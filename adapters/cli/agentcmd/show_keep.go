@@ -32,9 +32,9 @@ func (s Screen) Snapshots(data json.RawMessage) error {
 	}
 	rows := make([][]string, len(d.Snapshots))
 	for i, p := range d.Snapshots {
-		rows[i] = []string{p.ID, p.CreatedAt.Format(time.RFC3339), snapshotKind(p.Kind, p.RolledBackTo), p.Status, strings.Join(p.Targets, ", "), strconv.Itoa(p.Changes), strconv.Itoa(p.Managed)}
+		rows[i] = []string{p.ID, p.CreatedAt.UTC().Format(time.DateTime), snapshotKind(p.Kind, p.RolledBackTo), p.Status, strings.Join(p.Targets, ", "), strconv.Itoa(p.Changes), strconv.Itoa(p.Managed)}
 	}
-	s.Table([]string{"id", "made", "kind", "status", "targets", "changes", "files"}, rows)
+	s.Table([]string{"id", "made (UTC)", "kind", "status", "targets", "changes", "files"}, rows)
 	return nil
 }
 
