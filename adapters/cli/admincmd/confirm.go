@@ -278,10 +278,18 @@ func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, err
 			return v, nil
 		}
 	}
-	return confirm.View{}, notWaiting(id)
+	return confirm.View{}, notWaiting(ctx, a, id)
 }
 
-func notWaiting(id string) error {
+// notWaiting says what became of a question that waits no more, as far as that is known.
+func notWaiting(ctx context.Context, a *app.App, id string) error {
+	if r, err := a.RunRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
+		what := adminStanding(r)
+		if r.Decision != "" {
+			what += ", decided by " + command.Plain(r.Decision)
+		}
+		return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer any more: %s", id, what).With(command.Hint("countersign runs show " + id + " shows the call"))
+	}
 	return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
 		With(command.Hint("countersign approvals lists those that wait"))
 }
@@ -293,7 +301,7 @@ func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
 	}
 	v, err := a.Answer(ctx, said)
 	if errors.Is(err, confirm.ErrUnknown) {
-		return notWaiting(said.ID)
+		return notWaiting(ctx, a, said.ID)
 	}
 	if err != nil {
 		outdated(s, err)

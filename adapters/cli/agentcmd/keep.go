@@ -24,7 +24,7 @@ func (g group) rollback() *cobra.Command {
 			to = args[0]
 		}
 		if to == "" {
-			return g.Misused(cmd, "where to is missing: a snapshot's id, or initial")
+			return g.Misused(cmd, "where to is missing: a snapshot's id, or initial; countersign agents snapshots lists the ids")
 		}
 		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
 			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
