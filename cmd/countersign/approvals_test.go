@@ -97,7 +97,7 @@ func (s *sitting) watch() {
 }
 
 // drawing is every sequence that the view may send: where to write, what to erase, modes, colours.
-var drawing = regexp.MustCompile(`^\x1b\[(?:(\d+);(\d+)H|(2J)|(K)|\?(\d+)[hl]|[\d;]*m)`)
+var drawing = regexp.MustCompile(`^\x1b\[(?:(\d+);(\d+)H|(2J)|(2?K)|\?(\d+)[hl]|[\d;]*m)`)
 
 // parse draws what has come since. Anything that is neither text nor one of the sequences of drawing fails the test.
 func (s *sitting) parse() {
@@ -151,7 +151,11 @@ func (s *sitting) sequence(m []string) {
 		}
 	case m[4] != "":
 		if s.row < len(s.screen) {
-			for i := s.col; i < len(s.screen[s.row]); i++ {
+			from := s.col
+			if m[4] == "2K" {
+				from = 0
+			}
+			for i := from; i < len(s.screen[s.row]); i++ {
 				s.screen[s.row][i] = ' '
 			}
 		}
