@@ -45,6 +45,7 @@ func TestInABrowser(t *testing.T) {
 		"Decisions by keyboard alone":                     decisionsByKeyboardAlone,
 		"Decisions without scripts":                       decisionsWithoutScripts,
 		"Nobody presses what just slid under the pointer": nobodyPressesWhatJustSlidUnderThePointer,
+		"A press that brings the window forward":          aPressThatBringsTheWindowForward,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -259,4 +260,20 @@ func nobodyPressesWhatJustSlidUnderThePointer(t *testing.T, b *browser.Browser) 
 	p.Reload()
 	p.Press("Approve: write note second") // a moment later
 	p.WaitText(".notice", "write note second: approved")
+}
+
+// aPressThatBringsTheWindowForward may be meant for another window. A browser without windows always has the focus, so it is told that it comes.
+func aPressThatBringsTheWindowForward(t *testing.T, b *browser.Browser) {
+	agent, here, web := live(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "first", "text": "text"})
+	p := b.Page(t, web.URL+"/approvals")
+	p.WaitFor("document.body.dataset.held === undefined")
+	p.Eval("(() => { dispatchEvent(new Event('focus')); document.querySelector('#"+id+" button.go').click(); return true; })()", nil)
+	p.WaitText("#said", "Look again, then press")
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, views, 1)
+	assert.Empty(t, views[0].Answerer)
+	p.Press("Approve: write note first") // a moment later
+	p.WaitText(".notice", "write note first: approved")
 }

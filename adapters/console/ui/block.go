@@ -107,8 +107,12 @@ func pretty(s string) string {
 }
 
 // short is the beginning of a sum; all of it is its title.
-func short(s string) Node {
-	return Code(titleAttr(s), TextNode(s[:min(12, len(s))]))
+func short(s string) Node { return beginning(s, 12) }
+
+// beginning is as many characters of a sum; all of it is its title.
+func beginning(s string, n int) Node {
+	s = Printable(s)
+	return Code(titleAttr(s), TextNode(s[:min(n, len(s))]))
 }
 
 // listPlan is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
@@ -126,6 +130,8 @@ func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	switch {
 	case only && present.Text(all[0], "path") != "" && present.Text(all[0], "root") != "":
 		return files(all), true
+	case only && name == "reads":
+		return codeFiles(label(name), all), true
 	case only && present.Text(all[0], "op") != "" && present.Text(all[0], "path") != "":
 		return changes(label(name), all), true
 	case only && (name == "steps" || present.Member(all[0], "command") != nil):

@@ -252,6 +252,18 @@ func table(name string, all [][]present.Field, depth int) Node {
 	return DataTable(name, heads, rows, "nothing")
 }
 
+// shownSum is how much of a file's sum is shown: as much as in a terminal, so that the two can be compared.
+const shownSum = 16
+
+// codeFiles are the files that a command reads as code: each with its sum, to which the plan is bound.
+func codeFiles(name string, all [][]present.Field) Node {
+	rows := Map(all, func(o []present.Field) Node {
+		return Row(cell(present.Field{Name: "path", Value: present.Member(o, "path")}, 0), cell(present.Field{Name: "size_bytes", Value: present.Member(o, "size")}, 0),
+			beginning(present.Text(o, "sha256"), shownSum))
+	})
+	return DataTable(name, []string{"path", "size", "sha256"}, rows, "nothing")
+}
+
 // cell is a value in a table.
 func cell(f present.Field, depth int) Node {
 	switch {

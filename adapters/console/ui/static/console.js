@@ -14,12 +14,15 @@
     document.body.dataset.held = "";
     setTimeout(() => { if (performance.now() - slid >= most - 20) delete document.body.dataset.held; }, most);
   };
+  // A press that brings the window forward may be meant for another one, and what is on the page may have changed while nobody looked.
+  addEventListener("focus", hold);
+  addEventListener("pageshow", (e) => { if (e.persisted) hold(); });
   document.addEventListener("click", (e) => {
     const button = e.target.closest && e.target.closest("button[data-patience]");
     if (!button || performance.now() - slid >= Number(button.dataset.patience)) return;
     if (e.detail === 0 && document.activeElement !== button && button.form && button.form.contains(document.activeElement)) return; // Enter, in one of its fields
     e.preventDefault();
-    said("The page has just changed. Look again, then press.");
+    said("The page has just changed or come into view. Look again, then press.");
   }, true);
 
   // came is how a part of the page was when it came, before scripts and people changed it. Parts are the children of the page's content, and of
