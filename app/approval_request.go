@@ -312,7 +312,7 @@ func (r *run) nameIt(ctx context.Context, g confirm.Request, ttl time.Duration) 
 // asked puts the question into the outcome.
 func (r *run) asked(g confirm.Request, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
-		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target, Scope: g.Scope,
+		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target, Scope: g.Scope, Covers: g.Covers,
 		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Redacted: g.Redacted, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
@@ -347,6 +347,9 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 			return confirm.Request{}, confirm.Token{}, r.survey.Err
 		}
 		g.Plan, g.Binding.Subject = r.survey.Plan, plan.Hash()
+	}
+	if w, ok := plan.(tool.Worded); ok {
+		g.Covers = visible.Text(r.mask.Text(w.Covers()))
 	}
 	if g.HumanOnly || r.call.Person { // people will look at it
 		g.Exhibit = r.survey.BoundedExhibit(r.app.core.Log)

@@ -15,7 +15,7 @@ import (
 
 // Remember keeps "always allow" for what g asked for, in the session that it came from. by is on which channel that was said.
 func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) error {
-	a := confirm.SessionGrant{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: k.Clock.Now().UTC()}
+	a := g.SessionGrant(by, k.Clock.Now().UTC())
 	return k.Sessions.Update(ctx, ports.SessionKey(g.Binding.Principal, g.Binding.Session), func(s *ports.Session) error {
 		s.Grant(a)
 		return nil
@@ -46,7 +46,7 @@ func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 		principal, instance := ports.SessionOf(key)
 		for _, a := range s.Granted {
 			if a.Holds(now) {
-				a.Scope = visible.Text(a.Scope)
+				a.Scope, a.What = visible.Text(a.Scope), visible.Text(a.What)
 				all = append(all, confirm.Always{SessionGrant: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
 			}
 		}

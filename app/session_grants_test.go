@@ -57,7 +57,7 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	all, err = h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun}, Session: "s1", Principal: "me",
+	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun, What: "run job 1 (this plan only)"}, Session: "s1", Principal: "me",
 		ExpiresAt: begun.Add(confirm.SessionGrantTTL)}, all[0])
 	assert.Equal(t, second, all[1].ID)
 

@@ -30,7 +30,7 @@ const (
 	approvalSchema         = `{"type":"object","required":["plan_hash"],"additionalProperties":false,"properties":{"plan_hash":{"type":"string","description":"of the plan that the person saw"},
 		"typed_value":{"type":"string"},"always":{"type":"boolean","description":"the same again is not asked about for the rest of the session that asked"}}}`
 	grantSchema = `{"type":"object","description":"an always-allow that a person said","required":["id","tool","scope","session","principal","created_by","created_at","expires_at"],"properties":{
-		"id":{"type":"string","description":"of the confirmation that was answered so"},"tool":{"type":"string"},"scope":{"type":"string","description":"what of the tool; empty is all of it"},
+		"id":{"type":"string","description":"of the confirmation that was answered so"},"tool":{"type":"string"},"scope":{"type":"string","description":"what of the tool; empty is all of it"},"what":{"type":"string","description":"the scope in words"},
 		"session":{"type":"string"},"principal":{"type":"string"},"created_by":{"type":"string"},"created_at":{"type":"string","format":"date-time"},"expires_at":{"type":"string","format":"date-time"},
 		"dated":{"type":"object","description":"of one that holds until a date, in any session","required":["what","any_arguments","any_host","uses"],"properties":{"what":{"type":"string"},"user":{"type":"string"},"any_arguments":{"type":"boolean"},
 			"host_entry":{"type":"string"},"any_host":{"type":"boolean"},"uses":{"type":"integer"},"last_used_at":{"type":"string","format":"date-time"}}}}}`

@@ -175,7 +175,7 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 	if err != nil {
 		return p, err
 	}
-	if p.Plan = p.Plan.BoundBut(less).WithProject(site.Project.Name); name != RunNPMScript.Name { // the others take no arguments
+	if p.Plan = p.Plan.BoundBut(less).WithProject(site.Project.Name).Covering("script", in.Script, site.Project.Name); name != RunNPMScript.Name { // the others take no arguments
 		return p, nil
 	}
 	if bare, ok := s.bare(ctx, p, in, shown); ok {

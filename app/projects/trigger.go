@@ -243,7 +243,7 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 		whole["not_bound"] = code.NotBound
 	}
 	p.Plan, err = runner.NewPlan("run_script", summary, whole, assess)
-	p.Plan = p.Plan.BoundBut(less)
+	p.Plan = p.Plan.BoundBut(less).Covering("action", a.Name, p.of.Name)
 	return p, err
 }
 

@@ -175,7 +175,7 @@ func TestAlwaysAtATerminal(t *testing.T) {
 			seen, code := w.atTerminal(way.typed, append([]string{"approve", q.ID}, way.flags...)...)
 			require.Zero(t, code, seen)
 			assert.Equal(t, way.flags == nil, strings.Contains(seen, "a: always in this session"), seen)
-			assert.Contains(t, seen, "not bound: how often it runs; the contents of other files")
+			assert.Regexp(t, `always allow in this session: script \S+ of \S+ \(run_script\), as it reads now, .*not bound: how often it runs; the contents of other files`, seen)
 			_, failed := h.answer("one")
 			require.Nil(t, failed)
 			var again struct{ Success bool }
@@ -189,7 +189,7 @@ func TestAlwaysAtATerminal(t *testing.T) {
 
 			out, problems, code := w.try("grants")
 			require.Zero(t, code, problems)
-			assert.Regexp(t, q.ID+` .*run_script .*terminal`, out)
+			assert.Regexp(t, q.ID+` +run_script +script \S+ of \S+ .*terminal`, out)
 			out, problems, code = w.try("grants", "revoke", "cf_none", q.ID)
 			assert.Equal(t, 3, code)
 			assert.Contains(t, problems, "nothing is always allowed under cf_none")

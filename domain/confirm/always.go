@@ -1,7 +1,8 @@
 package confirm
 
 import (
-	"regexp"
+	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type SessionGrant struct {
 	Scope string    `json:"scope"`      // what of the tool; empty is all of it, which counts only where the caller approves
 	By    string    `json:"created_by"` // on which channel it was said
 	At    time.Time `json:"created_at"`
+	// What is the scope in words; empty where the scope is words already. Nothing is compared with it.
+	What string `json:"what,omitempty"`
 }
 
 // planWord begins what a scope says of the one plan that it is bound to.
@@ -41,35 +44,38 @@ func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
 	return strings.TrimSuffix(own, ", "), bound
 }
 
-// storedID is the id of something stored, with which the scopes of projects and workflows begin.
-var storedID = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)`)
-
-// ScopeText is what of a tool a scope is about, for people: an id that nobody knows is what the question shows.
-func ScopeText(scope string) string {
-	about, _, _ := strings.Cut(scope, "@") // behind it stands the sum of a command with its arguments
-	rest := storedID.ReplaceAllString(about, "")
-	switch {
-	case rest == about:
-		return about
-	case rest == "":
-		return "what is shown here"
-	}
-	return rest + " of the project shown here"
+// AlwaysTerms is what an "always" for the question would allow, for how long at most, and what it is not bound to, in one line. Every surface says it in these words.
+func (v View) AlwaysTerms() string {
+	bound, unbound := v.lasts()
+	return fmt.Sprintf("%s, for at most %d hours; not bound: %s", bound, int(SessionGrantTTL.Hours()), unbound)
 }
 
-// Lasts is what an "always" for the question is bound to, and what it is not, each in one line.
-func (v View) Lasts() (bound, unbound string) {
-	about, exact := ScopeText(v.Scope), strings.Contains(v.Scope, "@")
+// lasts is what an "always" for the question is bound to, and what it is not, each in one line.
+func (v View) lasts() (bound, unbound string) {
+	about, _, exact := strings.Cut(v.Scope, "@") // behind it stands the sum of a command with its arguments
 	_, one := OwnScope(v.Scope, v.PlanHash)
+	what := v.Tool + " of " + about
+	if v.Covers != "" {
+		what = v.Covers + " (" + v.Tool + ")"
+	}
 	switch {
 	case one:
 		return v.Tool + " with these arguments and this plan", "how often it runs"
 	case exact:
-		return v.Tool + " of " + about + ", as it reads now, with these arguments", "how often it runs; the contents of other files"
+		return what + ", as it reads now, with these arguments", "how often it runs; the contents of other files"
 	case v.Scope == "":
 		return v.Tool, "its arguments; what it does with them; how often it runs"
 	}
-	return v.Tool + " of " + about, "other arguments and contents; how often it runs"
+	return what, "other arguments and contents; how often it runs"
+}
+
+// SessionGrant is the "always" for the request, said on that channel at that time.
+func (g *Request) SessionGrant(by string, at time.Time) SessionGrant {
+	a := SessionGrant{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: at, What: g.Covers}
+	if _, one := OwnScope(g.Scope, g.Binding.Subject); one {
+		a.What = g.Prompt + " (this plan only)"
+	}
+	return a
 }
 
 // ExpiresAt is when it has run out.
@@ -78,12 +84,15 @@ func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 // Holds reports whether it has not run out.
 func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
+// About is the scope for people: in words where there are such.
+func (a SessionGrant) About() string { return cmp.Or(a.What, a.Scope) }
+
 // String is what is allowed, for people: "tool", or "tool: scope".
 func (a SessionGrant) String() string {
 	if a.Scope == "" {
 		return a.Tool
 	}
-	return a.Tool + ": " + a.Scope
+	return a.Tool + ": " + a.About()
 }
 
 // Always is an Allowance that is in force, or a dated grant, as people see it.

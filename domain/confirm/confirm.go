@@ -168,6 +168,8 @@ type Extra struct {
 	ByHand bool `json:"by_hand,omitempty"`
 	// About is the name of the project or ecosystem that the plan is about, where it has one: messages to people name it.
 	About string `json:"about,omitempty"`
+	// Covers is in words what "always" covers, where the scope names it by its id; nothing is compared with it.
+	Covers string `json:"covers,omitempty"`
 	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
 	GoneAt time.Time `json:"gone_at,omitzero"`
 	// NoForm says that a form does not count for it: it opens something, or is for people alone.
@@ -211,6 +213,7 @@ type View struct {
 	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
 	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for a person's eyes alone
 	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
+	Covers    string          `json:"-"`                    // the same in words, where the scope is none
 	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
 	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
 	Insists   bool            `json:"-"`                    // it is asked every time
@@ -246,7 +249,7 @@ func (g *Request) View() View {
 	}
 	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Remotes: g.Remotes, Redacted: g.Redacted}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Covers: g.Covers, Insists: g.Insists, Remotes: g.Remotes, Redacted: g.Redacted}
 }
 
 // Views is View of each, never nil.

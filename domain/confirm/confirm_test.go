@@ -288,3 +288,23 @@ func TestViewShowsNoSecret(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "[]", string(raw))
 }
+
+// TestWhatAnAlwaysAllows: in words where a plan has words for its scope, with what is bound and what is not.
+func TestWhatAnAlwaysAllows(t *testing.T) {
+	plan := canon.SumBytes("t", []byte("plan"))
+	g := confirm.Request{ID: "cf_1", Binding: confirm.Binding{Tool: "run_script", Subject: plan}, Scope: "0449a6d4/build@5f2c", Prompt: "run script build of shop: node build.js"}
+	words := func(scope, covers string) string {
+		g.Scope, g.Covers = scope, covers
+		return g.View().AlwaysTerms()
+	}
+	assert.Equal(t, "script build of shop (run_script), as it reads now, with these arguments, for at most 12 hours; not bound: how often it runs; the contents of other files",
+		words("0449a6d4/build@5f2c", "script build of shop"))
+	assert.Equal(t, "script build of shop", g.SessionGrant("terminal", time.Time{}).About())
+	assert.Equal(t, "run_script: script build of shop", g.SessionGrant("terminal", time.Time{}).String())
+	assert.Equal(t, "run_script of 0449a6d4/build, as it reads now, with these arguments, for at most 12 hours; not bound: how often it runs; the contents of other files",
+		words("0449a6d4/build@5f2c", ""))
+	assert.Equal(t, "run_script with these arguments and this plan, for at most 12 hours; not bound: how often it runs", words(confirm.PlanScope("0449a6d4", plan), "script build of shop"))
+	assert.Equal(t, "run script build of shop: node build.js (this plan only)", g.SessionGrant("terminal", time.Time{}).About())
+	assert.Equal(t, "run_script of shop, for at most 12 hours; not bound: other arguments and contents; how often it runs", words("shop", ""))
+	assert.Equal(t, "shop", g.SessionGrant("terminal", time.Time{}).About())
+}

@@ -169,6 +169,11 @@ type Scoped interface {
 	Scopes() (session, dated string)
 }
 
+// Worded is a plan whose scope is an id, and that says in words what an "always" for it covers: "script build of shop".
+type Worded interface {
+	Covers() string
+}
+
 // Confined is a plan whose own scope tells by its content what an "always" covers, where it says so. Where people approve, an "always" for any other
 // plan covers that one plan.
 type Confined interface {
@@ -314,6 +319,7 @@ type Issued struct {
 	Prompt    string
 	Target    string // what must be typed, when Strength is Typed
 	Scope     string // what "always" covers within the tool; empty is all of it
+	Covers    string // the same in words, where the scope is none
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
 	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans

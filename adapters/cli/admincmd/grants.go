@@ -39,7 +39,7 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 			now := time.Now()
 			for _, g := range all {
 				if g.Dated == nil {
-					rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
+					rows = append(rows, []string{g.ID, g.Tool, command.Plain(g.About()), g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
 					continue
 				}
 				dated = append(dated, datedRow(g, now))
@@ -136,7 +136,7 @@ func completeGrants(s *command.Shell) cobra.CompletionFunc {
 		all, _ := a.AlwaysAllowed(cmd.Context())
 		var ids []cobra.Completion
 		for _, g := range all {
-			ids = append(ids, cobra.CompletionWithDesc(g.ID, g.Tool+" "+g.Scope))
+			ids = append(ids, cobra.CompletionWithDesc(g.ID, g.Tool+" "+g.About()))
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -236,8 +236,7 @@ func (m *model) lines() []line {
 		add("approving needs "+m.item.Needs.Words(), command.Changed)
 	}
 	if m.item.Always && m.item.Strength < policy.Typed {
-		bound, unbound := m.item.Lasts()
-		add("A allows in that session: "+oneLine(bound)+"; not bound: "+oneLine(unbound), 0)
+		add("A: "+command.SessionGrantText(m.item.View), 0)
 	}
 	if m.item.Unmet != "" {
 		add(oneLine(m.item.Unmet), command.Changed)

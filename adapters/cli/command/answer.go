@@ -242,12 +242,8 @@ func left(v confirm.View) error {
 
 // SessionGrantText is what "always" would allow, in one line.
 func SessionGrantText(v confirm.View) string {
-	bound, unbound := v.Lasts()
-	return Plain("always allows, in the session that asks and for " + lasts + " at most: " + bound + "; not bound: " + unbound)
+	return Plain("always allow in this session: " + v.AlwaysTerms())
 }
-
-// lasts is confirm.SessionGrantTTL in words.
-var lasts = fmt.Sprintf("%d hours", int(confirm.SessionGrantTTL.Hours()))
 
 // asking is the question at the end of a plan.
 func asking(v confirm.View, named, always, touchable bool) string {

@@ -131,19 +131,19 @@ func statusWord(s tool.Status) string {
 }
 
 // always is which confirmations were answered with an "always" that still holds.
-func (s *ActivitySection) always(ctx context.Context) (map[string]bool, error) {
+func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Always, error) {
 	all, err := s.door.AlwaysAllowed(ctx)
-	ids := make(map[string]bool, len(all))
+	held := make(map[string]confirm.Always, len(all))
 	for _, g := range all {
-		ids[g.ID] = true
+		held[g.ID] = g
 	}
-	return ids, err
+	return held, err
 }
 
-func row(v httpauth.Visitor, r tool.Record, always map[string]bool) ui.Node {
+func row(v httpauth.Visitor, r tool.Record, always map[string]confirm.Always) ui.Node {
 	decided := ui.Group{ui.TextNode(ui.DecidedBy(r.Decision))}
-	if always[r.ConfirmationID] {
-		decided = append(decided, ui.TextNode(", always "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
+	if held, ok := always[r.ConfirmationID]; ok {
+		decided = append(decided, ui.TextNode(", always "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed: "+ui.Printable(held.String())))
 	}
 	came := ui.Group{ui.CallStatus(r)}
 	if why := ui.FailureReason(r); why != "" {

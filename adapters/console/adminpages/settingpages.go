@@ -164,7 +164,7 @@ func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Nod
 	}
 	var rows, dated []ui.Node
 	for _, g := range all {
-		revoke := ui.ActionForm(v, settingSection+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))
+		revoke := ui.ActionForm(v, settingSection+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.About()))
 		if d := g.Dated; d != nil {
 			used := ui.Node(ui.Text("not yet"))
 			if d.Uses > 0 {
@@ -173,7 +173,7 @@ func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Nod
 			dated = append(dated, ui.Row(ui.Text(ui.Printable(d.What)), ui.ToolName(g.Tool), ui.Text(open(g)), ui.Text(ui.Printable(strings.TrimSpace(g.By+" "+d.User))), ui.When(g.At), ui.When(g.ExpiresAt), used, revoke))
 			continue
 		}
-		rows = append(rows, ui.Row(ui.ToolName(g.Tool), ui.Text(either(g.Scope, "all of it")), ui.InlineCode(ui.Printable(g.Session)), ui.Text(g.By), ui.When(g.At), ui.When(g.ExpiresAt), revoke))
+		rows = append(rows, ui.Row(ui.ToolName(g.Tool), ui.Text(ui.Printable(either(g.About(), "all of it"))), ui.InlineCode(ui.Printable(g.Session)), ui.Text(g.By), ui.When(g.At), ui.When(g.ExpiresAt), revoke))
 	}
 	return ui.Group{
 		ui.Part("Always allowed", ui.P(ui.Text("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),

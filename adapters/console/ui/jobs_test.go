@@ -363,8 +363,8 @@ func TestTheFormOfADecision(t *testing.T) {
 	assert.NotContains(t, render(simple, false), "Always allow")
 	assert.NotContains(t, render(simple, false), "typed_value")
 	scoped := simple
-	scoped.Tool, scoped.Scope = "run_script", "p_1/build"
-	assert.Contains(t, render(scoped, true), "run_script of p_1/build, with any other arguments and contents")
+	scoped.Tool, scoped.Scope, scoped.Covers = "run_script", "p_1/build@5f2c", "script build of shop"
+	assert.Contains(t, render(scoped, true), ">Always allow in this session: "+scoped.AlwaysTerms()+"<")
 	touch := simple
 	touch.Needs = policy.ProvingTouch
 	assert.Contains(t, render(touch, true), "Approving this needs a touched security key or a passkey")

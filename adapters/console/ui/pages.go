@@ -177,17 +177,7 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 
 // Always is the button that approves for the rest of a session: what is bound then, and what is not.
 func Always(c confirm.View) string {
-	if _, one := confirm.OwnScope(c.Scope, c.PlanHash); one {
-		return "Always allow in this session: " + Printable(c.Tool) + " with these arguments and this plan, however often"
-	}
-	if c.Scope == "" {
-		return "Always allow in this session: " + Printable(c.Tool) + " with any arguments"
-	}
-	about := confirm.ScopeText(c.Scope)
-	if strings.Contains(c.Scope, "@") {
-		return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", as it reads now, with any contents of other files"
-	}
-	return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", with any other arguments and contents"
+	return "Always allow in this session: " + Printable(c.AlwaysTerms())
 }
 
 // Deny is the form in which a person denies a confirmation, and may say why.

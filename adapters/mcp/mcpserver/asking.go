@@ -48,8 +48,8 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	// Some hosts choose the first word beforehand, so that one key sends it.
 	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
 	if i.Lasting() {
-		bound, unbound := confirm.View{Tool: string(i.Tool), Scope: i.Scope, PlanHash: i.PlanHash}.Lasts()
-		words, meaning = append(words, wordAlways), meaning+"; always also allows, for the rest of this session: "+oneLine(bound)+"; not bound: "+oneLine(unbound)
+		terms := confirm.View{Tool: string(i.Tool), Scope: i.Scope, Covers: i.Covers, PlanHash: i.PlanHash}.AlwaysTerms()
+		words, meaning = append(words, wordAlways), meaning+"; always also allows, in this session: "+oneLine(terms)
 	}
 	return &mcp.ElicitParams{
 		Mode: "form", Message: text,

@@ -151,8 +151,8 @@ func TestPossible(t *testing.T) {
 // TestAlwaysSaysWhatItBinds: the tool, what of it, and what may be different the next time.
 func TestAlwaysSaysWhatItBinds(t *testing.T) {
 	for scope, want := range map[string]string{
-		"shop: test@5f2c": "for the rest of this session: run_script of shop: test, as it reads now, with these arguments; not bound: how often it runs",
-		"":                "for the rest of this session: run_script; not bound: its arguments",
+		"shop: test@5f2c": "in this session: run_script of shop: test, as it reads now, with these arguments, for at most 12 hours; not bound: how often it runs",
+		"":                "in this session: run_script, for at most 12 hours; not bound: its arguments",
 	} {
 		form, why := mcpserver.ApprovalForm(&tool.Issued{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
 		require.NotNil(t, form, why)

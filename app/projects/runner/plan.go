@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -58,6 +60,7 @@ type Plan struct {
 	bound   bool   // the scope tells its content
 	loose   canon.Hash
 	about   string // name of the project
+	covers  string // what the scope is, in words
 	hash    canon.Hash
 }
 
@@ -87,11 +90,31 @@ func (p Plan) BoundBut(less Plan) Plan {
 // Confined reports a plan whose scope tells its content (tool.Confined).
 func (p Plan) Confined() bool { return p.bound }
 
-// Of is the plan, of the project of that name.
+// WithProject is the plan, of the project of that name.
 func (p Plan) WithProject(project string) Plan {
 	p.about = project
 	return p
 }
+
+// Covering is the plan with its scope in words: something of that kind and name, in the project of that name, if in any.
+func (p Plan) Covering(kind, name, project string) Plan {
+	if p.covers = kind + " " + quoted(name); project != "" {
+		p.covers += " of " + quoted(project)
+	}
+	return p
+}
+
+// quoted is a name within a sentence: in quotes where it is more than one plain word, so that it cannot pass for a part of that sentence.
+func quoted(name string) string {
+	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@+", r) }
+	if name != "" && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return name
+	}
+	return strconv.QuoteToGraphic(name)
+}
+
+// Covers is the scope in words, where it was said (tool.Worded).
+func (p Plan) Covers() string { return p.covers }
 
 // About is the name of the project that the plan is of, where it was said (tool.Subject).
 func (p Plan) About() string { return p.about }

@@ -112,7 +112,13 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 		return runPlan{}, err
 	}
 	whole, err := plan(p.shown)
-	out.Plan = whole.BoundBut(less)
+	of := ""
+	if w.ProjectID != "" {
+		if found, err := s.Sites.Projects.Find(ctx, w.ProjectID); err == nil {
+			of = found.Name
+		}
+	}
+	out.Plan = whole.BoundBut(less).Covering("workflow", w.Name, of)
 	return out, err
 }
 
