@@ -164,7 +164,7 @@ func opens(c access.Credential, byCaller bool) string {
 	if byCaller {
 		asks = "no person is asked: it approves its own plans"
 	}
-	return fmt.Sprintf("make a token for %s. Whoever has it calls %s, %s; %s", c.Name, what, until, asks)
+	return fmt.Sprintf("make a token for %s: whoever has it calls %s, %s; %s", c.Name, what, until, asks)
 }
 
 func (s service) createCredential(ctx context.Context, sc tool.Scope, p credentialPlan) (access.Credential, error) {

@@ -74,7 +74,7 @@ func TestACredentialIsMadeOnceAPersonHasApprovedIt(t *testing.T) {
 	assert.True(t, asked.Issued.Pending)
 	assert.Equal(t, "high", asked.Issued.Risk)
 	assert.Equal(t, policy.ProvingPerson, asked.Issued.Needs)
-	assert.Contains(t, asked.Issued.Prompt, "make a token for ci. Whoever has it calls the tools of packs, only to read, up to mode plan, until ")
+	assert.Contains(t, asked.Issued.Prompt, "make a token for ci: whoever has it calls the tools of packs, only to read, up to mode plan, until ")
 	assert.Empty(t, g.live(), "asking makes nothing")
 
 	c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "codex"}}

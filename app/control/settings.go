@@ -86,7 +86,7 @@ func (p settingsPlan) Prompt() string {
 	if len(p.Opens) == 0 {
 		return "change the settings"
 	}
-	return "change the settings, which opens: " + strings.Join(p.Opens, "; ")
+	return "change the settings, which allows more: " + strings.Join(p.Opens, "; ")
 }
 
 // ErrNarrow reports a caller that is served a part of the tools, and would change what holds for all of them.

@@ -271,8 +271,8 @@ func (m *model) plan(add func(text string, tint command.Tint)) {
 	if args := string(m.item.Arguments); args != "" && args != "{}" {
 		add("", 0)
 		add("arguments, as they were sent", command.Heading)
-		for l := range strings.SplitSeq(clean(command.Indent(m.item.Arguments)), "\n") {
-			add("  | "+l, 0)
+		for _, l := range command.ArgumentLines(m.item.Arguments) {
+			add("  | "+clean(l), 0)
 		}
 	}
 }

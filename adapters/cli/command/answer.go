@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -299,7 +300,7 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}
 	if args := string(v.Arguments); args != "" && args != "{}" {
 		add("arguments, as they were sent:", 0)
-		for l := range strings.SplitSeq(Indent(json.RawMessage(args)), "\n") {
+		for _, l := range ArgumentLines(v.Arguments) {
 			add("  | "+l, 0)
 		}
 	}
@@ -312,6 +313,44 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 		s.Put(line, lines[at].tint)
 		at++
 	}, all)
+}
+
+// ArgumentLines are a call's arguments for people: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
+// in such a line than it is, a text of digits or one with several lines, stands in it as in the JSON.
+func ArgumentLines(args json.RawMessage) []string {
+	asJSON := strings.Split(Block(Indent(args)), "\n")
+	v, err := present.Parse(args)
+	fields, ok := v.([]present.Field)
+	if err != nil || !ok || len(fields) == 0 {
+		return asJSON
+	}
+	out := make([]string, 0, len(fields))
+	for _, f := range fields {
+		value, ok := f.Value.(string)
+		switch f.Value.(type) {
+		case []any, []present.Field:
+			return asJSON
+		}
+		if !ok || value == "" || strings.TrimSpace(value) != value || strings.Contains(value, "\n") || strings.HasPrefix(value, `"`) || json.Valid([]byte(value)) {
+			doc, err := tool.Encode(f.Value)
+			if err != nil {
+				return asJSON
+			}
+			value = string(doc)
+		}
+		if !plainName(f.Name) {
+			return asJSON
+		}
+		out = append(out, f.Name+": "+Plain(value))
+	}
+	return out
+}
+
+// plainName reports a member's name that cannot pass for a name with a value.
+func plainName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	})
 }
 
 // tintOf is the colour of a line of a diff.

@@ -154,3 +154,18 @@ func FuzzText(f *testing.F) {
 func TestWords(t *testing.T) {
 	assert.Equal(t, `npm run 'it'\''s' '' '$HOME' a=b 'a b'`, present.CommandLine([]string{"npm", "run", "it's", "", "$HOME", "a=b", "a b"}))
 }
+
+// TestArgumentsForPeople: a line each where that says the same, and the JSON where a line could be taken for something else.
+func TestArgumentsForPeople(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"project_path":"/home/ada/src/shop","script_name":"build"}`: "project_path: /home/ada/src/shop\nscript_name: build",
+		`{"yes":true,"n":3,"none":null}`:                              "yes: true\nn: 3\nnone: null",
+		`{"a":"true","b":"3","c":"","d":" x","e":"one\ntwo"}`:         "a: \"true\"\nb: \"3\"\nc: \"\"\nd: \" x\"\ne: \"one\\ntwo\"",
+		`{"a":"b\u202ec: d"}`:                                         "a: b" + command.Plain("\u202e") + "c: d",
+		`{"a":"b","list":[1]}`:                                        "{\n  \"a\": \"b\",\n  \"list\": [\n    1\n  ]\n}",
+		`{"a: b":"c"}`:                                                "{\n  \"a: b\": \"c\"\n}",
+		`[1]`:                                                         "[\n  1\n]",
+	} {
+		assert.Equal(t, want, strings.Join(command.ArgumentLines(json.RawMessage(args)), "\n"), args)
+	}
+}

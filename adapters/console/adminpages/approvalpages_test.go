@@ -118,7 +118,7 @@ func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)
 	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
-	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with these arguments and this plan, however often")
+	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with these arguments and this plan, for at most 12 hours; not bound: how often it runs")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
 	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired, "not for others")

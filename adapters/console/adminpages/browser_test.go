@@ -130,7 +130,7 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	p.WaitText(".notice", "a person denied it: not today")
 
 	done = agent.Waits(t, "write_note", map[string]string{"name": "always", "text": "text"})
-	p.Press("Always allow in this session: write_note with these arguments and this plan, however often: write note always")
+	p.Press("Always allow in this session: write_note with these arguments and this plan, for at most 12 hours; not bound: how often it runs: write note always")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("always")))
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "always", "text": "text"}).Err)

@@ -77,7 +77,7 @@ func TestASettingOfAToolIsForgotten(t *testing.T) {
 	})
 	seen := s.Get("/settings").Safe("<b>")
 	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
-	seen.Press("Forget it for <b>gone</b>").See("change the settings, which opens: <b>gone</b>").Safe("<b>").Approve().See("The tool was set to blocked").See("Every tool follows the level.")
+	seen.Press("Forget it for <b>gone</b>").See("change the settings, which allows more: <b>gone</b>").Safe("<b>").Approve().See("The tool was set to blocked").See("Every tool follows the level.")
 	assert.Equal(t, http.StatusConflict, seen.Press("Forget it for run_script").Status)
 	for _, query := range []string{"set=level&was=read_only&is=full_access", "set=tool&was=%3Cb%3E&is=", "set=other&was=a&is=b"} {
 		s.Get("/settings?"+query).Miss("and is", "follows the level now")
@@ -88,7 +88,7 @@ func TestWhatIsAnsweredInAdvance(t *testing.T) {
 	s, l, _ := openSetting(t, policy.Execute)
 	seen := s.Get("/settings")
 	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
-		See("change the settings, which opens: run_script: runs without asking, unless its plan is of high risk; run_workflow: runs without asking").Approve().
+		See("change the settings, which allows more: run_script: runs without asking, unless its plan is of high risk; run_workflow: runs without asking").Approve().
 		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
 	set, err := l.Settings(context.Background())
 	require.NoError(t, err)
@@ -190,17 +190,17 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
-	p.See("write_note", "plan sha256:", "terminal")
+	p.See("write_note", "write note x (this plan only)", "terminal")
 	_, err = agent.House.RevokeAlways(t.Context(), "cf_other", "test")
 	require.ErrorIs(t, err, confirm.ErrNoSessionGrant)
 	held, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	p.Press("Revoke of write_note "+held[0].Scope).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
+	p.Press("Revoke of write_note "+held[0].About()).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
 	all, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
-	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note "+held[0].Scope).Status)
+	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note "+held[0].About()).Status)
 }
 
 // TestWhatIsAllowedUntilADateIsRevoked: it is listed with who may ask for it and how often it was used.
@@ -254,11 +254,11 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 		return set
 	}
 	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
-	asks.See("change the settings, which opens: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs an answer in a terminal or in the console",
+	asks.See("change the settings, which allows more: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs an answer in a terminal or in the console",
 		"permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
-	asks.Press("Deny: change the settings, which opens: permission level full_access instead of execute_with_confirm").See("a person denied this call")
+	asks.Press("Deny: change the settings, which allows more: permission level full_access instead of execute_with_confirm").See("a person denied this call")
 	assert.Zero(t, settings().Revision)
 
 	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
@@ -308,7 +308,7 @@ func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
 	began := time.Now()
 	s, l, keeper := openSetting(t, policy.Execute)
 	asks := s.Get("/settings").Press("Make the token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
-	asks.See("make a token for ci <b>. Whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
+	asks.See("make a token for ci <b>: whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
 	all, err := keeper.List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)

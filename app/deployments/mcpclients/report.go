@@ -150,7 +150,7 @@ func (k *work) summary() string {
 	if k.before != nil {
 		return fmt.Sprintf("change the server %s in %s", k.in.name(), what)
 	}
-	return fmt.Sprintf("connect %s as server %s", what, k.in.name())
+	return fmt.Sprintf("add the server %s to %s", k.in.name(), what)
 }
 
 // warnings are what a person should know of the work.

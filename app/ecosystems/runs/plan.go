@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
@@ -110,8 +111,21 @@ func (p Plan) Hash() canon.Hash { return p.PreviewHash }
 // From reports whether the plan was made from facts with that hash.
 func (p Plan) From(facts string) bool { return p.facts == facts }
 
-// Prompt is the question a person is asked, without its "[Yes/No]".
-func (p Plan) Prompt() string { return "Proceed with " + p.Summary + "?" }
+// Prompt is what would be done, as a verb and its object: "push demo (2 repositories)" of "push of demo (2 repositories)".
+func (p Plan) Prompt() string {
+	what, of, _ := strings.Cut(p.Summary, " of ")
+	switch what {
+	case "creation":
+		return "create " + of
+	case "destruction":
+		return "destroy " + of
+	case "journal entry":
+		return "add a journal entry to " + of
+	case "archive", "cancel", "deploy", "discard", "end", "install", "push", "release", "restart", "restore", "start", "stop", "switch", "sync":
+		return what + " " + of
+	}
+	return "run the " + p.Summary
+}
 
 // About is the ecosystem's name.
 func (p Plan) About() string { return p.Ecosystem }

@@ -119,7 +119,7 @@ func TestACleanUpIsConfirmed(t *testing.T) {
 	o := r.call(end, "execute", in)
 	require.ErrorIs(t, o.Err, app.ErrRequired)
 	assert.Equal(t, "simple", o.Issued.Strength.String())
-	assert.Equal(t, "Proceed with end of ticket T-1 in demo?", o.Issued.Prompt)
+	assert.Equal(t, "end ticket T-1 in demo", o.Issued.Prompt)
 	// What has changed since is asked about anew.
 	head := r.commit(r.tree("T-1", "api"))
 	r.root.Git("-C", r.tree("T-1", "api"), "push", "--quiet", "origin", "feature/T-1")

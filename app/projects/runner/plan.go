@@ -106,7 +106,9 @@ func (p Plan) Covering(kind, name, project string) Plan {
 
 // quoted is a name within a sentence: in quotes where it is more than one plain word, so that it cannot pass for a part of that sentence.
 func quoted(name string) string {
-	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@+", r) }
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@+", r)
+	}
 	if name != "" && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
 		return name
 	}
