@@ -37,7 +37,7 @@ type Status struct {
 	Branch        string // without refs/heads/; empty when detached
 	Detached      bool
 	Upstream      string // as the branch's configuration says, "origin/main"; empty when it says nothing
-	Tracked       bool   // the upstream exists, so that Ahead and Behind were counted
+	Tracked       bool   // the upstream exists, and Ahead and Behind were counted
 	Ahead, Behind int    // commits, of the upstream
 	Stashes       int    // with --show-stash
 	Changes       []Change
@@ -158,6 +158,9 @@ func (s *Status) header(text string) bool {
 	case "branch.upstream":
 		s.Upstream = value
 	case "branch.ab":
+		if value == "+? -?" { // it differs from the upstream, and --no-ahead-behind has nobody count by how much
+			return true
+		}
 		ahead, behind, _ := strings.Cut(value, " ")
 		var okA, okB bool
 		s.Ahead, okA = count(ahead, "+")

@@ -35,6 +35,7 @@ func TestParseStatus(t *testing.T) {
 		"detached":                  {records("# branch.oid "+id, "# branch.head (detached)"), git.Status{Head: id, Detached: true}},
 		"upstream that is not here": {records("# branch.head x", "# branch.upstream origin/x"), git.Status{Branch: "x", Upstream: "origin/x"}},
 		"in step":                   {records("# branch.head x", "# branch.upstream o/x", "# branch.ab +0 -0"), git.Status{Branch: "x", Upstream: "o/x", Tracked: true}},
+		"not in step, uncounted":    {records("# branch.head x", "# branch.upstream o/x", "# branch.ab +? -?"), git.Status{Branch: "x", Upstream: "o/x"}},
 		"ahead, behind and stashed": {records("# branch.ab +3 -12", "# stash 4"), git.Status{Tracked: true, Ahead: 3, Behind: 12, Stashes: 4}},
 		"changes": {
 			records("1 M."+blobs+"staged", "1 .D"+blobs+"-n\n\"ü\" 日", "2 R."+blobs+"R100 new name", "old name", "2 .C"+blobs+"C75 copy", "1 M.", "u UU"+unmerge+"torn apart", "? dir/", "? \xff", "! out/"),
@@ -62,7 +63,7 @@ func TestParseStatusRefuses(t *testing.T) {
 	for _, out := range [][]byte{
 		[]byte("? no end"), records("x"), records(""), records("? "), records("1 M. too few"), records("1 M" + blobs + "one letter"), records("1 M." + blobs),
 		records("1 .." + blobs + "x"), records("2 R." + blobs + "R100 to"), records("2 R."+blobs+"R100 to", ""), records("2 R."+blobs+"to", "from"), records("u UU" + blobs + "x"),
-		records("7 M." + blobs + "x"), records("# branch.ab +1"), records("# branch.ab 1 2"), records("# branch.ab +? -?"), records("# branch.ab +9999999999 -0"), records("# stash x"),
+		records("7 M." + blobs + "x"), records("# branch.ab +1"), records("# branch.ab 1 2"), records("# branch.ab +? -1"), records("# branch.ab +1 -?"), records("# branch.ab +9999999999 -0"), records("# stash x"),
 		[]byte("On branch main\nnothing to commit\n"), []byte("\x00\x00"), []byte("2 \x00"), []byte("#\x00"),
 	} {
 		s, err := git.ParseStatus(out)

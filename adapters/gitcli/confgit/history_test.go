@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // hostile makes everything in the repository's own configuration that git would run touch a file, and gives that file.
@@ -68,6 +69,35 @@ func TestHead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, head, commit)
 	assert.False(t, dirty, "ignored files")
+}
+
+func TestHeadOfABranchThatIsNotInStepWithItsUpstream(t *testing.T) {
+	user(t, "")
+	for name, apart := range map[string]struct {
+		does  func(r *gitfixture.Repo)
+		short string
+	}{
+		"in step":    {func(*gitfixture.Repo) {}, ""},
+		"ahead":      {func(r *gitfixture.Repo) { r.Git("commit", "--quiet", "--allow-empty", "-m", "ours") }, " [ahead 1]"},
+		"behind":     {func(r *gitfixture.Repo) { r.Git("reset", "--quiet", "--hard", "HEAD~1") }, " [behind 1]"},
+		"both":       {func(r *gitfixture.Repo) { r.Git("commit", "--quiet", "--amend", "--allow-empty", "-m", "ours") }, " [ahead 1, behind 1]"},
+		"it is gone": {func(r *gitfixture.Repo) { r.Git("update-ref", "-d", "refs/remotes/origin/main") }, " [gone]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := gitfixture.New(t, archive)
+			r.Git("commit", "--quiet", "--allow-empty", "-m", "theirs")
+			r.Git("push", "--quiet", "--set-upstream", "origin", "main")
+			apart.does(r)
+			require.Equal(t, "## main...origin/main"+apart.short, r.Git("status", "--short", "--branch"))
+			commit, dirty, err := client().Head(t.Context(), r.Dir)
+			require.NoError(t, err)
+			assert.Equal(t, r.Head(), commit)
+			assert.False(t, dirty)
+			state, err := client().State(t.Context(), r.Dir)
+			require.NoError(t, err)
+			assert.Equal(t, deployport.RepoState{Branch: "main", Remotes: []string{"origin"}}, state)
+		})
+	}
 }
 
 func TestShow(t *testing.T) {
