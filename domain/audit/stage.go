@@ -20,17 +20,16 @@ type Stage struct {
 func (s Stage) UnderWay() bool { return s.Allowed && !s.Over }
 
 // StageOf is the stage of the call with that id, from the records that a Filter chose by it. A call that asked and goes on once it is approved has an
-// outcome of asking, too, which is no outcome of the plan.
+// outcome of asking, too, which is no outcome of the plan; it may be recorded after the intent.
 func StageOf(records []Record, call string, plan canon.Hash) Stage {
 	var s Stage
 	if call == "" || plan.IsZero() {
 		return s
 	}
-	let := int64(0) // the record that lets it through: an outcome before it is that of asking
+	by := "" // the confirmation that lets it run: what it answered when it asked was not by that one
 	for i := range records {
-		e := &records[i].Event
-		if e.CallID == call && e.Plan == plan && e.Phase == Intent && (!s.Allowed || records[i].Seq < let) {
-			s.Allowed, let = true, records[i].Seq
+		if e := &records[i].Event; e.CallID == call && e.Plan == plan && e.Phase == Intent {
+			s.Allowed, by = true, e.Confirmation
 		}
 	}
 	for i := range records {
@@ -40,7 +39,7 @@ func StageOf(records []Record, call string, plan canon.Hash) Stage {
 		}
 		switch e.Phase {
 		case Outcome:
-			if s.Allowed && records[i].Seq > let {
+			if s.Allowed && (by == "" || e.Confirmation == by) {
 				s.Over, s.Failed = true, s.Failed || e.Code != ""
 			}
 		case Begun:

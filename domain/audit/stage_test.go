@@ -13,11 +13,11 @@ import (
 func TestStage(t *testing.T) {
 	plan, other := canon.SumBytes("t", []byte("a")), canon.SumBytes("t", []byte("b"))
 	record := func(p audit.Phase, call string, plan canon.Hash, code string) audit.Record {
-		seq := map[audit.Phase]int64{audit.Asked: 1, audit.Answer: 2, audit.Intent: 4, audit.Outcome: 5, audit.Begun: 6, audit.Ended: 7}[p]
-		return audit.Record{Seq: seq, Event: audit.Event{Phase: p, CallID: call, Plan: plan, Code: code}}
+		return audit.Record{Event: audit.Event{Phase: p, CallID: call, Plan: plan, Code: code}}
 	}
 	asking := record(audit.Outcome, "c", plan, "confirm_token_required")
-	asking.Seq = 3
+	approved, done := record(audit.Intent, "c", plan, ""), record(audit.Outcome, "c", plan, "")
+	approved.Event.Confirmation, done.Event.Confirmation = "cf", "cf"
 	intent := record(audit.Intent, "c", plan, "")
 	for name, c := range map[string]struct {
 		records []audit.Record
@@ -31,8 +31,9 @@ func TestStage(t *testing.T) {
 		"failed":                {[]audit.Record{record(audit.Outcome, "c", plan, "disk_full"), intent}, audit.Stage{Allowed: true, Over: true, Failed: true}},
 		"succeeded":             {[]audit.Record{record(audit.Outcome, "c", plan, ""), intent}, audit.Stage{Allowed: true, Over: true}},
 		"asked, and denied":     {[]audit.Record{asking}, audit.Stage{}},
-		"asked, and going on":   {[]audit.Record{intent, asking}, audit.Stage{Allowed: true}},
-		"asked, and done":       {[]audit.Record{record(audit.Outcome, "c", plan, ""), intent, asking}, audit.Stage{Allowed: true, Over: true}},
+		"asked, and going on":   {[]audit.Record{approved, asking}, audit.Stage{Allowed: true}},
+		"recorded late":         {[]audit.Record{asking, approved}, audit.Stage{Allowed: true}},
+		"asked, and done":       {[]audit.Record{done, approved, asking}, audit.Stage{Allowed: true, Over: true}},
 		"oldest first":          {[]audit.Record{intent, record(audit.Outcome, "c", plan, "")}, audit.Stage{Allowed: true, Over: true}},
 		"over by another plan":  {[]audit.Record{record(audit.Outcome, "c", other, ""), intent}, audit.Stage{Allowed: true}},
 		"what it queued, begun": {[]audit.Record{record(audit.Begun, "c", plan, ""), intent}, audit.Stage{Allowed: true, Begun: true}},

@@ -18,8 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-const ()
-
 // releaseLiteral has git take paths as they are.
 const releaseLiteral = "GIT_LITERAL_PATHSPECS=1"
 

@@ -48,7 +48,8 @@ func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return gitcli.Mask(git.SplitRecords(out)[0]), nil
+	first, _, _ := strings.Cut(string(out), "\x00")
+	return gitcli.Mask(first), nil
 }
 
 // RebasedBranch is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
