@@ -1,6 +1,7 @@
 package agentpages_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -9,5 +10,9 @@ import (
 
 // TestMain gives git a user who commits, whoever runs the tests.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == doomedArg {
+		fmt.Println(doomed(os.Args[2]))
+		os.Exit(1)
+	}
 	os.Exit(workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n"))
 }

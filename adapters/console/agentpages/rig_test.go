@@ -3,10 +3,13 @@ package agentpages_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,13 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/app/deployments/planner"
-	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
-	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
@@ -76,25 +76,21 @@ Check <everything>.
 // world is a home with a config repository for two agents, a project, and a console.
 type world struct {
 	*consolerig.Site
-	door          *local.Local
-	home, project string
-	env           map[string]string
-	repo          *gitfixture.Repo
+	door               *local.Local
+	top, home, project string
+	repo               *gitfixture.Repo
 }
 
 func open(t *testing.T, change ...func(*local.Config)) *world {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{home: filepath.Join(top, "home"), project: filepath.Join(top, "project"), repo: gitfixture.New(t, config)}
-	for _, dir := range []string{w.home, filepath.Join(w.project, ".git")} {
+	w := &world{top: top, home: filepath.Join(top, "home"), project: filepath.Join(top, "project"), repo: gitfixture.New(t, config)}
+	for _, dir := range []string{agentpack(top), filepath.Join(w.project, ".git")} {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
-	w.env = map[string]string{"HOME": w.home, "AGENTPACK_HOME": filepath.Join(w.home, ".agentpack"), "AGENTPACK_MACHINE_ID": "ada"}
-	require.NoError(t, os.MkdirAll(w.env["AGENTPACK_HOME"], 0o755))
-	require.NoError(t, os.Symlink(w.repo.Dir, filepath.Join(w.env["AGENTPACK_HOME"], "repo")))
-	c := local.Config{Dir: filepath.Join(top, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"deployments", "authoring"}, Env: func(name string) string { return w.env[name] },
-		Deployments: local.Deployments{Dir: w.project, Offline: true}}
+	require.NoError(t, os.Symlink(w.repo.Dir, filepath.Join(agentpack(top), "repo")))
+	c := settings(top)
 	for _, f := range change {
 		f(&c)
 	}
@@ -105,6 +101,16 @@ func open(t *testing.T, change ...func(*local.Config)) *world {
 		agentpages.New(desk).Mount(mux, person)
 	})
 	return w
+}
+
+// agentpack is the home of deployments in the world below top.
+func agentpack(top string) string { return filepath.Join(top, "home", ".agentpack") }
+
+// settings are those of every process in the world below top.
+func settings(top string) local.Config {
+	env := map[string]string{"HOME": filepath.Join(top, "home"), "AGENTPACK_HOME": agentpack(top), "AGENTPACK_MACHINE_ID": "ada"}
+	return local.Config{Dir: filepath.Join(top, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"deployments", "authoring"},
+		Env: func(name string) string { return env[name] }, Deployments: local.Deployments{Dir: filepath.Join(top, "project"), Offline: true}}
 }
 
 // file is the path of a file below a home or project.
@@ -142,22 +148,38 @@ func button(p consolerig.Page) string {
 	return m[1]
 }
 
-// interrupt leaves a deployment behind that died once its journal was written.
+// interrupt has another process deploy everything, which is killed in the middle of it.
 func (w *world) interrupt() {
 	w.T.Helper()
-	type died struct{}
-	wired := deployrig.Wire(deployrig.Wiring{Env: w.env, Dir: w.project, Clock: &clock.Fake{}, Step: func(step, _ string) {
-		if step == "journalled" {
-			panic(died{})
-		}
-	}})
-	state, err := wired.Compiler.Compile(w.T.Context(), planner.Request{Profile: "default", Target: "all"})
-	require.NoError(w.T, err)
-	result, err := wired.Planner.Deploy(w.T.Context(), state)
-	require.NoError(w.T, err)
-	require.PanicsWithValue(w.T, died{}, func() {
-		_, _ = wired.Machine.Apply(w.T.Context(), result.Plan.Transaction(state.Place, deployment.KindDeploy, state.Config.LockSum), nil)
-	})
+	out, err := exec.CommandContext(w.T.Context(), os.Args[0], doomedArg, w.top).CombinedOutput()
+	require.Error(w.T, err)
+	require.Empty(w.T, string(out), "it ended by itself")
+	require.FileExists(w.T, filepath.Join(agentpack(w.top), "state", "journal.json"))
+}
+
+// doomedArg starts the test binary as a process that deploys everything in a world, and kills itself once the first file is written.
+const doomedArg = "deploying-doomed"
+
+// doomed is that process. It returns only when it could not deploy.
+func doomed(top string) error {
+	runtime.GOMAXPROCS(1) // few files are written at a time, so that some are left
+	door, err := local.Open(settings(top))
+	if err != nil {
+		return err
+	}
+	call := func(name tool.Name, args string, token confirm.Token) tool.Outcome {
+		return door.Call(context.Background(), tool.Call{Session: "doomed", Principal: door.Owner(), Tool: name, Args: json.RawMessage(args), Token: token,
+			Progress: func(p tool.Progress) {
+				if self, err := os.FindProcess(os.Getpid()); p.Message == "deploying" && err == nil && self.Kill() == nil {
+					select {}
+				}
+			}})
+	}
+	plan := call("deploy", `{}`, confirm.Token{})
+	if plan.Issued == nil {
+		return fmt.Errorf("no plan to confirm: %w", plan.Err)
+	}
+	return fmt.Errorf("it was not killed: %w", call("deploy_apply", `{"yes":true}`, plan.Issued.Token).Err)
 }
 
 // human is a door that takes approvals from people alone.
