@@ -17,7 +17,11 @@ type journals struct {
 
 var _ deployfile.Operations = journals{}
 
+// log is the same whatever links lead to the home: who comes after may have gone another way.
 func (j journals) log(home string) audit.OperationLog {
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	return audit.OperationLog{Tool: "deployment_operation", Place: map[string]string{"home": filepath.Clean(home)}}
 }
 
