@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -113,7 +115,7 @@ func TestABackupComesBack(t *testing.T) {
 		require.NoError(t, err)
 		var told audit.Restored
 		require.NoError(t, json.Unmarshal(last[0].Event.Args, &told))
-		assert.Equal(t, []any{audit.RestoreTool, "call_1", v.Sum, int64(9), filepath.Base(r.Aside)}, []any{last[0].Event.Tool, last[0].Event.ApprovedBy, told.Backup, told.Replaced, told.Aside})
+		assert.Equal(t, []any{audit.RestoreTool, "call_1", v.Sum, int64(10), filepath.Base(r.Aside)}, []any{last[0].Event.Tool, last[0].Event.ApprovedBy, told.Backup, told.Replaced, told.Aside})
 		assert.Len(t, told.Anchors, 2, "none is dropped")
 		require.NoError(t, log.Append(t.Context(), porttest.Event("on")))
 	})
@@ -121,7 +123,7 @@ func TestABackupComesBack(t *testing.T) {
 	with(t, r.Aside, func(s *sqlitestore.Store, _ *anchoring.AnchoredLog) {
 		last, err := s.Tail(t.Context(), 100)
 		require.NoError(t, err)
-		assert.Len(t, last, 9, "what was done since is there")
+		assert.Len(t, last, 10, "what was done since is there, and that this was begun")
 	})
 }
 
@@ -217,7 +219,7 @@ func TestARestoreKilledAnywhere(t *testing.T) {
 			assert.Equal(t, []string{filepath.Join(home, "restore.lock")}, entries)
 			if !begun {
 				assert.Equal(t, "confirm_ttl: 9m\n", string(text))
-				assert.EqualValues(t, 5, whole(t, home))
+				assert.EqualValues(t, 6, whole(t, home))
 				return
 			}
 			assert.Equal(t, "confirm_ttl: 3m\n", string(text))
@@ -231,7 +233,7 @@ func TestARestoreKilledAnywhere(t *testing.T) {
 			with(t, aside[0], func(s *sqlitestore.Store, _ *anchoring.AnchoredLog) {
 				last, err := s.Tail(t.Context(), 100)
 				require.NoError(t, err)
-				assert.Len(t, last, 5)
+				assert.Len(t, last, 6)
 			})
 		})
 	}
@@ -260,7 +262,7 @@ func TestAHomeInUseIsNotReplaced(t *testing.T) {
 	assert.ErrorContains(t, err, "was not restored, and is as it was: another process has the database")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	assert.EqualValues(t, 4, whole(t, home))
+	assert.EqualValues(t, 5, whole(t, home), "one tells that it was begun")
 	now := tree(t, home)
 	for name := range before {
 		assert.Contains(t, now, name)
@@ -357,6 +359,7 @@ func TestWhatIsNoBackupIsRefused(t *testing.T) {
 		"a lock":            listed(same, file("serve.lock", "x")),
 		"a log of the db":   listed(same, file("countersign.db-wal", "x")),
 		"below the db":      listed(same, file("countersign.db/x", "x")),
+		"a log elsewhere":   listed(same, file("Countersign.DB-wal", "x")),
 		"twice":             listed(same, file("KEYS/audit.key", "x")),
 		"not in its list":   listed(func(b *ports.Backup) { b.Files = b.Files[:len(b.Files)-1] }),
 		"not in it":         listed(func(b *ports.Backup) { b.Files = append(b.Files, ports.BackupFile{Name: "more"}) }),
@@ -385,6 +388,10 @@ func TestWhatIsNoBackupIsRefused(t *testing.T) {
 		refused(t, home, name, path, homearchive.ErrBackup)
 	}
 	refused(t, home, "a directory", t.TempDir(), homearchive.ErrBackup)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	refused(t, home, "a pipe that nobody writes to", pipe, homearchive.ErrBackup)
+	refused(t, home, "holes", holes(t), homearchive.ErrBackup)
 	_, err = archive(home).Look(t.Context(), good, quiet)
 	require.NoError(t, err, "and the one that they were made of is one")
 }
@@ -395,6 +402,46 @@ func flipped(data []byte) []byte {
 	data = bytes.Clone(data)
 	data[len(data)/3] ^= 1
 	return data
+}
+
+// holes is a backup of three kilobytes whose database is a hole of a megabyte and a half.
+func holes(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	block := func(data string) { out.WriteString(data + strings.Repeat("\x00", -len(data)&511)) }
+	head := func(name string, size int, kind byte) {
+		var one bytes.Buffer
+		require.NoError(t, tar.NewWriter(&one).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(size), Mode: 0o600, Format: tar.FormatUSTAR}))
+		b := one.Bytes()[:512]
+		b[156] = kind
+		copy(b[148:156], "        ")
+		sum := 0
+		for _, c := range b {
+			sum += int(c)
+		}
+		copy(b[148:156], fmt.Sprintf("%06o\x00 ", sum))
+		out.Write(b)
+	}
+	said := ""
+	for _, pair := range []string{"major=1", "minor=0", "name=countersign.db", "realsize=1500000"} {
+		line := " GNU.sparse." + pair + "\n"
+		said += fmt.Sprint(len(line)+2) + line
+	}
+	head("pax", len(said), tar.TypeXHeader)
+	block(said)
+	spans := "1\n1500000\n0\n"
+	head("sparse", 512, tar.TypeReg)
+	block(spans)
+	out.Write(make([]byte, 1024))
+	read := tar.NewReader(bytes.NewReader(out.Bytes()))
+	h, err := read.Next()
+	require.NoError(t, err)
+	require.Equal(t, []any{"countersign.db", int64(1500000)}, []any{h.Name, h.Size})
+	file := filepath.Join(t.TempDir(), "holes.tar")
+	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o600))
+	_, err = archive(filepath.Join(t.TempDir(), "none")).Look(t.Context(), file, quiet)
+	require.ErrorContains(t, err, "is larger than all of it")
+	return file
 }
 
 func packed(t *testing.T, entries []entry) string {
@@ -440,6 +487,54 @@ func TestAnotherBackupThanTheApprovedOne(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(home, "restore.staged"))
 }
 
+// TestAForgedRestoreIsNotFinished: what the audit of the home does not have as begun moves nothing, whatever a note says and has ready; neither does one that was
+// changed after it was written.
+func TestAForgedRestoreIsNotFinished(t *testing.T) {
+	t.Parallel()
+	files := func(home string) map[string]string {
+		all := tree(t, home)
+		for _, name := range []string{"countersign.db", "countersign.db-wal", "countersign.db-shm"} { // whose log is folded into it
+			delete(all, name)
+		}
+		return all
+	}
+	for name, forge := range map[string]func(note map[string]any){
+		"all of it":                   func(n map[string]any) { n["id"] = "restore_2" },
+		"who said so":                 func(n map[string]any) { n["by"] = "terminal" },
+		"where what is replaced goes": func(n map[string]any) { n["aside"] = "cache" },
+		"what is moved":               func(n map[string]any) { n["replaces"] = []string{"anchors.json"} },
+		"that it had told of itself":  func(n map[string]any) { n["moving"] = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := lived(t, 3)
+			file := backup(t, home)
+			cmd, out := process(t, "restore", home, file+"|noted")
+			for out.Scan() { //nolint:revive // until it is dead
+			}
+			require.Error(t, cmd.Wait())
+			at := filepath.Join(home, "restore.json")
+			var note map[string]any
+			text, err := os.ReadFile(at)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &note))
+			forge(note)
+			forged, err := json.Marshal(note)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(at, forged, 0o600))
+			before := files(home)
+			for range 2 {
+				require.ErrorIs(t, archive(home).Resume(t.Context()), homearchive.ErrForged)
+			}
+			assert.Equal(t, before, files(home))
+
+			require.NoError(t, os.WriteFile(at, text, 0o600))
+			require.NoError(t, archive(home).Resume(t.Context()), "the one that was begun is finished")
+			assert.EqualValues(t, 5, whole(t, home))
+		})
+	}
+}
+
 // TestABackupReplacesNothing: unless it is told to; no link is followed, and it never lies in the home.
 func TestABackupReplacesNothing(t *testing.T) {
 	t.Parallel()
@@ -454,6 +549,13 @@ func TestABackupReplacesNothing(t *testing.T) {
 	require.NoError(t, os.Symlink(file, link))
 	inside := filepath.Join(t.TempDir(), "inside")
 	require.NoError(t, os.Symlink(home, inside))
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	require.NoError(t, os.Symlink(filepath.Dir(file), elsewhere))
+	seen, _, err := a.Target(filepath.Join(elsewhere, "c.tar"), false)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(filepath.Dir(file), "c.tar"), seen, "whoever is asked sees where it is written")
+	_, err = a.Make(t.Context(), filepath.Join(elsewhere, "c.tar"), false, quiet)
+	require.ErrorIs(t, err, homearchive.ErrTarget, "a directory that became a link since")
 	for _, path := range []string{link, filepath.Join(home, "b.tar"), filepath.Join(home, "keys", "b.tar"), filepath.Join(inside, "b.tar"), filepath.Join(home, "none", "b.tar"), home, ""} {
 		for _, over := range []bool{false, true} {
 			_, _, err := a.Target(path, over)

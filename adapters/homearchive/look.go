@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -118,7 +119,10 @@ func (a *Archive) sweep() {
 // read hands every file of a backup to each, and holds all of it against the list at its end. Nothing that it hands out counts before it returns nil.
 func read(ctx context.Context, file string, progress func(done, total int64), each func(name string, from io.Reader) error) (v ports.BackupView, err error) {
 	bad := func(format string, args ...any) (ports.BackupView, error) {
-		return v, ErrBackup.Sayf(file+" is no backup that can be restored: "+format, args...)
+		return v, ErrBackup.Sayf("%s is no backup that can be restored: %s", file, fmt.Sprintf(format, args...))
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for whoever writes to it
+		return bad("it is no plain file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -136,6 +140,7 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 	found := map[string]ports.BackupFile{}
 	low := map[string]bool{}
 	var doc []byte
+	said := int64(0)
 	for {
 		h, err := entries.Next()
 		if errors.Is(err, io.EOF) {
@@ -147,6 +152,10 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 		if doc != nil {
 			return bad("something follows its list")
 		}
+		if h.Size > info.Size()-said { // holes, which a tar file can have, become as large as they say
+			return bad("%q is larger than all of it", h.Name)
+		}
+		said += h.Size
 		if h.Name == manifest && h.Typeflag == tar.TypeReg && h.Size <= mostManifest {
 			if doc, err = io.ReadAll(entries); err != nil {
 				return bad("its list is damaged (%v)", err)
@@ -218,10 +227,11 @@ func within(name string) bool {
 	if name == "" || len(name) > 1024 || strings.ContainsAny(name, "\\\x00:") || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
 		return false
 	}
-	top, _, deep := strings.Cut(name, "/")
 	if name == database {
 		return true
 	}
+	name = strings.ToLower(name) // there are file systems to which that is the same
+	top, _, deep := strings.Cut(name, "/")
 	return top != database && !passing(top) && name != anchorState && !fleeting(path.Base(name)) && !(deep && top == config) && !(name == keys)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -144,8 +145,10 @@ func restore(ctx context.Context, a *homearchive.Archive, file string) (ports.Re
 	if err != nil {
 		return ports.Restored{}, err
 	}
+	store, log := record(a.Home)
+	a.KeepIn(log)
 	r, err := a.Stage(ctx, v, "call_1", quiet)
-	if err != nil {
+	if err = errors.Join(err, log.Close(ctx), store.Close()); err != nil {
 		return r, err
 	}
 	return r, a.Finish(ctx)

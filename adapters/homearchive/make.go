@@ -42,12 +42,16 @@ type Options struct {
 // Archive is a ports.Backups of one home. New makes it, Finish ends it.
 type Archive struct {
 	Options
+	audit   ports.AuditLog  // of the home, see KeepIn
 	pending *pending        // what was staged
 	reached func(at string) // told of every step of a restore; nil but in tests
 }
 
 // New is the archive of that home. It opens nothing.
 func New(o Options) *Archive { return &Archive{Options: o} }
+
+// KeepIn has the home's audit know the restores that are made ready: without it none is.
+func (a *Archive) KeepIn(log ports.AuditLog) { a.audit = log }
 
 // Holds is what a backup would hold.
 func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
@@ -75,6 +79,7 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 	if rel, err := filepath.Rel(named, parent); err == nil && filepath.IsLocal(rel) {
 		return "", false, ErrTarget.Sayf("%s lies in the home itself; whatever happens to one happens to the other: name a file elsewhere, on another disk best", file)
 	}
+	file = filepath.Join(parent, filepath.Base(file)) // whoever approves it sees where that is, and nothing else counts for it
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -91,11 +96,15 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 
 // Make writes a backup. The file gets its name once it is whole and on the disk.
 func (a *Archive) Make(ctx context.Context, file string, over bool, progress func(done, total int64)) (ports.Backup, error) {
-	if _, _, err := a.Target(file, over); err != nil {
+	at, _, err := a.Target(file, over)
+	if err != nil {
 		return ports.Backup{}, err
 	}
-	dir := docfile.NewDir(filepath.Dir(file))
-	b, err := a.make(ctx, dir, file, over, progress)
+	if asked, err := filepath.Abs(file); err != nil || at != asked {
+		return ports.Backup{}, ErrTarget.Sayf("%s leads to %s by now; call again", file, at)
+	}
+	dir := docfile.NewDir(filepath.Dir(at))
+	b, err := a.make(ctx, dir, at, over, progress)
 	var said *fault.Error
 	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
 		return b, err

@@ -21,10 +21,14 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// ErrRestore reports a home that was not restored, and is as it was.
-var ErrRestore = fault.New(fault.Unavailable, "restore_failed", "the home was not restored, and is as it was")
+// The ways a home is not restored, and is as it was.
+var (
+	ErrRestore = fault.New(fault.Unavailable, "restore_failed", "the home was not restored, and is as it was")
+	ErrForged  = fault.New(fault.Conflict, "restore_unknown", "a note says that a restore was interrupted, and the audit does not know it so")
+)
 
-// note is what a restore does, so that every process can finish it.
+// note is what a restore does, so that every process can finish it. It is a file, which any program of the user can write: it counts only where the audit that
+// is replaced knows it.
 type note struct {
 	ID       string     `json:"id"`
 	By       string     `json:"by"`
@@ -115,8 +119,82 @@ func (a *Archive) Stage(ctx context.Context, v ports.BackupView, by string, prog
 	leave := func(n string) bool { return n == database || slices.Contains(v.Keeps, n) }
 	p.note.Brings = slices.DeleteFunc(slices.Clone(v.Brings), leave)
 	p.note.Replaces = append(slices.DeleteFunc(slices.Clone(v.Replaces), leave), anchorState)
+	if err := a.begin(ctx, p.note); err != nil {
+		os.RemoveAll(a.staged("")) //nolint:errcheck // the next one removes it
+		return ports.Restored{}, err
+	}
 	a.pending = p
 	return ports.Restored{ID: p.note.ID, Home: a.Home, MadeAt: v.MadeAt, Aside: filepath.Join(a.Home, p.note.Aside)}, nil
+}
+
+// operation is what the audit has of the note.
+func (a *Archive) operation() audit.OperationLog {
+	named, _ := a.Where()
+	return audit.OperationLog{Tool: "restore_operation", Place: map[string]string{"home": named}}
+}
+
+// sealed is the note as the audit knows it, which does not know how far it is.
+func (n note) sealed() ([]byte, error) {
+	n.Moving = false
+	doc, err := json.Marshal(n)
+	if err == nil {
+		err = json.Unmarshal(doc, &n) // as whoever reads it has it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(n)
+}
+
+// begin has the audit know what is about to be done.
+func (a *Archive) begin(ctx context.Context, n note) error {
+	doc, err := n.sealed()
+	if err == nil && a.audit == nil {
+		err = errors.New("no audit is there that would know of it")
+	}
+	if err == nil {
+		err = a.audit.Append(ctx, a.operation().Begun(a.Clock.Now(), doc))
+	}
+	if err != nil {
+		return ErrRestore.Sayf("the home %s was not restored, and is as it was: %s", a.Home, fault.From(err).Message).Because(err)
+	}
+	return nil
+}
+
+// lately is how many records of an audit can follow the one that a restore was begun: those of the call that did so, and of what it let go of.
+const lately = 100
+
+// known fails where the audit of the home does not have it that this restore was begun. One that is said to be moving already has told in the audit that
+// comes what does not come back.
+func (a *Archive) known(ctx context.Context, n note, z *sqlitestore.Seized) error {
+	doc, err := n.sealed()
+	if err != nil {
+		return err
+	}
+	newest, err := z.Newest(ctx, lately)
+	if err != nil {
+		return err
+	}
+	call := a.operation().Filter().Call
+	open, _ := a.operation().Judge(slices.DeleteFunc(newest, func(r audit.Record) bool { return r.Event.CallID != call }), doc)
+	if open && n.Moving {
+		store := sqlitestore.Open(a.staged(database))
+		last, tail := store.Tail(ctx, 1)
+		if err := errors.Join(tail, store.Close()); err != nil {
+			return err
+		}
+		open = toldOf(last, n)
+	}
+	if !open {
+		return ErrForged.Sayf("%s says that a restore was interrupted, and the audit of %s does not know it so: nothing was moved; look at what it names and at %s, then move both away",
+			filepath.Join(a.Home, sqlitestore.RestoreNote), a.Home, a.staged(""))
+	}
+	return nil
+}
+
+// toldOf reports an audit that ends with having been put back by that restore.
+func toldOf(last []audit.Record, n note) bool {
+	return len(last) == 1 && last[0].Event.Tool == audit.RestoreTool && last[0].Event.CallID == n.ID
 }
 
 // staged is a path in the directory in which a restore is made ready.
@@ -242,25 +320,28 @@ func (a *Archive) at(step string) {
 func (a *Archive) finish(ctx context.Context, n note) error {
 	ctx = context.WithoutCancel(ctx)
 	dir := docfile.NewDir(a.Home)
-	if _, err := os.Lstat(a.staged(database)); err == nil {
+	if _, err := os.Lstat(a.staged(database)); err == nil { // it goes last, so nothing is left to be moved without it
 		z, err := sqlitestore.Seize(ctx, filepath.Join(a.Home, database))
 		if err == nil {
 			defer z.Release() //nolint:errcheck // nothing was written
-			if !n.Moving {
-				err = a.ready(ctx, dir, &n, z)
-			}
+			err = a.known(ctx, n, z)
 		}
-		if err != nil && !n.Moving {
+		if err == nil && !n.Moving {
+			err = a.ready(ctx, dir, &n, z)
+		}
+		switch {
+		case errors.Is(err, ErrForged):
+			return err
+		case err != nil && !n.Moving:
 			return a.undone(dir, err)
-		}
-		if err != nil {
+		case err != nil:
 			return a.interrupted(err)
 		}
+		if err := a.move(n); err != nil {
+			return a.interrupted(err)
+		}
+		a.at("moved")
 	}
-	if err := a.move(n); err != nil {
-		return a.interrupted(err)
-	}
-	a.at("moved")
 	if err := errors.Join(os.RemoveAll(a.staged("")), dir.Remove(sqlitestore.RestoreNote)); err != nil {
 		return a.interrupted(err)
 	}
@@ -321,7 +402,7 @@ func (a *Archive) tell(ctx context.Context, store *sqlitestore.Store, signer *do
 	if err != nil {
 		return err
 	}
-	if len(last) == 1 && last[0].Event.Tool == audit.RestoreTool && last[0].Event.CallID == n.ID {
+	if toldOf(last, n) {
 		return nil // told before this was interrupted
 	}
 	withdrawn, err := store.Withdraw(ctx, a.Clock.Now())

@@ -364,7 +364,7 @@ func text(value string) []byte {
 	return doc[1 : len(doc)-1]
 }
 
-func records(ctx context.Context, db *sql.DB, query string, args ...any) ([]audit.Record, error) {
+func records(ctx context.Context, db querier, query string, args ...any) ([]audit.Record, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

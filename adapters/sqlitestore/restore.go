@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/enrolled"
@@ -102,6 +104,13 @@ func (z *Seized) begin(ctx context.Context) (err error) {
 
 // End is the end of its audit.
 func (z *Seized) End() (int64, canon.Hash) { return z.seq, z.hash }
+
+// Newest are the records at the end of its audit, newest first, n at most.
+func (z *Seized) Newest(ctx context.Context, n int) ([]audit.Record, error) {
+	found, err := records(ctx, z.conn, selectTail, n)
+	slices.Reverse(found)
+	return found, err
+}
 
 // Release lets others open it again. Where it still has its name it is as it was, with its log: by that it is known who has it open.
 func (z *Seized) Release() error {
