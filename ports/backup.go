@@ -61,6 +61,7 @@ type BackupView struct {
 	Records   int64      // of its audit
 	Withdrawn Withdrawn  // what would not come back
 	Settings  Settings   // that would
+	Opens     []string   // what rules of actions keep from happening now, and would not then: a line each
 	Keys      []enrolled.Key
 	Config    string   // config.yaml, where it is another one than there is now
 	Replaces  []string // names in the home that are set aside

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -81,6 +82,13 @@ func (a *Archive) Look(ctx context.Context, file string, progress func(done, tot
 	v.Records, v.Withdrawn, v.Settings, v.Keys = c.Records, c.Withdrawn, c.Settings, c.Keys
 	if now, _ := os.ReadFile(filepath.Join(a.Home, config)); string(now) != string(written) {
 		v.Config = string(written)
+	}
+	if a.rules != nil {
+		now, err := a.rules(ctx)
+		if err != nil {
+			return v, err
+		}
+		v.Opens = webhook.LoosenedRules(now, c.Rules)
 	}
 	return v, a.compare(&v)
 }

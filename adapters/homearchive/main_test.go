@@ -146,7 +146,7 @@ func restore(ctx context.Context, a *homearchive.Archive, file string) (ports.Re
 		return ports.Restored{}, err
 	}
 	store, log := record(a.Home)
-	a.KeepIn(log)
+	a.KeepIn(log, nil)
 	r, err := a.Stage(ctx, v, "call_1", quiet)
 	if err = errors.Join(err, log.Close(ctx), store.Close()); err != nil {
 		return r, err

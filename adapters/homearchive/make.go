@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -43,6 +44,7 @@ type Options struct {
 type Archive struct {
 	Options
 	audit   ports.AuditLog  // of the home, see KeepIn
+	rules   Rules           // likewise
 	pending *pending        // what was staged
 	reached func(at string) // told of every step of a restore; nil but in tests
 }
@@ -50,8 +52,11 @@ type Archive struct {
 // New is the archive of that home. It opens nothing.
 func New(o Options) *Archive { return &Archive{Options: o} }
 
-// KeepIn has the home's audit know the restores that are made ready: without it none is.
-func (a *Archive) KeepIn(log ports.AuditLog) { a.audit = log }
+// Rules reads the rules that people stored for actions.
+type Rules func(ctx context.Context) ([]webhook.ActionRule, error)
+
+// KeepIn has the home's audit know the restores that are made ready: without it none is. rules are those of the home, to which a backup's are held.
+func (a *Archive) KeepIn(log ports.AuditLog, rules Rules) { a.audit, a.rules = log, rules }
 
 // Holds is what a backup would hold.
 func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {

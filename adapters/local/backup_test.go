@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -19,6 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
@@ -74,6 +77,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 		s.Auto = policy.AutoApprove{}
 		return nil
 	})
+	require.NoError(t, sqlitestore.NewCatalogue(l.store).Rules.Put(t.Context(), webhook.ActionRule{Type: project.KindWebhook, Level: webhook.Deny}))
 	restore := call("restore_backup", map[string]any{"file": file})
 	looked := l.Call(t.Context(), restore)
 	require.Equal(t, fault.Code("confirm_token_required"), code(looked))
@@ -82,7 +86,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 		Withdrawn ports.Withdrawn `json:"does_not_come_back"`
 	}
 	require.NoError(t, json.Unmarshal(looked.Issued.Plan, &shown))
-	assert.Equal(t, []string{"deploy_apply: runs without asking, unless its plan is of high risk"}, shown.Loosens)
+	assert.Equal(t, []string{"deploy_apply: runs without asking, unless its plan is of high risk", "actions of type webhook: under no rule that denies or asks instead of denied"}, shown.Loosens)
 	assert.Equal(t, 1, shown.Withdrawn.Approvals)
 	assert.Equal(t, 1, shown.Withdrawn.Credentials)
 

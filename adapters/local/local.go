@@ -101,7 +101,7 @@ func Open(c Config) (*Local, error) {
 	store := sqlitestore.Open(filepath.Join(c.Dir, database))
 	store.OnUpgrade(c.upgraded)
 	record := c.recorded(store)
-	archive.KeepIn(record)
+	archive.KeepIn(record, sqlitestore.NewCatalogue(store).Rules.List)
 	leases := ownerfile.NewLeases(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
 	core := c.core(store, record, leases, owners)

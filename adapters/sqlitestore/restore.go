@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -133,6 +134,7 @@ type Contents struct {
 	Withdrawn ports.Withdrawn // what may still let something happen
 	Settings  ports.Settings
 	Keys      []enrolled.Key
+	Rules     []webhook.ActionRule
 }
 
 // Peek reads a database that nobody else uses, whatever its schema. It leaves no trace.
@@ -167,7 +169,13 @@ func Peek(ctx context.Context, path string) (c Contents, err error) {
 			return c, err
 		}
 	}
-	if c.Withdrawn, err = open(ctx, db, c.Schema); err != nil || c.Schema < 9 {
+	if c.Withdrawn, err = open(ctx, db, c.Schema); err != nil {
+		return c, err
+	}
+	if c.Schema >= 3 {
+		c.Rules, err = gather(ctx, db, scanRule, selectRules)
+	}
+	if err != nil || c.Schema < 9 {
 		return c, err
 	}
 	rows, err := db.QueryContext(ctx, selectKeys)

@@ -202,6 +202,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 	p := restorePlan{File: v.File, Sum: v.Sum.Hex(), MadeAt: v.MadeAt, Of: v.Home, Version: v.Version, Records: v.Records, Brings: v.Brings, Replaces: v.Replaces, Keeps: v.Keeps,
 		Withdrawn: v.Withdrawn, Loosens: append([]string{}, app.LoosenedSettings(effective(had, rules), v.Settings, s.Operator.Level)...),
 		Changes: append([]string{}, app.ChangedSettings(had, v.Settings)...), KeysBack: []string{}, KeysGone: []string{}, Config: v.Config, view: v, free: s.Backups.Free, proven: proven{strongest(rules)}}
+	p.Loosens = append(p.Loosens, v.Opens...)
 	if err := s.compareKeys(ctx, &p); err != nil {
 		return p, err
 	}

@@ -168,6 +168,37 @@ func LoosensRules(rules []ActionRule, change ActionRule, kind project.Kind) bool
 	})
 }
 
+// LoosenedRules is what rules deny or ask about that next, in their place, would let pass, a line each. Of an action without a rule of its own the strictest
+// of what holds for it now counts, and the least strict of what would hold then.
+func LoosenedRules(rules, next []ActionRule) []string {
+	kinds := []project.Kind{project.KindScript, project.KindWebhook, project.KindWorkflow}
+	var lines []string
+	seen := map[ActionRule]bool{}
+	for _, r := range append(append([]ActionRule{}, rules...), next...) {
+		about := ActionRule{ActionID: r.ActionID, Type: r.Type}
+		what, of := "actions", kinds
+		switch {
+		case r.ActionID != "":
+			about.Type, what = "", "action "+r.ActionID
+		case r.Type != "":
+			what, of = "actions of type "+string(r.Type), []project.Kind{r.Type}
+		}
+		if seen[about] {
+			continue
+		}
+		seen[about] = true
+		had, has := 2, 0
+		for _, kind := range of {
+			had, has = min(had, openness(ResolveLevel(rules, r.ActionID, kind))), max(has, openness(ResolveLevel(next, r.ActionID, kind)))
+		}
+		if has > had {
+			words := []string{"denied", "asked about by a rule", "under no rule that denies or asks"}
+			lines = append(lines, what+": "+words[has]+" instead of "+words[had])
+		}
+	}
+	return lines
+}
+
 // openness ranks what Resolve says.
 func openness(l Level, from string) int {
 	switch {

@@ -139,3 +139,21 @@ func TestSortRules(t *testing.T) {
 		require.Equal(r, want, rules)
 	})
 }
+
+// TestRulesThatWouldLetMorePass: each thing that is denied or asked about now and would not be then, also by a rule of its own in place of one for all.
+func TestRulesThatWouldLetMorePass(t *testing.T) {
+	denied, asks := webhook.ActionRule{Type: project.KindWebhook, Level: webhook.Deny}, webhook.ActionRule{Level: webhook.RequireConfirm}
+	own := webhook.ActionRule{ActionID: "a", Level: webhook.AutoApprove}
+	for _, c := range []struct {
+		now, then []webhook.ActionRule
+		want      []string
+	}{
+		{nil, []webhook.ActionRule{denied, asks}, nil},
+		{[]webhook.ActionRule{denied}, []webhook.ActionRule{denied}, nil},
+		{[]webhook.ActionRule{denied}, nil, []string{"actions of type webhook: under no rule that denies or asks instead of denied"}},
+		{[]webhook.ActionRule{asks}, nil, []string{"actions: under no rule that denies or asks instead of asked about by a rule"}},
+		{[]webhook.ActionRule{denied}, []webhook.ActionRule{denied, own}, []string{"action a: under no rule that denies or asks instead of denied"}},
+	} {
+		assert.Equal(t, c.want, webhook.LoosenedRules(c.now, c.then))
+	}
+}
