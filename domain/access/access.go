@@ -1,8 +1,7 @@
-// Package access holds the rules of what lets a request in that arrives over a network: tokens of programs, one-time log-ins, and the
-// browsers that came in by one.
+// Package access holds the rules for credentials of network requests: access tokens of programs, one-time login links, and browser sessions. A
+// Credential has a scope and an expiry. It stores the SHA-256 digest of its secret, never the secret itself.
 //
-// It refuses to know requests, cookies and where credentials are stored; it has no clock and makes no randomness. Secrets stay with who made them:
-// here is only their digest.
+// The package is pure: storage, cookies and HTTP are elsewhere, and times arrive as arguments.
 package access
 
 import (
@@ -28,7 +27,7 @@ const (
 	UseNoted    = time.Minute        // uses that follow one that is on record sooner than that are not noted
 )
 
-// MaxName is the longest name of a credential, in characters.
+// MaxName is the maximum length of a credential's name, in characters.
 const MaxName = 64
 
 // The ways a credential is refused. Whoever shows one is told no more than that.
@@ -42,7 +41,7 @@ var (
 	ErrKind    = fault.New(fault.Invalid, "credential_kind_invalid", "there is no such kind of credential")
 )
 
-// Kind is what a credential is for. The zero Kind lets nobody in.
+// Kind is the kind of a credential. The zero Kind is invalid.
 type Kind uint8
 
 // The kinds.
@@ -55,7 +54,7 @@ const (
 
 var kindNames = []string{"", "token", "login", "browser"}
 
-// String is the kind's name; empty for the zero kind and those that do not exist.
+// String returns the kind's name, or "" for an invalid kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -63,10 +62,10 @@ func (k Kind) String() string {
 	return ""
 }
 
-// MarshalText is String.
+// MarshalText returns the kind's name.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a kind's name, or fails with ErrKind.
+// UnmarshalText parses a kind's name. It fails with ErrKind for an unknown name.
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames, string(text))
 	if i < 1 {
@@ -76,30 +75,30 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Digest is what is stored of a secret.
+// Digest is the stored form of a secret.
 type Digest [sha256.Size]byte
 
-// DigestOf is the digest of a secret: a labelled SHA-256. Secrets are random and long, so that nothing slower is needed.
+// DigestOf returns the digest of a secret: a labelled SHA-256. Secrets are long and random, so a slow hash is not needed.
 func DigestOf(secret string) Digest {
 	return Digest(canon.SumBytes("access.secret.v1", []byte(secret)))
 }
 
-// String is 64 lower-case hex digits.
+// String returns the digest as 64 lower-case hex digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Scope is how much a credential opens. The zero Scope narrows nothing that the operator serves.
+// Scope limits what a credential can reach. The zero Scope adds no limit to the server configuration.
 type Scope struct {
 	Toolsets []string    `json:"toolsets,omitempty"` // only these; empty is every one
 	ReadOnly bool        `json:"read_only,omitempty"`
 	Ceiling  policy.Mode `json:"max_mode,omitempty"` // no call passes it; unset is the operator's alone
 }
 
-// Narrowing is the scope as what a caller is served.
+// Narrowing returns the toolset limits of the scope.
 func (s Scope) Narrowing() tool.Narrowing {
 	return tool.Narrowing{Toolsets: s.Toolsets, ReadOnly: s.ReadOnly}
 }
 
-// Credential is one way in. It holds no secret.
+// Credential is one access token, login link or browser session. It holds no secret.
 type Credential struct {
 	ID        string    `json:"id"`
 	Kind      Kind      `json:"kind"`
@@ -112,7 +111,8 @@ type Credential struct {
 	Digest    Digest    `json:"-"`
 }
 
-// Request is a way in that is to be made, as the tool create_credential takes it. Whoever made the secret keeps it: only its digest travels.
+// Request asks for a new credential; it is the input of the tool create_credential. The client that made the secret keeps it: the request carries
+// only its digest.
 type Request struct {
 	Name      string    `json:"name" jsonschema:"minLength=1,description=for people; unique among tokens"`
 	Kind      string    `json:"kind" jsonschema:"enum=token,enum=login"`
@@ -123,13 +123,13 @@ type Request struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero" jsonschema:"description=of a token; default when it is revoked"`
 }
 
-// Request is what asks for a credential of that kind, name, scope, digest and expiry.
+// Request returns the request that would create this credential.
 func (c Credential) Request() Request {
 	return Request{Name: c.Name, Kind: c.Kind.String(), Digest: c.Digest.String(), Toolsets: c.Scope.Toolsets, ReadOnly: c.Scope.ReadOnly,
 		MaxMode: c.Scope.Ceiling.String(), ExpiresAt: c.ExpiresAt}
 }
 
-// Copy shares nothing with the credential, and has its times in UTC.
+// Copy returns a deep copy of the credential with all times in UTC.
 func (c Credential) Copy() Credential {
 	c.Scope.Toolsets = slices.Clone(c.Scope.Toolsets)
 	for _, t := range []*time.Time{&c.CreatedAt, &c.ExpiresAt, &c.UsedAt, &c.EndedAt} {
@@ -138,12 +138,12 @@ func (c Credential) Copy() Credential {
 	return c
 }
 
-// Holds reports whether the credential keeps its name from others: a token that has not ended does.
+// Holds reports whether the credential reserves the name: it is a token of that name that has not ended.
 func (c *Credential) Holds(name string) bool {
 	return c.Kind == Token && c.EndedAt.IsZero() && c.Name == name
 }
 
-// Valid fails with ErrName or ErrKind when the credential cannot be stored.
+// Valid checks whether the credential can be stored. It fails with ErrName or ErrKind.
 func (c *Credential) Valid() error {
 	if c.Kind.String() == "" {
 		return ErrKind
@@ -156,7 +156,7 @@ func (c *Credential) Valid() error {
 	return nil
 }
 
-// Live fails with ErrUsed, ErrUnknown or ErrExpired when the credential opens nothing any more.
+// Live checks whether the credential is valid at now. It fails with ErrUsed, ErrUnknown or ErrExpired.
 func (c *Credential) Live(now time.Time) error {
 	switch {
 	case c.Kind.String() == "":
@@ -179,12 +179,12 @@ func (c *Credential) seen() time.Time {
 	return c.CreatedAt
 }
 
-// Stale reports whether a use at now is worth noting.
+// Stale reports whether a use at now is recorded: it is the first one, or at least UseNoted after the last recorded one.
 func (c *Credential) Stale(now time.Time) bool {
 	return now.Sub(c.seen()) >= UseNoted || c.UsedAt.IsZero()
 }
 
-// Use notes a use; of a log-in, it is the only one. It fails as Live does.
+// Use records a use at now. A login link can be used once. It fails with the errors of Live.
 func (c *Credential) Use(now time.Time) error {
 	if err := c.Live(now); err != nil {
 		return err
@@ -195,14 +195,14 @@ func (c *Credential) Use(now time.Time) error {
 	return nil
 }
 
-// Revoke ends the credential; one that has ended stays as it is.
+// Revoke ends the credential at now. It does nothing if the credential has ended already.
 func (c *Credential) Revoke(now time.Time) {
 	if c.EndedAt.IsZero() {
 		c.EndedAt = now
 	}
 }
 
-// Gone reports whether the credential has opened nothing since before the given time.
+// Gone reports whether the credential ended before the given time.
 func (c *Credential) Gone(before time.Time) bool {
 	return !c.EndedAt.IsZero() && c.EndedAt.Before(before) || !c.ExpiresAt.IsZero() && c.ExpiresAt.Before(before)
 }

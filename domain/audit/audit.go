@@ -1,6 +1,5 @@
-// Package audit is the record of what was asked and done: events in a hash chain that shows every later change to it.
-//
-// It refuses to know where records are kept. Arguments arrive already redacted.
+// Package audit holds the rules of the audit log: records of requests, decisions and results in a hash chain, signed heads of the chain, and the
+// checks that detect a change of the log. Arguments in events are redacted by the caller. The package is pure: package ports keeps the records.
 package audit
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Phase says which half of a call a record is. A lone Intent means the process died between deciding and finishing.
+// Phase is the half of a call that a record is about. An Intent without an Outcome means that the process ended in between.
 type Phase string
 
 // The phases. Mutations have both; reads have an outcome only. Answer records what a person said to a confirmation, and Asked what people were asked,
@@ -30,7 +29,7 @@ const (
 	Ended Phase = "ended"
 )
 
-// Event is what one record says. All text is redacted before it gets here.
+// Event is the content of one record. All text in it is redacted already.
 type Event struct {
 	Time       time.Time       `json:"time"` // UTC
 	Phase      Phase           `json:"phase"`
@@ -51,12 +50,12 @@ type Event struct {
 	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
 	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; of Asked: {"asked": the sum over the question}; no secrets
 	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
-	// Confirmation is, of a call that a confirmation let run, that confirmation's id: whose id stands here lets nothing run any more.
+	// Confirmation is the ID of the approval request that let the call run. That approval cannot be used again.
 	Confirmation string `json:"confirmation,omitempty"`
 	Home         string `json:"home,omitempty"` // of an answer: the home in which it was given, told from copies of it, in which it counts for nothing
 }
 
-// Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.
+// Record is an event in the hash chain. Seq starts at 1; Prev is the hash of the previous record, zero for the first.
 type Record struct {
 	Seq   int64      `json:"seq"`
 	Event Event      `json:"event"`
@@ -64,13 +63,13 @@ type Record struct {
 	Hash  canon.Hash `json:"hash"`
 }
 
-// ErrBroken reports a chain that does not hold; the message names the first broken record.
+// ErrBroken is returned for an invalid chain; the message names the first invalid record.
 var ErrBroken = fault.New(fault.State, "audit_chain_broken", "the audit chain is broken")
 
 const label = "audit.record.v1"
 
-// Link puts an event behind a chain's last record; the zero Record is the beginning. It stores the event as it will be read back: in
-// UTC, and with U+FFFD for bytes that are no UTF-8, which JSON cannot hold.
+// Link appends an event to the chain whose last record is last; the zero Record begins a chain. The event is stored as it will be read back: in UTC, with
+// U+FFFD for bytes that are not UTF-8.
 func Link(last Record, e Event) (Record, error) {
 	r := Record{Seq: last.Seq + 1, Event: e.settled(), Prev: last.Hash}
 	sum, err := r.sum()
@@ -100,8 +99,8 @@ func (r Record) sum() (canon.Hash, error) {
 	return sum, nil
 }
 
-// Verify walks records in order of Seq and reports how many hold. It fails with ErrBroken, naming the first record that was
-// changed, removed or inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
+// Verify checks records in order of Seq and returns the number of valid ones. It fails with ErrBroken at the first record that was changed, removed or
+// inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
 func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
 	c := NewChecker(after)
 	for r, err := range records {

@@ -11,10 +11,10 @@ const (
 	MaxListed     = 500
 )
 
-// Filter chooses records. Zero fields match everything.
+// Filter selects records of the audit log. Zero fields select everything.
 type Filter struct {
 	Before int64 // only records with a smaller Seq
-	// After chooses only records with a greater Seq, and has each of them looked at: no index, which somebody could have changed, is relied upon.
+	// After selects records with a greater Seq. It examines each of them and uses no index, which could have been modified.
 	After  int64
 	Phase  Phase
 	Call   string // id of the call; of an Answer and of Asked, of the confirmation
@@ -22,15 +22,15 @@ type Filter struct {
 	Code   string
 	Grant  string // id of the grant that let the call through
 	Failed bool   // only those with a code
-	// Confirmation is the id of the confirmation that let the call run.
+	// Confirmation is the ID of the approval request that let the call run.
 	Confirmation string
-	// Unattended chooses only changes that were let through without a person.
+	// Unattended selects only changes that ran without a user's decision.
 	Unattended bool
 	Text       string // somewhere in the event as JSON, whatever the case of its ASCII letters
-	Limit      int    // 1 to AtMost; less than 1 is Listed
+	Limit      int    // 1 to MaxListed; less than 1 means DefaultListed
 }
 
-// Most is the limit within its bounds.
+// Most returns the limit, brought within its bounds.
 func (f Filter) Most() int {
 	if f.Limit < 1 {
 		return DefaultListed
@@ -38,7 +38,7 @@ func (f Filter) Most() int {
 	return min(f.Limit, MaxListed)
 }
 
-// Matches reports whether the filter chooses the record, its limit aside.
+// Matches reports whether the filter selects the record, ignoring the limit.
 func (f Filter) Matches(r *Record) bool {
 	e := &r.Event
 	return (f.Before <= 0 || r.Seq < f.Before) && (f.After <= 0 || r.Seq > f.After) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
@@ -51,7 +51,7 @@ func (e *Event) says(needle string) bool {
 	return err == nil && strings.Contains(Fold(string(doc)), needle)
 }
 
-// Needle is Text as it stands in an event's JSON, its ASCII letters in lower case.
+// Needle returns Text as it appears in an event's JSON, with its ASCII letters in lower case.
 func (f Filter) Needle() string {
 	doc, err := json.Marshal(f.Text)
 	if err != nil { // of a text it never is
@@ -60,7 +60,7 @@ func (f Filter) Needle() string {
 	return Fold(string(doc[1 : len(doc)-1]))
 }
 
-// Fold is a text with its ASCII letters in lower case, and everything else as it is.
+// Fold returns the text with its ASCII letters in lower case.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

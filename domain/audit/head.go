@@ -11,15 +11,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrHead reports text that is no signed head.
+// ErrHead is returned for text that is not a signed head.
 var ErrHead = fault.New(fault.Invalid, "audit_head_invalid", "this is no signed head of an audit")
 
-// Key is the public half of what signs heads, an ed25519 key. Its text form is "ed25519:" and base64; the zero Key is empty text.
+// Key is an ed25519 public key that verifies heads. Its text form is "ed25519:" and base64; the zero Key is empty text.
 type Key [ed25519.PublicKeySize]byte
 
 const keyPrefix = "ed25519:"
 
-// String is the text form.
+// String returns the text form.
 func (k Key) String() string {
 	if k == (Key{}) {
 		return ""
@@ -27,10 +27,10 @@ func (k Key) String() string {
 	return keyPrefix + base64.RawStdEncoding.EncodeToString(k[:])
 }
 
-// MarshalText is the text form.
+// MarshalText returns the text form.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the text form, or fails with ErrHead.
+// UnmarshalText parses the text form. It fails with ErrHead.
 func (k *Key) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*k = Key{}
@@ -45,8 +45,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Head says how far the record of a home had come, signed by the key of its machine. What is behind it in the chain cannot be changed any more without
-// contradicting it.
+// Head is the signed end of a home's audit log at one time. Records up to it cannot be changed without contradicting it.
 type Head struct {
 	Seq     int64      `json:"seq"`
 	Hash    canon.Hash `json:"hash"`
@@ -59,7 +58,7 @@ type Head struct {
 
 const headLabel = "audit.head.v1"
 
-// Statement is what is signed: everything but the signature.
+// Statement returns the signed bytes: everything but the signature.
 func (h Head) Statement() []byte {
 	h.Sig, h.At = nil, h.At.UTC()
 	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
@@ -70,13 +69,13 @@ func (h Head) Statement() []byte {
 	return append(canon.AppendLabel(nil, headLabel), doc...)
 }
 
-// Signed reports whether the key has signed the head as it is.
+// Signed reports whether the signature is valid.
 func (h Head) Signed() bool {
 	s := h.Statement()
 	return s != nil && len(h.Sig) == ed25519.SignatureSize && ed25519.Verify(h.Key[:], s, h.Sig)
 }
 
-// Line is the head as one line of JSON, without its end.
+// Line returns the head as one line of JSON, without a line end.
 func (h Head) Line() []byte {
 	h.At = h.At.UTC()
 	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
@@ -84,7 +83,7 @@ func (h Head) Line() []byte {
 	return doc
 }
 
-// ReadHead reads what Line writes, or fails with ErrHead. It does not judge the signature.
+// ReadHead parses a line that Line returned. It fails with ErrHead and does not verify the signature.
 func ReadHead(line []byte) (Head, error) {
 	var h Head
 	if err := json.Unmarshal(line, &h); err != nil || h.Seq < 1 || h.Key == (Key{}) {

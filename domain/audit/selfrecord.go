@@ -25,13 +25,13 @@ const (
 	AnchorRemoved = "remove"
 )
 
-// KeyAdded is what AnnounceKey says.
+// KeyAdded is the recorded content of a new signing key.
 type KeyAdded struct {
 	Key     Key `json:"key"`
 	Follows Key `json:"follows"` // empty for the first
 }
 
-// Accepted is what a person took for explained: the anchors there were then, and why.
+// Accepted records that the user accepted the state of the anchors, and why.
 type Accepted struct {
 	Anchors   []Anchor `json:"anchors"`
 	NoJournal bool     `json:"no_journal,omitempty"`

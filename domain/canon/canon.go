@@ -1,6 +1,6 @@
-// Package canon gives every value one byte form and one name: canonical JSON and a labelled SHA-256 over it.
+// Package canon encodes values as canonical JSON and hashes them: equal values have equal bytes and equal labelled SHA-256 sums.
 //
-// It refuses floats, because two programs never agree on their text; durations and sizes are integers here.
+// Floats have no canonical form here and fail with ErrForm; express durations and sizes as integers.
 package canon
 
 import (

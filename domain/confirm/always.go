@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// SessionGrantTTL is how long an "always allow" holds at most, however long its session goes on (packageflow contract §5.5).
+// SessionGrantTTL is the maximum lifetime of a session grant, however long its session lasts (packageflow contract §5.5).
 const SessionGrantTTL = 12 * time.Hour
 
-// ErrNoSessionGrant reports an "always allow" that there is not, or no more.
+// ErrNoSessionGrant is returned when no grant with that ID is active.
 var ErrNoSessionGrant = fault.New(fault.NotFound, "grant_not_found", "nothing is always allowed under that id")
 
-// SessionGrant is an "always allow" that a person said, for one session: for a tool, or for a scope of one.
+// SessionGrant lets a tool, or one scope of it, run without asking in one session.
 type SessionGrant struct {
 	ID    string    `json:"id"` // of the confirmation that was answered so; public
 	Tool  string    `json:"tool"`
@@ -30,7 +30,7 @@ type SessionGrant struct {
 // planWord begins what a scope says of the one plan that it is bound to.
 const planWord = "plan "
 
-// PlanScope is the scope of an "always" that covers one plan of a tool and nothing else; own is what the plan says of its scope itself, or nothing.
+// PlanScope returns the scope of a grant that covers only that plan. own is the scope that the plan gives itself, or empty.
 func PlanScope(own string, plan canon.Hash) string {
 	if own != "" {
 		own += ", "
@@ -38,7 +38,7 @@ func PlanScope(own string, plan canon.Hash) string {
 	return own + planWord + plan.String()
 }
 
-// OwnScope is a scope without the plan that PlanScope has bound it to; bound reports whether that is so.
+// OwnScope splits the result of PlanScope: it returns the plan's own scope, and whether the scope was bound to that plan.
 func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
 	own, bound = strings.CutSuffix(scope, planWord+plan.String())
 	return strings.TrimSuffix(own, ", "), bound
@@ -78,10 +78,10 @@ func (g *Request) SessionGrant(by string, at time.Time) SessionGrant {
 	return a
 }
 
-// ExpiresAt is when it has run out.
+// ExpiresAt returns when the grant expires.
 func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 
-// Holds reports whether it has not run out.
+// Holds reports whether the grant has not expired.
 func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
 // About is the scope for people: in words where there are such.
@@ -95,7 +95,7 @@ func (a SessionGrant) String() string {
 	return a.Tool + ": " + a.About()
 }
 
-// Always is an Allowance that is in force, or a dated grant, as people see it.
+// Always is the displayed form of an active SessionGrant or dated grant.
 type Always struct {
 	SessionGrant
 	Session   string    `json:"session"` // empty for a dated one, which is for any
@@ -104,13 +104,13 @@ type Always struct {
 	Dated     *Terms    `json:"dated,omitempty"`
 }
 
-// AlwaysList is what is always allowed, in some session or until a date, oldest first.
+// AlwaysList is all active session grants and dated grants, oldest first.
 type AlwaysList struct {
 	Count  int      `json:"count"`
 	Grants []Always `json:"grants"`
 }
 
-// ListAlways is that list, never nil within.
+// ListAlways returns the list with a non-nil slice.
 func ListAlways(all []Always) AlwaysList {
 	return AlwaysList{Count: len(all), Grants: append([]Always{}, all...)}
 }

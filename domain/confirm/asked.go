@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// ErrEdited reports a question that is not the one that was asked: somebody has edited it where it is stored.
+// ErrEdited is returned for an approval request that was modified in the store after it was created.
 var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "this is not what was asked: somebody has edited the question where it is stored")
 
-// Asked is the sum over everything in a question that a person sees or that decides how it may be answered. It stays the same from when it is asked to
-// its end, whoever picks it up; a question that somebody edited where it is stored has another one. It is zero where there is none.
+// Asked returns the hash of everything in the request that the user sees or that decides how it may be approved. The hash never changes, whoever picks
+// the request up, so a different one shows that the stored request was modified. It is zero for a Request without one.
 func (g *Request) Asked() canon.Hash {
 	doc, err := json.Marshal(struct {
 		ID, Principal, Tool    string

@@ -1,7 +1,7 @@
-// Package confirm holds the rules of one confirmation: a secret token shown once, what it is bound to, and the small state
-// machine pending → approved → spent, or denied, or cancelled.
+// Package confirm holds the rules of approval requests: the one-time approval token, the plan that it is bound to, and the state machine (pending;
+// then approved and used, denied, cancelled or expired). It also has session grants and grants until a date.
 //
-// It refuses to know where grants are stored and who shows the question; it has no clock and makes no randomness.
+// The package is pure: storage is behind ports.Ledger, and times and random values arrive as arguments.
 package confirm
 
 import (
@@ -32,7 +32,7 @@ const (
 	UnspentTTL  = time.Hour      // an approval that no call has used
 )
 
-// MaxReason is how much of a reason for a denial is passed on, in characters (packageflow-security contract §5.1).
+// MaxReason is the maximum length, in characters, of a denial's reason that is passed on (packageflow-security contract §5.1).
 const MaxReason = 500
 
 // The ways a redemption fails. Each leaves the change undone.
@@ -51,14 +51,14 @@ var (
 	ErrProof    = fault.New(fault.Denied, "confirm_proof_missing", "this approval needs a stronger proof than the one given")
 )
 
-// Token is the secret a caller repeats to confirm. However it is printed, logged or encoded, alone or inside something else, it hides
-// the secret: package fmt shows the target of no pointer that it cannot call methods on. Tokens are not comparable by ==.
+// Token is the approval token that a client repeats. Printing, logging or encoding it never shows the secret, also where it is part of another value:
+// package fmt shows the target of no pointer whose methods it cannot call. Do not compare tokens with ==.
 type Token struct {
 	_      [0]func()
 	secret *string
 }
 
-// NewToken wraps a secret made by the operating system's randomness (a UUIDv4), or one a caller sent.
+// NewToken wraps a new secret (a random UUIDv4) or one that a client sent.
 func NewToken(secret string) Token {
 	if secret == "" {
 		return Token{}
@@ -66,7 +66,7 @@ func NewToken(secret string) Token {
 	return Token{secret: &secret}
 }
 
-// Reveal is the secret itself, for showing it once.
+// Reveal returns the secret, to show it once.
 func (t Token) Reveal() string {
 	if t.secret == nil {
 		return ""
@@ -88,16 +88,16 @@ func (t Token) String() string {
 // Format hides the secret from every verb of package fmt, %d and %#v included.
 func (t Token) Format(s fmt.State, _ rune) { io.WriteString(s, t.String()) } //nolint:errcheck // fmt keeps it in memory
 
-// Digest is what is stored of a token.
+// Digest is the stored form of a token.
 type Digest [sha256.Size]byte
 
-// Digest is the token's digest: a labelled SHA-256.
+// Digest returns the token's digest, a labelled SHA-256.
 func (t Token) Digest() Digest { return Digest(canon.SumBytes("confirm.token.v1", []byte(t.Reveal()))) }
 
-// String is 64 lower-case hex digits.
+// String returns the digest as 64 lower-case hex digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Binding is everything a confirmation is for. All four must be equal at redemption.
+// Binding identifies the call that an approval is for. All four fields must be equal when the approval is used.
 type Binding struct {
 	Session   string     `json:"session"` // client instance
 	Principal string     `json:"principal"`
@@ -105,7 +105,7 @@ type Binding struct {
 	Subject   canon.Hash `json:"subject"` // hash of the plan
 }
 
-// State is where a grant stands.
+// State is the status of an approval request.
 type State uint8
 
 // The states. Spent, Denied, Canceled and Burnt are final.
@@ -120,7 +120,7 @@ const (
 
 var stateNames = []string{"pending", "approved", "spent", "denied", "canceled", "burnt"}
 
-// String is the state's name.
+// String returns the status's name.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -128,7 +128,7 @@ func (s State) String() string {
 	return "invalid"
 }
 
-// Request is one confirmation asked for. ID is public (lists, approve ID); the token exists only as Digest.
+// Request is an approval request. Its ID is public (lists, countersign approve ID); of its token it holds only the digest.
 type Request struct {
 	ID        string
 	Digest    Digest
@@ -152,46 +152,46 @@ type Request struct {
 	Extra
 }
 
-// Extra is what a grant holds besides: stores keep it as one JSON document.
+// Extra is the further data of a Request, which stores keep as one JSON document.
 type Extra struct {
-	// Names says that the grant is a token that names a plan, and no question: it is shown to nobody and nobody answers it.
+	// Names reports that the token only names a plan: the request is shown to nobody and needs no decision.
 	Names bool `json:"names,omitempty"`
-	// Owner is the process in which the call waits, as ports.Owner has it.
+	// Owner is the process in which the call waits, as named by ports.Owner.
 	Owner string `json:"owner,omitempty"`
-	// Sight is what that process sees of the file system, as far as that differs from what others of the same place see.
+	// Sight describes the file system that this process sees, where it differs from that of other processes of the same place.
 	Sight string `json:"sight,omitempty"`
-	// Entry is the host entry that the server was started from; the same entry may pick up the question of a session that is gone.
+	// Entry is the host entry that the server was started from. A session of the same entry may pick up the request of a session that ended.
 	Entry string `json:"entry,omitempty"`
-	// Client is how the client that asked calls itself.
+	// Client is the name that the client gave itself.
 	Client string `json:"client,omitempty"`
-	// ByHand says that a person made the call, who is most likely still there to answer.
+	// ByHand reports that the user made the call, and is probably there to decide.
 	ByHand bool `json:"by_hand,omitempty"`
-	// About is the name of the project or ecosystem that the plan is about, where it has one: messages to people name it.
+	// About is the name of the project or ecosystem of the plan, if it has one, for notifications.
 	About string `json:"about,omitempty"`
 	// Covers is in words what "always" covers, where the scope names it by its id; nothing is compared with it.
 	Covers string `json:"covers,omitempty"`
 	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
 	GoneAt time.Time `json:"gone_at,omitzero"`
-	// NoForm says that a form does not count for it: it opens something, or is for people alone.
+	// NoForm reports that a host's form cannot approve the request: it widens permissions, or only users may call the tool.
 	NoForm bool `json:"no_form,omitempty"`
-	// Insists says that it is asked every time, whatever was allowed: "always" is no answer to it.
+	// Insists reports that every call asks, whatever grants exist; the request cannot give a session grant.
 	Insists bool `json:"insists,omitempty"`
-	// Needs is the least proof that an approval has to come with.
+	// Needs is the weakest proof with which the request can be approved.
 	Needs policy.Proving `json:"needs,omitempty"`
-	// Proof is how the answer is known to be a person's; nil while there is none.
+	// Proof is the proof that the user made the decision; nil before it.
 	Proof *Proof `json:"proof,omitempty"`
-	// Allowing says that the answer allows the same for the rest of the session.
+	// Allowing reports that the approval also gives a session grant.
 	Allowing bool `json:"allowing,omitempty"`
-	// Reach is what a dated grant for it would be bound to, as it was when it was asked; zero where none may be given.
+	// Reach is what a dated grant for the request would be bound to, as of its creation; zero if none can be given.
 	Reach Reach `json:"reach,omitzero"`
-	// Dated is the grant that the answer gave; nil where it gave none.
+	// Dated is the dated grant that the approval gave, or nil.
 	Dated *Dated `json:"dated,omitempty"`
-	// Remotes is what an approval lets calls reach from then on, where that is all that the question is about.
+	// Remotes is the remotes that calls may reach after the approval, if the request is only about those.
 	Remotes []string `json:"remotes,omitempty"`
 	Redacted
 }
 
-// View is a grant as people see it. It never holds the token or its digest.
+// View is the displayed form of a Request. It never holds the token or its digest.
 type View struct {
 	ID        string          `json:"id"`
 	Tool      string          `json:"tool"`
@@ -221,23 +221,23 @@ type View struct {
 	Redacted
 }
 
-// Lasting reports whether it may be answered with "always".
+// Lasting reports whether a session grant can be given with the approval.
 func (v View) Lasting() bool {
 	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String() && !v.Insists && len(v.Remotes) == 0
 }
 
-// Lasting reports whether the grant may be answered with "always".
+// Lasting reports whether a session grant can be given with the approval.
 func (g *Request) Lasting() bool {
 	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists && len(g.Remotes) == 0
 }
 
-// Formable reports whether the host's form may answer it, where a person switched that on for the host entry: it asks for a yes and no more, little is
-// at stake, and no stronger proof is needed (consent design, section 3).
+// Formable reports whether the host's form can approve the request, where the user enabled that for the host entry: it needs only yes or no, its
+// risk is not high, and no stronger proof is required (consent design, section 3).
 func (g *Request) Formable() bool {
 	return g.HumanOnly && g.Entry != "" && !g.NoForm && g.Strength < policy.Typed && g.Risk < policy.RiskHigh && g.Needs == policy.ProvingNone
 }
 
-// View is the grant as people see it.
+// View returns the displayed form of the request.
 func (g *Request) View() View {
 	risk := ""
 	if g.Risk > policy.RiskNone {
@@ -252,7 +252,7 @@ func (g *Request) View() View {
 		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Covers: g.Covers, Insists: g.Insists, Remotes: g.Remotes, Redacted: g.Redacted}
 }
 
-// Views is View of each, never nil.
+// Views returns the View of each request; the slice is never nil.
 func Views(grants []Request) []View {
 	out := make([]View, 0, len(grants))
 	for i := range grants {
@@ -261,7 +261,7 @@ func Views(grants []Request) []View {
 	return out
 }
 
-// Answer is what a person said to a confirmation, on a channel only a person has: an elicitation form, a terminal, the console.
+// Answer is the user's decision, made where only a user can: in an elicitation form, a terminal or the console.
 type Answer struct {
 	ID      string // the grant's
 	Approve bool
@@ -271,15 +271,15 @@ type Answer struct {
 	Typed   string // for Typed strength
 	Reason  string // why not, for whoever asked; at most MaxReason characters count
 	By      string // who, as far as the channel knows ("terminal", "form")
-	// Proof is how the channel knows that a person answers.
+	// Proof is how the channel knows that the user decided.
 	Proof Proof
-	// Revealed says that what is masked was shown to the person, on the channel that the answer comes from.
+	// Revealed reports that redacted parts were revealed to the user on the same channel.
 	Revealed bool
-	// Shown is the hash of the plan that the person saw; zero when the channel shows the one that waits just then.
+	// Shown is the hash of the plan that the user saw; zero if the channel always shows the pending one.
 	Shown canon.Hash
 }
 
-// Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.
+// Settle applies the decision to the request: Approve, or Deny, for which it returns ErrDenied.
 func (a Answer) Settle(g *Request, now time.Time) error {
 	proof := a.Proof
 	if err := g.answerable(now); err != nil {
@@ -312,14 +312,14 @@ func (a Answer) Settle(g *Request, now time.Time) error {
 	return ErrDenied
 }
 
-// Expired reports whether now is at or past the expiry (product rule: now ≥ expires_at is expired).
+// Expired reports whether now is at or after the expiry.
 func (g *Request) Expired(now time.Time) bool { return !now.Before(g.ExpiresAt) }
 
-// Final reports whether nothing can happen to the grant any more.
+// Final reports whether the request's status can no longer change.
 func (g *Request) Final() bool { return g.State >= Spent }
 
-// Check verifies that the grant may be redeemed for b with the typed value, without spending it. A wrong typed value counts as a
-// miss, and the third burns the grant, so the caller stores the grant whether Check fails or not.
+// Check verifies that the approval can be used for b with the typed value, without using it. A wrong typed value is counted, and the third one
+// invalidates the request: store the request whether or not Check fails.
 func (g *Request) Check(b Binding, typed string, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
@@ -336,7 +336,7 @@ func (g *Request) Check(b Binding, typed string, now time.Time) error {
 	return g.typed(typed)
 }
 
-// Redeem is Check and, when it passes, spends the grant: of all that try, exactly one succeeds.
+// Redeem is Check and then uses the approval. An approval is used at most once.
 func (g *Request) Redeem(b Binding, typed string, now time.Time) error {
 	if err := g.Check(b, typed, now); err != nil {
 		return err
@@ -359,8 +359,8 @@ func (g *Request) answerable(now time.Time) error {
 	return nil
 }
 
-// Approve records that the person named answerer said yes, typing the target where the strength asks for it. An approval that no call uses
-// lapses after UnspentTTL.
+// Approve records the approval of the user named answerer, who typed the target where the strength requires it. An approval that no call uses expires
+// after UnspentTTL.
 func (g *Request) Approve(answerer, typed string, now time.Time) error {
 	if err := g.answerable(now); err != nil {
 		return err
@@ -375,7 +375,7 @@ func (g *Request) Approve(answerer, typed string, now time.Time) error {
 	return nil
 }
 
-// Deny records that answerer said no.
+// Deny records the denial of the user named answerer.
 func (g *Request) Deny(answerer string, now time.Time) error {
 	if err := g.answerable(now); err != nil {
 		return err
@@ -384,7 +384,7 @@ func (g *Request) Deny(answerer string, now time.Time) error {
 	return nil
 }
 
-// Cancel withdraws the question; a grant that already ended stays as it is and is an error.
+// Cancel withdraws the request. It fails for a final request and leaves it unchanged.
 func (g *Request) Cancel(now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
@@ -393,7 +393,7 @@ func (g *Request) Cancel(now time.Time) error {
 	return nil
 }
 
-// Leave marks a question whose asker is gone: it stays for GoneTTL, for the same call to pick it up.
+// Leave marks a request whose session ended. It stays for GoneTTL, so that the same call can pick it up.
 func (g *Request) Leave(now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
@@ -408,7 +408,7 @@ func (g *Request) Leave(now time.Time) error {
 	return nil
 }
 
-// PickUp hands a question whose asker is gone to the same call made in another session, by the process owner.
+// PickUp hands a request whose session ended to the same call of another session, in the process owner.
 func (g *Request) PickUp(session, owner string, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
@@ -420,7 +420,7 @@ func (g *Request) PickUp(session, owner string, now time.Time) error {
 	return nil
 }
 
-// Named checks that a token still names the plan that b is about: it is no consent. The zero subject of b stands for any plan.
+// Named checks that the token still names the plan of b; it is no approval. The zero plan of b matches any plan.
 func (g *Request) Named(b Binding, now time.Time) error {
 	if err := g.live(now); err != nil {
 		return err
@@ -434,7 +434,7 @@ func (g *Request) Named(b Binding, now time.Time) error {
 	return nil
 }
 
-// Use spends a token that names a plan.
+// Use marks a token that names a plan as used.
 func (g *Request) Use(b Binding, now time.Time) error {
 	if err := g.Named(b, now); err != nil {
 		return err

@@ -17,20 +17,20 @@ const (
 	DatedMost  = 30 * 24 * time.Hour
 )
 
-// DatedSlack is how far a clock may go back without a grant noticing.
+// DatedSlack is how far the clock may be set back without invalidating a dated grant.
 const DatedSlack = time.Minute
 
-// ErrUngrantable reports an approval that was to allow the same until a date, of what is asked about every time. Nothing is approved by it.
+// ErrUngrantable is returned when an approval asks for a dated grant for a call that must ask every time. Nothing is approved.
 var ErrUngrantable = fault.New(fault.Denied, "grant_refused", "this is of a kind that is asked about every time")
 
-// Until is what a person says beside an approval: the same is allowed for that long, across sessions.
+// Until asks for a dated grant with the approval: how long it lasts, across sessions.
 type Until struct {
 	For      time.Duration
 	AnyArgs  bool // whatever the arguments
 	AnyEntry bool // whichever host entry asks
 }
 
-// Check fails for a time that is none, or longer than DatedMost.
+// Check fails for a duration that is not positive or exceeds DatedMost.
 func (u Until) Check() error {
 	if u.For < time.Minute || u.For > DatedMost {
 		return ErrUngrantable.Sayf("a grant holds for at least a minute and at most %d days; say how long, as in 8h", int(DatedMost/(24*time.Hour)))
@@ -38,7 +38,7 @@ func (u Until) Check() error {
 	return nil
 }
 
-// Reach is what a dated grant for one plan is bound to within its tool. The zero Reach is of a plan that none may be given for.
+// Reach is what a dated grant for a plan is bound to within its tool. The zero Reach belongs to a plan for which none can be given.
 type Reach struct {
 	Scope   string     `json:"scope,omitempty"`  // the target, with the files that are read as code
 	Content canon.Hash `json:"content,omitzero"` // the plan
@@ -46,10 +46,10 @@ type Reach struct {
 	Loose   canon.Hash `json:"loose,omitzero"`   // the plan but for its arguments; zero where they cannot be told apart
 }
 
-// IsZero reports that no dated grant may be given.
+// IsZero reports that no dated grant can be given.
 func (r Reach) IsZero() bool { return r.Content.IsZero() }
 
-// Claim is a call that would be asked about, as dated grants look at it.
+// Claim is a call that needs an approval, as dated grants are matched against it.
 type Claim struct {
 	Tool, Principal string
 	Entry           string     // the host entry that asks
@@ -57,7 +57,7 @@ type Claim struct {
 	Reach
 }
 
-// ArgsSum is what the arguments of a call, without token, are known by.
+// ArgsSum returns the hash of a call's arguments without the token.
 func ArgsSum(args []byte) canon.Hash {
 	if doc, err := canon.Canonical(args); err == nil {
 		args = doc
@@ -65,7 +65,7 @@ func ArgsSum(args []byte) canon.Hash {
 	return canon.SumBytes("confirm.arguments.v1", args)
 }
 
-// Dated is an "allow this until" that a person said, across sessions.
+// Dated is a grant until a date, across sessions.
 type Dated struct {
 	ID        string     `json:"id"` // of the confirmation that was answered so; public
 	Tool      string     `json:"tool"`
@@ -85,8 +85,8 @@ type Dated struct {
 	UsedAt    time.Time  `json:"used_at,omitzero"`
 }
 
-// Holds reports whether it is in force. A clock that was set back behind the grant's beginning, or behind its last use, puts it out of force until the
-// clock is there again: so it never holds longer than it was given for, as far as its uses tell.
+// Holds reports whether the grant is active at now. It is inactive while the clock is earlier than the grant's beginning or last use, so that setting the
+// clock back cannot extend it.
 func (d Dated) Holds(now time.Time) bool {
 	seen := d.At
 	if d.UsedAt.After(seen) {
@@ -95,7 +95,7 @@ func (d Dated) Holds(now time.Time) bool {
 	return !now.Before(seen.Add(-DatedSlack)) && now.Before(d.Until)
 }
 
-// Covers reports whether it is for that call.
+// Covers reports whether the grant covers that call.
 func (d Dated) Covers(c Claim) bool {
 	if c.IsZero() || d.Content.IsZero() || d.Tool != c.Tool || d.Principal != c.Principal || !d.AnyEntry && d.Entry != c.Entry {
 		return false
@@ -106,7 +106,7 @@ func (d Dated) Covers(c Claim) bool {
 	return d.Scope == c.Scope && d.Content == c.Content && d.Args == c.Args
 }
 
-// Rule is what the audit says of the answer that gave it. Everything but its uses is in it, so that a row that somebody edited is known.
+// Rule returns the text that the audit log holds for the decision that gave the grant: everything but its uses, so that a modified row is detected.
 func (d Dated) Rule() string {
 	d.Uses, d.UsedAt = 0, time.Time{}
 	sum, err := canon.Sum("confirm.dated.v1", d)
@@ -123,13 +123,13 @@ func (d Dated) Rule() string {
 	return words + ", " + sum.Hex()
 }
 
-// Always is the grant as people see it.
+// Always returns the displayed form of the grant.
 func (d Dated) Always() Always {
 	return Always{SessionGrant: SessionGrant{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
 		Dated: &Terms{What: d.What, User: d.User, AnyArgs: d.AnyArgs, Entry: d.Entry, AnyEntry: d.AnyEntry, Uses: d.Uses, UsedAt: d.UsedAt}}
 }
 
-// Terms are what a dated grant has that one for a session has not.
+// Terms is what a dated grant has in addition to a session grant.
 type Terms struct {
 	What     string    `json:"what"` // in one line, as it was asked
 	User     string    `json:"user,omitempty"`
@@ -140,7 +140,7 @@ type Terms struct {
 	UsedAt   time.Time `json:"last_used_at,omitzero"`
 }
 
-// Datable reports whether the question may be answered with "allow this until".
+// Datable reports whether a dated grant can be given with the approval.
 func (g *Request) Datable() bool {
 	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
 }
@@ -173,7 +173,7 @@ func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
 	return d, nil
 }
 
-// Bound is what a dated grant for the question would be bound to, and what it would not, each in one line.
+// Bound describes what a dated grant for the request would be bound to, and what it would not, one line each.
 func (v View) Bound(u Until) (bound, unbound string) {
 	content := "with these arguments, and with everything that the plan shows as it is now"
 	loose := []string{"how often it runs"}
@@ -192,7 +192,7 @@ func (v View) Bound(u Until) (bound, unbound string) {
 	return fmt.Sprintf("%s: %s, %s; %s", v.Tool, v.Prompt, content, asker), strings.Join(loose, "; ")
 }
 
-// Suggestion is what a person is told who approved the same so many times before; empty for never.
+// Suggestion returns a hint for a user who approved the same call several times before; empty if never.
 func (v View) Suggestion(before int) string {
 	switch {
 	case before < 1 || !v.Datable():
@@ -203,5 +203,5 @@ func (v View) Suggestion(before int) string {
 	return fmt.Sprintf("You allowed this %d times before.", before)
 }
 
-// Datable reports whether it may be answered with "allow this until".
+// Datable reports whether a dated grant can be given with the approval.
 func (v View) Datable() bool { return !v.Reach.IsZero() }

@@ -18,15 +18,15 @@ const (
 	MaxPart        = 1024
 )
 
-// Difference is one place where two JSON documents differ. A side on which there is nothing is left out.
+// Difference is one difference between two JSON documents. A missing side is omitted.
 type Difference struct {
 	Path   string          `json:"path"` // "$.steps[2].command"
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Differences are the places where the documents differ, in the order of their names, at most MaxDifferences. A long value is replaced by
-// a string with its beginning. What is no JSON is compared as a whole.
+// Differences returns the differences between the documents, sorted by name, at most MaxDifferences. A long value is replaced by a string with its
+// beginning. Input that is not JSON is compared as a whole.
 func Differences(before, after json.RawMessage) []Difference {
 	b, bErr := decoded(before)
 	a, aErr := decoded(after)

@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Surface is where a person answered (consent design, section 3). The zero Surface proves nothing.
+// Surface is where the user decided (consent design, section 3). The zero Surface proves nothing.
 type Surface string
 
 // The surfaces, from what proves least to what proves most.
@@ -19,7 +19,7 @@ const (
 	SurfacePasskey  Surface = "passkey"  // a browser, and a passkey's assertion with user verification
 )
 
-// Words is the surface for people.
+// Words returns the name of the surface for display.
 func (s Surface) Words() string {
 	switch s {
 	case SurfaceProgram:
@@ -38,7 +38,7 @@ func (s Surface) Words() string {
 	return "an answer without any proof"
 }
 
-// Proof is how an answer is known to be a person's. Everything in it is what the channel knows, never what a caller says.
+// Proof is the evidence that the user made a decision. It contains what the channel knows, never what a client claims.
 type Proof struct {
 	Surface    Surface         `json:"surface,omitempty"`
 	User       string          `json:"user,omitempty"`       // the account, or the person's name in the console
@@ -65,7 +65,7 @@ func (g *Request) way() string {
 	return "run countersign approve " + g.ID + " in a terminal, or approve it in the console (" + console + ")"
 }
 
-// Meets reports whether the proof is as strong as needed. A proof that nobody knows meets nothing.
+// Meets reports whether the proof is as strong as required. An unknown proof meets nothing.
 func (p Proof) Meets(needs policy.Proving) bool {
 	switch needs {
 	case policy.ProvingNone:

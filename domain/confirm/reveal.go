@@ -2,14 +2,14 @@ package confirm
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// ErrReveal reports an approval of what is masked in a way that could hide a payload, by somebody who has not had it revealed.
+// ErrReveal is returned for an approval of redacted text that could hide a payload, if the user has not revealed it.
 var ErrReveal = fault.New(fault.Denied, "confirm_not_revealed", "what is masked in this plan has to be revealed before it is approved")
 
-// Redacted is how much of a question is masked, and whether that may stay so.
+// Redacted is how much of an approval request is redacted, and whether it has to be revealed.
 type Redacted struct {
-	// Masked counts the parts of the plan, of what stands beside it and of the arguments that are masked.
+	// Masked counts the redacted parts of the plan, its accompanying data and the arguments.
 	Masked int `json:"masked,omitempty"`
-	// MustReveal says that a masked part contains shell syntax, or stands in text that runs: a person reveals it before approving.
+	// MustReveal reports that a redacted part contains shell syntax, or is in text that runs: the user has to reveal it before approving.
 	MustReveal bool `json:"must_reveal,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The bounds of a manifest and of names (amof contract §3, §6). More repositories than ManyRepos are warned about.
+// The bounds of a manifest and of names (amof contract §3, §6). More than manyRepos repositories are a warning.
 const (
 	manyRepos        = 64
 	MaxRepos         = 256
@@ -14,7 +14,7 @@ const (
 	maxName          = 64
 )
 
-// Manifest is an ecosystem.yaml, complete with its defaults (amof contract §3). It is made by package ecomanifest.
+// Manifest is an ecosystem.yaml, complete with its defaults (amof contract §3). Of makes it.
 type Manifest struct {
 	Name          string
 	Description   string

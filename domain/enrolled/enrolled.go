@@ -1,7 +1,7 @@
-// Package enrolled holds the rules of the keys that prove a person: passkeys of browsers, and security keys that want a touch. What such a key has
-// signed about one plan and one question can be judged by anybody, at any time, from bytes alone.
+// Package enrolled holds the rules of enrolled keys: passkeys of browsers, and security keys that need a touch. Such a key signs one plan of one
+// approval request; the signature can be verified later from the recorded bytes alone.
 //
-// It refuses to know how signatures are made and checked, where keys are stored, and which screen asks; it has no clock and makes no randomness.
+// The package is pure: ports.KeyVerifier verifies signatures, and ports.EnrolledKeys keeps the keys.
 package enrolled
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Kind is what a key is.
+// Kind is the kind of an enrolled key.
 type Kind string
 
 // The kinds. The zero Kind is none.
@@ -25,7 +25,7 @@ const (
 	SecurityKey Kind = "security_key" // an sk- key of OpenSSH: signs in a terminal, after somebody touched it
 )
 
-// Words is the kind for people.
+// Words returns the name of the kind for messages and pages.
 func (k Kind) Words() string {
 	switch k {
 	case Passkey:
@@ -52,7 +52,7 @@ var (
 	ErrForged   = fault.New(fault.State, "audit_proof_forged", "an answer on record is not proved by what stands there as its proof")
 )
 
-// Key is one enrolled key: its public half, and how it is called. It holds no secret.
+// Key is the public half of an enrolled key, with its name. It holds no secret.
 type Key struct {
 	Kind       Kind   `json:"kind"`
 	Name       string `json:"name"`            // for people
@@ -65,7 +65,7 @@ type Key struct {
 	EnrolledBy string    `json:"enrolled_by,omitempty"` // who approved its enrolment, as the record has it
 }
 
-// Facts are what the authenticator said of a key when it was made. Nothing depends on them but what people are shown.
+// Facts is what the authenticator reported when the key was made. It is shown to the user and decides nothing.
 type Facts struct {
 	Verified   bool     `json:"user_verified,omitempty"` // the person was verified then
 	Backup     bool     `json:"backup_eligible,omitempty"`
@@ -74,7 +74,7 @@ type Facts struct {
 	Transports []string `json:"transports,omitempty"`
 }
 
-// Sum is what the key is known by: everything but when and by whom it was enrolled, which the record says.
+// Sum returns the hash that identifies the key: of everything but when and by whom it was enrolled.
 func (k Key) Sum() canon.Hash {
 	k.EnrolledAt, k.EnrolledBy, k.Transports = time.Time{}, "", append([]string{}, k.Transports...)
 	sum, err := canon.Sum("enrolled.key.v1", k)
@@ -84,22 +84,22 @@ func (k Key) Sum() canon.Hash {
 	return sum
 }
 
-// Removal is what taking the key away is known by.
+// Removal returns the hash that identifies the removal of the key.
 func (k Key) Removal() canon.Hash {
 	sum := k.Sum()
 	return canon.SumBytes("enrolled.removal.v1", sum[:])
 }
 
-// ID is the key's id, made of its sum: another key has another one, and the same key enrolled again has the same.
+// ID returns the key's identifier, which derives from Sum: enrolling the same key again gives the same identifier.
 func (k Key) ID() string { return "ek_" + k.Sum().Hex()[:16] }
 
-// Copy shares nothing with the key, and has its time in UTC.
+// Copy returns a deep copy of the key with its time in UTC.
 func (k Key) Copy() Key {
 	k.Public, k.Transports, k.EnrolledAt = slices.Clone(k.Public), slices.Clone(k.Transports), k.EnrolledAt.UTC().Round(0)
 	return k
 }
 
-// Valid fails with ErrKey where the key cannot be stored. Whether anything could ever be verified with it, a verifier says.
+// Valid checks whether the key can be stored; it fails with ErrKey. A ports.KeyVerifier checks whether signatures can be verified with it.
 func (k Key) Valid() error {
 	n := utf8.RuneCountInString(k.Name)
 	switch {
@@ -120,16 +120,16 @@ func (k Key) Valid() error {
 	return nil
 }
 
-// Same reports keys that the same authenticator signs with, whatever they are called.
+// Same reports whether both keys belong to the same credential of an authenticator, whatever their names.
 func (k Key) Same(o Key) bool { return k.Kind == o.Kind && k.Credential == o.Credential }
 
-// Challenge is what a key signs to approve: that plan, of that question, and nothing else.
+// Challenge returns the bytes that a key signs to approve the plan of one approval request.
 func Challenge(plan canon.Hash, confirmation string) [32]byte {
 	return canon.SumBytes("enrolled.approval.v1", append(slices.Clone(plan[:]), confirmation...))
 }
 
-// Evidence is what an answer on record is proved by: the key, and what it signed, in the form of its kind. With the plan and the id of the question,
-// which stand in the same record, it is all that is needed to judge it.
+// Evidence is the proof of a recorded decision: the key and its signature, in the form of the key's kind. Together with the plan and the request's
+// identifier from the same record, it is enough to verify the decision.
 type Evidence struct {
 	Key    Key             `json:"key"`
 	Signed json.RawMessage `json:"signed"`

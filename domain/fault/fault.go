@@ -1,7 +1,5 @@
-// Package fault is the one error of Countersign: a Kind out of a closed set, a stable Code, a message for a
-// person, optional machine-readable details and a cause that is logged but never shown.
-//
-// It refuses to know how an error looks on any wire: presenters translate kinds and codes once, per contract.
+// Package fault is the error type of Countersign: a Kind from a closed set, a stable Code, a message, optional machine-readable details, and a cause
+// that is logged but never shown. Package present translates kinds and codes for each contract.
 package fault
 
 import (

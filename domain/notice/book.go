@@ -14,7 +14,7 @@ const (
 	GracePeriod      = time.Minute // a person who asked is left in peace, before others are told
 )
 
-// Rules are how people want to be told.
+// Rules is the notification configuration.
 type Rules struct {
 	Reminder  time.Duration            // how long before a question runs out it is told of once more; zero never
 	PerMinute int                      // messages a minute; less than 1 is DefaultPerMinute
@@ -42,13 +42,13 @@ type mark struct {
 	Expired  time.Time `json:"expired,omitzero"`
 }
 
-// HeldMessage is a message that was one too many for its minute.
+// HeldMessage is a message that exceeded the limit of its minute and goes into a summary.
 type HeldMessage struct {
 	Question string `json:"question"`
 	Kind     kind   `json:"kind"`
 }
 
-// ChannelStatus is how a channel has done of late.
+// ChannelStatus is the recent delivery status of a channel.
 type ChannelStatus struct {
 	SentAt   time.Time `json:"sent_at,omitzero"` // the last message that arrived
 	FailedAt time.Time `json:"failed_at,omitzero"`
@@ -56,21 +56,21 @@ type ChannelStatus struct {
 	Failure  string    `json:"failure,omitempty"`  // why the last one did not
 }
 
-// Channel is one way to reach people, and how it does.
+// Channel is a notification channel with its status.
 type Channel struct {
 	Name  string `json:"name"`
 	Where string `json:"where,omitempty"` // without secrets
 	ChannelStatus
 }
 
-// ChannelTestResult is what came of a test of one channel.
+// ChannelTestResult is the result of a test message on one channel.
 type ChannelTestResult struct {
 	Channel string `json:"channel"`
 	Sent    bool   `json:"sent"`
 	Failure string `json:"failure,omitempty"`
 }
 
-// DeliveryLog is what people were told, by whichever process of a home. The zero Book is an empty one.
+// DeliveryLog records which notifications were sent by the processes of a home. The zero DeliveryLog is empty.
 type DeliveryLog struct {
 	Told     map[string]mark          `json:"told,omitempty"` // by question
 	Sent     []time.Time              `json:"sent,omitempty"` // when messages went out within the last Window
@@ -78,8 +78,8 @@ type DeliveryLog struct {
 	Channels map[string]ChannelStatus `json:"channels,omitempty"`
 }
 
-// Due is what is to be told now of the questions that are open or ran out of late, oldest first, and has the book remember it as told: it is told by whoever
-// calls this, once, or never. ending says of a question asked by hand that whoever asked it leaves it open now.
+// Due returns the messages that are due for the pending and recently expired requests, oldest first, and records them as sent: the caller has to send
+// them. ending reports, for a request that the user made, that its process no longer waits.
 func (b *DeliveryLog) Due(r Rules, questions []Question, now time.Time, ending func(id string) bool) []Message {
 	b.forget(questions, now)
 	var due []Message
@@ -190,7 +190,7 @@ func (b *DeliveryLog) sum(r Rules, questions []Question, now time.Time) (Message
 	return summary(fmt.Sprintf("summary-%d", now.UnixNano()), r, count[Waits], count[Reminder], count[Expired], now), true
 }
 
-// Untold takes back that people were told: whoever was to tell them could not, and another process shall.
+// Untold removes the record of a message that could not be sent, so that another process can send it.
 func (b *DeliveryLog) Untold(id string, kind kind) {
 	mark, told := b.Told[id]
 	if !told {
@@ -208,7 +208,7 @@ func (b *DeliveryLog) Untold(id string, kind kind) {
 	b.Told[id] = mark
 }
 
-// Note has the book remember whether a message arrived on a channel.
+// Note records whether a message was delivered on a channel; failure is empty if it was.
 func (b *DeliveryLog) Note(channel string, failure string, now time.Time) {
 	if b.Channels == nil {
 		b.Channels = map[string]ChannelStatus{}

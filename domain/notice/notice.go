@@ -1,7 +1,5 @@
-// Package notice holds the rules of telling people that something waits for them: what is told of a question and when, how much of it at a time, and in
-// which words.
-//
-// It refuses to know plans, arguments and tokens, so that no message can carry one. It has no clock, and does not know who is told.
+// Package notice holds the rules of notifications about pending approvals: which are due, when, how many a minute, and their texts. A Message never
+// contains a plan, an argument or a token. The package is pure: times arrive as arguments, and package notify sends the messages.
 package notice
 
 import (
@@ -24,7 +22,7 @@ const (
 	test         kind = "test"         // a person tries the channel
 )
 
-// Message is what people are told. It never holds a plan, an argument or a token.
+// Message is one notification. It never contains a plan, an argument or a token.
 type Message struct {
 	ID        string    `json:"id"` // the same for whoever receives it twice
 	Kind      kind      `json:"kind"`
@@ -39,12 +37,12 @@ type Message struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // of the question
 }
 
-// Urgent reports a message that should not be overlooked.
+// Urgent reports whether the message should be shown prominently: a reminder, an announcement, or a high risk.
 func (m Message) Urgent() bool {
 	return m.Kind == Reminder || m.Kind == announcement || m.Risk == "high"
 }
 
-// Question is what may be told of a question that waits for a person.
+// Question is what a notification may tell about an approval request.
 type Question struct {
 	ID        string
 	Tool      string
@@ -58,7 +56,7 @@ type Question struct {
 // maxName is how much of a name a message holds, in characters.
 const maxName = 60
 
-// PlainName is a name with nothing in it that a receiver could take for markup, a link or a line of its own: letters, digits, blanks and "._-/".
+// PlainName reduces a name to letters, digits, blanks and "._-/", so that a receiver cannot read it as markup, a link or a new line.
 func PlainName(s string) string {
 	var b strings.Builder
 	n := 0

@@ -1,6 +1,5 @@
-// Package owner is who looks after what is under way: one process at one place, and what can be said of it from another one.
-//
-// It refuses to guess: of a place that cannot be seen it says nothing, and whoever is not known to have ended counts as alive.
+// Package owner identifies the processes that own calls, locks and records, and decides what one process can know of another. A process that cannot
+// be observed is Unknown, never Dead: only what belongs to a Dead process may be recovered.
 package owner
 
 import (
@@ -26,21 +25,21 @@ var (
 	ErrAlive = fault.New(fault.State, "owner_alive", "that owner is alive")
 )
 
-// Place is where processes see each other: one PID namespace of one start of one machine. What is not known is empty.
+// Place is a set of processes that can observe each other: one PID namespace of one boot of one machine. Unknown parts are empty.
 type Place struct {
 	Boot    string // the id of this start of the machine; no two machines have the same
 	Space   string // the PID namespace
 	Machine string // stays the same from one start of the machine to the next
 }
 
-// ID is one process for all time.
+// ID identifies one process; no other process ever has the same ID.
 type ID struct {
 	PID   int    // within its namespace
 	Start string // when it was started, in whatever unit; empty where the system does not tell
 	Place
 }
 
-// String is the identity as one word: "pid:start:boot:space:machine", with "-" for what is not known.
+// String returns the ID as "pid:start:boot:space:machine", with "-" for unknown parts.
 func (id ID) String() string {
 	parts := []string{strconv.Itoa(id.PID), id.Start, id.Boot, id.Space, id.Machine}
 	for i, p := range parts {
@@ -61,7 +60,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// ParseID reads what String wrote, and what was written before places were known: "pid:start:boot", or the same between blanks.
+// ParseID parses the result of String, and the older form "pid:start:boot" (also separated by blanks).
 func ParseID(text string) (ID, bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) == 1 {
@@ -89,13 +88,13 @@ func ParseID(text string) (ID, bool) {
 	return id, true
 }
 
-// Name is a short name of the owner that goes by that text, for people: the same on every machine.
+// Name returns a short name, for users, of the owner with that text; it is the same on every machine.
 func Name(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
 
-// CheckName fails with ErrName for what Name cannot have made.
+// CheckName fails with ErrName if name does not have the form that Name returns.
 func CheckName(name string) error {
 	if raw, err := hex.DecodeString(name); err != nil || len(raw) != 6 || strings.ToLower(name) != name {
 		return ErrName.Sayf("%.40q is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them", name)
@@ -113,7 +112,7 @@ const (
 	Dead                   // it has ended, or a person said that it has
 )
 
-// String is the verdict in a word.
+// String returns the verdict in one word.
 func (v Verdict) String() string {
 	switch v {
 	case Alive:
@@ -124,15 +123,15 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Dead reports an owner that is known to have ended. Whatever ends, fails, withdraws or overwrites what somebody owns asks this, and nothing else.
+// Dead reports whether the owner is known to have ended. Everything that ends, fails or overwrites another owner's work checks this first.
 func (v Verdict) Dead() bool { return v == Dead }
 
-// ProcessProbe is what the system says of the process that has a number here: Alive when it is the one that started then, Dead when that one has ended,
-// Unknown when the system does not tell.
+// ProcessProbe asks the system about the process with that number: Alive if it is the one that started at start, Dead if that one has ended, Unknown
+// if the system cannot tell.
 type ProcessProbe func(pid int, start string) Verdict
 
-// Judge is what is known of the owner at that place. lapsed reports that its lease ran out: that counts where the system cannot tell of a process
-// of this very place, and nowhere else.
+// Judge returns what is known of the owner from that place. lapsed reports that its lease expired; it counts only for a process of the same place
+// about which the system cannot tell.
 func (id ID) Judge(here Place, look ProcessProbe, lapsed bool) Verdict {
 	switch {
 	case id.PID <= 0:
@@ -162,8 +161,7 @@ func (id ID) earlier(here Place) Verdict {
 	return Unknown
 }
 
-// SamePlace reports whether the owners that go by these texts are at one place, so that each sees what the other does. Texts that are no
-// identities, of whoever names owners otherwise, are.
+// SamePlace reports whether the owners with these texts are in one place, and so observe each other. Texts that are not IDs count as one place.
 func SamePlace(a, b string) bool {
 	one, known := ParseID(a)
 	two, also := ParseID(b)
@@ -176,7 +174,7 @@ func SamePlace(a, b string) bool {
 	return one.Space == two.Space || one.Space == "" || two.Space == ""
 }
 
-// Where says in words where the owner is, as it looks from that place.
+// Where describes where the owner is, as seen from that place.
 func (id ID) Where(here Place) string {
 	where := "another machine"
 	switch {
@@ -194,14 +192,14 @@ func (id ID) Where(here Place) string {
 	return fmt.Sprintf("%s, process %d", where, id.PID)
 }
 
-// Elsewhere says of what an owner has who cannot be seen from that place where it is, and how a person settles it.
+// Elsewhere describes where an owner that cannot be observed from that place is, and how the user can release what it owns.
 func Elsewhere(text string, here Place) string {
 	id, _ := ParseID(text)
 	return fmt.Sprintf("owned by another machine or container (%s), whose processes cannot be seen from here; end it there, or, once it has ended for certain, by: countersign owners forget %s",
 		id.Where(here), Name(text))
 }
 
-// Lease is what an owner has left of itself: when it was there last, and whether a person said that it has ended.
+// Lease is the record of when an owner was last active, and whether the user declared it ended.
 type Lease struct {
 	Name      string    `json:"name"`
 	Owner     string    `json:"owner,omitempty"` // empty of one that only a person spoke of
@@ -210,7 +208,7 @@ type Lease struct {
 	By        string    `json:"forgotten_by,omitempty"`
 }
 
-// Lapsed reports a lease that ran out.
+// Lapsed reports whether the lease expired.
 func (l Lease) Lapsed(now time.Time) bool {
 	return !l.RenewedAt.IsZero() && now.Sub(l.RenewedAt) > LeaseTimeout
 }

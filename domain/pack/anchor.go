@@ -14,7 +14,7 @@ const contextLines = 3
 type Anchor struct {
 	Hash   canon.Hash  `json:"hash"`   // of the lines' text
 	Print  Fingerprint `json:"print"`  // fingerprint of the same text, for finding it in one pass
-	Before Fingerprint `json:"before"` // fingerprint of up to ContextLines lines before
+	Before Fingerprint `json:"before"` // fingerprint of up to contextLines lines before
 	After  Fingerprint `json:"after"`  // and after
 }
 
@@ -48,7 +48,7 @@ func TakeAnchor(before, text, after []string) Anchor {
 // textHash is the Hash of an anchor of this text, lines joined by "\n".
 func textHash(text []byte) canon.Hash { return canon.SumBytes("pack.anchor.v1", text) }
 
-// rollBase is what a Print is rolled by: Print(lines) is the sum of every LinePrint times RollBase to the power of the lines after
+// rollBase is what a Print is rolled by: Print(lines) is the sum of every linePrint times rollBase to the power of the lines after
 // it, modulo 2^64. It is odd, so that multiplying loses nothing.
 const rollBase uint64 = 0x9E3779B97F4A7C15
 

@@ -12,7 +12,7 @@ type RevisionConflict struct {
 	ActualRevision     uint64 `json:"actual_revision"`
 	CurrentRevision    uint64 `json:"current_revision"`
 	LastUpdatedAt      string `json:"last_updated_at"`
-	ChangedSectionKeys []Key  `json:"changed_section_keys"` // at most MaxChangedKeys, removed sections included
+	ChangedSectionKeys []Key  `json:"changed_section_keys"` // at most maxChangedKeys, removed sections included
 	Guidance           string `json:"guidance"`
 }
 

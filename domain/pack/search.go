@@ -10,7 +10,7 @@ type search struct {
 	ring   []uint64
 	seen   int
 	sum    uint64
-	power  uint64 // pack.RollBase^len(ring)
+	power  uint64 // rollBase^len(ring)
 	starts []int
 }
 

@@ -29,7 +29,7 @@ func ParseFreshness(s string) (Freshness, error) {
 	return "", ErrValue.Sayf("freshness %q is neither fresh nor expiring_soon", s)
 }
 
-// FreshnessAt is the state of something that expires at the given time: at most ExpiringIn left is expiring_soon.
+// FreshnessAt returns the freshness of something that expires at the given time: at most expiringIn left is expiring_soon.
 func FreshnessAt(expires, now time.Time) Freshness {
 	switch left := expires.Sub(now); {
 	case left <= 0:

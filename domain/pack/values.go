@@ -149,7 +149,7 @@ func ParsePath(s string) (Path, error) {
 	return Path(p.String()), nil
 }
 
-// ParseRoot trims and checks the name of a source root: at most MaxRoot letters, digits and ._- , the first a letter or digit; empty is
+// ParseRoot trims and checks the name of a source root: at most maxRoot letters, digits and ._- , the first a letter or digit; empty is
 // the default root.
 func ParseRoot(s string) (Root, error) {
 	const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Principal is on whose behalf a call runs. Grants bounds the effects anything it calls may have; zero grants allow nothing.
+// Principal is the identity that a call runs under. Grants limits the effects of its calls; zero Grants allow nothing.
 type Principal struct {
 	ID     string  `json:"id"`
 	Grants Effects `json:"grants"`
@@ -13,8 +13,8 @@ type Principal struct {
 	Ceiling Mode `json:"ceiling,omitempty"`
 }
 
-// Claims is what one call says it is about to do. Class and Effects never exceed the tool's own; a tool whose actions differ
-// (seed 002's input) claims per action. Resources name what it touches, for settings and the audit.
+// Claims is what one call declares that it will do. Class and Effects never exceed those of its tool; a tool with several actions (input of seed 002)
+// claims per action. Resources names what the call touches, for settings and the audit log.
 type Claims struct {
 	Class     Class
 	Effects   Effects
@@ -33,13 +33,13 @@ func (c Claims) needed() Effects {
 	return c.Effects
 }
 
-// AutoApprove is the list of tools whose confirmation the person has answered in advance. An empty list approves nothing.
+// AutoApprove is the auto-approve list: tools whose yes/no approvals are given automatically. An empty list approves nothing.
 type AutoApprove struct {
 	Enabled bool     `json:"enabled"`
 	Tools   []string `json:"tools"`
 }
 
-// Policy is the settings that decisions are made from: the operator's and the person's. The zero Policy lets nothing change.
+// Policy is the settings that decisions depend on: the server configuration and the user's settings. The zero Policy allows no change.
 type Policy struct {
 	Mode    Mode               // the operator's mode; unset leaves it to the toolset's default
 	Ceiling Mode               // nobody passes it; unset is Ask
@@ -52,7 +52,7 @@ type Policy struct {
 	Require map[string]Proving
 }
 
-// Request is one decision to make.
+// Request is the input of one decision.
 type Request struct {
 	Principal   Principal
 	Tool        string
@@ -68,7 +68,7 @@ type Request struct {
 	Granted        bool // "always allow" was said in this session, for this tool or for what the plan is about
 }
 
-// Decision says what happens and why. Rule is the stable name of what decided, for audit, settings and messages.
+// Decision is a verdict with its reason. Rule is the stable name of the rule that decided, for the audit log, settings and messages.
 type Decision struct {
 	Verdict  Verdict  `json:"verdict"`
 	Rule     string   `json:"rule"`
@@ -100,8 +100,8 @@ const (
 	RuleNarrows     = "only_narrows"  // a change of what is allowed that opens nothing: nobody need be asked
 )
 
-// Effective is the mode that rules a request: the call's, else the session's, else the operator's, else the toolset's default,
-// never above the ceiling, and Ask when nobody said anything or somebody said what is no mode.
+// Effective returns the mode of a request: the call's, else the session's, else the server configuration's, else the toolset's default; never above
+// the maximum mode. An unset or invalid mode is Ask.
 func (p Policy) Effective(q Request) Mode {
 	ceiling := known(p.Ceiling)
 	for _, lower := range []Mode{q.ToolsetCeiling, q.Principal.Ceiling} {
@@ -120,8 +120,8 @@ func known(m Mode) Mode {
 	return max(m, Ask)
 }
 
-// Decide is pure and total. In order: unknown class, blocked, a denied action, grants, level, mode, then how much confirmation is left
-// to ask.
+// Decide returns the decision for a request; it never fails. It checks in this order: unknown class, blocked tool, denied action, permissions,
+// permission level, mode, and last which approval is required.
 func (p Policy) Decide(q Request) Decision {
 	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.Needs(q)}
 	set := p.Tools[q.Tool]
@@ -145,7 +145,7 @@ func (p Policy) Decide(q Request) Decision {
 	return p.confirmation(d, q, set)
 }
 
-// Needs is how strong a proof an approval of the request has to come with.
+// Needs returns the proof that an approval of the request requires.
 func (p Policy) Needs(q Request) Proving {
 	if len(p.Require) == 0 {
 		return ProvingNone

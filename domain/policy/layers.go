@@ -34,8 +34,8 @@ const (
 	RequireType = "type" // plans for which a name is typed
 )
 
-// Layer is what one source says about policy. Zero fields say nothing. Layers are ordered from the system's file downwards, and each may only
-// narrow what stands above it (consent design, section 5).
+// Layer is the policy of one source, such as the system file. Zero fields set nothing. Layers are ordered from the system file downwards, and each can
+// only narrow the ones above it (consent design, section 5).
 type Layer struct {
 	Name     string // for people: "your settings", "COUNTERSIGN_MODE"
 	Answered bool   // it is the system's file, or a person's stored answer: it alone may widen what is built in
@@ -50,7 +50,7 @@ type Layer struct {
 	Require  map[string]Proving
 }
 
-// Resolved is the policy in force, with the name of the layer that decided each part of it. What no layer decided is built in.
+// Resolved is the effective policy with the name of the layer that decided each part; BuiltIn if no layer did.
 type Resolved struct {
 	Policy
 	ReadOnly bool
@@ -64,7 +64,7 @@ type Resolved struct {
 	Wider     []Wider           // what layers asked for and did not get
 }
 
-// Wider is an attempt of a layer to widen what stands above it.
+// Wider is a rejected attempt of a layer to widen a layer above it.
 type Wider struct {
 	Layer string // that tried
 	Key   string // as in Resolved.By
@@ -73,10 +73,10 @@ type Wider struct {
 	By    string // the layer that decides; BuiltIn when none does
 }
 
-// BuiltIn names what no layer has decided.
+// BuiltIn is the name for parts that no layer decided.
 const BuiltIn = "built in"
 
-// Resolve is the policy that base and the layers make, the uppermost layer first.
+// Resolve combines base and the layers, the uppermost layer first.
 func Resolve(base Policy, layers ...Layer) Resolved {
 	r := Resolved{Policy: base, By: map[string]string{}}
 	r.Tools, r.Require = maps.Clone(base.Tools), maps.Clone(base.Require)

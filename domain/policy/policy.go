@@ -1,7 +1,6 @@
-// Package policy decides what may happen: one pure, total function from a request and the settings to a decision.
+// Package policy decides whether a call may run: Policy.Decide is a pure function from a Request and the settings to a Decision.
 //
-// It refuses to know who asks over which wire, how a confirmation is answered, and what a tool does. Zero values refuse:
-// the zero Policy lets nothing change, the zero Class is denied, and an unset mode is Ask.
+// Zero values are safe: the zero Policy allows no change, the zero Class is denied, and an unset mode is Ask.
 package policy
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Effects is the set of things a call may do.
+// Effects is the set of effects that a call may have.
 type Effects uint16
 
 // The effects. Mutating is the subset that changes something.
@@ -28,7 +27,7 @@ const (
 
 var effectNames = []string{"read", "write", "delete", "exec", "network"}
 
-// String lists the effects, comma separated, in a fixed order.
+// String lists the effects, separated by commas, in a fixed order.
 func (e Effects) String() string {
 	var names []string
 	for i, name := range effectNames {
@@ -39,7 +38,7 @@ func (e Effects) String() string {
 	return strings.Join(names, ",")
 }
 
-// Class is what kind of call it is; the policy table has one row a class.
+// Class is the class of a call; the policy table has one row for each class.
 type Class uint8
 
 // The classes, from harmless to dangerous. The zero Class is unknown and refused.
@@ -51,8 +50,8 @@ const (
 	ClassDangerous       // may destroy work
 )
 
-// Permits reports whether a call of this class may have these effects at all: reading changes nothing, notes start no program, and
-// an unknown class may do nothing.
+// Permits reports whether calls of this class may have these effects: reads change nothing, notes start no program, and the zero Class permits
+// nothing.
 func (c Class) Permits(e Effects) bool {
 	switch c {
 	case ClassRead:

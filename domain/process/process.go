@@ -1,7 +1,5 @@
-// Package process holds what a child process is: how it is to be started (an argument vector, never a shell line), the states it goes
-// through, and what it printed.
-//
-// It refuses to know operating systems: starting, signalling and reaping are an adapter's.
+// Package process holds the rules of child processes: how one is started (an argument vector, never a shell line), its statuses, and its output.
+// Package ports has the interface that starts and stops them.
 package process
 
 import (

@@ -1,7 +1,6 @@
-// Package relpath holds one value: a slash path that cannot leave the root it is joined to, whatever was typed and on whatever
-// system it was typed.
+// Package relpath provides Path, a relative path with slashes that cannot leave the root it is joined to, on any operating system.
 //
-// It refuses to know file systems: whether a path exists, or a symbolic link leads out, is for whoever opens it (through os.Root).
+// It does not look at the file system: open such paths through os.Root, which checks symbolic links.
 package relpath
 
 import (

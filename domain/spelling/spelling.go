@@ -1,6 +1,4 @@
-// Package spelling finds the word that was probably meant.
-//
-// It refuses to know what the words are for.
+// Package spelling finds the known word that is nearest to a misspelled one.
 package spelling
 
 import "strings"

@@ -6,11 +6,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// ControlToolset is the toolset that no Narrowing leaves out as a whole: modes, confirmations and what is served belong to every caller.
+// ControlToolset is the toolset that no Narrowing removes as a whole: every caller has modes, approvals and the list of tools.
 const ControlToolset = "control"
 
-// Narrowing is less than what an operator serves, for one caller: what its token is for, or what it asked to see. The zero Narrowing covers
-// everything. It can only take away.
+// Narrowing removes tools from the enabled ones for one caller: by the scope of its token, or by its own request. The zero Narrowing removes nothing.
 type Narrowing struct {
 	Toolsets []string // only these, and Control; with Tools also those; empty, without Tools, is every one
 	Tools    []string // single tools, added to the toolsets
@@ -18,7 +17,7 @@ type Narrowing struct {
 	ReadOnly bool     // only tools that have something to read
 }
 
-// Covers reports whether the tool is left.
+// Covers reports whether the tool remains.
 func (n Narrowing) Covers(s Spec) bool {
 	name := string(s.Name)
 	switch {
@@ -30,7 +29,7 @@ func (n Narrowing) Covers(s Spec) bool {
 	return slices.Contains(n.Toolsets, s.Toolset) || slices.Contains(n.Tools, name)
 }
 
-// Covered reports whether every one of them covers the tool.
+// Covered reports whether every narrowing covers the tool.
 func Covered(all []Narrowing, s Spec) bool {
 	for _, n := range all {
 		if !n.Covers(s) {
@@ -40,7 +39,7 @@ func Covered(all []Narrowing, s Spec) bool {
 	return true
 }
 
-// ReadsOnly reports whether any of them leaves reading alone.
+// ReadsOnly reports whether any of the narrowings leaves only reads.
 func ReadsOnly(all []Narrowing) bool {
 	return slices.ContainsFunc(all, func(n Narrowing) bool { return n.ReadOnly })
 }

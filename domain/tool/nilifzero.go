@@ -1,6 +1,6 @@
 package tool
 
-// NilIfZero is nil for the zero value: what nobody knows is null in an answer.
+// NilIfZero returns nil for a zero value, so that an unknown value is null in a result.
 func NilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// MaxOutput bounds Result.Output, in bytes, its marker included (packageflow-security contract §5.4).
+// MaxOutput is the maximum size of Result.Output in bytes, its truncation marker included (packageflow-security contract §5.4).
 const MaxOutput = 8 << 10
 
 // How long records that have ended are kept (packageflow contract §1.8): the newest ones, and none that is older.
@@ -22,8 +22,8 @@ const (
 // marker ends an output that was cut.
 const marker = "\n[cut: the result is longer]"
 
-// Record is one call that wanted to change something. Its JSON is the ToolExecutionState of seed 001, with more after it. Everything in
-// it is redacted.
+// Record is the call record of a call that changes something. Its JSON is the ToolExecutionState of seed 001, followed by more members. All of it is
+// redacted.
 type Record struct {
 	CallID string          `json:"callId"`
 	Tool   string          `json:"toolName"`
@@ -49,7 +49,7 @@ type Record struct {
 	Owner          string      `json:"owner,omitempty"` // the process that carries it out
 }
 
-// Result is what came of a call that was carried out, or that failed before it was.
+// Result is the result of a call that was applied, or that failed before.
 type Result struct {
 	Success    bool   `json:"success"`
 	Output     string `json:"output"` // at most MaxOutput bytes
@@ -58,7 +58,7 @@ type Result struct {
 	DurationMS int64  `json:"durationMs,omitempty"` // without the time a person took to answer
 }
 
-// TruncateOutput is the text within MaxOutput bytes, ending at a rune's end and with a marker when something is missing.
+// TruncateOutput cuts the text to MaxOutput bytes at the end of a rune, with a marker if it was longer.
 func TruncateOutput(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= MaxOutput {
@@ -71,11 +71,10 @@ func TruncateOutput(s string) string {
 	return s[:n] + marker
 }
 
-// Truncated reports an output that Cut has cut.
+// Truncated reports whether TruncateOutput cut the output.
 func (r Result) Truncated() bool { return strings.HasSuffix(r.Output, marker) }
 
-// Copy shares nothing with the record and has its times in UTC without a monotonic reading, as one read back from a disk has. Arguments
-// that are missing, or no JSON, are {}.
+// Copy returns a deep copy with times in UTC and without monotonic readings, as read back from a disk. Arguments that are missing or not JSON become {}.
 func (r Record) Copy() Record {
 	if r.Args = slices.Clone(r.Args); !json.Valid(r.Args) {
 		r.Args = json.RawMessage("{}")
@@ -90,7 +89,7 @@ func (r Record) Copy() Record {
 	return r
 }
 
-// Begins fails with ErrMove for a record that cannot be the first one of its call.
+// Begins fails with ErrMove if the record cannot be the first one of its call.
 func (r *Record) Begins() error {
 	if r.CallID == "" || !StatusNone.Reaches(r.Status) {
 		return ErrMove.Sayf("a run %q cannot begin as %q", r.CallID, r.Status)
@@ -98,8 +97,8 @@ func (r *Record) Begins() error {
 	return nil
 }
 
-// Changed is what change leaves of a copy of the record, its identity aside. It fails as change does, and with ErrMove when the record
-// has ended, or went where it cannot go.
+// Changed applies change to a copy of the record and returns it; the identity stays. It fails with the error of change, and with ErrMove for a record
+// that has ended or a status change that is not allowed.
 func (r Record) Changed(change func(*Record) error) (Record, error) {
 	next := r.Copy()
 	if err := change(&next); err != nil {
@@ -111,7 +110,7 @@ func (r Record) Changed(change func(*Record) error) (Record, error) {
 	return next.Copy(), nil
 }
 
-// Start moves a record that was waiting into execution: the call that redeemed it, who said so, and the process that carries it out.
+// Start moves a waiting record to executing, with the call that used the approval, the rule that allowed it, and the process that applies it.
 func (r *Record) Start(redeemed, decision, owner string, now time.Time) error {
 	if err := r.move(StatusExecuting); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (r *Record) Start(redeemed, decision, owner string, now time.Time) error {
 	return nil
 }
 
-// Finish ends a record that was executing with what came of it: Completed, or Failed for that reason.
+// Finish ends an executing record with its result: Completed, or Failed with that reason.
 func (r *Record) Finish(result Result, reason Reason, now time.Time) error {
 	to := StatusFailed
 	if result.Success {
@@ -134,7 +133,7 @@ func (r *Record) Finish(result Result, reason Reason, now time.Time) error {
 	return nil
 }
 
-// Deny ends a record that was waiting.
+// Deny ends a waiting record as denied.
 func (r *Record) Deny(reason Reason, now time.Time) error {
 	if err := r.move(StatusDenied); err != nil {
 		return err
@@ -143,13 +142,13 @@ func (r *Record) Deny(reason Reason, now time.Time) error {
 	return nil
 }
 
-// Denial is Deny as a change of a stored record.
+// Denial returns Deny as a change for Runs.Change.
 func Denial(reason Reason, now time.Time) func(*Record) error {
 	return func(r *Record) error { return r.Deny(reason, now) }
 }
 
-// Settle ends a record that only looks open: one that nobody answered in time, or whose process is known to be gone, which gone tells. It is never
-// carried out again. It reports whether it did.
+// Settle ends a record that only looks open: its approval expired, or its process ended, as reported by gone. The call is never applied again. It reports
+// whether it changed the record.
 func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 	switch {
 	case r.Status == StatusPendingConfirmation && !now.Before(r.ExpiresAt):

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// Capability is one system behind the door: its toolset's name, contract, default mode and tools.
+// Capability is one toolset: its name, contract, default mode and tools.
 type Capability struct {
 	Name     string
 	Contract Contract
@@ -20,8 +20,8 @@ type Capability struct {
 	Entries  []Entry
 }
 
-// Toolset is one toolset as people see it: the tools that are served, and those an operator's selection hides. Of a toolset that was not made
-// at all, because nothing of it is served, there is ServedWith instead: how to have it served.
+// Toolset is the displayed form of a toolset: its enabled tools and those that the server configuration disables. For a toolset of which nothing is
+// enabled, ServedWith says how to enable it.
 type Toolset struct {
 	Name       string   `json:"name"`
 	Served     []string `json:"served"`
@@ -29,7 +29,7 @@ type Toolset struct {
 	ServedWith string   `json:"served_with,omitempty"`
 }
 
-// Registry is every tool of a process: immutable, sorted by name.
+// Registry holds the tools of a process, sorted by name. It is immutable.
 type Registry struct {
 	entries []Entry
 	order   []int // of the entries by name; they are large, and stay where they are
@@ -54,9 +54,9 @@ func named(n Name) bool {
 	return n != "" && len(n) <= maxName
 }
 
-// NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing title, description, class or handler,
-// an input schema that is no object schema, effects the class does not permit, a strength, risk or
-// mode that does not exist, or unmasked arguments of a tool that agents may call.
+// NewRegistry joins capabilities. It fails with ErrRegistry for an invalid or repeated name; a missing title, description, class or handler; an input
+// schema that is not an object schema; effects that the class does not permit; an unknown strength, risk or mode; or unredacted arguments of a tool that
+// agents may call.
 func NewRegistry(caps ...Capability) (*Registry, error) {
 	n := 0
 	for _, c := range caps {
@@ -103,7 +103,7 @@ func check(e Entry) string {
 	return ""
 }
 
-// Lookup is the entry of that exact name.
+// Lookup returns the entry with exactly that name.
 func (r *Registry) Lookup(n Name) (Entry, bool) {
 	i, ok := r.index[n]
 	if !ok {
@@ -123,5 +123,5 @@ func (r *Registry) Specs() iter.Seq[Spec] {
 	}
 }
 
-// Len is how many tools there are.
+// Len returns the number of tools.
 func (r *Registry) Len() int { return len(r.entries) }

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Status is where a call stands. The zero Status is that of no record.
+// Status is the status of a call record. The zero Status belongs to no record.
 type Status uint8
 
 // The statuses. Completed, Failed and Denied are final.
@@ -20,7 +20,7 @@ const (
 	StatusDenied
 )
 
-// Reason says why a record ended as Failed or Denied. It is empty for every other status.
+// Reason says why a record is Failed or Denied. It is empty for other statuses.
 type Reason string
 
 // The reasons of a denial: nobody carried the call out.
@@ -53,7 +53,7 @@ var (
 	ErrTaken         = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
 )
 
-// String is the status's name, empty for StatusNone.
+// String returns the status's name, empty for StatusNone.
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]
@@ -61,10 +61,10 @@ func (s Status) String() string {
 	return "invalid"
 }
 
-// MarshalText is the status's name.
+// MarshalText returns the status's name.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a status's name, or fails with ErrStatus.
+// UnmarshalText parses a status's name. It fails with ErrStatus for an unknown name.
 func (s *Status) UnmarshalText(b []byte) error {
 	i := slices.Index(statusNames, string(b))
 	if i < 0 {
@@ -74,16 +74,16 @@ func (s *Status) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Statuses are the statuses a record can have.
+// Statuses returns the statuses that a record can have.
 func Statuses() []Status {
 	return []Status{StatusPendingConfirmation, StatusExecuting, StatusCompleted, StatusFailed, StatusDenied}
 }
 
-// Final reports a status that nothing follows.
+// Final reports whether no status can follow.
 func (s Status) Final() bool { return s >= StatusCompleted }
 
-// Reaches reports whether a record may go from s to the other status: from StatusNone it may begin there. Nothing reaches the status it
-// has, and nothing leaves a final one.
+// Reaches reports whether a record may change from s to the other status. From StatusNone it reports the statuses that a record can begin with. A status
+// never reaches itself, and a final status reaches none.
 func (s Status) Reaches(to Status) bool {
 	switch s {
 	case StatusNone:
@@ -96,17 +96,17 @@ func (s Status) Reaches(to Status) bool {
 	return false
 }
 
-// UnknownRecordError is ErrUnknown for that id.
+// UnknownRecordError returns ErrRecordUnknown for that ID.
 func UnknownRecordError(id string) error {
 	return ErrRecordUnknown.Sayf("there is no run %q; countersign runs lists those there are", id)
 }
 
-// DuplicateRecordError is ErrTaken for that call.
+// DuplicateRecordError returns ErrTaken for that call.
 func DuplicateRecordError(call string) error {
 	return ErrTaken.Sayf("there is a record of the call %s already", call)
 }
 
-// ReasonOf is the reason of a call that failed in this way while it was carried out.
+// ReasonOf returns the reason for a call that failed with err while it was applied.
 func ReasonOf(kind fault.Kind) Reason {
 	switch kind {
 	case fault.Timeout:

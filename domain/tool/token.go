@@ -7,14 +7,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrArguments reports arguments that are no object or do not fit the published schema.
+// ErrArguments is returned for arguments that are not an object or do not fit the published schema.
 var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not fit the tool's schema")
 
-// ErrToken reports a confirm_token or typed_value that is no string.
+// ErrToken is returned for a confirm_token or typed_value that is not a string.
 var ErrToken = fault.New(fault.Invalid, "confirm_argument_invalid", "confirm_token and typed_value are strings")
 
-// SplitToken takes confirm_token and typed_value out of an arguments object. It fails with ErrToken when one is no string; null is
-// absent. Arguments that are no object come back as they are, for the decoder to refuse.
+// SplitToken removes confirm_token and typed_value from an arguments object. null counts as absent. It fails with ErrToken if one is not a string.
+// Arguments that are not an object are returned unchanged, for the decoder to reject.
 func SplitToken(args json.RawMessage) (rest json.RawMessage, token, typed string, err error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(args, &fields) != nil || fields == nil {
@@ -34,7 +34,7 @@ func SplitToken(args json.RawMessage) (rest json.RawMessage, token, typed string
 	return rest, token, typed, err
 }
 
-// Encode is compact JSON without HTML escapes: the one way values become text in this product.
+// Encode returns compact JSON without HTML escapes. All results are encoded with it.
 func Encode(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

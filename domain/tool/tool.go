@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Name is a tool's name on every face: [a-z][a-z0-9_]*, at most 40 characters.
+// Name is a tool's name in every transport: [a-z][a-z0-9_]*, at most 40 characters.
 type Name string
 
-// Contract names the document that fixes how a tool's results and refusals look, with its version ("contextpack.v2").
+// Contract names the document, with its version, that fixes the form of a tool's results and errors ("contextpack.v2").
 type Contract string
 
-// Spec is everything public about a tool. Toolset, Contract and Mode are filled in from its Capability by NewRegistry.
+// Spec is the public description of a tool. NewRegistry sets Toolset, Contract and Mode from its Capability.
 type Spec struct {
 	Name        Name
 	Title       string // short, for people
@@ -47,10 +47,10 @@ type Spec struct {
 	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
 }
 
-// Schema is a JSON Schema that is worked out once somebody asks for it: nobody waits for those of all answers at every start.
+// Schema is a JSON Schema that is computed on first use, so that it does not delay the start.
 type Schema interface{ JSON() json.RawMessage }
 
-// OutputSchema is the JSON Schema of the value, or nil.
+// OutputSchema returns the JSON Schema of the result, or nil.
 func (s Spec) OutputSchema() json.RawMessage {
 	if s.Output == nil {
 		return nil
@@ -58,20 +58,19 @@ func (s Spec) OutputSchema() json.RawMessage {
 	return s.Output.JSON()
 }
 
-// Facet is how a tool that both reads and changes is published to callers that may only read.
+// Facet is the published form, for callers that may only read, of a tool that both reads and changes.
 type Facet struct {
 	Title, Description string
 	Input              json.RawMessage
 	Covers             func(args json.RawMessage) bool // reports a call that only reads, as far as its arguments tell; nil is none
 }
 
-// Reads reports whether a call with these arguments only reads, so that calls beside it need not wait. It promises nothing to policy,
-// which asks the decoded call.
+// Reads reports whether a call with these arguments only reads and can run beside others. It is for scheduling; policy checks the decoded call.
 func (s Spec) Reads(args json.RawMessage) bool {
 	return s.Class == policy.ClassRead || s.Reading != nil && s.Reading.Covers != nil && s.Reading.Covers(args)
 }
 
-// ReadOnly is the spec as it is published where nothing may be changed: a reading tool, when there is a facet that reads.
+// ReadOnly returns the spec as published to callers that may only read: a reading tool, if there is a facet for it.
 func (s Spec) ReadOnly() Spec {
 	if f := s.Reading; f != nil {
 		s.Title, s.Description, s.Input = f.Title, f.Description, f.Input
@@ -87,8 +86,7 @@ const (
 	PermissionWrite   = "write"
 )
 
-// Permission is what a call of that class and with those effects needs: to read, to execute (start a program or reach another machine),
-// or to write.
+// Permission returns the permission that calls of that class with those effects need: read, execute (start a program or reach another machine) or write.
 func Permission(c policy.Class, e policy.Effects) string {
 	switch {
 	case c == policy.ClassRead:
@@ -99,72 +97,71 @@ func Permission(c policy.Class, e policy.Effects) string {
 	return PermissionWrite
 }
 
-// Permission is what the tool needs at most.
+// Permission returns the highest permission that the tool needs.
 func (s Spec) Permission() string { return Permission(s.Class, s.Effects) }
 
-// TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
-// default or could be. Any other tool takes them too, unpublished, when a person's settings ask for a confirmation all the same.
+// TakesToken reports whether the tool publishes the arguments confirm_token and typed_value: every tool that needs approval by default or could. Every
+// other tool accepts them too, unpublished, in case the user's settings require an approval.
 func (s Spec) TakesToken() bool {
 	return !s.Approved && s.Preview == "" && (s.Confirm > policy.None || s.Class >= policy.ClassWrite)
 }
 
-// Entry is a tool and the code behind it.
+// Entry is a tool with its handler.
 type Entry struct {
 	Spec    Spec
 	Handler Handler
 }
 
-// Handler turns raw arguments into an invocation. It checks them against the published schema and the contract's own rules and
-// fails with a fault of the contract; it does no I/O.
+// Handler decodes raw arguments into an Invocation. It checks them against the published schema and the rules of the contract, and fails with an error of
+// the contract. It does no I/O.
 type Handler interface {
 	Decode(args json.RawMessage) (Invocation, error)
 }
 
 // Invocation is one decoded call.
 type Invocation interface {
-	// Claims says what the call is about to do; never more than its Spec.
+	// Claims returns what the call will do; never more than its Spec.
 	Claims() policy.Claims
-	// Prepare works out the plan and changes nothing. A nil plan means the call is a query and Commit only reads.
+	// Prepare computes the plan and changes nothing. A nil plan means that the call is a query and Commit only reads.
 	Prepare(ctx context.Context, s Scope) (Plan, error)
-	// Commit receives the very plan that was confirmed, re-checks its preconditions under its own lock, and makes it so.
-	// The value it returns marshals to JSON, or is a Text.
+	// Commit applies exactly the approved plan after checking its preconditions again under its own lock. The value that it returns is a Text or marshals to
+	// JSON.
 	Commit(ctx context.Context, s Scope, p Plan) (any, error)
 }
 
-// Plan is what would be done. It marshals to what a dry run shows, and its hash is over exactly that.
+// Plan is what a call would change. It marshals to what a dry run shows, and its hash covers exactly that.
 type Plan interface {
 	Hash() canon.Hash
 }
 
-// Strengthened is a plan that raises how strongly it must be confirmed; a lower strength than the tool's has no effect.
+// Strengthened is a Plan that raises the strength of its approval. A strength below the tool's has no effect.
 type Strengthened interface {
 	Strength() policy.Strength
 }
 
-// Assessed is a plan that knows more about itself than its tool: policy decides again with it. What it says only raises strength and
-// risk; a rule stored for its action counts as one stored for the tool does.
+// Assessed is a Plan with its own assessment, with which policy decides again. It can only raise strength and risk. A rule for its action counts like one
+// for the tool.
 type Assessed interface {
 	Assessment() policy.Assessment
 }
 
-// Insistent is a plan that a person is asked about whatever was allowed beforehand, where it says so: what opens something never rests on what was opened
-// before. Where it does not, the plan only narrows what is allowed.
+// Insistent is a Plan that can require an approval whatever grants exist, because it widens permissions. Where it does not, it only narrows them.
 type Insistent interface {
 	Insists() bool
 }
 
-// Reaching is a plan that shows remotes it would fetch from: once a person has approved it, they are approved, and what only reads may reach them.
+// Reaching is a Plan that shows the remotes it fetches from. Approving it approves those remotes for later reads.
 type Reaching interface {
 	Remotes() []string
 }
 
-// Fetching is a plan that fetches, when it is carried out, from remotes that it does not show: those that nobody has approved are asked about first.
+// Fetching is a Plan that, when applied, fetches from remotes that it does not show. Remotes without approval are asked about first.
 type Fetching interface {
 	Fetches() []string
 }
 
-// Scoped is a plan whose "always" covers one thing for the session and a narrower one across sessions: session leaves out the files that are read as
-// code, whose editing is the agent's job, and dated covers them as they are. The session's is that of the plan's assessment.
+// Scoped is a Plan with different scopes for the two kinds of grants: that for the session leaves out files that are read as code, which the agent is
+// expected to edit; the dated one covers them as they are. The session scope is the one in the plan's assessment.
 type Scoped interface {
 	Scopes() (session, dated string)
 }
@@ -180,89 +177,87 @@ type Confined interface {
 	Confined() bool
 }
 
-// Looser is a plan that stays what it is when only the arguments of its command differ: Loose names all of it but those, with the files that it reads as
-// code. A dated grant for any arguments is bound to it; a zero hash is of a plan whose arguments cannot be told apart.
+// Looser is a Plan whose command can vary in its arguments: Loose returns the hash of the rest, with the files that it reads as code. A dated grant for any
+// arguments is bound to that hash. A zero hash means that the arguments cannot be separated.
 type Looser interface {
 	Loose() canon.Hash
 }
 
-// Proven is a plan whose approval has to come with at least that proof, whatever policy requires.
+// Proven is a Plan whose approval needs at least that proof, whatever policy requires.
 type Proven interface {
 	Needs() policy.Proving
 }
 
-// Targeter is a plan that says what type-to-confirm must type.
+// Targeter is a Plan that names the text to type for an approval.
 type Targeter interface {
 	Target() string
 }
 
-// Prompter is a plan that says in one line what is about to happen.
+// Prompter is a Plan that describes itself in one line.
 type Prompter interface {
 	Prompt() string
 }
 
-// Exhibitor is a plan that shows people more than it is: the very lines that would change, say. What it shows follows from what its hash is over. It
-// marshals to JSON, and is worked out only where a person is asked.
+// Exhibitor is a Plan that shows the user more than its JSON, such as the lines that change. What it shows derives from what its hash covers. It marshals
+// to JSON and is computed only for an approval request.
 type Exhibitor interface {
 	Exhibit(ctx context.Context) (any, error)
 }
 
-// Subject is a plan about a project or an ecosystem with a name that people know: messages that tell them that something waits name it. Empty is none.
+// Subject is a Plan about a named project or ecosystem, for notifications. An empty name is none.
 type Subject interface {
 	About() string
 }
 
-// Announced is a plan that people are told of, on whatever channel reaches them, once it has been carried out: it has opened something. The text holds no
-// secret; empty tells nothing.
+// Announced is a Plan that the user is notified about after it was applied, because it widened permissions. The text holds no secret; empty sends nothing.
 type Announced interface {
 	Announcement() string
 }
 
-// Lasting is a plan whose confirmation may be answered for longer or shorter than others, where the operator did not say.
+// Lasting is a Plan whose approval request expires later or earlier than the default, unless the server configuration sets the time.
 type Lasting interface {
 	TTL() time.Duration
 }
 
-// Idle is a plan that may turn out to have nothing to do: it is not confirmed then, whatever policy asks.
+// Idle is a Plan that may have nothing to do; it then needs no approval, whatever policy says.
 type Idle interface {
 	Idle() bool
 }
 
-// Moded is an invocation whose arguments say how far this very call may go (seed 004: the explicit parameter, of highest priority). An empty
-// word is none.
+// Moded is an Invocation whose arguments set the mode of this call (seed 004: the explicit parameter has the highest priority). Empty sets none.
 type Moded interface {
 	CallMode() string
 }
 
-// Gated is a plan that can refuse to be carried out as it was called. It is asked once its confirmation was checked and before that is
-// spent, so that a refusal leaves the confirmation good.
+// Gated is a Plan that can reject being applied as it was called. It is asked after its approval was checked and before it is used, so that the approval
+// stays valid.
 type Gated interface {
 	Gate() error
 }
 
-// Judged is a value that tells of a failure although the call itself went well: a command that ran, and ended badly.
+// Judged is a value that reports a failure although the call itself succeeded, such as a command with a non-zero exit code.
 type Judged interface {
-	// Failure is why (ReasonNonZeroExit, for one), empty for a success.
+	// Failure returns the reason (such as ReasonNonZeroExit), or empty for success.
 	Failure() Reason
 }
 
-// Reviewed is a value that people and agents decide by, such as a preview. Like a plan, it is passed on with everything in it seen.
+// Reviewed is a value that users and agents decide by, such as a preview. Like a plan, it is checked for hidden text.
 type Reviewed interface {
 	Reviewed()
 }
 
-// Text is a value that is a document for people rather than JSON.
+// Text is a value that is a text document, not JSON.
 type Text string
 
-// TokenOffer is the value of a preview tool: please issue a token for Tool, bound to Plan and Args.
+// TokenOffer is the value of a preview tool: it asks for an approval token for Tool, bound to Plan and Args.
 type TokenOffer interface {
 	Offer() (Name, json.RawMessage, Plan)
 }
 
-// ForwardedCall is the value of a tool in whose place another call answers: how control's confirm repeats what was confirmed.
+// ForwardedCall is the value of a tool whose result is that of another call; confirm uses it to repeat the approved call.
 type ForwardedCall struct{ Call Call }
 
-// Scope is who a call runs for, handed to the code behind a tool.
+// Scope is the caller that a tool's code runs for.
 type Scope struct {
 	CallID    string
 	Session   string // client instance
@@ -279,7 +274,7 @@ type Progress struct {
 	Message     string
 }
 
-// Call is one request to the one door.
+// Call is one tool call.
 type Call struct {
 	ID        string          // unique; made by the application when empty
 	RequestID json.RawMessage // the transport's own id of the request, repeated where a contract promises it
@@ -302,7 +297,7 @@ type Call struct {
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
 }
 
-// Issued is a confirmation asked for. Where people approve, Pending says that one of them has to, and Token, if there is any, only names the plan.
+// Issued is a created approval request. Where the user approves, Pending is set, and Token, if any, only names the plan.
 type Issued struct {
 	Pending   bool           // a person has to answer it
 	Names     bool           // Token names the plan: the call that presents it asks a person
@@ -329,13 +324,13 @@ type Issued struct {
 	confirm.Redacted
 }
 
-// Lasting reports whether it may be answered with "always".
+// Lasting reports whether a session grant can be given with the approval.
 func (i *Issued) Lasting() bool {
 	return i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() && len(i.Remotes) == 0
 }
 
-// Outcome is what came of a call. Exactly one of Err and a result is set; DryRun and Explained say that Value is a plan that was
-// not carried out. Everything in it is redacted and bounded.
+// Outcome is the result of a call. Exactly one of Err and a result is set. DryRun and Explained mean that Value is a plan that was not applied. All of it
+// is redacted and bounded.
 type Outcome struct {
 	CallID     string
 	RequestID  json.RawMessage

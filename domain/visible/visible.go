@@ -1,18 +1,16 @@
-// Package visible shows what a reader would not see: characters that have no shape, that change the order in which others are read, that belong to no
-// alphabet, bytes that are no text, and what reads as something else:
+// Package visible replaces characters that a reader would not see or would misread by visible text: characters without a shape, characters that change
+// the reading order, characters outside any alphabet, bytes that are not UTF-8, and these look-alikes:
 //   - letters of another alphabet in a word that mixes them;
-//   - words written wholly in Cyrillic or Greek letters that look like Latin ones, in a text that holds no other letter of that alphabet (real Russian and
-//     Greek do), Greek ones from two letters on;
-//   - letters and digits of mathematics that stand for Latin ones, always, and fullwidth ones in a word with ASCII ones;
-//   - Latin letters that look like ASCII ones ("ı"), in a word with ASCII ones, in a text that holds no other Latin letter beyond ASCII (real Turkish does);
-//   - signs that look like ASCII punctuation ("∕"), between letters, digits and punctuation of names in ASCII, but for a fraction or a range of numbers.
+//   - words wholly in Cyrillic or Greek letters that look like Latin ones (Greek from two letters on), in a text without other letters of that alphabet;
+//   - mathematical letters and digits that stand for Latin ones, always, and fullwidth ones in a word with ASCII letters;
+//   - Latin letters that look like ASCII ones ("ı") in a word with ASCII letters, in a text without other Latin letters beyond ASCII;
+//   - signs that look like ASCII punctuation ("∕") between ASCII letters, digits and punctuation, except in a fraction or a range of numbers.
 //
-// It is a list of what is commonly taken for something else, not of all that can be: punctuation before or behind a word, fullwidth punctuation, dashes and
-// quotation marks of ordinary prose, and words in other alphabets than these stay as they are. What a text is written in is told from one text at a time: of
-// a JSON document, from each string.
+// The list covers common look-alikes, not all: punctuation beside a word, fullwidth punctuation, dashes and quotation marks, and words in other
+// alphabets stay as they are. The alphabet is determined for each text, in a JSON document for each string.
 //
-// It refuses to know what a text is for and who reads it. What it shows by number reads ␣U+202E (packageflow-security contract §4.2), a byte that is no
-// text ␣xFF, and the carriage return before a line end ␍. Shown text is shown text: showing it again changes nothing.
+// A character is shown by its number as ␣U+202E (packageflow-security contract §4.2), an invalid byte as ␣xFF, and the carriage return of a line end
+// as ␍. The functions are idempotent.
 package visible
 
 import (

@@ -1,7 +1,7 @@
-// Package governance is the rules of an organisation over a config repository, which nobody but the policy commands knows of: what its
-// agentpack.org.yaml asks for, what may be wrong with the repository, and what changed in its lockfile (agentpack contract §5.17).
+// Package governance holds an organisation's rules for a config repository: the content of agentpack.org.yaml, the issues of a repository, and the
+// changes of its lockfile (agentpack contract §5.17). Only the policy commands use it.
 //
-// It refuses to know YAML, git and the file system: documents and decoded files come in, issues go out.
+// The package is pure: decoded documents and files come in, issues come out.
 package governance
 
 import (

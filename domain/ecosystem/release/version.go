@@ -1,7 +1,7 @@
-// Package release is how several repositories get one version: SemVer 2.0 and its precedence, what bump and promote lead to, which version
-// they share now, what has to hold before another one is made, and how version files and changelogs are written (amof contract §8, §20.6).
+// Package release holds the rules for releasing several repositories under one version: SemVer 2.0 and its precedence, the results of bump and
+// promote, the version that repositories share now, the checks before a release, and edits of version files and changelogs (amof contract §8, §20.6).
 //
-// It refuses to know git and files: it reads and gives names and texts.
+// The package is pure: names and texts come in and go out.
 package release
 
 import (
