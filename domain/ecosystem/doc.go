@@ -3,11 +3,11 @@
 // git, files and processes say arrives as arguments.
 //
 //   - Manifest, Repo and Release, names and their limits, and what is recorded (State, Ticket, Layout): ecosystem.go (amof contract §3, §4, §6)
-//   - reading an ecosystem.yaml: Of (manifest.go, manifest_reader.go, manifest_repos.go, manifest_parts.go) gives the manifest with every default in place, and every
-//     Problem, with the place, the reason and the next step (§3). It reads the document that a YAML parser made. Document (draft.go) is the manifest of
+//   - reading an ecosystem.yaml: ReadManifest (manifest.go, manifest_reader.go, manifest_repos.go, manifest_parts.go) gives the manifest with every default in place, and every
+//     Problem, with the place, the reason and the next step (§3). It reads the document that a YAML parser made. DraftDocument (draft.go) returns the manifest of
 //     a new ecosystem (§13, tool 31)
-//   - checkouts: Parse reads what git status prints into a Standing (gitstatus.go); beside what the ecosystem wants there, it is OK, MISSING,
-//     WRONG_BRANCH, DIRTY or UNPUSHED (Wanted in checkout.go; §5)
+//   - checkouts: NewGitStatus converts the output of git status (gitstatus.go); compared with what the ecosystem expects, a checkout is OK,
+//     MISSING, WRONG_BRANCH, DIRTY or UNPUSHED (ExpectedCheckout in checkout.go; §5)
 //   - runs: Run is the record of one long operation, with its states and events and the order of queued ones (run.go; §9, limits §22)
 //   - environments: which provisioner deploys and destroys one and with what command (provisioner.go), what is recorded of it (EnvironmentState in
 //     environment.go), what it says of itself and how long it is likely to take (outputs.go; §7, §20.5)

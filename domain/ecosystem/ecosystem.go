@@ -14,7 +14,7 @@ const (
 	maxName          = 64
 )
 
-// Manifest is an ecosystem.yaml, complete with its defaults (amof contract §3). Of makes it.
+// Manifest is an ecosystem.yaml, complete with its defaults (amof contract §3). ReadManifest makes it.
 type Manifest struct {
 	Name          string
 	Description   string

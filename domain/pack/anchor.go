@@ -48,7 +48,7 @@ func TakeAnchor(before, text, after []string) Anchor {
 // textHash is the Hash of an anchor of this text, lines joined by "\n".
 func textHash(text []byte) canon.Hash { return canon.SumBytes("pack.anchor.v1", text) }
 
-// rollBase is what a Print is rolled by: Print(lines) is the sum of every linePrint times rollBase to the power of the lines after
+// rollBase is what a Print is rolled by: Print(lines) is the sum of every LineFingerprint times rollBase to the power of the lines after
 // it, modulo 2^64. It is odd, so that multiplying loses nothing.
 const rollBase uint64 = 0x9E3779B97F4A7C15
 

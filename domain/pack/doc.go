@@ -5,14 +5,14 @@
 //     values.go, the check of a whole pack in validate.go. New makes a draft, Restore checks a stored state again
 //   - changes: edit.go; status, finalizing and whole rewrites: lifecycle.go; freshness and time to live: time.go. A finalized pack changes only after
 //     it is a draft again
-//   - Document is a whole pack as one JSON document, as users and agents write it, and its way into a pack's content (document.go). Parse refuses
+//   - Document is a whole pack as one JSON document, as users and agents write it, and its way into a pack's content (document.go). ParseDocument rejects
 //     unknown fields and wrong types by name
-//   - anchors: Anchor remembers what a ref's lines held (anchor.go); Resolver finds out what refs show now, whether the lines are where they were,
+//   - anchors: Anchor remembers what a ref's lines held (anchor.go); NewResolver finds out what refs show now, whether the lines are where they were,
 //     moved, changed or gone (locate.go, gather.go, search.go). It reads a file in as few passes as possible and holds only the lines it was asked
 //     for: it says which line it wants next, and is handed that line. Reanchor (reanchor.go) has a draft's refs follow moved lines
 //   - Markdown: RenderDocument writes a pack (render.go, chunk.go, text.go; contract §3): a legend and the sections with what their refs show now,
 //     whole or in pages (cursor.go), in full or compact, or within a token budget (budget.go). Without options the document is byte for byte the
-//     contract's. Diff (diff.go) writes what changed since. Evidence is handed in with secrets already masked
+//     contract's. RenderDiff (diff.go) writes what changed since. Evidence is handed in with secrets already masked
 //
 // The package is pure: files, storage and tools are elsewhere; time and identifiers arrive as arguments.
 package pack

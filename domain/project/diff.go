@@ -12,7 +12,7 @@ const DefaultDiffBytes = 64 << 10
 // Diff is what changed, as text and in numbers. The numbers count everything, whatever was cut.
 type Diff struct {
 	Text         string     // valid UTF-8, cut as Cut does
-	Files        []FileStat // in git's order, MaxNames of them at most
+	Files        []FileStat // in git's order, MaxListedNames of them at most
 	FilesChanged int
 	Insertions   int // lines of all files
 	Deletions    int
@@ -42,7 +42,7 @@ type diffReader struct {
 	failed  error
 }
 
-// NewDiffReader makes one for a text of at most limit bytes; 0 and less is DefaultText.
+// NewDiffReader makes one for a text of at most limit bytes; 0 and less means DefaultDiffBytes.
 func NewDiffReader(limit int) *diffReader {
 	if limit <= 0 {
 		limit = DefaultDiffBytes

@@ -2,9 +2,9 @@
 // of the capability (faults.go). Shell commands are in package shellcmd, stored actions and webhooks in package webhook.
 //
 //   - Project, its Settings (set by the user alone; packageflow-security contract §4.7, §4.8) and limits of names and paths: project.go
-//   - what kind of project a directory is, its package manager and scripts: Facts and Detect (facts.go; packageflow contract §1.2), package.json read
+//   - what kind of project a directory is, its package manager and scripts: Facts and DetectFacts (facts.go; packageflow contract §1.2), package.json read
 //     as npm does (Manifest in manifest.go), and settings of package managers that decide what runs besides package.json (settings.go)
-//   - what git says: HEAD (head.go), status (status.go; §2.5), diffs (diff.go), worktrees (worktree.go; §1.10), remotes without secrets (url.go).
+//   - what git says: HEAD (head.go), status (status.go; §2.5), diffs (diff.go), worktrees (git.ParseWorktrees; §1.10), remotes without secrets (url.go).
 //     Everything is read out of what git printed, or out of its files, by pure functions that take any bytes without a panic
 //   - workflows: named sequences of steps, each a command or another workflow (workflow.go), expanded to the steps of a run with cycles and depths
 //     refused (expand.go; §1.3, §2.4)

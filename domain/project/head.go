@@ -42,7 +42,7 @@ func unexpected(what, record string) error {
 // plain is text as it can stand in an answer: each byte that is no UTF-8 becomes U+FFFD, so it never gets shorter.
 func plain(text string) string { return string([]rune(text)) }
 
-// named adds a name to a list that holds MaxNames at most, and counts it.
+// named adds a name to a list that holds MaxListedNames at most, and counts it.
 func named(names *[]string, count *int, name string) {
 	if *count++; len(*names) < MaxListedNames {
 		*names = append(*names, plain(name))

@@ -3,7 +3,7 @@ package project
 import "github.com/countersign-dev/countersign/domain/git"
 
 // GitStatus is how a working tree differs from its last commit (packageflow contract §2.5). Names are relative to the top of the working
-// tree, in valid UTF-8; its lists are never nil, hold MaxNames names at most, and Counts has the true numbers.
+// tree, in valid UTF-8; its lists are never nil, hold MaxListedNames names at most, and Counts has the true numbers.
 type GitStatus struct {
 	Branch   string // empty when detached
 	Head     string // full ID of the commit; empty when there is none yet

@@ -37,7 +37,7 @@ type Workflow struct {
 	Nodes          []Node    `json:"nodes"`
 	Webhook        *Outgoing `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
 	Incoming       *Incoming `json:"incomingWebhook,omitempty"`
-	History        int       `json:"maxHistory,omitempty"` // executions kept; 0 is DefaultHistory
+	History        int       `json:"maxHistory,omitempty"` // executions kept; 0 means defaultHistory
 	CreatedAt      time.Time `json:"createdAt"`
 	UpdatedAt      time.Time `json:"updatedAt"`
 	LastExecutedAt time.Time `json:"lastExecutedAt,omitzero"`

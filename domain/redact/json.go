@@ -15,7 +15,7 @@ var ErrJSON = fault.New(fault.Invalid, "redact_not_json", "the document is not J
 const maxNesting = 8
 
 // JSON masks the string leaves of a document and reports how many secrets there were: by their text, and by the name they stand under
-// (SecretKey), in arrays too. Strings that are JSON themselves are walked as well. Under a password, secret or pin even numbers and
+// (IsSecretKey), in arrays too. Strings that are JSON themselves are walked as well. Under a password, secret or pin even numbers and
 // booleans are masked; all others stay byte for byte, as do keys, order and layout.
 //
 // A clean document is returned itself after one pass that parses nothing, so JSON is no validator: it fails with ErrJSON only when

@@ -19,7 +19,7 @@ const (
 	MaxPreview     = 4 << 10   // bytes of the payload that a person is shown
 )
 
-// Rules are where webhooks may go, and Target is where one is about to: the words of package egress, which a request is sent by.
+// Rules are where webhooks may go, and Target is where one is about to: see EgressRules.
 type (
 	Rules  = EgressRules
 	Target = EgressTarget

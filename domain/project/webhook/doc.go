@@ -1,10 +1,10 @@
 // Package webhook is the rules of stored actions and of webhooks, both ways: which request a stored webhook makes of variables and a payload, where
 // requests may go, what is kept of an answer, and which requests from outside may start a workflow.
 //
-//   - Action (action.go) is a program, a webhook or a workflow that may be triggered by name; Rule and Resolve say whether each may run
+//   - Action (action.go) is a program, a webhook or a workflow that may be triggered by name; ActionRule and ResolveLevel decide whether each may run
 //     (packageflow contract §1.6, §1.7)
 //   - Config (config.go) is a stored webhook; Config.Build (request.go) makes the exact request, with variables filled in (expand.go, url_template.go);
-//     Outgoing (outgoing.go) is the webhook of a workflow, called when an execution ends (§1.9); Keep (response.go) is what is kept of an answer, and
+//     Outgoing (outgoing.go) is the webhook of a workflow, called when an execution ends (§1.9); NewResponse (response.go) is what is kept of a response, and
 //     Backoff the wait before a retry
 //   - EgressRules (egress_rules.go) say where webhooks may go (packageflow-security contract §4.7): https to public addresses by default, other hosts only
 //     when the user listed them, some never. A URL is taken apart before anything is filled in, so that no value can move the border between host and
