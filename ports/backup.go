@@ -9,33 +9,33 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrHomeInUse reports a home that other processes use, so that nothing can be put in its place.
+// ErrHomeInUse is returned when other processes use the home, so that it cannot be replaced.
 var ErrHomeInUse = fault.New(fault.Conflict, "home_in_use", "other processes use this home")
 
-// Backups makes backups of a home, and puts one in its place.
+// Backups makes backups of a home and restores them.
 type Backups interface {
-	// Holds is what a backup that was made now would hold. It changes nothing.
+	// Holds returns what a backup made now would contain. It changes nothing.
 	Holds(ctx context.Context) (BackupContents, error)
-	// Target is the file that a backup would be written to, and whether there is one already, which only over says to replace.
+	// Target returns the file that a backup would be written to, and whether it exists. An existing file is replaced only with over.
 	Target(path string, over bool) (file string, there bool, err error)
-	// Make writes a backup, whole or not at all, while others use the home.
+	// Make writes a backup atomically, while other processes use the home.
 	Make(ctx context.Context, file string, over bool, progress func(done, total int64)) (Backup, error)
-	// Look reads a backup to its end, and holds it against its own list. It changes nothing.
+	// Look reads a whole backup and checks it against its own list. It changes nothing.
 	Look(ctx context.Context, file string, progress func(done, total int64)) (BackupView, error)
-	// Free fails with ErrHomeInUse where a server uses the home.
+	// Free fails with ErrHomeInUse while a server uses the home.
 	Free() error
-	// Stage has what Look has seen put in the place of the home as soon as this process lets go of it. It fails where the backup is another one now.
+	// Stage has the backup that Look read replace the home as soon as this process releases it. It fails if the backup changed since.
 	Stage(ctx context.Context, v BackupView, by string, progress func(done, total int64)) (Restored, error)
 }
 
-// BackupContents is what a backup holds, a line each.
+// BackupContents is the content of a backup, one line each.
 type BackupContents struct {
 	Secrets []string `json:"secrets"`            // and what each opens
 	Others  []string `json:"holds"`              // names
 	LeftOut []string `json:"left_out,omitempty"` // that a reader could expect, and why
 }
 
-// Backup is a backup as it says of itself.
+// Backup is the description that a backup contains of itself.
 type Backup struct {
 	Format  int          `json:"format"`
 	Version string       `json:"version"` // of the program that made it
@@ -53,7 +53,7 @@ type BackupFile struct {
 	Sum  canon.Hash `json:"sha256"`
 }
 
-// BackupView is a backup that was read to its end, and the home in whose place it would be put.
+// BackupView is a backup that was read completely, and the home that it would replace.
 type BackupView struct {
 	Backup
 	File      string
@@ -69,7 +69,7 @@ type BackupView struct {
 	Keeps     []string // of what is there and in the backup: what stays as it is now
 }
 
-// Withdrawn is what a restored home does not bring back: how many of each.
+// Withdrawn counts what a restored home leaves out.
 type Withdrawn struct {
 	Requests    int `json:"requests"`    // that wait for a decision
 	Approvals   int `json:"approvals"`   // that no call has used
@@ -78,7 +78,7 @@ type Withdrawn struct {
 	Credentials int `json:"credentials"` // tokens, log-ins and browsers
 }
 
-// Restored is what was put in the place of a home.
+// Restored is the result of a restore.
 type Restored struct {
 	ID     string    `json:"id"`
 	Home   string    `json:"home"`

@@ -1,8 +1,7 @@
-// Package ports is what the core needs from outside: small interfaces written in domain types, for the caller's use. Each one's
-// comments are its contract, and internal/testkit/porttest is that contract executable: every adapter runs it.
+// Package ports declares the interfaces that the core needs: storage, audit log, time, processes, notifications. The comments of each interface are its
+// contract; the suites of internal/testkit/porttest run it against every adapter.
 //
-// It refuses to know files, SQL, HTTP or any other technology. (Some books call inbound adapters "ports"; here the word means
-// what the core drives.)
+// "Port" here means what the core calls, not an inbound adapter.
 package ports
 
 import (
@@ -26,24 +25,24 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Clock tells the time. It never goes through time zones: Now is UTC.
+// Clock returns the time. Now is UTC.
 type Clock interface {
 	Now() time.Time
 }
 
-// IDs makes identifiers that do not repeat.
+// IDs makes unique identifiers.
 type IDs interface {
-	// NewID is prefix followed by n characters drawn independently from a-z and 2-7 (RFC 4648 base32 in lower case).
+	// NewID returns prefix and n characters chosen independently from a-z and 2-7 (RFC 4648 base32 in lower case).
 	NewID(prefix string, n int) string
 }
 
-// Tokens makes confirmation secrets.
+// Tokens makes the secrets of approval tokens.
 type Tokens interface {
-	// NewToken is a fresh UUIDv4 from the operating system's randomness.
+	// NewToken returns a UUIDv4 from the operating system's randomness.
 	NewToken() confirm.Token
 }
 
-// PendingFilter chooses grants. Zero fields match everything.
+// PendingFilter selects approval requests. Zero fields select everything.
 type PendingFilter struct {
 	ID      string
 	Session string
@@ -51,88 +50,85 @@ type PendingFilter struct {
 	Names   bool // tokens that name a plan, instead of questions
 }
 
-// Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest. The arguments of a grant
-// that is final may be forgotten, and what people saw beside its plan.
+// Ledger is the approval store. Its content survives a restart. It stores the digest of a token, never the token. It may drop the arguments of a final
+// request and what was shown beside its plan.
 type Ledger interface {
-	// Issue stores a new grant. A digest or ID that exists already is an internal error.
+	// Issue stores a new request. An existing digest or ID is an internal error.
 	Issue(ctx context.Context, g confirm.Request) error
-	// Settle loads the grant with that digest, runs f on it, and stores what f leaves whether f fails or not; only one Settle of a
-	// digest runs at a time, across all processes. It returns f's error, or confirm.ErrUnknown when there is no such grant.
+	// Settle loads the request with that digest, runs f on it and stores the result whether or not f fails. At most one Settle of a digest runs at a time,
+	// across all processes. It returns the error of f, or confirm.ErrUnknown if there is no such request.
 	Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error
-	// Pending lists copies of grants that are not final and not expired at now, oldest first.
+	// Pending returns copies of the requests that are neither final nor expired at now, oldest first.
 	Pending(ctx context.Context, f PendingFilter, now time.Time) ([]confirm.Request, error)
-	// Purge forgets every grant that expired before the given time, final or not, and reports how many. Until then a spent token is
-	// told apart from one that never was.
+	// Purge deletes every request that expired before the given time, final or not, and returns how many. Until then a used token differs from an unknown one.
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 
-// Bell wakes who waits for a person to decide, in whatever process.
+// Bell wakes calls that wait for a decision, in every process.
 type Bell interface {
-	// Ring is called once what was decided on the confirmation of that id is stored. It wakes at once, and promises nothing: who listens looks now and
-	// then all the same.
+	// Ring is called after the decision on that approval request was stored. It may be lost: listeners also check at intervals.
 	Ring(id string)
-	// Listen hears when the confirmation of that id may have been decided, until stop is called. It may ring without cause.
+	// Listen signals that the approval request with that ID may have been decided, until stop is called. It may signal without a decision.
 	Listen(id string) (rings <-chan struct{}, stop func())
 }
 
-// Notifier tells people outside this process that something waits for them. It never holds a caller up.
+// Notifier notifies the user outside this process. Its methods never block.
 type Notifier interface {
-	// Asked is called once a question is stored that waits for a person; byHand where a person made the call, who is most likely there to answer. It
-	// returns at once and promises nothing.
+	// Asked is called after an approval request was stored; byHand reports that the user made the call, and so is probably present. It returns at once and
+	// delivery is not guaranteed.
 	Asked(id string, byHand bool)
-	// Announce has people told of something that has happened, on every channel. It returns at once and promises nothing. what holds no secret.
+	// Announce reports an event on every channel. It returns at once and delivery is not guaranteed. what must hold no secret.
 	Announce(what string)
 }
 
-// Channel is one way to reach people.
+// Channel delivers notifications in one way.
 type Channel interface {
-	// Name is what the channel is called: "ntfy".
+	// Name returns the name of the channel, such as "ntfy".
 	Name() string
-	// Send hands the message over, and returns within the life of ctx. What it fails with holds no secret of the channel. One that is fault.Unavailable may
-	// succeed when it is tried again.
+	// Send delivers the message and returns before ctx ends. Its error holds no secret of the channel; one of the kind fault.Unavailable may be retried.
 	Send(ctx context.Context, m notice.Message) error
 }
 
-// AuditLog keeps the hash chain of what happened.
+// AuditLog keeps the hash chain of events.
 type AuditLog interface {
-	// Append stores the events in order, durably and all or none; records of several processes interleave but never break the chain.
+	// Append stores the events in order, durably and atomically. Records of several processes may alternate; the chain stays valid.
 	Append(ctx context.Context, events ...audit.Event) error
-	// Records lists up to limit records with Seq > after in rising order; limit ≤ 0 means 100.
+	// Records returns up to limit records with Seq > after in rising order; limit ≤ 0 means 100.
 	Records(ctx context.Context, after int64, limit int) ([]audit.Record, error)
-	// Tail lists the last n records in rising order.
+	// Tail returns the last n records in rising order.
 	Tail(ctx context.Context, n int) ([]audit.Record, error)
-	// Search is the newest records that the filter chooses, newest first.
+	// Search returns the newest records that the filter selects, newest first.
 	Search(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 }
 
-// Chain is an AuditLog whose records can be held against the chain as they lie there.
+// Chain is an AuditLog whose stored records can be verified.
 type Chain interface {
 	AuditLog
-	// Chain hands f what the log says of its own end, and every record in rising order, all of one moment. A record is f's until it asks for the next.
+	// Chain calls f with the recorded end of the log and every record in rising order, all from one snapshot. A record is valid until f asks for the next.
 	Chain(ctx context.Context, f func(audit.End, iter.Seq2[audit.Raw, error]) error) error
-	// HashAt is the hash of that record; zero for one that there is not.
+	// HashAt returns the hash of that record; zero if there is none.
 	HashAt(ctx context.Context, seq int64) (canon.Hash, error)
-	// End is what the log says of its own end.
+	// End returns the recorded end of the log.
 	End(ctx context.Context) (audit.End, error)
-	// CheckIndex fails with audit.ErrBroken where Search may miss a record that is in the chain.
+	// CheckIndex fails with audit.ErrBroken if Search may miss a record of the chain.
 	CheckIndex(ctx context.Context) error
 }
 
-// Checked is an AuditLog that knows more ways than the chain itself to find out whether it is the one that was written.
+// Checked is an AuditLog that can also be checked against evidence outside the chain.
 type Checked interface {
-	// Check holds the whole log against all that there is. What is wrong with the log is in the report; the error is that it could not be looked at.
+	// Check verifies the whole log against all evidence. Problems of the log are in the report; the error means that the check could not run.
 	Check(ctx context.Context) (audit.Report, error)
 }
 
-// Signer signs the end of a chain with the key of this machine.
+// Signer signs the end of the chain with the key of this machine.
 type Signer interface {
-	// Key is the key that signs after had has, which is zero where nothing was signed yet. Only then is one made that is missing.
+	// Key returns the current signing key. had is the last recorded one; a missing key is created only if had is zero.
 	Key(had audit.Key) (audit.Key, error)
 	// Sign signs the end of the chain with that key.
 	Sign(k audit.Key, seq int64, hash canon.Hash) (audit.Head, error)
 }
 
-// Settings is what a person set, product-wide. The zero Settings of a fresh store is Revision 0 with nothing set.
+// Settings is the user's settings. The zero Settings of a new store is revision 0 with nothing set.
 type Settings struct {
 	Revision int64                     `json:"revision"`
 	Level    policy.Level              `json:"permission_level"`
@@ -144,12 +140,12 @@ type Settings struct {
 	Forms    []string                  `json:"forms,omitempty"`   // host entries whose form may answer, sorted
 }
 
-// Layer is what the settings say, under that name. answered says that a person's answer to them is on record; without one they only narrow.
+// Layer returns the settings as a policy layer with that name. Unless answered (the user's decision on them is in the audit log), they can only narrow.
 func (s Settings) Layer(name string, answered bool) policy.Layer {
 	return policy.Layer{Name: name, Answered: answered, Whole: true, Approval: s.Approval, Level: s.Level, Ceiling: s.MaxMode, Tools: s.Tools, Auto: s.Auto, Require: s.Require}
 }
 
-// Sum is what a change that leaves these settings is known by: everything in them.
+// Sum returns the hash that identifies a change to these settings; it covers all of them.
 func (s Settings) Sum() canon.Hash {
 	if s.Tools == nil {
 		s.Tools = map[string]policy.Setting{}
@@ -162,47 +158,47 @@ func (s Settings) Sum() canon.Hash {
 	return sum
 }
 
-// Equal reports settings that say the same, in the same revision.
+// Equal reports whether both have the same content and revision.
 func (s Settings) Equal(o Settings) bool {
 	return s.Revision == o.Revision && s.Level == o.Level && s.Approval == o.Approval && s.MaxMode == o.MaxMode && s.Auto.Enabled == o.Auto.Enabled &&
 		maps.Equal(s.Tools, o.Tools) && slices.Equal(s.Auto.Tools, o.Auto.Tools) && maps.Equal(s.Require, o.Require) && slices.Equal(s.Forms, o.Forms)
 }
 
-// Copy shares nothing with the settings.
+// Copy returns a deep copy.
 func (s Settings) Copy() Settings {
 	s.Tools, s.Auto.Tools, s.Require, s.Forms = maps.Clone(s.Tools), slices.Clone(s.Auto.Tools), maps.Clone(s.Require), slices.Clone(s.Forms)
 	return s
 }
 
-// SettingsStore keeps Settings.
+// SettingsStore keeps the Settings.
 type SettingsStore interface {
-	// Load is the settings as they are now; cheap enough to call before every decision.
+	// Load returns the current settings. It is fast enough to call before every decision.
 	Load(ctx context.Context) (Settings, error)
-	// Save stores s as Revision s.Revision+1 and returns it; if another save came between, it fails with ErrSettingsConflict.
+	// Save stores s as revision s.Revision+1 and returns it. It fails with ErrSettingsConflict if another save came between.
 	Save(ctx context.Context, s Settings) (Settings, error)
 }
 
-// ErrSettingsConflict reports settings that changed since they were read.
+// ErrSettingsConflict is returned for settings that changed since they were read.
 var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the settings have changed since they were read; read them again")
 
-// ErrStoreNewer reports a store that a newer program has written. Nothing is carried out over it, reads neither: they could not be recorded.
+// ErrStoreNewer is returned for a store that a newer version wrote. No call runs over it, not even a read, because it could not be recorded.
 var ErrStoreNewer = fault.New(fault.Unavailable, "store_schema_newer", "the database was written by a newer Countersign")
 
-// Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
+// Session is the stored state of one client instance. The zero Session has nothing set.
 type Session struct {
 	Mode    policy.Mode            `json:"mode"`
 	Granted []confirm.SessionGrant `json:"allowances,omitempty"` // what was answered "always allow"
-	// Notes is what capabilities remember of the session, by capability.
+	// Notes is the state that capabilities keep in the session, by capability.
 	Notes map[string]string `json:"notes,omitempty"`
 }
 
-// Copy shares nothing with the session.
+// Copy returns a deep copy.
 func (s Session) Copy() Session {
 	s.Granted, s.Notes = slices.Clone(s.Granted), maps.Clone(s.Notes)
 	return s
 }
 
-// Remember keeps a capability's note; an empty one forgets it.
+// Remember stores the state of a capability; an empty one deletes it.
 func (s *Session) Remember(capability, note string) {
 	if s.Notes == nil {
 		s.Notes = map[string]string{}
@@ -212,7 +208,7 @@ func (s *Session) Remember(capability, note string) {
 	}
 }
 
-// Grant remembers an "always allow", in place of an older one of the same; those that have run out by then are forgotten.
+// Grant adds a session grant, replacing an older one for the same, and removes those that have expired.
 func (s *Session) Grant(a confirm.SessionGrant) {
 	s.Granted = slices.DeleteFunc(s.Granted, func(have confirm.SessionGrant) bool {
 		return have.Tool == a.Tool && have.Scope == a.Scope || !have.Holds(a.At)
@@ -220,12 +216,12 @@ func (s *Session) Grant(a confirm.SessionGrant) {
 	s.Granted = append(s.Granted, a)
 }
 
-// Allows reports whether "always allow" was answered for the tool, or for that scope of it, and still holds.
+// Allows reports whether a session grant for the tool, or for that scope of it, is active.
 func (s Session) Allows(tool, scope string, now time.Time) bool {
 	return len(s.Allowing(tool, scope, now)) > 0
 }
 
-// Allowing is every "always allow" that was answered for the tool, or for that scope of it, and still holds.
+// Allowing returns the active session grants for the tool, or for that scope of it.
 func (s Session) Allowing(tool, scope string, now time.Time) []confirm.SessionGrant {
 	var found []confirm.SessionGrant
 	for _, a := range s.Granted {
@@ -236,49 +232,49 @@ func (s Session) Allowing(tool, scope string, now time.Time) []confirm.SessionGr
 	return found
 }
 
-// SessionKey is the key of a principal's client instance in Sessions.
+// SessionKey returns the key in Sessions of a principal's client instance.
 func SessionKey(principal, instance string) string { return principal + "\x00" + instance }
 
-// SessionOf is what SessionKey has made a key of.
+// SessionOf is the inverse of SessionKey.
 func SessionOf(key string) (principal, instance string) {
 	principal, instance, _ = strings.Cut(key, "\x00")
 	return principal, instance
 }
 
-// Sessions keeps Session by key (principal and client instance).
+// Sessions keeps each Session by its key (principal and client instance).
 type Sessions interface {
-	// Load is the session, zero when nothing was stored; cheap enough to call before every decision. The caller owns the copy.
+	// Load returns a copy of the session, zero if none is stored. It is fast enough to call before every decision.
 	Load(ctx context.Context, key string) (Session, error)
-	// Update runs change on the session (zero when absent) and stores it unless change fails; one at a time per key.
+	// Update runs change on the session (zero if none is stored) and stores it unless change fails. One Update of a key runs at a time.
 	Update(ctx context.Context, key string, change func(*Session) error) error
-	// End forgets the session; ending one that is absent is no error.
+	// End deletes the session. It does nothing if there is none.
 	End(ctx context.Context, key string) error
-	// List is copies of all that is remembered, by key.
+	// List returns copies of all sessions by key.
 	List(ctx context.Context) (map[string]Session, error)
 }
 
-// DatedGrants keeps what people allowed until a date. What it hands out are copies.
+// DatedGrants keeps the grants until a date. It returns copies.
 type DatedGrants interface {
-	// Add stores a new grant, durably. An id that exists already is an internal error.
+	// Add stores a new grant durably. An existing ID is an internal error.
 	Add(ctx context.Context, d confirm.Dated) error
-	// Change runs change on the grant of that id and stores what it leaves, unless it fails, except for another id; only one Change of a grant runs at a
-	// time, across all processes. It fails with confirm.ErrNoSessionGrant where there is none.
+	// Change runs change on the grant with that ID and stores the result, except for a new ID, unless change fails. One Change of a grant runs at a time,
+	// across all processes. It fails with confirm.ErrNoSessionGrant if there is none.
 	Change(ctx context.Context, id string, change func(*confirm.Dated) error) error
-	// Remove forgets the grant of that id; it fails with confirm.ErrNoSessionGrant where there is none.
+	// Remove deletes the grant with that ID. It fails with confirm.ErrNoSessionGrant if there is none.
 	Remove(ctx context.Context, id string) error
-	// List is all of them, oldest first, whether they hold or not.
+	// List returns all grants, active or not, oldest first.
 	List(ctx context.Context) ([]confirm.Dated, error)
 }
 
-// Joint may be implemented by a SettingsStore that keeps sessions as well: both are asked for before every decision.
+// Joint is an optional interface of a SettingsStore that also keeps the sessions, so that one read returns both.
 type Joint interface {
-	// Keeps reports whether those sessions are this store's.
+	// Keeps reports whether those sessions are kept in this store.
 	Keeps(s Sessions) bool
-	// LoadBoth is SettingsStore.Load and Sessions.Load of one moment.
+	// LoadBoth returns the results of SettingsStore.Load and Sessions.Load from one snapshot.
 	LoadBoth(ctx context.Context, key string) (Settings, Session, error)
 }
 
-// LoadBoth is the settings and the session of that key as they are now, in one look where one store keeps both.
+// LoadBoth returns the settings and the session of that key, in one read if one store keeps both.
 func LoadBoth(ctx context.Context, settings SettingsStore, sessions Sessions, key string) (Settings, Session, error) {
 	if joint, ok := settings.(Joint); ok && joint.Keeps(sessions) {
 		return joint.LoadBoth(ctx, key)
@@ -291,9 +287,9 @@ func LoadBoth(ctx context.Context, settings SettingsStore, sessions Sessions, ke
 	return s, session, err
 }
 
-// Limiter bounds how often something happens.
+// Limiter limits the rate of calls.
 type Limiter interface {
-	// Take charges one call to key, or fails with a rate_limited fault that says when to try again.
+	// Take counts one call for key. Above the limit it fails with the error rate_limited, which says when to retry.
 	Take(ctx context.Context, key string) error
 }
 
@@ -303,7 +299,7 @@ const (
 	RunsAtMost = 200
 )
 
-// RunFilter chooses runs. Zero fields match everything.
+// RunFilter selects call records. Zero fields select everything.
 type RunFilter struct {
 	Status  tool.Status
 	Tool    string
@@ -312,7 +308,7 @@ type RunFilter struct {
 	Limit   int       // 1 to RunsAtMost; less than 1 is RunsListed
 }
 
-// Most is the limit within its bounds.
+// Most returns the limit, brought within its bounds.
 func (f RunFilter) Most() int {
 	if f.Limit < 1 {
 		return RunsListed
@@ -320,100 +316,96 @@ func (f RunFilter) Most() int {
 	return min(f.Limit, RunsAtMost)
 }
 
-// Matches reports whether the filter chooses the record, its limit aside.
+// Matches reports whether the filter selects the record, ignoring the limit.
 func (f RunFilter) Matches(r *tool.Record) bool {
 	return (f.Status == tool.StatusNone || f.Status == r.Status) && (f.Tool == "" || f.Tool == r.Tool) &&
 		(f.Session == "" || f.Session == r.Session) && (f.Before.IsZero() || r.At.Before(f.Before))
 }
 
-// Runs keeps the records of calls that wanted to change something. A record goes by three ids: of its call, of the call that redeemed
-// its confirmation, and of the confirmation.
+// Runs is the call store: records of calls that change something. A record is found by three IDs: of its call, of the call that used its approval, and of
+// the approval request.
 type Runs interface {
-	// Add stores a new record, durably. It fails with tool.ErrTaken when there is one of that call, and with tool.ErrMove when a
-	// record cannot begin so.
+	// Add stores a new record durably. It fails with tool.ErrTaken if the call has one, and with tool.ErrMove if a record cannot begin with that status.
 	Add(ctx context.Context, r tool.Record) error
-	// Change runs change on the record that goes by id and stores what it leaves, durably, unless it fails; only one Change of a record
-	// runs at a time, across all processes. It fails with tool.ErrRecordUnknown, and as tool.Record.Changed does.
+	// Change runs change on the record with that ID and stores the result durably unless change fails. One Change of a record runs at a time, across all
+	// processes. It fails with tool.ErrRecordUnknown, and as tool.Record.Changed does.
 	Change(ctx context.Context, id string, change func(*tool.Record) error) error
-	// Load is the record that goes by id, or tool.ErrRecordUnknown.
+	// Load returns the record with that ID, or tool.ErrRecordUnknown.
 	Load(ctx context.Context, id string) (tool.Record, error)
-	// List is the records that the filter chooses, newest first.
+	// List returns the records that the filter selects, newest first.
 	List(ctx context.Context, f RunFilter) ([]tool.Record, error)
-	// Purge forgets every record that has ended and is not among the newest keep, or was asked for before the given time, and reports
-	// how many.
+	// Purge deletes every final record that is not among the newest keep or was created before the given time, and returns how many.
 	Purge(ctx context.Context, keep int, before time.Time) (int, error)
 }
 
-// Credentials keeps what lets requests in that arrive over a network. It never stores a secret, only its digest.
+// Credentials keeps the credentials of network requests. It stores the digest of a secret, never the secret.
 type Credentials interface {
-	// Add stores a new credential, durably. It fails with access.ErrTaken when there is one of that id or digest, or a token of that name that
-	// has not ended.
+	// Add stores a new credential durably. It fails with access.ErrTaken for an existing ID or digest, or the name of a token that has not ended.
 	Add(ctx context.Context, c access.Credential) error
-	// Find is the credential with that digest, or access.ErrUnknown; cheap enough to call for every request.
+	// Find returns the credential with that digest, or access.ErrUnknown. It is fast enough to call for every request.
 	Find(ctx context.Context, d access.Digest) (access.Credential, error)
-	// Change runs change on the credential of that id and stores what it leaves, unless it fails; only one Change of a credential runs at a time,
-	// across all processes. It fails with access.ErrMissing when there is none.
+	// Change runs change on the credential with that ID and stores the result unless change fails. One Change of a credential runs at a time, across all
+	// processes. It fails with access.ErrMissing if there is none.
 	Change(ctx context.Context, id string, change func(*access.Credential) error) (access.Credential, error)
-	// List is every credential, oldest first.
+	// List returns all credentials, oldest first.
 	List(ctx context.Context) ([]access.Credential, error)
-	// Purge forgets every credential that is Gone before the given time, and reports how many.
+	// Purge deletes every credential that is Gone before the given time, and returns how many.
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 
-// EnrolledKeys keeps the keys that prove a person. That a key is kept says nothing yet: it counts as far as its enrolment is on record.
+// EnrolledKeys keeps the enrolled keys. A stored key counts only if its enrolment is in the audit log.
 type EnrolledKeys interface {
-	// Add stores a new key, durably. It fails with enrolled.ErrTaken when there is one of that kind and handle.
+	// Add stores a new key durably. It fails with enrolled.ErrTaken for an existing kind and handle.
 	Add(ctx context.Context, k enrolled.Key) error
-	// Remove forgets the key of that id. It fails with enrolled.ErrMissing when there is none.
+	// Remove deletes the key with that ID. It fails with enrolled.ErrMissing if there is none.
 	Remove(ctx context.Context, id string) error
-	// List is copies of all keys, oldest first.
+	// List returns copies of all keys, oldest first.
 	List(ctx context.Context) ([]enrolled.Key, error)
 }
 
-// KeyVerifier judges what keys of one kind have signed. It needs nothing but what it is given.
+// KeyVerifier verifies signatures of one kind of keys. It uses only its arguments.
 type KeyVerifier interface {
-	// Usable fails with enrolled.ErrKey where nothing could ever be verified with the key.
+	// Usable fails with enrolled.ErrKey if no signature could be verified with the key.
 	Usable(k enrolled.Key) error
-	// Verify fails with enrolled.ErrUnproven unless the key has signed that challenge, with its person there: verified for a passkey, touching for a
-	// security key.
+	// Verify fails with enrolled.ErrUnproven unless the key signed that challenge in the presence of its user: verified for a passkey, by touch for a security
+	// key.
 	Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error
 }
 
-// Outreach holds what tools read from other machines to what a person has approved.
+// Outreach limits the remotes that reading tools contact to approved ones.
 type Outreach interface {
-	// Guard is ctx in which a remote is reached only where approved says so of its URL; whatever would reach another fails, and refused gives the URLs of
-	// all those so far. approved may be asked from several goroutines at once.
+	// Guard returns a context in which only remotes are contacted for whose URL approved returns true; other contacts fail, and refused returns their URLs so
+	// far. approved may be called concurrently.
 	Guard(ctx context.Context, approved func(ctx context.Context, url string) (bool, error)) (guarded context.Context, refused func() []string)
 }
 
-// Stamped may be implemented by a SettingsStore in whose store everything else is as well.
+// Stamped is an optional interface of a SettingsStore whose store also keeps everything else.
 type Stamped interface {
-	// Stamp is a number that is another one once anybody, in whatever process, has stored something since; cheap enough to ask many times a
-	// second.
+	// Stamp returns a number that changes whenever any process stores something. It is fast enough to call many times a second.
 	Stamp(ctx context.Context) (int64, error)
 }
 
-// Owner tells processes apart: those of this machine, of its containers and of other machines, and those that are gone.
+// Owner identifies processes: of this machine, its containers and other machines, running or ended.
 type Owner interface {
-	// Self names this process. No other process is ever named so, before or after it, here or anywhere else.
+	// Self returns the name of this process. No other process ever has the same name.
 	Self() string
-	// Judge is what is known of the process of that name. Only one that is Dead may be taken what it owns; of one that cannot be seen from here
-	// nothing is known. Nobody's name, the empty one, is a dead process's.
+	// Judge returns what is known of the process with that name. Only what a Dead process owns may be taken; a process that cannot be observed is Unknown. The
+	// empty name is Dead.
 	Judge(name string) owner.Verdict
-	// Elsewhere says, of a process that nothing is known of, where it is and how a person settles what it owns. Of any other it says nothing.
+	// Elsewhere describes, for an Unknown process, where it is and how the user can release what it owns. For any other it returns "".
 	Elsewhere(name string) string
 }
 
-// Leases is where owners show that they are there, for those who cannot see them, and where people say that one has ended.
+// Leases records that owners are active, for processes that cannot observe them, and which owners the user declared ended.
 type Leases interface {
-	// Renew puts on record that the owner is there now.
+	// Renew records that the owner is active now.
 	Renew(ctx context.Context, owner string, now time.Time) error
-	// Release forgets the lease of an owner that ends; what a person said of it stays.
+	// Release deletes the lease of an owner that ends. The user's declaration stays.
 	Release(ctx context.Context, owner string) error
-	// Find is the lease of the owner with that owner.Name; one that there is not has nothing but the name.
+	// Find returns the lease of the owner with that owner.Name; one without a record has only the name.
 	Find(ctx context.Context, name string) (owner.Lease, error)
-	// List is all leases, in the order of their names.
+	// List returns all leases, sorted by name.
 	List(ctx context.Context) ([]owner.Lease, error)
-	// Forget puts on record that a person said that the owner with that owner.Name has ended. The first who said so is the one on record.
+	// Forget records that the user declared the owner with that owner.Name ended. The first declaration is kept.
 	Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error)
 }

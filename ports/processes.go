@@ -7,40 +7,36 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// Processes starts programs and ends them. Every program leads a process group of its own, has an empty standard input, no terminal, no
-// open files of ours and exactly the environment of its Spec, but for one variable that marks it and what it starts. What it
-// prints is read at once, kept within process.MaxLines and MaxBytes, and kept clean: terminal escapes and control characters are taken out,
-// secrets masked. A process is final when it, its group and whatever carries its mark are gone, and not before; one whose Spec says Leaves
-// and that ended by itself, when it is gone.
+// Processes starts and stops programs. Every program leads a process group of its own and has an empty standard input, no terminal, no inherited files and
+// exactly the environment of its Spec, plus one variable that marks it and its descendants. Its output is read at once and kept within process.MaxLines
+// and MaxBytes, without terminal escapes and control characters and with secrets redacted. A process is final once it, its group and everything with its
+// mark have ended; one whose Spec has Leaves set and that ended by itself is final once it has ended.
 type Processes interface {
-	// Run starts a program and waits for its end. When ctx ends or Spec.Timeout passes, the program is told to end, is killed after a
-	// grace of some seconds, and the result is what it printed until then with Stopped or TimedOut. watch, if not nil, is told the state
-	// once the program runs, and must return at once. It fails with process.ErrSpec, with process.ErrLimit when too many Runs of this
-	// Countersign process are going on, with process.ErrStart when the program cannot be started, and with the error of a ctx that had
-	// ended before; a program that ran and failed is no error.
+	// Run starts a program and waits for it to end. When ctx ends or Spec.Timeout passes, the program is told to end and is killed after a grace period of
+	// some seconds; the result is its output so far, with Stopped or TimedOut. watch, if not nil, is called with the state once the program runs, and must not
+	// block. It fails with process.ErrSpec, process.ErrLimit (too many Runs of this Countersign process), process.ErrStart, and the error of a ctx that ended
+	// before the start. A program with a non-zero exit is no error.
 	Run(ctx context.Context, s process.Spec, watch func(process.State)) (process.Result, error)
-	// Start starts a program that nobody waits for, and that goes on when this Countersign process ends. It returns once the program
-	// runs; it fails like Run, and then with the state of what never started, when there is one. Its limit holds for all
-	// Countersign processes together.
+	// Start starts a background process, which outlives this Countersign process, and returns once it runs. It fails like Run, and then returns the state of
+	// what could not be started, if any. Its limit covers all Countersign processes together.
 	Start(ctx context.Context, s process.Spec) (process.State, error)
-	// Stop ends a process, whoever started it: it is told to end, killed when grace has passed (zero: at once), and Stop returns its
-	// final state when it is gone. A process that ended before is left as it is, and no error. When ctx ends first, its error is returned
-	// with the state so far, and the process goes on ending. It fails with process.ErrNotFound, and with process.ErrElsewhere for one whose
-	// owner cannot be seen from here and does not hear.
+	// Stop ends a process, whoever started it: it is told to end and killed after grace (zero: at once). Stop returns its final state. A process that has
+	// ended is left unchanged, without an error. If ctx ends first, Stop returns its error and the state so far, and the process still ends. It fails with
+	// process.ErrNotFound, and with process.ErrElsewhere for a process whose owner cannot be observed from here and does not respond.
 	Stop(ctx context.Context, id process.ID, grace time.Duration) (process.State, error)
 
 	// All processes of every Countersign process that shares the place they are kept in. A process whose owner died is never shown as running: it is
 	// Lost. One whose owner cannot be seen from here is as it was recorded, with Elsewhere, and nobody ends it.
 
-	// Inspect is one process, or process.ErrNotFound.
+	// Inspect returns one process, or process.ErrNotFound.
 	Inspect(ctx context.Context, id process.ID) (process.State, error)
-	// List is all of them, newest first. Ended ones are forgotten after an hour.
+	// List returns all processes, newest first. Those that ended more than an hour ago are removed.
 	List(ctx context.Context) ([]process.State, error)
-	// Output is what a process printed after from; at most process.MaxLines lines are kept. It fails with process.ErrNotFound.
+	// Output returns the output of a process after from, of which the last process.MaxLines lines are kept. It fails with process.ErrNotFound.
 	Output(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error)
-	// Watch is Output that waits until there is something after from, the process has ended, or ctx ends; the end of ctx is no error.
+	// Watch is Output that waits until there is output after from, the process has ended, or ctx ends. The end of ctx is no error.
 	Watch(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error)
-	// Recover settles what dead Countersign processes left: what still runs of it is killed, and it is Failed and Lost. It returns those
-	// it settled, and forgets processes that ended over an hour ago. With nothing to do it costs next to nothing.
+	// Recover cleans up after Countersign processes that died: their programs are killed and become Failed and Lost. It returns those, and removes processes
+	// that ended more than an hour ago. It is cheap if there is nothing to do.
 	Recover(ctx context.Context) ([]process.State, error)
 }

@@ -2,6 +2,6 @@ package ports
 
 // UUIDs makes identifiers whose form a contract fixes.
 type UUIDs interface {
-	// NewUUID is a fresh UUIDv4 in its text form, lower case.
+	// NewUUID returns a UUIDv4 as lower-case text.
 	NewUUID() string
 }

@@ -1,7 +1,5 @@
-// Package deployport is what deployments need from outside: the place a call works in, the config repository, the sources of modules,
-// overlay directories, the machine that is deployed to, and git. internal/testkit/deploytest is these contracts executable.
-//
-// It refuses to know file formats, git's command line and the file system.
+// Package deployport declares what deployments need: the place of a call, the config repository, module sources, overlay directories, the machine that is
+// deployed to, and git. The comments of each method are its contract; internal/testkit/deploytest runs it against the adapters.
 package deployport
 
 import (

@@ -1,7 +1,5 @@
-// Package ecosystemport is what the ecosystems' use cases need from outside: where things are, manifests, what is recorded, runs and their logs,
-// git, provisioners.
-//
-// It refuses to know files, processes and how git is asked.
+// Package ecosystemport declares what ecosystems need: paths, manifests, recorded state, runs and their logs, git, and provisioners. The comments of each
+// method are its contract; internal/testkit/ecosystemtest runs it against the adapters.
 package ecosystemport
 
 import (

@@ -1,8 +1,7 @@
-// Package packport is what context packs need from outside: somewhere to keep packs, and somewhere to read source lines from.
-// Each method's comment is its contract; internal/testkit/packtest runs it against every adapter.
+// Package packport declares what context packs need: a store of packs, and access to source lines. The comments of each method are its contract;
+// internal/testkit/packtest runs it against every adapter.
 //
-// It refuses to know files, formats and locks. An adapter gets its clock (ports.Clock) in its constructor: packs whose expiry is
-// not after the clock's now are absent from every answer.
+// Adapters take their ports.Clock in the constructor: expired packs are absent from every result.
 package packport
 
 import (

@@ -1,7 +1,7 @@
 package projectport
 
-// Catalogue is the six ports of one store: what happens to a project happens to what belongs to it. A function handed to an Update must not
-// write to the same catalogue: it would wait for itself until its context ends.
+// Catalogue is the six ports of one store, which deletes with a project what belongs to it. A function passed to an Update must not write to the same
+// catalogue: it would block until its context ends.
 type Catalogue struct {
 	Projects   Projects
 	Workflows  Workflows

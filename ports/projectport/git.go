@@ -7,31 +7,31 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Repositories answers questions about the git repository that a directory is in; the directory may be below its top. Nothing a
-// repository configures is run, nothing is written and no network is used. A directory that is in none, does not exist, or is not given as an
-// absolute path is project.ErrNotRepository. A git that fails, is missing or prints what is not expected is project.ErrExecutionFailed, saying
-// its own words; one that takes too long is project.ErrExecutionTimeout.
+// Repositories reads the git repository that a directory belongs to; the directory may be below its top. It runs nothing that the repository configures,
+// writes nothing and uses no network. A directory that is in no repository, does not exist or is not absolute is project.ErrNotRepository. A git that
+// fails, is missing or prints something unexpected is project.ErrExecutionFailed with git's message; one that takes too long is
+// project.ErrExecutionTimeout.
 type Repositories interface {
-	// Head is what the repository stands on. No process is started where its files say so, which is nearly always.
+	// Head returns what is checked out. It reads the repository's files and starts git only if they do not suffice.
 	Head(ctx context.Context, dir string) (project.Head, error)
-	// Status is how the whole working tree differs from the last commit. Of submodules it tells whether they stand on another commit, not
-	// what was changed within them. A repository without a working tree is project.ErrNotRepository.
+	// Status compares the whole worktree with the last commit. For submodules it reports another commit, not changes within them. A repository without a
+	// worktree is project.ErrNotRepository.
 	Status(ctx context.Context, dir string) (project.GitStatus, error)
-	// Staged is what the next commit would change, files with conflicts left out; its text is cut to at most limit bytes (repo.Cut), 0 being
-	// repo.DefaultText. Nothing staged is an empty Diff. A repository without a working tree is project.ErrNotRepository.
+	// Staged returns the diff between the last commit and the index, without files that have conflicts. Its text is cut to limit bytes; 0 means
+	// project.DefaultDiffBytes. Nothing staged is an empty Diff. A repository without a worktree is project.ErrNotRepository.
 	Staged(ctx context.Context, dir string, limit int) (project.Diff, error)
-	// Worktrees is every working tree of the repository, the main one first.
+	// Worktrees returns every worktree of the repository, the main one first.
 	Worktrees(ctx context.Context, dir string) ([]git.Worktree, error)
-	// Remote is the URL of the remote called origin as it was configured, without credentials; empty when there is none.
+	// Remote returns the configured URL of the remote origin without credentials; empty if there is none.
 	Remote(ctx context.Context, dir string) (string, error)
 
-	// Heads is an answer for each directory, in their order. A few are looked at at a time, and each for a short time only: one that cannot be
-	// read holds up no other.
+	// Heads returns a result for each directory, in their order. Directories are read concurrently with a short timeout each, so that one that cannot be read
+	// does not delay the others.
 	Heads(ctx context.Context, dirs []string) []HeadResult
 
-	// Belongs reports whether dir lies in a working tree of the project's repository: its repository is inside the project's directory, and
-	// that project's own list names it. Either side alone can be forged, and is not enough. Links are resolved on both sides. What does not
-	// exist or is no repository belongs to nothing; an error is a git that could not be asked.
+	// Belongs reports whether dir is in a worktree of the project's repository: its repository is inside the project's directory, and the project's own list
+	// names it. Either alone could be forged. Links are resolved on both sides. A directory that does not exist or is no repository belongs to nothing; an
+	// error means that git could not be asked.
 	Belongs(ctx context.Context, dir, root string) (bool, error)
 }
 

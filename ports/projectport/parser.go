@@ -2,9 +2,9 @@ package projectport
 
 import "github.com/countersign-dev/countersign/domain/project/shellcmd"
 
-// ShellParser takes shell text apart.
+// ShellParser parses shell text.
 type ShellParser interface {
-	// Parse never fails: of text that is no script it says why, with the commands that could be made out all the same. Text that is too
-	// long to be a command, or has a NUL in it, is no script.
+	// Parse never fails: for invalid text the result has the reason and the commands that could be recognised. Text that is too long for a command or contains
+	// a NUL is invalid.
 	Parse(text string) shellcmd.ShellScript
 }

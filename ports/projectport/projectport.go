@@ -1,7 +1,5 @@
-// Package projectport is what projects need from outside: the catalogue (projects, workflows, actions, rules, templates, executions), the
-// projects' directories, git, webhooks, a shell parser.
-//
-// It refuses to know SQL, HTTP, git's commands and where anything lies.
+// Package projectport declares what projects need: the catalogue (projects, workflows, actions, rules, templates, executions), the projects' directories,
+// git, webhooks and a shell parser. The comments of each method are its contract; internal/testkit/projecttest runs it against the adapters.
 package projectport
 
 import (
@@ -55,9 +53,9 @@ type Actions interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Rules keeps what people decided for actions.
+// Rules keeps the rules that the user set for actions.
 type Rules interface {
-	// List is every rule, as automation.SortRules sorts them.
+	// List returns every rule, sorted by webhook.SortActionRules.
 	List(ctx context.Context) ([]webhook.ActionRule, error)
 	// Put stores a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
 	Put(ctx context.Context, r webhook.ActionRule) error
@@ -65,7 +63,7 @@ type Rules interface {
 	Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error)
 }
 
-// Templates keeps people's own step templates.
+// Templates keeps the user's own step templates.
 type Templates interface {
 	// List is every custom template, by name.
 	List(ctx context.Context) ([]shellcmd.Template, error)
@@ -75,7 +73,7 @@ type Templates interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Executions keeps the history.
+// Executions keeps the executions of projects.
 type Executions interface {
 	// Find is the execution with that ID, or project.ErrExecutionNotFound.
 	Find(ctx context.Context, id string) (project.Execution, error)
@@ -85,28 +83,28 @@ type Executions interface {
 	Create(ctx context.Context, e project.Execution) error
 	// Update runs change on the execution and stores what it leaves, unless change fails; one at a time.
 	Update(ctx context.Context, id string, change func(*project.Execution) error) (project.Execution, error)
-	// Prune forgets final executions: of the workflow beyond its newest keep (when workflowID is not empty), of all beyond the newest
-	// execution.MaxRows, and those that ended before the given time.
+	// Prune deletes final executions: of the workflow beyond its newest keep (if workflowID is not empty), of all beyond the newest project.MaxRows, and those
+	// that ended before the given time.
 	Prune(ctx context.Context, workflowID string, keep int, before time.Time) error
 }
 
 // Directories knows the directories of this machine (packageflow-security contract §4.1).
 type Directories interface {
-	// Resolve is where a path really leads, links resolved, and which of the roots it is in (the innermost). What lies in none of them, does
-	// not exist, or is no directory is project.ErrPath, in words that do not tell these apart.
+	// Resolve returns the real path, with symbolic links resolved, and the innermost of the roots that it is in. A path in none of them, one that does not
+	// exist and one that is not a directory are all project.ErrPath with the same message.
 	Resolve(ctx context.Context, path string, roots []string) (dir string, root string, err error)
-	// Planned is Resolve for a directory that need not exist yet: what of it does not must be plain names.
+	// Planned is Resolve for a directory that need not exist yet; the missing part must be plain names.
 	Planned(ctx context.Context, path string, roots []string) (dir string, root string, err error)
-	// Register is where a directory that somebody wants to register really is. It refuses /, the home directory, system directories,
-	// Countersign's own and their ancestors with project.ErrRegistration.
+	// Register returns the real path of a directory to register. It fails with project.ErrRegistration for /, the home directory, system directories,
+	// Countersign's own directories, and their ancestors.
 	Register(ctx context.Context, path string) (dir string, err error)
-	// Facts is what the directory says of the project. It fails with project.ErrManifest as project.DetectFacts does, with the facts filled in.
+	// Facts returns what the directory tells about the project. It fails with project.ErrManifest as project.DetectFacts does, with the facts filled in.
 	Facts(ctx context.Context, dir string) (project.Facts, error)
-	// Surroundings is what a process in that directory would find on this machine.
+	// Surroundings returns what a process started in that directory would find on this machine.
 	Surroundings(ctx context.Context, dir string) (Surroundings, error)
 }
 
-// Surroundings is what a process would find.
+// Surroundings is the environment of a process in a project: tools, settings and secrets.
 type Surroundings struct {
 	Tools    shellcmd.Toolchain
 	Environ  []string // of this process, "NAME=value"

@@ -6,16 +6,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
-// Webhooks makes requests to hosts outside, within the rules a person set (packageflow-security contract §4.7). What a rule forbids is
-// project.ErrURLBlocked with egress.Blocked as its details; neither it nor any other error names an address a host's name led to, or
-// repeats a secret of the request.
+// Webhooks sends requests to external hosts within the user's egress rules (packageflow-security contract §4.7). A forbidden request fails with
+// project.ErrURLBlocked, with webhook.Blocked as details. No error contains a resolved address or a secret of the request.
 type Webhooks interface {
-	// Resolve is where the request would go, with every address of the host vetted: what a person is shown before a request is made. It
-	// asks a name server at most, and connects to nobody. A host without an address is project.ErrExecutionFailed.
+	// Resolve returns where the request would go, with every address of the host checked, to be shown before the request is approved. It may query a name
+	// server but connects to no host. A host without an address is project.ErrExecutionFailed.
 	Resolve(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Target, error)
-	// Send makes the request, to an address it has vetted itself, and is the answer when that is a 2xx. Any other answer, a redirect
-	// among them, and a connection that fails are project.ErrExecutionFailed with the webhook.Response as details; running out of the
-	// request's time is project.ErrExecutionTimeout, and an ended context project.ErrCancelled, both with what there is by then. Requests
-	// with Retries left are made again when no connection came about and after webhook.IsRetryable answers, after webhook.Backoff.
+	// Send sends the request to an address that it has checked itself, and returns a 2xx response. Any other response (a redirect included) and a failed
+	// connection are project.ErrExecutionFailed with the webhook.Response as details; a timeout is project.ErrExecutionTimeout, and an ended context
+	// project.ErrCancelled, both with the response so far. Requests with Retries left are sent again if no connection was made or webhook.IsRetryable, after
+	// webhook.Backoff.
 	Send(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Response, error)
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Router asks agent servers for something, by the gateway's table of them (opencode contract §10). A changed table counts from the next call on.
+// Router sends requests to agent servers by the gateway's table (opencode contract §10). A changed table counts from the next call on.
 type Router interface {
-	// Table is the servers there are. While the table cannot be read they are those it had before, and Problem says why.
+	// Table returns the servers. While the table cannot be read, they are the last ones read, and Problem gives the reason.
 	Table(ctx context.Context) (RouteTable, error)
-	// Resolve is the server that somebody named, by ID or project name, or the default one for an empty name; sandbox.ErrServer.
+	// Resolve returns the server with that ID or project name, or the default one for an empty name. It fails with sandbox.ErrServer.
 	Resolve(ctx context.Context, server string) (Route, error)
-	// Call asks a server. It fails like Resolve, with sandbox.ErrNotRunning for a server that is not active, sandbox.ErrNotFound for a sandbox that is
-	// not there, sandbox.ErrUnhealthy when nobody answers or the answer breaks off, sandbox.ErrAuth, sandbox.ErrTimeout, and sandbox.ErrRequest,
-	// sandbox.ErrRefused or sandbox.ErrAnswer with what the server said. Neither answers nor failures have a password of a server in them.
+	// Call sends a request to a server. It fails like Resolve, with sandbox.ErrNotRunning for a server that is not active, sandbox.ErrNotFound for an unknown
+	// sandbox, sandbox.ErrUnhealthy if there is no complete answer, sandbox.ErrAuth, sandbox.ErrTimeout, and sandbox.ErrRequest, sandbox.ErrRefused or
+	// sandbox.ErrAnswer with the server's message. Neither answers nor errors contain a password of a server.
 	Call(ctx context.Context, r RouteRequest) (RouteAnswer, error)
 }
 
-// RouteTable is the servers as they may be shown.
+// RouteTable is the displayed form of the servers.
 type RouteTable struct {
 	Default string // ID; empty for none
 	Servers []Route
 	Problem string // why this is not what the file says
 }
 
-// Route is a server in it.
+// Route is one server of a RouteTable.
 type Route struct {
 	ID          string
 	Name        string // of the project
@@ -35,10 +35,10 @@ type Route struct {
 	Status      string // active or inactive
 }
 
-// Active reports whether the server can be asked.
+// Active reports whether the server accepts requests.
 func (r Route) Active() bool { return r.Status == "active" }
 
-// RouteRequest is what a server is asked for. Which fields count depends on Act.
+// RouteRequest is a request to a server. Act decides which fields it uses.
 type RouteRequest struct {
 	Act     sandbox.Act
 	Server  string // ID or project name; empty for the default one
@@ -53,7 +53,7 @@ type RouteRequest struct {
 	Limit   int // of a list; 0 is the server's own
 }
 
-// RouteAnswer is what a server answered: Body is its JSON, nil when it said nothing.
+// RouteAnswer is a server's answer: Body is its JSON, nil if it was empty.
 type RouteAnswer struct {
 	Server Route
 	Body   json.RawMessage

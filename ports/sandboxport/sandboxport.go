@@ -1,7 +1,5 @@
-// Package sandboxport is what sandboxes need from outside: what is recorded, settings and keys, git with its worktrees, agent servers, and the
-// configuration of models.
-//
-// It refuses to know file formats, git's commands, HTTP and any particular agent server.
+// Package sandboxport declares what sandboxes need: recorded state, settings and keys, git with its worktrees, agent servers, and the configuration of
+// models. The comments of each method are its contract; internal/testkit/sandboxtest runs it against the adapters.
 package sandboxport
 
 import (
@@ -13,37 +11,36 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// States keeps what is recorded, in files that other programs read too (opencode contract §9).
+// States keeps the recorded state, in files that other programs read too (opencode contract §9).
 type States interface {
-	// Load is what is recorded; files of an older form are brought up to date on the way, after a copy was kept. A file that cannot be read is
-	// sandbox.ErrState, never an empty state.
+	// Load returns the recorded state. Older forms are migrated after a copy was kept. An unreadable file is sandbox.ErrState, never an empty state.
 	Load(ctx context.Context) (sandbox.State, error)
-	// Update runs change on what is recorded and stores what it leaves, unless change fails: the state and the gateway's table of servers, both
-	// or neither. One at a time over all processes; a wait longer than sandbox.BusyTimeout is sandbox.ErrBusy.
+	// Update runs change on the recorded state and stores the result unless change fails: the state and the gateway's table of servers, both or neither. One
+	// Update runs at a time, across all processes; after sandbox.BusyTimeout it fails with sandbox.ErrBusy.
 	Update(ctx context.Context, change func(*sandbox.State) error) (sandbox.State, error)
-	// Hold keeps everybody else from changing the project until release is called, in this process and in others; the same waiting. The zero URL
-	// is the gateway, which is held last.
+	// Hold locks the project against changes by others, in this process and in others, until release is called. It waits as Update does. The zero URL is the
+	// gateway, which is locked last.
 	Hold(ctx context.Context, url git.URL) (release func(), err error)
 }
 
-// Homes knows a project's places and settings (opencode contract §4, §5).
+// Homes resolves a project's directories and settings (opencode contract §4, §5).
 type Homes interface {
-	// Identify is the canonical URL of what somebody typed: a clone URL, or a path of a repository on this machine, made absolute with links
-	// resolved. warnings tell of credentials that were dropped. It fails with sandbox.ErrURL.
+	// Identify returns the canonical URL for user input: a clone URL, or the path of a repository on this machine (made absolute, links resolved). warnings
+	// report credentials that were removed. It fails with sandbox.ErrURL.
 	Identify(ctx context.Context, raw string) (url git.URL, cloneURL string, warnings []string, err error)
-	// Layout is where the project of that name has its things; base is its recorded base directory, empty for the default.
+	// Layout returns the directories of the project with that name; base is its recorded base directory, empty for the default.
 	Layout(name, base string) sandbox.Layout
-	// Prepare makes the directories and the project's settings file where they are missing, and puts a changed key path into the latter.
+	// Prepare creates missing directories and the project's settings file, and writes a changed key path into it.
 	Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout) error
-	// Settings are the global ones and the project's. A global file that is missing, readable by others or incomplete is
-	// sandbox.ErrConfiguration, saying what to do.
+	// Settings returns the global settings and the project's. A global file that is missing, readable by others or incomplete is sandbox.ErrConfiguration,
+	// whose message says what to do.
 	Settings(ctx context.Context, name string) (Settings, error)
-	// Discard deletes the project's directories, only below the managed root or where our mark says they are ours, links never followed, and
-	// reports which. The key stays.
+	// Discard deletes the project's directories and returns their paths: only below the managed root or with Countersign's mark, without following links. The
+	// key stays.
 	Discard(ctx context.Context, l sandbox.Layout) (deleted []string, err error)
 }
 
-// Settings is what people configured. It holds secrets and is never shown.
+// Settings is the user's configuration. It holds secrets and is never shown.
 type Settings struct {
 	Password      string // of every agent server
 	GatewayToken  string
@@ -59,13 +56,13 @@ type Settings struct {
 	Environ       []string // of this process, without its secrets
 }
 
-// Keys keeps deploy keys, one a project (opencode contract §6).
+// Keys keeps one deploy key per project (opencode contract §6).
 type Keys interface {
-	// Ensure is the project's deploy key, made when there is none; a missing public half is derived.
+	// Ensure returns the project's deploy key, creating it if there is none; a missing public half is derived.
 	Ensure(ctx context.Context, name string) (Key, error)
-	// Check is the user's own key as it may be used, or sandbox.ErrKeyNotFound, sandbox.ErrKeyInvalid.
+	// Check returns the user's own key if it can be used, or fails with sandbox.ErrKeyNotFound or sandbox.ErrKeyInvalid.
 	Check(ctx context.Context, path string) (Key, error)
-	// Peek is the project's deploy key when there is one.
+	// Peek returns the project's deploy key if there is one.
 	Peek(ctx context.Context, name string) (Key, bool, error)
 }
 
@@ -77,69 +74,69 @@ type Key struct {
 	Made       bool   // just now
 }
 
-// Access is how a repository is reached: without a key (https, local), or with one.
+// Access is how a repository is accessed: without a key (https, local) or with one.
 type Access struct {
 	URL string // for git: as it was given over https, else canonical
 	Key string // path of a private key; empty for none
 }
 
-// Repositories is git as sandboxes need it: a project's clone, its worktrees (opencode contract §12) and what they hold. repo is the clone's
-// directory. Nothing of a repository's content is run: no hooks, no submodules, no filters that it brings.
+// Repositories runs git for sandboxes: on a project's clone, its worktrees (opencode contract §12) and their content. repo is the clone's directory.
+// Nothing that a repository contains is run: no hooks, no submodules, no filters of its own.
 type Repositories interface {
 	// Reaching and cloning.
 
-	// Reach fails when the repository cannot be read, with sandbox.ErrGit and git's own masked words.
+	// Reach checks that the repository can be read. It fails with sandbox.ErrGit and git's redacted message.
 	Reach(ctx context.Context, a Access) error
-	// Clone makes dir a clone of the repository, all or nothing, telling progress in percent. A dir that is a clone of it already is left as it
-	// is; one that is anything else is sandbox.ErrBaseDir. It fails with sandbox.ErrClone.
+	// Clone makes dir a clone of the repository, atomically, and reports progress in percent. If dir is a clone of it already, it stays as it is; anything else
+	// there is sandbox.ErrBaseDir. It fails with sandbox.ErrClone.
 	Clone(ctx context.Context, a Access, dir string, progress func(percent int, what string)) error
-	// Root is the commit ID of a clone's root commit, its current branch, and its origin's URL.
+	// Root returns the ID of a clone's root commit, its current branch and its origin's URL.
 	Root(ctx context.Context, dir string) (Clone, error)
 
 	// Worktrees.
 
-	// Survey is every worktree but the main one, with what it holds; concurrently, a few at a time. Entries whose directory is gone are marked.
+	// Survey returns every worktree but the main one, with its content, reading a few at a time. Entries whose directory is missing are marked.
 	Survey(ctx context.Context, repo string) ([]Tree, error)
-	// Plan decides which branch a new worktree would have: without a wish, a new branch from the current one. It changes nothing and asks no
-	// network. It fails with sandbox.ErrBranch, naming branches that are near, and with sandbox.ErrArguments.
+	// Plan chooses the branch of a new worktree; without a request, a new branch from the current one. It changes nothing and uses no network. It fails with
+	// sandbox.ErrBranch, naming similar branches, and with sandbox.ErrArguments.
 	Plan(ctx context.Context, repo, name, branch string) (BranchPlan, error)
-	// Add makes the worktree at dir as planned, all or nothing.
+	// Add creates the planned worktree at dir, atomically.
 	Add(ctx context.Context, repo, dir string, p BranchPlan) (head string, err error)
-	// Remove takes the worktree away, also a dirty one, and the branch when deleteBranch says so, after everything that would be lost was kept
-	// under refs that it returns (backups). A worktree that is gone already is no error.
+	// Remove removes the worktree, also a dirty one, and its branch if the Removal says so, after backing up unsaved work under refs, which it returns. A
+	// missing worktree is no error.
 	Remove(ctx context.Context, repo, dir string, r Removal) (backups []string, err error)
-	// Reset brings the worktree to the default branch after keeping what would be lost under refs.
+	// Reset brings the worktree to the default branch after backing up unsaved work under refs.
 	Reset(ctx context.Context, repo, dir string, r Reset) (ResetDone, error)
 
 	// Work that is nowhere else, and its backups.
 
-	// Losses is what of the clone and its worktrees is nowhere else: changes that are not committed, commits that no remote has. It is about the
-	// clone, with its stashes and branches, and the worktrees in dirs, by those names; without dirs, about all worktrees that there are.
-	// Of a directory that is no worktree, and of every one when the clone is gone, all that lies in it counts.
+	// Losses returns the unsaved work of the clone and its worktrees: uncommitted changes and commits that no remote has. It covers the clone, with its stashes
+	// and branches, and the worktrees in dirs, by those names; without dirs, all worktrees. In a directory that is no worktree, and in all of them if the clone
+	// is missing, every file counts.
 	Losses(ctx context.Context, repo string, dirs []string) ([]Loss, error)
-	// Fetch gets the remote's branches.
+	// Fetch fetches the remote's branches.
 	Fetch(ctx context.Context, repo string, a Access) error
-	// Backups are the refs that Remove and Reset kept, newest first.
+	// Backups returns the refs that Remove and Reset made, newest first.
 	Backups(ctx context.Context, repo string) ([]Backup, error)
-	// Restore makes a worktree at dir from a backup, changes that were not committed included.
+	// Restore creates a worktree at dir from a backup, uncommitted changes included.
 	Restore(ctx context.Context, repo, dir, ref, branch string) error
 
 	// Readying a worktree as its repository wants it.
 
-	// Include copies the ignored files that the repository's .worktreeinclude lists into dir, never overwriting, and names them.
+	// Include copies the ignored files that the repository's .worktreeinclude lists into dir and returns their names. It never overwrites a file.
 	Include(ctx context.Context, repo, dir string) (copied []string, err error)
-	// Script is the text of .worktreesetup as it stands in a ref: commands, one a line. It is empty when there is none.
+	// Script returns the text of .worktreesetup in a ref: commands, one per line. It is empty if there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
-	// Commit is the commit that a ref stands on, or sandbox.ErrBranch.
+	// Commit returns the commit of a ref, or sandbox.ErrBranch.
 	Commit(ctx context.Context, repo, ref string) (string, error)
 }
 
-// Clone is what is known of a clone.
+// Clone describes a clone.
 type Clone struct {
 	RootCommit, Branch, Origin string
 }
 
-// Tree is a worktree with what it holds.
+// Tree is a worktree with its content.
 type Tree struct {
 	Directory, Branch, Head          string
 	Dirty, Locked, Prunable, Missing bool
@@ -149,7 +146,7 @@ type Tree struct {
 	Err                              string
 }
 
-// BranchPlan is what a new worktree stands on.
+// BranchPlan is the branch and commit of a new worktree.
 type BranchPlan struct {
 	Branch string `json:"branch"`
 	From   string `json:"from"`           // ref or commit
@@ -158,7 +155,7 @@ type BranchPlan struct {
 	Note   string `json:"note,omitempty"` // why it is not the branch that was wished for
 }
 
-// Removal says how a worktree goes.
+// Removal says how to remove a worktree.
 type Removal struct {
 	Name         string // of the sandbox, for backups
 	Branch       string
@@ -167,20 +164,20 @@ type Removal struct {
 	At           time.Time
 }
 
-// Reset says how a worktree is reset.
+// Reset says how to reset a worktree.
 type Reset struct {
 	Name         string
 	CleanIgnored bool
 	At           time.Time
 }
 
-// ResetDone is what a reset did.
+// ResetDone is the result of a reset.
 type ResetDone struct {
 	Branch, Head, To string
 	Backups          []string
 }
 
-// Loss is work that is nowhere else.
+// Loss is unsaved work.
 type Loss struct {
 	Directory string   `json:"directory"`
 	Branch    string   `json:"branch"`
@@ -189,7 +186,7 @@ type Loss struct {
 	More      int      `json:"more,omitempty"`
 }
 
-// Backup is work that was kept.
+// Backup is a ref under refs/opencode-backup with saved work.
 type Backup struct {
 	Ref     string    `json:"ref"`
 	Sandbox string    `json:"sandbox"`
@@ -198,53 +195,53 @@ type Backup struct {
 	At      time.Time `json:"at"`
 }
 
-// Launcher starts a kind of agent server and speaks to it. The program is opencode unless something else was configured.
+// Launcher starts and queries one kind of agent server; the program is opencode unless configured otherwise.
 type Launcher interface {
-	// Spec is how the server is started in a clone, on a port.
+	// Spec returns how to start the server in a clone on a port.
 	Spec(s Settings, l sandbox.Layout, port int, key string) process.Spec
-	// Healthy asks the server once: its version, or sandbox.ErrAuth, sandbox.ErrUnhealthy.
+	// Healthy queries the server once and returns its version, or fails with sandbox.ErrAuth or sandbox.ErrUnhealthy.
 	Healthy(ctx context.Context, host string, port int, password string) (version string, err error)
-	// Busy reports whether an agent of the server is at work in one of the directories. A server that cannot say has none at work.
+	// Busy reports whether an agent of the server is working in one of the directories. A server that cannot tell counts as idle.
 	Busy(ctx context.Context, s Settings, port int, dirs []string) bool
-	// Models are those the program knows, "provider/model".
+	// Models returns the models that the program knows, as "provider/model".
 	Models(ctx context.Context, s Settings) ([]string, error)
 }
 
-// Sockets knows this machine's ports and files of processes.
+// Sockets inspects the ports and processes of this machine.
 type Sockets interface {
 	// Free reports whether a server could listen on the port now.
 	Free(port int) bool
-	// Serves reports whether the process, or one that it started, listens on the port; true where the system does not tell.
+	// Serves reports whether the process, or one of its descendants, listens on the port; true if the system cannot tell.
 	Serves(ctx context.Context, pid, port int) bool
-	// ResidentMB is the memory of the process and its descendants.
+	// ResidentMB returns the memory of the process and its descendants.
 	ResidentMB(pid int) (int, error)
-	// Foreign are agent servers of other programs that run in one of the directories.
+	// Foreign returns agent servers that other programs run in one of the directories.
 	Foreign(ctx context.Context, dirs []string) ([]ForeignServer, error)
 }
 
-// ForeignServer is an agent server that we did not start.
+// ForeignServer is an agent server that Countersign did not start.
 type ForeignServer struct {
 	PID int    `json:"pid"`
 	Dir string `json:"directory"`
 	Cmd string `json:"command"`
 }
 
-// Models is the user's configuration of models (opencode contract §11). Nothing else of that file is ever returned.
+// Models reads and writes the model in the user's configuration (opencode contract §11). It never returns anything else of that file.
 type Models interface {
-	// Read is the model that is set, empty when none is, and the file it was found in or would be written to.
+	// Read returns the configured model, empty if none, and the file that it is in or would be written to.
 	Read(ctx context.Context) (model, path string, exists bool, err error)
-	// Write sets it, leaving everything else of the file as it is, comments included.
+	// Write sets the model and leaves the rest of the file unchanged, comments included.
 	Write(ctx context.Context, model string) (previous, path string, err error)
 }
 
-// ServerTable is what the gateway reads (opencode contract §9.2); States writes it.
+// ServerTable is the table that the gateway reads (opencode contract §9.2); States writes it.
 type ServerTable struct {
 	Version string        `json:"version"`
 	Default *string       `json:"default_server"`
 	Servers []ServerEntry `json:"servers"`
 }
 
-// ServerEntry is one server in it.
+// ServerEntry is one server of the table.
 type ServerEntry struct {
 	ID          string    `json:"id"`
 	GitURL      string    `json:"git_url"`
@@ -260,10 +257,10 @@ type ServerEntry struct {
 	BaseDir     string    `json:"base_dir,omitempty"`
 }
 
-// Front starts the gateway and asks after it.
+// Front starts and checks the gateway.
 type Front interface {
-	// Spec is how the gateway is started on a port.
+	// Spec returns how to start the gateway on a port.
 	Spec(s Settings, port int) process.Spec
-	// Healthy asks it once, or fails with sandbox.ErrGateway.
+	// Healthy queries the gateway once, or fails with sandbox.ErrGateway.
 	Healthy(ctx context.Context, port int) error
 }
