@@ -10,20 +10,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 )
 
-// Asked is what a caller said about the place; empty fields are found out.
+// Asked is the part of the place that the caller gave; empty fields are determined.
 type Asked struct {
 	Repo        string // path to the config repository; relative to the working directory
 	Machine     string
 	ProjectRoot string // counts as marked when given
 }
 
-// Places resolves where a call works. It starts no process.
+// Places resolves the place of a call. It starts no process.
 type Places interface {
-	// Resolve is the place, with every path absolute. Nothing has to exist yet.
+	// Resolve returns the place with absolute paths. They need not exist.
 	Resolve(ctx context.Context, a Asked) (deployment.Place, error)
 }
 
-// Config is a config repository as it was read.
+// Config is the content of a config repository.
 type Config struct {
 	Manifest deployment.Manifest
 	Lock     *deployment.Lock // nil when there is none
@@ -31,7 +31,7 @@ type Config struct {
 	Warnings []string         // unknown keys, each with its line
 }
 
-// ManifestEdit is one change of agentpack.yaml that leaves every other byte as it is.
+// ManifestEdit is one change of agentpack.yaml that leaves every other byte unchanged.
 type ManifestEdit struct {
 	Add      *deployment.Module // append a module
 	Remove   string             // take the module of this identifier out
@@ -40,44 +40,44 @@ type ManifestEdit struct {
 	Metadata map[string]any // of Add: passed through
 }
 
-// Configs reads config repositories and works out edits of them. It writes nothing: edits come back as writes.
+// Configs reads config repositories and computes edits of them. It writes nothing: edits are returned as writes.
 type Configs interface {
-	// Load reads and validates manifest and lockfile. It fails with ErrConfigMissing, ErrConfig, ErrConfigVersion, ErrTarget, ErrLock
-	// (also when no module needs the lock), ErrLockVersion; beside an error of the lockfile the rest of the Config is there.
+	// Load reads and validates the config file and the lockfile. It fails with ErrConfigMissing, ErrConfig, ErrConfigVersion, ErrTarget, ErrLock (also if no
+	// module needs the lockfile) and ErrLockVersion. With an error of the lockfile it still returns the rest of the Config.
 	Load(ctx context.Context, repo string) (Config, error)
-	// Edit is the write that makes the edits to the manifest; the result is validated as Load would.
+	// Edit returns the write that applies the edits to the config file. The result is validated as by Load.
 	Edit(ctx context.Context, repo string, edits ...ManifestEdit) (deployment.Write, error)
-	// EncodeLock is the lockfile's bytes (agentpack contract §2.4).
+	// EncodeLock returns the lockfile's bytes (agentpack contract §2.4).
 	EncodeLock(l deployment.Lock) ([]byte, error)
-	// Frontmatter is the YAML mapping at the beginning of a document (agentpack contract §2.5), with the number of the line after it. It
-	// fails with ErrConfig; found is false when the document does not begin with one.
+	// Frontmatter returns the YAML mapping at the beginning of a document (agentpack contract §2.5) and the number of the line after it; found is false if there
+	// is none. It fails with ErrConfig.
 	Frontmatter(doc []byte) (fields map[string]any, found bool, err error)
 }
 
-// Sources gives the files of modules as they come, before overlays.
+// Sources returns the files of modules before overlays.
 type Sources interface {
-	// Local is the tree of a directory (or one file) below the config repository. It follows no link out of the module and fails with
-	// ErrPath for a path that leaves the repository, for such links, and for what is neither file nor directory; ErrConfig when it is absent.
+	// Local returns the tree of a directory or file below the config repository. It fails with ErrPath for a path that leaves the repository, for a link that
+	// leaves the module, and for anything but files and directories; with ErrConfig if it does not exist.
 	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
-	// Git is the tree of one resolved source out of the cache. A checkout that is missing is fetched unless offline (ErrOffline).
+	// Git returns the tree of a resolved source from the cache. A missing checkout is fetched, or fails with ErrOffline.
 	Git(ctx context.Context, at deployment.Place, source deployment.ResolvedGit, offline bool) (deployment.Tree, error)
-	// Discard takes a source's checkout out of the cache, so that Git fetches it again. None there is no error.
+	// Discard removes a source's checkout from the cache, so that Git fetches it again. A missing checkout is no error.
 	Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error
-	// Resolve asks the remote which commit a ref is.
+	// Resolve asks the remote for the commit of a ref.
 	Resolve(ctx context.Context, source deployment.GitSource) (commit string, err error)
-	// Content is a file's bytes, checked against its sum: ErrStale when the origin changed meanwhile.
+	// Content returns a file's bytes after checking their sum. It fails with ErrStale if the origin changed.
 	Content(ctx context.Context, c deployment.Content) ([]byte, error)
 }
 
 // Overlays reads overlay directories (agentpack contract §3).
 type Overlays interface {
-	// Layer is what stands in a module's overlay directory of that scope; Exists is false when there is none.
+	// Layer returns the content of a module's overlay directory in that scope; Exists is false if there is none.
 	Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error)
-	// Candidates are the absolute paths, of all names a module's overlay may have in that scope, at which something stands.
+	// Candidates returns the absolute paths that exist among all possible names of the module's overlay in that scope.
 	Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error)
 }
 
-// Look is what to look at on the machine.
+// Look lists what to inspect on the machine.
 type Look struct {
 	Place deployment.Place
 	Roots []deployment.Root
@@ -87,21 +87,20 @@ type Look struct {
 
 // Machine is the computer that is deployed to. Paths are absolute and native.
 type Machine interface {
-	// Observe reads the roots' manifests and looks at every path in them and in l. Damaged manifests are warnings.
+	// Observe reads the ownership manifests of the roots and inspects every path in them and in l. Damaged manifests are warnings.
 	Observe(ctx context.Context, l Look) (deployment.Observed, error)
-	// Read is a file's bytes; absent is no error (nil, false).
+	// Read returns a file's bytes; a missing file is no error (nil, false).
 	Read(ctx context.Context, path string) (data []byte, found bool, err error)
-	// Extras lists files below the root, but manifests, .git and .agentpack directories, in the order of their path components.
+	// Extras lists files below the root except ownership manifests and the directories .git and .agentpack, sorted by path components.
 	Extras(ctx context.Context, root deployment.Root) ([]string, error)
-	// Apply carries a transaction out, whole or not at all: under the home's lock, with every Before checked again (ErrStale), journalled,
-	// with a snapshot record first where its kind has one. done is called as writes are made. It is refused with ErrInterrupted while an
-	// earlier one is unfinished.
+	// Apply applies a transaction atomically: under the home's lock, after checking every Before again (ErrStale), with an operation log, and with a snapshot
+	// record first if its kind has one. done is called as files are written. It fails with ErrInterrupted while an earlier transaction is unfinished.
 	Apply(ctx context.Context, t deployment.Transaction, done func(done, total int)) (snapshot string, err error)
-	// Check probes a root: whether it exists, is a directory and could be written to, without writing (issues as agentpack contract §5.7).
+	// Check reports whether a root exists, is a directory and is writable, without writing (issues as in agentpack contract §5.7).
 	Check(ctx context.Context, root deployment.Root) (RootHealth, error)
 }
 
-// RootHealth is what doctor says of a root.
+// RootHealth is the result of Check for one root.
 type RootHealth struct {
 	Exists   bool
 	Issues   []string // missing, not_a_directory, not_writable
@@ -109,45 +108,45 @@ type RootHealth struct {
 	Ignored  bool     // its manifests are ignored there
 }
 
-// Snapshots keeps the records of operations below a home.
+// Snapshots keeps the records of operations in a home.
 type Snapshots interface {
-	// List is every snapshot, oldest first; records that cannot be read are warnings.
+	// List returns every snapshot, oldest first. Unreadable records are warnings.
 	List(ctx context.Context, home string) (all []deployment.Snapshot, warnings []string, err error)
-	// Load is one of them, or fails with ErrSnapshot (also for text that is no identifier) or ErrSnapshotDamaged.
+	// Load returns one snapshot. It fails with ErrSnapshot (also for an invalid identifier) or ErrSnapshotDamaged.
 	Load(ctx context.Context, home, id string) (deployment.Snapshot, error)
-	// Originals is what stood at the paths that deployments first wrote to, where there was something.
+	// Originals returns what existed at the paths before deployments first wrote to them.
 	Originals(ctx context.Context, home string) ([]deployment.Original, error)
-	// Blob is kept content by its sum, or fails with ErrSnapshotDamaged.
+	// Blob returns stored content by its sum. It fails with ErrSnapshotDamaged.
 	Blob(ctx context.Context, home string, sum deployment.Sum) ([]byte, error)
-	// Prune forgets snapshots and the content that only they needed, and reports the bytes that came free. The originals stay.
+	// Prune deletes snapshots and the content that only they need, and returns the number of freed bytes. The originals stay.
 	Prune(ctx context.Context, home string, ids []string) (freed int64, err error)
 }
 
-// Recovery finishes or takes back what was interrupted.
+// Recovery finishes or undoes an interrupted operation.
 type Recovery interface {
-	// Pending is the unfinished operation of a home, or nil.
+	// Pending returns the unfinished operation of a home, or nil.
 	Pending(ctx context.Context, home string) (*deployment.InterruptedOperation, error)
-	// Resume finishes it; a file that is neither as before nor as after is left alone and reported.
+	// Resume finishes the operation. A file that is neither as before nor as after is left unchanged and returned.
 	Resume(ctx context.Context, home string) (left []string, err error)
-	// Undo takes it back, likewise.
+	// Undo undoes the operation, with the same exception.
 	Undo(ctx context.Context, home string) (left []string, err error)
 }
 
-// Documents owns single keys in documents that are the user's.
+// Documents edits single keys in documents that the user owns.
 type Documents interface {
-	// Values is the canonical JSON of the keys that are there, by index into keys.
+	// Values returns the canonical JSON of the keys that exist, by index into keys.
 	Values(f deployment.Format, doc []byte, keys []deployment.Key) (map[int]json.RawMessage, error)
-	// Made lists the containers that Set would have to make.
+	// Made lists the containers that Set would create.
 	Made(f deployment.Format, doc []byte, keys []deployment.Key) ([][]string, error)
-	// Set puts the keys in and leaves every other byte alone.
+	// Set sets the keys and leaves every other byte unchanged.
 	Set(f deployment.Format, doc []byte, keys []deployment.Key) ([]byte, error)
-	// Remove takes the keys out, and those containers in made that are empty then.
+	// Remove removes the keys, and those containers of made that become empty.
 	Remove(f deployment.Format, doc []byte, keys []deployment.Key, made [][]string) ([]byte, error)
 }
 
 // Differ compares texts.
 type Differ interface {
-	// Unified is a unified diff with three lines of context; empty when old and new are equal.
+	// Unified returns a unified diff with three lines of context; empty if old and new are equal.
 	Unified(oldName, newName string, old, new []byte) string
 }
 
@@ -159,43 +158,43 @@ type Merged struct {
 
 // Merger merges three versions of a text.
 type Merger interface {
-	// Merge fails with ErrGitMissing where git cannot be run.
+	// Merge merges the three versions. It fails with ErrGitMissing if git cannot be run.
 	Merge(ctx context.Context, base, ours, theirs []byte) (Merged, error)
 }
 
 // History is the git history of the config repository.
 type History interface {
-	// Head is the current commit and whether anything is uncommitted; ErrGitRepo when dir is in no repository.
+	// Head returns the current commit and whether there are uncommitted changes. It fails with ErrGitRepo if dir is in no repository.
 	Head(ctx context.Context, dir string) (commit string, dirty bool, err error)
-	// Show is a file of a commit; path is relative to dir, with slashes. found is false when it is not there.
+	// Show returns a file of a commit; path is relative to dir, with slashes. found is false if it does not exist.
 	Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error)
-	// Propose commits files (by slash path relative to dir, content in memory) on a new branch without touching the work tree, and gives
-	// the commit. A file that is there already keeps its mode.
+	// Propose commits files (by slash path relative to dir) on a new branch without touching the worktree, and returns the commit. Existing files keep their
+	// mode.
 	Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (commit string, err error)
 }
 
-// Remote is the config repository's connection to others.
+// Remote manages the config repository's remotes.
 type Remote interface {
-	// Init makes a repository, unless there is one.
+	// Init creates a repository unless there is one.
 	Init(ctx context.Context, dir string) error
 	// SetRemote adds or changes a remote.
 	SetRemote(ctx context.Context, dir, name, url string) error
-	// State is the branch (empty when detached), whether anything is uncommitted, and the remotes' names. ErrGitRepo when there is no .git.
+	// State returns the branch (empty if detached), whether there are uncommitted changes, and the remotes' names. It fails with ErrGitRepo if there is no .git.
 	State(ctx context.Context, dir string) (RepoState, error)
-	// Route is where a sync of the branch would go, and what it would take along and run. It reaches nobody.
+	// Route returns what a sync of the branch would contact, transfer and run. It uses no network.
 	Route(ctx context.Context, dir, remote, branch string) (Route, error)
-	// Sync pulls (rebasing when asked) and pushes the branch, and gives the commands as a person would type them.
+	// Sync pulls (with rebase if asked) and pushes the branch, and returns the equivalent git commands.
 	Sync(ctx context.Context, dir string, s SyncOptions) (commands []string, err error)
 }
 
-// RepoState is what git says of a work tree.
+// RepoState is the git status of a worktree.
 type RepoState struct {
 	Branch  string
 	Dirty   bool
 	Remotes []string
 }
 
-// Route is what a sync of a branch with a remote comes to. Secrets in URLs are masked, but for Remotes.
+// Route is what a sync of a branch with a remote involves. Secrets in URLs are redacted, except in Remotes.
 type Route struct {
 	Fetch    string    // the URL that is pulled from, as git uses it
 	Push     []string  // those that are pushed to, likewise
@@ -209,23 +208,23 @@ type Route struct {
 	Settings []string  // of the repository's own configuration that steer a pull or a push
 }
 
-// Program is a file that git may run, and its SHA-256.
+// Program is a file that git may run, with its SHA-256.
 type Program struct {
 	Path string `json:"path"`
 	Sum  string `json:"sha256"`
 }
 
-// SyncOptions say what to pull from and push to.
+// SyncOptions says what to pull from and push to.
 type SyncOptions struct {
 	Remote, Branch string
 	Rebase         bool
 }
 
-// Events is the log of what operations reported about themselves (agentpack contract §5.16).
+// Events is the event log of operations (agentpack contract §5.16).
 type Events interface {
-	// Append adds one line, durably.
+	// Append adds one line durably.
 	Append(ctx context.Context, home string, line json.RawMessage) (path string, err error)
-	// Lines gives every line to visit, until it fails.
+	// Lines calls visit with every line until it fails.
 	Lines(ctx context.Context, home string, visit func(number int, line []byte, err error) error) error
 }
 
@@ -237,9 +236,8 @@ type KnownRoot struct {
 	Project string `json:"project_root"` // empty for roots that belong to no project
 }
 
-// Registry remembers every root that a deployment ever wrote to, so that none is left behind when the configuration forgets it. Apply
-// adds to it.
+// Registry records every root that a deployment wrote to, so that none is forgotten when the config file changes. Apply adds to it.
 type Registry interface {
-	// Roots is every known root of a home, in a fixed order.
+	// Roots returns every recorded root of a home in a fixed order.
 	Roots(ctx context.Context, home string) ([]KnownRoot, error)
 }

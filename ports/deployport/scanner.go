@@ -14,11 +14,11 @@ type Found struct {
 	Link bool                // a symbolic link stands there
 }
 
-// Scanner looks for modules where coding agents keep them, outside the config repository. It writes nothing.
+// Scanner finds modules where coding agents keep them, outside the config repository. It writes nothing.
 type Scanner interface {
-	// Scan is the immediate entries of an absolute directory, sorted by the bytes of their names; none when there is no such directory.
+	// Scan returns the immediate entries of an absolute directory, sorted by name; none if there is no such directory.
 	Scan(ctx context.Context, dir string) ([]Found, error)
-	// Tree is the files of a directory, or of one file, as Sources.Local reads them. A link at path itself is followed, wherever it leads; no
-	// other link leads out. It fails with ErrConfig when nothing is there, and with ErrPath.
+	// Tree returns the files of a directory or file, as Sources.Local does. A link at path itself is followed anywhere; no other link may leave it. It fails with
+	// ErrConfig if nothing exists there, and with ErrPath.
 	Tree(ctx context.Context, path string) (deployment.Tree, error)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrBranch reports a repository whose origin has no branch of the name that the manifest gives.
+// ErrBranch is returned for a repository whose origin lacks the branch that the manifest names.
 var ErrBranch = fault.New(fault.NotFound, "eco_branch_not_found", "the repository's origin has no such branch")
 
-// Site is where a workspace is to be. Paths are absolute, those of repositories relative to the workspace.
+// Site is the planned location of a workspace. Paths are absolute, those of repositories relative to the workspace.
 type Site struct {
 	Root   string
 	Dir    string
@@ -19,7 +19,7 @@ type Site struct {
 	Paths  []string
 }
 
-// Ground is what lies there now.
+// Ground is what exists at that location.
 type Ground struct {
 	Head      string   // commit the root stands on; empty before its first one
 	Branch    string   // commit of the workspace's branch; empty when there is none
@@ -34,7 +34,7 @@ type Ground struct {
 	Excludes  []string // lines that .git/info/exclude has to have, and has not
 }
 
-// Build is a workspace in the making. It is kept as JSON while that lasts.
+// Build is a workspace under construction. It is stored as JSON until it is complete.
 type Build struct {
 	ID       string   `json:"id"` // of the run
 	Root     string   `json:"root"`
@@ -46,33 +46,33 @@ type Build struct {
 	Excludes []string `json:"excludes"`
 }
 
-// Stage is the directory, beside the workspace's place, that holds nothing but the unfinished workspace.
+// Stage returns the directory, beside the workspace, that holds only the unfinished workspace.
 func (b Build) Stage() string { return path.Join(path.Dir(b.Dir), ".installing-"+b.ID) }
 
-// Tree is where the workspace is made before it goes to its place. Its last element is the workspace's, which git names worktrees by.
+// Tree returns where the workspace is built before it is moved. Its last element is the workspace's, by which git names worktrees.
 func (b Build) Tree() string { return path.Join(b.Stage(), path.Base(b.Dir)) }
 
-// Grounds prepares the place of a workspace. Where no other error is named, it fails with ecosystem.ErrGit.
+// Grounds creates the worktree of a workspace. It fails with ecosystem.ErrGit unless another error is named.
 type Grounds interface {
-	// Look says what lies there. It changes nothing, and fails with ecosystem.ErrRoot for a root that is no repository of its own.
+	// Look returns what exists at the location. It changes nothing. It fails with ecosystem.ErrRoot for a root that is not a repository of its own.
 	Look(ctx context.Context, s Site) (Ground, error)
-	// Stage makes the worktree at b.Tree, with its branch, and the lines that exclude the clones; in a root without commits, an empty first one.
+	// Stage creates the worktree at b.Tree with its branch and the lines that exclude the clones; in a root without commits, also an empty first commit.
 	Stage(ctx context.Context, b Build) error
-	// Place moves the workspace to its place, all at once. It fails with ecosystem.ErrConflict when something is there.
+	// Place moves the workspace to its location in one step. It fails with ecosystem.ErrConflict if something is there.
 	Place(ctx context.Context, b Build) error
-	// Undo removes what Stage and Place made, whatever they came to, and nothing else.
+	// Undo removes what Stage and Place made, complete or not, and nothing else.
 	Undo(ctx context.Context, b Build) error
-	// Settle puts in order what a process left that is gone: it finishes Place where that had begun, and reports so, and is Undo otherwise.
+	// Settle recovers an installation whose process ended: it completes Place if that had begun, and reports so; otherwise it is Undo.
 	Settle(ctx context.Context, b Build) (placed bool, err error)
 
 	// Publish pushes the branch to origin, never with force.
 	Publish(ctx context.Context, root, branch string, tell Tell) error
 }
 
-// Tell takes lines about what is going on. The levels are those of events.
+// Tell receives progress lines, with the levels of run events.
 type Tell func(level, line string)
 
-// Checkout is a repository as it lies in the workspace.
+// Checkout is a repository in the workspace.
 type Checkout struct {
 	Absent  bool   // nothing is there
 	Foreign string // why what is there is no clone that may be worked on
@@ -84,27 +84,27 @@ type Checkout struct {
 	Level   bool   // known to stand where its origin was last seen
 }
 
-// Moved is what came of bringing a checkout forward.
+// Moved is the result of updating a checkout.
 type Moved struct {
 	From, To      string // full commits; equal when nothing was new
 	Ahead, Behind int    // commits that only the checkout has, and that only its origin has, before it was brought forward
 }
 
-// Diverged reports histories of which neither continues the other; nothing was moved.
+// Diverged reports that neither history continues the other; nothing was changed.
 func (m Moved) Diverged() bool { return m.Ahead > 0 && m.Behind > 0 }
 
-// Clones makes the repositories of a workspace and brings them forward. Nothing that they hold or configure is run, and submodules are left alone.
-// What the network did is tried again up to three times, each time told. It fails with ecosystem.ErrGit and ErrBranch.
+// Clones clones and updates the repositories of a workspace. It runs nothing that they contain or configure and ignores submodules. Network failures are
+// retried up to three times, each reported through Tell. It fails with ecosystem.ErrGit and ErrBranch.
 type Clones interface {
-	// Address checks the repository's URL and branch; it fails with ecosystem.ErrManifest, not repeating any secret. It is the URL without secrets.
+	// Address checks the repository's URL and branch and returns the URL without secrets. It fails with ecosystem.ErrManifest, whose message holds no secret.
 	Address(r ecosystem.Repo) (string, error)
-	// Look says how a repository lies there, without asking its origin.
+	// Look returns the state of a repository without contacting its origin.
 	Look(ctx context.Context, r ecosystem.Repo, dir string) (Checkout, error)
-	// Clone makes dir, whole or not at all, and is the commit it stands on. Nothing, or an empty directory, may be there.
+	// Clone creates dir atomically and returns the commit that is checked out. dir must be absent or an empty directory.
 	Clone(ctx context.Context, r ecosystem.Repo, dir string, tell Tell) (string, error)
-	// Forward fetches and moves the branch on, never back and never aside. seen is what Look said: on its branch and without changes.
+	// Forward fetches and fast-forwards the branch. seen is the result of Look: on its branch and without changes.
 	Forward(ctx context.Context, r ecosystem.Repo, dir string, seen Checkout, tell Tell) (Moved, error)
-	// Sweep removes what a killed Clone of dir left beside it.
+	// Sweep removes what an interrupted Clone of dir left beside it.
 	Sweep(ctx context.Context, dir string) error
 }
 
@@ -116,8 +116,8 @@ type Ticketed struct {
 	Ticket   string
 }
 
-// TicketTrees makes the worktrees of tickets.
+// TicketTrees restores the worktrees of tickets.
 type TicketTrees interface {
-	// Ensure makes again those of the ticket's worktrees that are missing, and leaves the others as they are. The caller has the ecosystem's lock.
+	// Ensure creates the missing worktrees of the ticket and leaves the others unchanged. The caller holds the ecosystem's lock.
 	Ensure(ctx context.Context, t Ticketed) error
 }

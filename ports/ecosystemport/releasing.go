@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Footing is what a release starts from in a checkout.
+// Footing is the state of a checkout that a release starts from.
 type Footing struct {
 	Branch  string            `json:"branch"` // empty when detached
 	Head    string            `json:"head"`   // empty before the first commit
@@ -17,17 +17,17 @@ type Footing struct {
 	Err     error             `json:"-"`      // why it cannot be looked at
 }
 
-// Span is the commits that Head has and From has not; From is empty for none. Both are objects.
+// Span is the commits of Head that From lacks; an empty From lacks all. Both are object names.
 type Span struct{ Dir, From, Head string }
 
-// ReleaseCommit is a commit that a release is about.
+// ReleaseCommit is one commit of a release.
 type ReleaseCommit struct {
 	ID      string
 	At      time.Time // the committer's
 	Subject string
 }
 
-// History is the commits of a span: the newest first, as many as were wanted, and how many there are.
+// History is the newest commits of a span, up to the requested number, and their total.
 type History struct {
 	Commits []ReleaseCommit
 	Total   int
@@ -41,59 +41,58 @@ type FileText struct {
 	Err     error // why it is none that can be written: a link, a directory, too large
 }
 
-// ReleaseGit is git as releases need it. Hooks of the repositories are never run, and no other file of a working tree and nothing else that is
-// staged is touched.
+// ReleaseGit runs git for releases. It never runs hooks of the repositories, and changes no files and no staged changes but those of the release.
 type ReleaseGit interface {
 	// What git says of checkouts before a release. It asks no remote and changes nothing.
 
-	// Footings are those of the checkouts, in their order, several looked at at a time.
+	// Footings returns the state of each checkout, in their order, reading several concurrently.
 	Footings(ctx context.Context, dirs []string) []Footing
-	// Since is the history of each span, in their order and with at most that many commits each, several looked at at a time.
+	// Since returns the history of each span, in their order, each with at most that many commits.
 	Since(ctx context.Context, spans []Span, most int) []History
-	// Texts are files as they lie in a checkout, in the order of their paths. No link is followed.
+	// Texts returns files of a checkout, sorted by path. It follows no links.
 	Texts(ctx context.Context, dir string, paths []string) []FileText
-	// Author is who commits there as git's configuration says ("Ada <ada@example.com>"). It fails with ecosystem.ErrIdentity.
+	// Author returns the configured author ("Ada <ada@example.com>"). It fails with ecosystem.ErrIdentity.
 	Author(ctx context.Context, dir string) (string, error)
-	// Times are when the tags of those names were made; those that are not there are left out.
+	// Times returns when the tags with those names were made; missing tags are left out.
 	Times(ctx context.Context, dir string, tags []string) (map[string]time.Time, error)
 
 	// Making releases, one repository at a time.
 
-	// Prepare makes the objects of a step. Nobody sees them, and git forgets them when nothing comes of it. It fails with ecosystem.ErrIdentity
-	// while nobody said who commits, and with ecosystem.ErrChanged where a file is not as the work says.
+	// Prepare creates the git objects of a step. No ref names them, so git removes them if the release is abandoned. It fails with ecosystem.ErrIdentity if git
+	// has no author, and with ecosystem.ErrChanged if a file is not as the work says.
 	Prepare(ctx context.Context, w ReleaseWork) (ReleaseStep, error)
-	// Make has the branch and the tag be those of the step, both or neither, and then index and files. What is so already stays. It fails with
-	// ecosystem.ErrChanged where something is neither as before nor as after.
+	// Make sets the branch and the tag to those of the step, both or neither, and then updates index and files. It fails with ecosystem.ErrChanged if something
+	// is neither as before nor as after the step.
 	Make(ctx context.Context, s ReleaseStep) error
-	// Finish is Make after an interruption: what somebody has changed since is left as it is, and named.
+	// Finish is Make after an interruption: it leaves what was changed since and returns its names.
 	Finish(ctx context.Context, s ReleaseStep) (left []string, err error)
-	// Undo takes back whatever of the step is there and still exactly what it made: the tag, the commit where nobody committed on top, index and
-	// files. What it leaves is named.
+	// Undo reverts what of the step is still exactly as the step made it: the tag, the commit if nothing was committed on top, index and files. It returns the
+	// names of what it leaves.
 	Undo(ctx context.Context, s ReleaseStep) (left []string, err error)
 	// Tagged reports whether the tag is the step's.
 	Tagged(ctx context.Context, s ReleaseStep) (bool, error)
 
 	// The origins of checkouts.
 
-	// HasTag reports whether the origin has a tag of that name, asking it for at most ten seconds.
+	// HasTag reports whether the origin has a tag of that name. It waits at most 10 seconds.
 	HasTag(ctx context.Context, dir, tag string) (bool, error)
-	// Push pushes the branch and the tags to the origin, all or none of them.
+	// Push pushes the branch and the tags to the origin atomically.
 	Push(ctx context.Context, dir, branch string, tags []string) error
 
 	// The records of releases.
 
-	// Records are the files *.json of that directory, relative to the workspace root; those that are no files of a sensible size are left out. A
-	// directory that is not there has none.
+	// Records returns the files *.json of that directory, relative to the workspace root, except those that are not regular files or are too large. A missing
+	// directory has none.
 	Records(ctx context.Context, root, dir string) ([][]byte, error)
 }
 
-// FileEdit is a file that a release writes: from what, nil for a file that is not there, to what.
+// FileEdit is a file that a release writes: its old content (nil if it does not exist) and its new one.
 type FileEdit struct {
 	Path     string
 	Old, New []byte
 }
 
-// ReleaseWork is a commit and a tag that are to be made.
+// ReleaseWork is a planned commit and tag.
 type ReleaseWork struct {
 	Name       string // of the repository
 	Dir        string
@@ -106,7 +105,7 @@ type ReleaseWork struct {
 	At         time.Time
 }
 
-// ReleaseStep is such work with every object made and nothing to be seen of it: what there is before and after, exactly.
+// ReleaseStep is a ReleaseWork whose objects exist but are not yet referenced: the exact state before and after.
 type ReleaseStep struct {
 	Name      string        `json:"name"`
 	Dir       string        `json:"dir"`
@@ -119,8 +118,7 @@ type ReleaseStep struct {
 	Files     []ReleaseFile `json:"files,omitempty"`
 }
 
-// ReleaseFile is a file of a step: its mode, what git records of it, and its bytes in the working tree, each as a blob. Blobs are empty where
-// there is no file.
+// ReleaseFile is a file of a step: its mode, and as blobs what git records and what is in the worktree. Blobs are empty for a missing file.
 type ReleaseFile struct {
 	Path    string `json:"path"`
 	Mode    string `json:"mode"`

@@ -7,13 +7,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// Berth is a working tree whose branch is shipped: a repository's clone, a ticket's worktree of it, or the workspace itself.
+// Berth identifies a worktree whose branch is pushed: a repository's clone, a ticket's worktree, or the workspace itself.
 type Berth struct {
 	Dir     string
 	Outside []string // paths in it, relative, that are not its own: the workspace's clones and tickets
 }
 
-// Cargo is what a working tree holds, as it is now.
+// Cargo is the current state of a worktree.
 type Cargo struct {
 	Missing    bool     // there is no repository at that place
 	Branch     string   // empty: on none
@@ -32,78 +32,77 @@ type Cargo struct {
 	Filters    []string // that the repository's own configuration names and that a commit would run, as git writes settings
 }
 
-// Change is a file that is not committed as it is. A path that ends in a slash is another repository.
+// Change is an uncommitted file. A path that ends in a slash is another repository.
 type Change struct {
 	Path   string
 	Gone   bool // it is deleted
 	Staged bool // nothing but the commit is missing
 }
 
-// Pushed is what came of a push: pushed, up_to_date, rejected or failed.
+// Pushed is the result of a push: pushed, up_to_date, rejected or failed.
 type Pushed struct{ Status, Reason string }
 
-// PushGit is git as pushing, archiving and discarding need it. Each method that is about a workspace's worktree or its bundles may be repeated
-// after it was interrupted.
+// PushGit runs git for push, archive and discard. The methods about a workspace's worktree and its bundles can be repeated after an interruption.
 type PushGit interface {
 	// What could be pushed, and pushing it.
 
-	// Look surveys a working tree. It asks origin when ask is set, for at most ten seconds; that origin does not answer is no error.
+	// Look returns the state of a worktree. With ask it contacts origin for at most 10 seconds; an origin that does not answer is no error.
 	Look(ctx context.Context, b Berth, ask bool) (Cargo, error)
-	// Push pushes a branch to the branch of that name at origin, which it follows from then on: never with force, its hooks run, and again when
-	// the network failed. What git refuses is told by the result; an error is that of ctx alone.
+	// Push pushes a branch to the branch of that name at origin and sets it as upstream. It never uses force, runs the hooks, and retries after network
+	// failures. A push that git rejects is reported in the result; the error is that of ctx only.
 	Push(ctx context.Context, dir, branch string) (Pushed, error)
-	// Heads are the local branches of a repository and how many commits of each are on no remote branch that is known of. The prefix chooses
-	// among them; empty is all. A directory that is no repository has none.
+	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. A directory
+	// that is not a repository has none.
 	Heads(ctx context.Context, dir, prefix string) ([]Head, error)
-	// Lop deletes a branch at origin, if it is at that commit still and all of it is in the other branch there. It reports why it did not.
+	// Lop deletes a branch at origin if it is still at that commit and the branch into contains all of it there. Otherwise kept is the reason.
 	Lop(ctx context.Context, dir string, h Head, into string) (kept string, err error)
 
 	// Committing what was not committed. Hooks run, and the filters that the repository's own configuration names.
 
-	// Author fails with ecosystem.ErrIdentity where git does not know who commits.
+	// Author fails with ecosystem.ErrIdentity if git has no author.
 	Author(ctx context.Context, dir string) error
-	// Index names what is staged, for Unstage.
+	// Index returns a name of the index's content, for Unstage.
 	Index(ctx context.Context, dir string) (string, error)
-	// Stage stages exactly those paths, and returns all that is staged and not deleted.
+	// Stage stages exactly those paths and returns all staged paths that are not deletions.
 	Stage(ctx context.Context, dir string, changes []Change) ([]string, error)
-	// Unstage has staged again what Index named.
+	// Unstage restores the index that Index named.
 	Unstage(ctx context.Context, dir, index string) error
-	// Commit commits what is staged, and returns the commit and what it has that is not deleted.
+	// Commit commits the index and returns the commit and its paths that are not deletions.
 	Commit(ctx context.Context, dir, message string) (commit string, paths []string, err error)
 
 	// Committing single files to the root.
 
-	// Record commits that one file in a repository, whatever else is staged; one that is committed already is left so.
+	// Record commits that one file, whatever else is staged. A committed file is left as it is.
 	Record(ctx context.Context, dir, path, message string) error
 	// Recorded reports whether the file is committed.
 	Recorded(ctx context.Context, dir, path string) (bool, error)
 
 	// What is nowhere else, and saving it in bundles.
 
-	// Trees are the working trees of a repository, its own first; none where there is no repository.
+	// Trees returns the worktrees of a repository, the main one first; none if there is no repository.
 	Trees(ctx context.Context, dir string) ([]string, error)
-	// Alone compares everything a repository has with what origin says it has now, and fetches where that is needed to tell. A repository
-	// without origin has everything alone. It fails with ecosystem.ErrGit when origin does not answer.
+	// Alone returns what a repository has that origin lacks. It asks origin, and fetches if that is needed to decide. Without an origin everything counts. It
+	// fails with ecosystem.ErrGit if origin does not answer.
 	Alone(ctx context.Context, dir string) (Alone, error)
-	// Bundle writes a bundle that git bundle verify takes and that holds every branch, tag and stash of a repository; with rest, only what is on
-	// no remote branch that is known of. It reports false, having written nothing, where there is nothing.
+	// Bundle writes a git bundle with every branch, tag and stash of a repository; with rest, only of what is on no known remote branch. It returns false without
+	// writing if there is nothing to save.
 	Bundle(ctx context.Context, dir, file string, rest bool) (bool, error)
-	// Strays are what lies in directories of the workspace where only the known paths should be, all relative.
+	// Strays returns the relative paths in directories of the workspace that are not among the known ones.
 	Strays(ctx context.Context, workspace string, known []string) ([]string, error)
-	// Drop takes a bundle, or a directory of them, away, and whatever the making of one left behind in those repositories.
+	// Drop removes a bundle, or a directory of them, and what an interrupted Bundle left in those repositories.
 	Drop(ctx context.Context, path string, repos []string) error
 
 	// What the root's repository knows of a workspace's worktree.
 
-	// Describe fills in what the root knows of the worktree where it is at home: OnRef, Tree, Head, Absent.
+	// Describe sets what the root's repository records of the worktree in its original location: OnRef, Tree, Head, Absent.
 	Describe(ctx context.Context, s Stowed) (Stowed, error)
-	// Where reports whether the workspace is at home, and whether it is in its entry. It is in both while a copy is being cleared away.
+	// Where reports whether the workspace is in its original location, and whether it is in its trash entry. Both are true while a copy is being removed.
 	Where(l ecosystem.Layout, s Stowed) (home, away bool)
-	// Loosen has the root know the worktree in its entry, keeps its commits, frees its branch, and deletes that when it is cut.
+	// Loosen registers the worktree at its trash entry, keeps its commits, detaches it from its branch, and deletes that branch if s.Cut.
 	Loosen(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Fasten undoes Loosen once the workspace was brought back. It fails with ecosystem.ErrConflict when the branch is elsewhere now.
+	// Fasten reverts Loosen after the workspace was restored. It fails with ecosystem.ErrConflict if the branch has moved or is checked out elsewhere.
 	Fasten(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Untie has the root forget the worktree of an entry that is purged.
+	// Untie removes the registration of the worktree of a purged entry.
 	Untie(ctx context.Context, l ecosystem.Layout, s Stowed) error
 }
 
@@ -114,14 +113,14 @@ type Head struct {
 	Unpushed int
 }
 
-// Alone is what of a repository is on no remote.
+// Alone is the work of a repository that no remote has.
 type Alone struct {
 	Refs    []string // of commits that are on no remote, at most 50
 	More    int      // of them
 	Stashes int      // which never are
 }
 
-// Stowed is a workspace that was taken away: the entry of the trash.
+// Stowed is the record of a workspace in the trash.
 type Stowed struct {
 	ID        string          `json:"id"` // <name>-<UTC time>
 	Ecosystem string          `json:"ecosystem"`
@@ -142,7 +141,7 @@ type Stowed struct {
 	State     ecosystem.State `json:"state"`
 }
 
-// StowedHead is a branch that went with a workspace.
+// StowedHead is a branch of a workspace in the trash.
 type StowedHead struct {
 	Repo     string `json:"repo"`
 	Branch   string `json:"branch"`
@@ -150,24 +149,23 @@ type StowedHead struct {
 	Unpushed int    `json:"unpushed_commits"`
 }
 
-// Archived is an ecosystem that was archived.
+// Archived is an archived ecosystem.
 type Archived struct {
 	ID      string   `json:"id"`
 	File    string   `json:"archive_file,omitempty"`
 	Bundles []string `json:"bundles,omitempty"`
 }
 
-// Attic keeps what was taken away, in the data directory of a layout. Each method may be repeated after it was interrupted.
+// Attic is the trash in the data directory of a layout. Its methods can be repeated after an interruption.
 type Attic interface {
-	// Keep puts the record of an entry there, making the entry where it has no ID yet: one after At that no entry, directory of bundles or
-	// archive file has.
+	// Keep stores the record of an entry. It creates the entry if the record has no ID: one from At that no entry, directory of bundles or archive file uses.
 	Keep(ctx context.Context, l ecosystem.Layout, s Stowed) (Stowed, error)
-	// Take moves the workspace into the entry: altogether, or not at all. It fails with ecosystem.ErrStorage.
+	// Take moves the workspace into the entry atomically. It fails with ecosystem.ErrStorage.
 	Take(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Bring moves it back where it was. It fails with ecosystem.ErrConflict when something is there.
+	// Bring moves the workspace back. It fails with ecosystem.ErrConflict if something is there.
 	Bring(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// List is the entries and the archives of the ecosystem, newest first; one without a record that can be read is left out.
+	// List returns the entries and archives of the ecosystem, newest first. Entries without a readable record are left out.
 	List(ctx context.Context, l ecosystem.Layout) ([]Stowed, []Archived, error)
-	// Forget removes an entry with everything in it.
+	// Forget deletes an entry with its content.
 	Forget(ctx context.Context, l ecosystem.Layout, s Stowed) error
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// Surveyor looks at checkouts.
+// Surveyor reads the git status of checkouts.
 type Surveyor interface {
-	// Survey is what git says of each checkout, in their order and without asking any remote. It never fails as a whole: what is missing, broken
-	// or too slow says so itself (Missing, Problem).
+	// Survey returns the git status of each checkout, in their order, without contacting a remote. A checkout that is missing, broken or too slow is reported in
+	// its result (Missing, Problem).
 	Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.GitStatus
 }

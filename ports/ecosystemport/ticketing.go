@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// TicketTree is a worktree of a ticket in one repository. Paths are absolute.
+// TicketTree is the worktree of a ticket in one repository. Paths are absolute.
 type TicketTree struct {
 	Repo   string // name
 	Clone  string
@@ -15,7 +15,7 @@ type TicketTree struct {
 	Base   string // branch that a new ticket's branch stands on: origin's, else the clone's own
 }
 
-// Beginning is how a ticket's worktree would come to be.
+// Beginning is how a ticket's worktree would be created.
 type Beginning string
 
 // The beginnings.
@@ -26,7 +26,7 @@ const (
 	Made     Beginning = "create" // the branch is new
 )
 
-// Stake is what a ticket has in a repository that would go when it ends there. Commits are in full, and empty where there is none.
+// Stake is what a repository would lose if the ticket ended there. Commits are full IDs, empty if there is none.
 type Stake struct {
 	Head     string `json:"head"`     // of its branch in the clone
 	Origin   string `json:"origin"`   // of its branch at origin, when that was asked about
@@ -35,7 +35,8 @@ type Stake struct {
 	Foreign  bool   `json:"foreign"`  // origin's branch has commits that the clone has not
 }
 
-// Refusal is ecosystem.ErrUnsaved for what may not go. What only origin has may not with force either, because nothing here could keep it.
+// Refusal returns ecosystem.ErrUnsaved for unsaved work. Commits that only origin has cannot be removed even with force, because no backup of them can be
+// made here.
 func (s Stake) Refusal(t TicketTree, force bool) error {
 	switch {
 	case s.Foreign:
@@ -50,29 +51,29 @@ func (s Stake) Refusal(t TicketTree, force bool) error {
 	return nil
 }
 
-// Ending says how a ticket's worktree and branch go.
+// Ending says how to remove a ticket's worktree and branch.
 type Ending struct {
 	Force  bool // work that is nowhere else goes too; it is kept under refs of the clone first
 	Origin bool // the branch at origin goes as well
 }
 
-// Ended is what came of an Ending.
+// Ended is the result of an Ending.
 type Ended struct {
 	Kept   []string // refs that keep what was nowhere else
 	Origin bool     // there was a branch at origin, and it is gone
 	Stays  bool     // the branch stays: it is checked out somewhere else
 }
 
-// TicketWork makes and takes away worktrees of tickets. It fails with ecosystem.ErrGit, saying git's own masked words, and with
-// ecosystem.ErrConflict when the branch is checked out elsewhere, the clone is missing, or something else is where the worktree would be.
+// TicketWork creates and removes worktrees of tickets. It fails with ecosystem.ErrGit and git's redacted message, and with ecosystem.ErrConflict if the branch
+// is checked out elsewhere, the clone is missing, or something else is at the worktree's path.
 type TicketWork interface {
-	// Plan says how the worktree would come to be. It changes nothing and asks no network.
+	// Plan returns how the worktree would be created. It changes nothing and uses no network.
 	Plan(ctx context.Context, t TicketTree) (Beginning, error)
-	// Add makes the worktree, all or nothing.
+	// Add creates the worktree atomically.
 	Add(ctx context.Context, t TicketTree) (Beginning, error)
-	// Stake says what would go. It changes nothing; with origin it asks that, for 10 seconds at most.
+	// Stake returns what would be lost. It changes nothing. With origin it contacts that for at most 10 seconds.
 	Stake(ctx context.Context, t TicketTree, origin bool) (Stake, error)
-	// Remove takes the worktree and its branch away. Work that would be nowhere else afterwards is ecosystem.ErrUnsaved without Force, and
-	// commits that only origin has are with it too. What is gone already is no error, so that a removal that was interrupted can be repeated.
+	// Remove removes the worktree and its branch. Unsaved work is ecosystem.ErrUnsaved without Force; commits that only origin has are so even with it. Missing
+	// parts are no error, so that an interrupted removal can be repeated.
 	Remove(ctx context.Context, t TicketTree, e Ending) (Ended, error)
 }

@@ -9,24 +9,23 @@ import (
 
 // RunWatch follows runs that other processes carry out.
 type RunWatch interface {
-	// Until is a context that also ends when the run of that id is to stop (tracked.Run.Stopping); its cause is tracked.ErrStopped then.
+	// Until returns a context that also ends when the run with that ID is to stop, with the cause ecosystem.ErrStopped.
 	Until(ctx context.Context, id string) (context.Context, context.CancelFunc)
-	// Await waits until the run has ended, its log has events after seen, or that long has passed, and returns the run as it is then.
+	// Await waits until the run has ended, its log has events after seen, or that time has passed, and returns the run.
 	Await(ctx context.Context, id string, seen int64, most time.Duration) (ecosystem.Run, error)
 }
 
-// ControlPlane is the optional HTTP listener of this very process (amof contract §20.7).
+// ControlPlane is the optional HTTP listener of this process (amof contract §20.7).
 type ControlPlane interface {
-	// Start has it listen on a loopback address. It fails with ecosystem.ErrServer when it listens already, the address is not loopback, or the
-	// port is taken.
+	// Start listens on a loopback address. It fails with ecosystem.ErrServer if it listens already, the address is not loopback, or the port is in use.
 	Start(ctx context.Context, host string, port int) error
-	// Stop has it listen no more; it reports whether it did.
+	// Stop stops listening and reports whether it was listening.
 	Stop(ctx context.Context) (bool, error)
-	// Status is what there is.
+	// Status returns the status of the process and the listener.
 	Status(ctx context.Context) ServerStatus
 }
 
-// ServerStatus is this process, and its listener.
+// ServerStatus is the status of this process and its listener.
 type ServerStatus struct {
 	PID       int
 	Host      string
