@@ -28,7 +28,8 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, AccountAudit, Leases, Dated, Home, Outreach, Bell, Notifier, Keys and Verifiers.
+// Core is the ports that an App needs. Every field is required except Account, AccountAudit, Leases, Dated, Home, Outreach, Bell, Notifier, Keys and
+// Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -37,7 +38,7 @@ type Core struct {
 	Audit    ports.AuditLog
 	Settings ports.SettingsStore
 	Account  ports.SettingsStore // the settings below the account's own directory, where Settings are others; nil otherwise
-	// AccountAudit is the audit of that home: what those settings open counts as far as it is on record there.
+	// AccountAudit is the audit log of the account's home: its settings widen permissions only if the change is recorded there.
 	AccountAudit ports.AuditLog
 	Sessions     ports.Sessions
 	Limiter      ports.Limiter
@@ -51,16 +52,16 @@ type Core struct {
 	Notifier     ports.Notifier          // nil: nobody is told that something waits
 	Redact       func() *redact.Redactor // built on first need
 	Log          *slog.Logger
-	// Keys are the enrolled keys, and Verifiers what judges their signatures, by kind. An answer that claims a key is believed only where both are there.
+	// Keys keeps the enrolled keys, and Verifiers verifies their signatures, by kind. A decision that claims a key is accepted only with both.
 	Keys      ports.EnrolledKeys
 	Verifiers map[enrolled.Kind]ports.KeyVerifier
 }
 
-// Options is how an operator runs the door. The zero Options lets nothing change.
+// Options is the server configuration. The zero Options allows no change.
 type Options struct {
 	Policy policy.Policy // built in; people approve unless its Approval is policy.ApprovalCaller
-	// Above and Below are the layers around what people store: the system's file above; config.yaml, variables and flags below. Each only
-	// narrows what stands above it. Policy is what is built in, or what an embedding program's author chose.
+	// Above and Below are the policy layers around the stored settings: the system's file above; config.yaml, variables and flags below. Each can only narrow
+	// the ones above it. Policy is the built-in policy, or that of an embedding program.
 	Above, Below []policy.Layer
 	ConfirmTTL   time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
 	Timeout      time.Duration // zero is DefaultTimeout
@@ -75,7 +76,7 @@ type Options struct {
 	OwnerOf      func(name string) string // the toolset of Absent that has a tool of that name, or empty; nil knows none
 }
 
-// App is the door. It is safe for concurrent use.
+// App is the core that every transport calls. It is safe for concurrent use.
 type App struct {
 	core     Core
 	opts     Options
@@ -88,10 +89,10 @@ type App struct {
 	resolved PolicyCache
 }
 
-// Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
+// Toolsets returns every toolset with its enabled and disabled tools, sorted by name.
 func (a *App) Toolsets() []tool.Toolset { return ListToolsets(a.registry, a.served, a.opts.Absent) }
 
-// Unserved says, for a tool that exists and whose toolset is not served here, which toolset that is and how a person has it served; empty for any other.
+// Unserved returns, for a tool of a toolset that is not enabled here, which toolset that is and how to enable it; empty for any other tool.
 func (a *App) Unserved(name string) string {
 	set := ""
 	if e, ok := a.registry.Lookup(tool.Name(name)); ok && !e.Spec.People {
@@ -113,7 +114,7 @@ func (a *App) Unserved(name string) string {
 	return said + "a person enables it with countersign connect HOST --toolsets " + strings.Join(sets, ",") + ", and then starts the host again"
 }
 
-// New assembles the door from its parts and the capabilities' tools. It opens nothing and starts nothing.
+// New assembles an App from its ports and the tools of the capabilities. It opens and starts nothing.
 func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if core.Clock == nil || core.IDs == nil || core.Tokens == nil || core.Ledger == nil || core.Audit == nil || core.Settings == nil ||
 		core.Sessions == nil || core.Limiter == nil || core.Runs == nil || core.Owner == nil || core.Redact == nil || core.Log == nil {
@@ -139,10 +140,10 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 		grants: NewApprovals(ApprovalsConfig{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Home: core.Home, Log: core.Log})}, nil
 }
 
-// Close waits for audit records still on their way. The App must not be called afterwards.
+// Close waits until pending audit records are written. The App must not be used afterwards.
 func (a *App) Close(ctx context.Context) error { return a.journal.Close(ctx) }
 
-// Specs yields the tools that are served to whoever calls, sorted by name: not those for people alone.
+// Specs yields the enabled tools, sorted by name, without those that only users may call.
 func (a *App) Specs() iter.Seq[tool.Spec] {
 	return func(yield func(tool.Spec) bool) {
 		for s := range a.registry.Specs() {
@@ -161,13 +162,13 @@ func (a *App) published(s tool.Spec) tool.Spec {
 	return s
 }
 
-// Spec is the served tool of that exact name.
+// Spec returns the enabled tool with exactly that name.
 func (a *App) Spec(n tool.Name) (tool.Spec, bool) {
 	e, ok := a.registry.Lookup(n)
 	return a.published(e.Spec), ok && a.served[n]
 }
 
-// Call carries out one call, or says why not. It never panics and never returns an unredacted word.
+// Call runs one tool call through the pipeline. It recovers panics and redacts every result.
 func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return a.through(ctx, a.begin(c))
 }

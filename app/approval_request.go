@@ -393,9 +393,9 @@ func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 	return nil
 }
 
-// Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval
-// lets the same call pass when it is repeated; a denial refuses it. An approval of a plan that is not what there is now is refused as such a call
-// would be (confirm.ErrMismatch, with Changed), and the question is withdrawn; so is one that somebody has edited (confirm.ErrEdited). It fails with the faults of package confirm.
+// Answer records the user's decision on a pending approval request, from a channel that only a user has (a terminal, the console). After an approval the
+// repeated call passes; after a denial it fails. If the plan has changed, Answer fails with confirm.ErrMismatch and withdraws the request; if the stored
+// request was modified, with confirm.ErrEdited. It also fails with the other errors of package confirm.
 func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
 	answer.Reach = confirm.Reach{}
 	if answer.Approve {
@@ -475,10 +475,10 @@ func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
 	return err
 }
 
-// Keys is every enrolled key, oldest first, each with whether it counts.
+// Keys returns every enrolled key, oldest first, and whether it counts.
 func (a *App) Keys(ctx context.Context) ([]Key, error) { return a.keys.List(ctx) }
 
-// Key is an enrolled key, and whether it counts.
+// Key is an enrolled key and whether it counts.
 type Key = enrolment.KeyStatus
 
 // nopBell is the bell where there is none.
@@ -495,34 +495,34 @@ func (nopNotifier) Asked(string, bool) {}
 
 func (nopNotifier) Announce(string) {}
 
-// Decided is told, until stop is called, when it is worth asking Waiting about the confirmation of that id: at once when somebody decides on it, in
-// whatever process. It may be told without cause. Where nothing tells (Core.Bell) the channel is silent, so whoever waits asks now and then all the same.
+// Decided signals, until stop is called, when Waiting should be checked for that approval request: as soon as a decision is made in any process. It may
+// signal without a decision. Without Core.Bell it never signals, so callers also have to check at intervals.
 func (a *App) Decided(id string) (told <-chan struct{}, stop func()) { return a.core.Bell.Listen(id) }
 
-// Waiting reports whether nobody has decided yet on the confirmation of that id.
+// Waiting reports whether the approval request with that ID is undecided.
 func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.grants.Waiting(ctx, id) }
 
-// Withdraw ends a confirmation whose call nobody waits for any more: its client cancelled it.
+// Withdraw cancels the approval request of a call that its client cancelled.
 func (a *App) Withdraw(ctx context.Context, id string) error {
 	return a.grants.Withdraw(ctx, id, "client")
 }
 
-// Left marks a confirmation for whose call's answer nobody listens any more: it stays for an hour, and the same call of the same principal, made anew in
-// whichever session, picks it up.
+// Left marks an approval request whose client no longer waits. It stays for an hour, in which the same call of the same principal, in any session, picks it
+// up.
 func (a *App) Left(ctx context.Context, id string) error { return a.grants.Left(ctx, id) }
 
-// AlwaysAllowed lists what is always allowed, in any session or until a date, oldest first.
+// AlwaysAllowed returns the session grants of all sessions and the dated grants, oldest first.
 func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {
 	return a.grants.Allowed(ctx)
 }
 
-// RevokeAlways ends the "always allow" or the dated grant of that id from the next call on; by is who does it. It fails with confirm.ErrNoSessionGrant.
+// RevokeAlways ends the session grant or dated grant with that ID, from the next call on; by is who revokes it. It fails with confirm.ErrNoSessionGrant.
 func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error) {
 	return a.grants.Revoke(ctx, id, by)
 }
 
-// Confirmations lists what is waiting for an answer, oldest first, each with the arguments it was asked with; session empty lists all of
-// them, for the machine's owner. What is not the question that the audit says was asked is withdrawn, and shown to nobody.
+// Confirmations returns the pending approval requests with their arguments, oldest first; an empty session returns those of all sessions, for the user of
+// the machine. A request that differs from its audit record is withdrawn and left out.
 func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View, error) {
 	pending, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, a.core.Clock.Now())
 	if err != nil {

@@ -64,7 +64,7 @@ func (k *Approvals) needless(ctx context.Context, g *confirm.Request) (bool, err
 	return slices.ContainsFunc(dated, func(d confirm.Dated) bool { return d.Covers(c) }), err
 }
 
-// Moot ends the open question of a call that a dated grant lets run, and reports whether it did. What becomes of its record is the call's.
+// Moot ends the pending request of a call that a dated grant now lets run, and reports whether it did. The call record is the caller's.
 func (k *Approvals) Moot(ctx context.Context, id string) bool {
 	now := k.Clock.Now()
 	defer k.Bell.Ring(id)
@@ -95,7 +95,7 @@ func (k *Approvals) datedNow(ctx context.Context, now time.Time) (out []confirm.
 	return out, err
 }
 
-// DatedOnRecord reports whether the audit has the answer that gave d, as d says, and nobody who revoked it.
+// DatedOnRecord reports whether the audit log has the decision that gave exactly d, and no revocation.
 func (k *Approvals) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, error) {
 	rule := d.Rule()
 	if rule == "" {
@@ -104,7 +104,7 @@ func (k *Approvals) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, e
 	return k.ruled(ctx, d.ID, d.Tool, rule, policy.ProvingNone, func(e *audit.Event) bool { return e.Principal == d.Principal })
 }
 
-// Let uses a dated grant that covers the call, and reports whether there is one. Of all that revoke it and use it at the same time, the store has one first.
+// Let uses a dated grant that covers the call, and reports whether there is one. The store orders concurrent uses and revocations.
 func (k *Approvals) Let(ctx context.Context, c confirm.Claim) (confirm.Dated, bool, error) {
 	if k.Dated == nil || c.IsZero() {
 		return confirm.Dated{}, false, nil
@@ -146,7 +146,7 @@ func (k *Approvals) Let(ctx context.Context, c confirm.Claim) (confirm.Dated, bo
 	return confirm.Dated{}, false, nil
 }
 
-// Earlier is how often people approved that plan of that tool for that principal before, as far as the newest answers on record tell.
+// Earlier returns how often the user approved that plan of that tool for that principal before, counted over the newest recorded decisions.
 func (k *Approvals) Earlier(ctx context.Context, id string) (int, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
 	if err != nil || len(found) == 0 {

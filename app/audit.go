@@ -13,29 +13,26 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// AuditTrail yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An
-// error ends it.
+// AuditTrail yields the records after the given sequence number (0 for all), oldest first, page by page. It stops at an error.
 func (a *App) AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error] {
 	return AuditRecords(ctx, a.core.Audit, after)
 }
 
-// AuditTail is the last n records, oldest first.
+// AuditTail returns the last n records, oldest first.
 func (a *App) AuditTail(ctx context.Context, n int) ([]audit.Record, error) {
 	return a.core.Audit.Tail(ctx, n)
 }
 
-// AuditSearch is the newest records that the filter chooses, newest first. Reads are in it a moment after they were made.
+// AuditSearch returns the newest records that the filter selects, newest first. Records of reads appear with a short delay.
 func (a *App) AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
 	return a.core.Audit.Search(ctx, f)
 }
 
-// AuditDropped is how many records of reads this process could not write. Changes are never among them: without a record there is none.
+// AuditDropped returns how many records of reads this process could not write. Records of changes are never dropped: without one, the change does not run.
 func (a *App) AuditDropped() int64 { return a.journal.Dropped() }
 
-// CheckAudit holds the whole audit against its chain, and against whatever else the log can hold it: its signed end, and its anchors. What is wrong with
-// the audit is in the report; the error is that it could not be looked at.
-//
-// What enrolled keys have signed is verified again as well, from the record alone.
+// CheckAudit verifies the whole audit log: its chain, its signed end, its anchors, and the signatures of enrolled keys. Problems of the log are in the
+// report; the error means that the check could not run.
 func (a *App) CheckAudit(ctx context.Context) (audit.Report, error) {
 	r, err := a.checked(ctx)
 	if err != nil {
@@ -58,8 +55,7 @@ func (a *App) checked(ctx context.Context) (audit.Report, error) {
 	return r, err
 }
 
-// VerifyAudit is CheckAudit for those who want to know no more than how many records hold, and the worst of what is wrong: audit.ErrBroken names the first
-// record that does not hold.
+// VerifyAudit is CheckAudit reduced to the number of valid records and the most serious problem; audit.ErrBroken names the first invalid record.
 func (a *App) VerifyAudit(ctx context.Context) (int64, error) {
 	r, err := a.CheckAudit(ctx)
 	if err != nil {
@@ -68,17 +64,17 @@ func (a *App) VerifyAudit(ctx context.Context) (int64, error) {
 	return r.Records, r.Err()
 }
 
-// Settings are what a person set, product-wide.
+// Settings is the user's settings.
 type Settings = ports.Settings
 
-// Settings is what a person set. Revision 0 means nobody set anything and the operator's policy rules alone.
+// Settings returns the user's settings. Revision 0 means that nothing is set and only the server configuration applies.
 func (a *App) Settings(ctx context.Context) (Settings, error) { return a.core.Settings.Load(ctx) }
 
 // settingsTool changes the settings; it is for people alone.
 const settingsTool = "change_settings"
 
-// SettingsCall is the call that stores what change makes of the settings, for people alone: what it would open has to be approved like any other plan.
-// It fails as change does.
+// SettingsCall returns the call that stores what change makes of the settings; only users may make it. What it widens has to be approved like any other
+// plan. It fails with the error of change.
 func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (tool.Call, error) {
 	s, err := a.core.Settings.Load(ctx)
 	if err != nil {
@@ -102,8 +98,8 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	return tool.Call{Tool: settingsTool, Args: args, Person: true}, err
 }
 
-// ChangeSettings is SettingsCall and the call itself, on behalf of whom c says, which may be a program: what only narrows is stored, and what opens
-// something once a person has approved it. Until then it is an *Unconfirmed, and the same change made again goes on.
+// ChangeSettings makes the call of SettingsCall for the caller c, which may be a program. A change that only narrows is stored at once; one that widens
+// permissions is an *Unconfirmed until the user approves it and the same change is made again.
 func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Settings) error) (Settings, error) {
 	call, err := a.SettingsCall(ctx, change)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	bound = 4096
 )
 
-// AuditBuffer is the buffer between reads and the audit log. Its writer runs only while something is waiting. New makes it.
+// AuditBuffer writes the audit records of reads in the background. Its goroutine runs only while records are pending. NewAuditBuffer makes one.
 type AuditBuffer struct {
 	log     ports.AuditLog
 	slog    *slog.Logger
@@ -33,12 +33,12 @@ type AuditBuffer struct {
 	idle    sync.WaitGroup
 }
 
-// NewAuditBuffer is a journal before that log. It starts nothing until something is added.
+// NewAuditBuffer returns a buffer in front of that log. It starts nothing until an event is added.
 func NewAuditBuffer(log ports.AuditLog, l *slog.Logger) *AuditBuffer {
 	return &AuditBuffer{log: log, slog: l, full: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
-// Add puts an event on its way.
+// Add queues an event.
 func (j *AuditBuffer) Add(e audit.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,7 +84,7 @@ func (j *AuditBuffer) write() {
 	}
 }
 
-// Dropped is how many events could not be written.
+// Dropped returns how many events could not be written.
 func (j *AuditBuffer) Dropped() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,7 +107,7 @@ func (j *AuditBuffer) append(events []audit.Event) {
 	}
 }
 
-// Close waits until everything waiting is written, or ctx ends.
+// Close waits until the queued events are written or ctx ends.
 func (j *AuditBuffer) Close(ctx context.Context) error {
 	j.once.Do(func() { close(j.closing) })
 	done := make(chan struct{})

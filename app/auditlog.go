@@ -11,7 +11,7 @@ import (
 // page is how many records are read at a time.
 const page = 1000
 
-// AuditRecords yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An error ends it.
+// AuditRecords yields the records after the given sequence number (0 for all), oldest first, page by page. It stops at an error.
 func AuditRecords(ctx context.Context, log ports.AuditLog, after int64) iter.Seq2[audit.Record, error] {
 	return func(yield func(audit.Record, error) bool) {
 		for {

@@ -10,30 +10,30 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Caller is an App together with who calls it, for Go code that embeds the door.
+// Caller is an App with an identity, for Go programs that embed the core.
 type Caller struct {
 	app  *App
 	call tool.Call
 }
 
-// As is a Caller for a principal, in a session of its own name.
+// As returns a Caller for a principal, in a session named after it.
 func (a *App) As(p policy.Principal) Caller {
 	return Caller{app: a, call: tool.Call{Principal: p, Session: "embedded"}}
 }
 
-// In is the caller in the named session: mode, grants and confirmations belong to it.
+// In returns the caller in the named session, to which mode, grants and approvals belong.
 func (c Caller) In(session string) Caller {
 	c.call.Session = session
 	return c
 }
 
-// ByPerson is the caller on a channel that only a person has: tools for people alone are served to it.
+// ByPerson returns the caller on a channel that only a user has; it may call the tools that only users may call.
 func (c Caller) ByPerson() Caller {
 	c.call.Person = true
 	return c
 }
 
-// With is the caller holding a confirmation token for its next call, with what was typed where a name had to be.
+// With returns the caller with an approval token for its next call, and the typed text where one is needed.
 func (c Caller) With(t confirm.Token, typed ...string) Caller {
 	c.call.Token = t
 	if len(typed) > 0 {
@@ -42,19 +42,19 @@ func (c Caller) With(t confirm.Token, typed ...string) Caller {
 	return c
 }
 
-// Unconfirmed is the error of a call that a person has to confirm first. Repeat the call With its token.
+// Unconfirmed is the error of a call that needs an approval. Repeat the call With its token.
 type Unconfirmed struct {
 	Issued tool.Issued
 	Err    *fault.Error
 }
 
-// Error says what has to be confirmed.
+// Error says what needs approval.
 func (u *Unconfirmed) Error() string { return u.Err.Error() }
 
-// Unwrap is the fault.
+// Unwrap returns the *fault.Error.
 func (u *Unconfirmed) Unwrap() error { return u.Err }
 
-// Call carries out any tool by name with JSON arguments.
+// Call calls any tool by name with JSON arguments.
 func (c Caller) Call(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
 	call := c.call
 	call.Tool, call.Args = name, args
@@ -86,7 +86,7 @@ func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In
 	return out, nil
 }
 
-// Outlook is what policy says, as things are, to a call that does all its tool may do. A tool that is not served is denied by no rule.
+// Outlook returns the current verdict for a call that does everything its tool may do. A tool that is not enabled is denied without a rule.
 func (a *App) Outlook(ctx context.Context, c tool.Call) policy.Decision {
 	r := a.begin(c)
 	if r.lookUp() != nil {

@@ -14,7 +14,7 @@ import (
 // tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
 const tidied = 64
 
-// Calls keeps runs. It is safe for concurrent use; New makes it.
+// Calls keeps call records. It is safe for concurrent use. NewCalls makes one.
 type Calls struct {
 	store ports.Runs
 	owner ports.Owner
@@ -23,12 +23,12 @@ type Calls struct {
 	added atomic.Int64
 }
 
-// NewCalls is a keeper of the runs in that store, which the process that owner names carries out.
+// NewCalls returns Calls over that store, for calls of the process that owner names.
 func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *Calls {
 	return &Calls{store: store, owner: owner, clock: clock, log: log}
 }
 
-// Note stores a record of what does not run, or not yet. Nothing depends on it, so a failure is only logged.
+// Note stores a record of a call that does not run, or not yet. A failure is only logged.
 func (k *Calls) Note(ctx context.Context, r tool.Record) {
 	if r.Status.Final() {
 		r.EndedAt = k.clock.Now()
@@ -40,8 +40,7 @@ func (k *Calls) Note(ctx context.Context, r tool.Record) {
 	k.tidy(ctx)
 }
 
-// Start puts on record that the call is carried out now: in the record that waited for its confirmation, else in a new one. When it
-// fails, nothing may be changed.
+// Start records that the call is being applied: in the record that waited for its approval, or in a new one. If it fails, the call must not be applied.
 func (k *Calls) Start(ctx context.Context, r tool.Record) error {
 	now := k.clock.Now()
 	if r.ConfirmationID != "" {
@@ -56,7 +55,7 @@ func (k *Calls) Start(ctx context.Context, r tool.Record) error {
 	return k.store.Add(ctx, r)
 }
 
-// Finish puts on record what came of a call that was started.
+// Finish records the result of a call that was started.
 func (k *Calls) Finish(ctx context.Context, call string, result tool.Result, reason tool.Reason) error {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, call, func(r *tool.Record) error { return r.Finish(result, reason, now) })
@@ -66,8 +65,8 @@ func (k *Calls) Finish(ctx context.Context, call string, result tool.Result, rea
 	return err
 }
 
-// Deny ends the record that waits for this confirmation, with who denied it and what they said, both empty where nobody did. There need not be one,
-// and nothing depends on it.
+// Deny ends the record that waits for this approval, if there is one, with who denied it and the reason, both empty if no user did. A failure is only
+// logged.
 func (k *Calls) Deny(ctx context.Context, confirmation string, reason tool.Reason, by, said string) {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, confirmation, func(r *tool.Record) error {
@@ -79,7 +78,7 @@ func (k *Calls) Deny(ctx context.Context, confirmation string, reason tool.Reaso
 	}
 }
 
-// Refuse ends the record of a call that was to wait for a confirmation which nobody could be asked for. Nothing depends on it.
+// Refuse ends the record of a call for which no approval request could be made. A failure is only logged.
 func (k *Calls) Refuse(ctx context.Context, call string, result tool.Result) {
 	now := k.clock.Now()
 	err := k.store.Change(ctx, call, func(r *tool.Record) error {
@@ -91,7 +90,7 @@ func (k *Calls) Refuse(ctx context.Context, call string, result tool.Result) {
 	}
 }
 
-// List is the records that the filter chooses as they are now, newest first.
+// List returns the current records that the filter selects, newest first.
 func (k *Calls) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
 	k.settle(ctx)
 	found, err := k.store.List(ctx, f)
@@ -104,7 +103,7 @@ func (k *Calls) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, err
 	return slices.DeleteFunc(found, func(r tool.Record) bool { return !f.Matches(&r) }), nil
 }
 
-// Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with tool.ErrRecordUnknown.
+// Load returns the current record of that call or approval request. It fails with tool.ErrRecordUnknown.
 func (k *Calls) Load(ctx context.Context, id string) (tool.Record, error) {
 	r, err := k.store.Load(ctx, id)
 	if err == nil {

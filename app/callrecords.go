@@ -10,16 +10,16 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// RunFilter chooses runs. Zero fields match everything.
+// RunFilter selects call records. Zero fields select everything.
 type RunFilter = ports.RunFilter
 
-// Runs lists the calls that wanted to change something, newest first, as they are now: what nobody answered in time is denied, and what
-// a process that is gone left behind has failed.
+// Runs returns the call records that the filter selects, newest first. Records with an expired approval are denied first, and those of processes that ended
+// have failed.
 func (a *App) Runs(ctx context.Context, f RunFilter) ([]tool.Record, error) {
 	return a.runs.List(ctx, f)
 }
 
-// RunRecord is the record of the call, or of the confirmation, of that id. It fails with tool.ErrRecordUnknown.
+// RunRecord returns the record of that call or approval request. It fails with tool.ErrRecordUnknown.
 func (a *App) RunRecord(ctx context.Context, id string) (tool.Record, error) {
 	return a.runs.Load(ctx, id)
 }

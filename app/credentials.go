@@ -26,7 +26,7 @@ const noting = 250 * time.Millisecond
 // watched bounds how many credentials are remembered as noted.
 const watched = 1024
 
-// CredentialsConfig is what a Keeper works with. Every field is required.
+// CredentialsConfig configures Credentials. Every field is required.
 type CredentialsConfig struct {
 	Credentials ports.Credentials
 	Clock       ports.Clock
@@ -35,20 +35,20 @@ type CredentialsConfig struct {
 	Log         *slog.Logger
 }
 
-// Credentials keeps credentials. It is safe for concurrent use; New makes it.
+// Credentials issues, checks and revokes credentials. It is safe for concurrent use. NewCredentials makes one.
 type Credentials struct {
 	CredentialsConfig
 	mu    sync.Mutex
 	noted map[string]time.Time // when the use of a credential was last to be noted, by id
 }
 
-// NewCredentials is a keeper of those credentials. It opens nothing.
+// NewCredentials returns Credentials over that store. It opens nothing.
 func NewCredentials(p CredentialsConfig) *Credentials {
 	return &Credentials{CredentialsConfig: p, noted: map[string]time.Time{}}
 }
 
-// Issue stores a new credential of that kind, name, scope, digest and expiry, and returns it with its id. A log-in lasts access.LoginTTL. A token
-// that has expired gives its name up. by is who asks ("terminal"). It fails with access.ErrName, access.ErrKind and access.ErrTaken.
+// Issue stores a new credential and returns it with its ID. A login link is valid for access.LoginTTL. The name of an expired token can be used again. by is
+// who requests it ("terminal"). It fails with access.ErrName, access.ErrKind and access.ErrTaken.
 func (k *Credentials) Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
 	now := k.Clock.Now()
 	c.ID, c.CreatedAt, c.UsedAt, c.EndedAt = k.IDs.NewID("key_", 10), now, time.Time{}, time.Time{}
@@ -89,8 +89,8 @@ func (k *Credentials) released(ctx context.Context, name string, now time.Time) 
 	return false
 }
 
-// Admit is the credential of that digest and kind, as long as it is good, and notes that it is used. It fails with access.ErrUnknown and
-// access.ErrExpired. A log-in is not let in: Exchange takes it.
+// Admit returns the valid credential with that digest and kind and records its use. It fails with access.ErrUnknown and access.ErrExpired. It does not accept
+// login links: use Exchange.
 func (k *Credentials) Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error) {
 	now := k.Clock.Now()
 	c, err := k.known(ctx, kind, d, now)
@@ -103,7 +103,7 @@ func (k *Credentials) Admit(ctx context.Context, kind access.Kind, d access.Dige
 	return c, nil
 }
 
-// Still fails as Admit does, and notes no use: what lasts long asks it whether it may go on.
+// Still fails as Admit does without recording a use. Long requests call it to find out whether they may continue.
 func (k *Credentials) Still(ctx context.Context, kind access.Kind, d access.Digest) error {
 	_, err := k.known(ctx, kind, d, k.Clock.Now())
 	return err
@@ -156,8 +156,8 @@ func (k *Credentials) note(ctx context.Context, id string, now time.Time) error 
 	}
 }
 
-// Exchange uses up the log-in of one digest for a browser's credential of another. Of all that try with one log-in, exactly one succeeds. It fails
-// with access.ErrUnknown, access.ErrUsed and access.ErrExpired.
+// Exchange uses a login link, by its digest, to create a browser session with another digest. A link can be used once. It fails with access.ErrUnknown,
+// access.ErrUsed and access.ErrExpired.
 func (k *Credentials) Exchange(ctx context.Context, login, browser access.Digest) (access.Credential, error) {
 	l, err := k.Credentials.Find(ctx, login)
 	if err != nil {
@@ -173,8 +173,8 @@ func (k *Credentials) Exchange(ctx context.Context, login, browser access.Digest
 	return k.Issue(ctx, "login", access.Credential{Kind: access.Browser, Name: l.Name, Scope: l.Scope, Digest: browser, ExpiresAt: now.Add(access.BrowserTTL)})
 }
 
-// Revoke ends the credential of that id, else the token of that name. by is who asks. It fails with access.ErrMissing. Ending what has ended does
-// nothing.
+// Revoke ends the credential with that ID, else the token with that name; by is who revokes it. It fails with access.ErrMissing. Revoking an ended credential
+// does nothing.
 func (k *Credentials) Revoke(ctx context.Context, by, which string) (access.Credential, error) {
 	all, err := k.Credentials.List(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func (k *Credentials) revoke(ctx context.Context, by string, c access.Credential
 	return k.Credentials.Change(ctx, c.ID, func(c *access.Credential) error { c.Revoke(now); return nil })
 }
 
-// List is the credentials that are good, oldest first.
+// List returns the valid credentials, oldest first.
 func (k *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	all, err := k.Credentials.List(ctx)
 	if err != nil {

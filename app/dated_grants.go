@@ -90,5 +90,5 @@ func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm
 	return r.reach(), nil
 }
 
-// Earlier is how often people approved, before, just what the question of that id is about: for that principal, with that very plan.
+// Earlier returns how often the user approved exactly the plan of that approval request for its principal before.
 func (a *App) Earlier(ctx context.Context, id string) (int, error) { return a.grants.Earlier(ctx, id) }

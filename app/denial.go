@@ -14,7 +14,7 @@ var (
 	ErrModeForbids  = fault.New(fault.Denied, "mode_forbids", "the mode does not allow this call")
 )
 
-// DenialError is the refusal of a call of that tool; scope is what its plan is about, where it said so.
+// DenialError returns the error of a denied call of that tool; scope is what its plan is about, if the plan says so.
 func DenialError(d policy.Decision, name tool.Name, scope string) *fault.Error {
 	switch d.Rule {
 	case policy.RuleMode:

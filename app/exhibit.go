@@ -7,10 +7,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// MaxExhibitBytes is how much people are shown beside a plan, in bytes of JSON. What would be more is left out: the plan alone is what is confirmed.
+// MaxExhibitBytes is the maximum size, in bytes of JSON, of what is shown beside a plan. More is left out: only the plan is approved.
 const MaxExhibitBytes = 512 << 10
 
-// TargetAndPrompt are what a plan says of itself: what has to be typed where a name is typed, and in one line what is about to happen, or otherwise.
+// TargetAndPrompt returns what the plan says of itself: the text to type for an approval, and its description in one line.
 func TargetAndPrompt(plan tool.Plan, otherwise string) (target, prompt string) {
 	if t, ok := plan.(tool.Targeter); ok {
 		target = t.Target()
@@ -21,7 +21,7 @@ func TargetAndPrompt(plan tool.Plan, otherwise string) (target, prompt string) {
 	return target, otherwise
 }
 
-// ReviewJSON is what a person sees before deciding: without its secrets, as mask leaves it, and with nothing hidden in it. It is nothing for nothing.
+// ReviewJSON returns the document as it is shown for review: redacted by mask, with hidden characters made visible. Empty input gives an empty result.
 func ReviewJSON(what any, mask func(json.RawMessage) json.RawMessage) (json.RawMessage, error) {
 	if what == nil {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// PlanInspection is what is known of everything that a question would show, before it is asked: what a reader would not see in it, and what is masked in it.
+// PlanInspection is the result of examining everything that an approval request would show: its hidden characters and its redacted parts.
 type PlanInspection struct {
 	Plan, Exhibit json.RawMessage   // as they are shown; nil where there are none
 	Hidden        []visible.Finding // what a reader would not see, had it not been shown
@@ -25,7 +25,7 @@ type PlanInspection struct {
 	exhibit       error             // why there is no exhibit
 }
 
-// InspectPlan surveys a plan, what people see beside it, the arguments it came from and what it says of itself. mask masks a document.
+// InspectPlan examines a plan, what is shown beside it, its arguments and its own description. mask redacts a document.
 func InspectPlan(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(json.RawMessage) json.RawMessage) (s PlanInspection) {
 	if plan != nil {
 		doc, err := tool.Encode(plan)
@@ -60,7 +60,7 @@ func InspectPlan(ctx context.Context, plan tool.Plan, args json.RawMessage, mask
 	return s
 }
 
-// Redacted is how much is masked.
+// Redacted returns how much is redacted.
 func (s *PlanInspection) Redacted() confirm.Redacted {
 	return confirm.Redacted{Masked: s.Masked, MustReveal: s.MustReveal}
 }
@@ -113,7 +113,7 @@ func (s *PlanInspection) add(found []visible.Finding) {
 	}
 }
 
-// Risk is what the survey raises the risk of a call to.
+// Risk returns the risk that the findings raise the call to.
 func (s *PlanInspection) Risk() policy.Risk {
 	if len(s.Hidden) > 0 || s.MustReveal || s.Err != nil {
 		return policy.RiskHigh
@@ -121,7 +121,7 @@ func (s *PlanInspection) Risk() policy.Risk {
 	return policy.RiskNone
 }
 
-// RiskReason are why the risk is high, behind what a question says; empty where it is not.
+// RiskReason returns why the risk is high, to append to the request's description; empty if it is not.
 func (s *PlanInspection) RiskReason() string {
 	words := ""
 	if len(s.Hidden) > 0 {
@@ -133,7 +133,7 @@ func (s *PlanInspection) RiskReason() string {
 	return words
 }
 
-// BoundedExhibit is the exhibit, where it is not too long. There is none where it cannot be worked out: a question does not fail for that.
+// BoundedExhibit returns what is shown beside the plan; nil if it is too long or cannot be computed.
 func (s *PlanInspection) BoundedExhibit(log *slog.Logger) json.RawMessage {
 	if s.exhibit != nil {
 		log.Warn("what people see beside a plan could not be worked out", "cause", s.exhibit.Error())

@@ -6,14 +6,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// Owner is a process that showed that it is there, or of which a person said that it has ended.
+// Owner is a process with a lease, or one that the user declared ended.
 type Owner struct {
 	owner.Lease
 	Verdict string `json:"verdict"`         // alive, dead or unknown, as it looks from here
 	Where   string `json:"where,omitempty"` // of one that cannot be seen from here
 }
 
-// Owners is the owners on record, in the order of their names.
+// Owners returns the recorded owners, sorted by name.
 func (a *App) Owners(ctx context.Context) ([]Owner, error) {
 	if a.core.Leases == nil {
 		return nil, nil
@@ -34,8 +34,8 @@ func (a *App) owner(l owner.Lease) Owner {
 	return o
 }
 
-// Judge is what is known of the owner of that identity.
+// Judge returns what is known of the owner with that identity.
 func (a *App) Judge(identity string) owner.Verdict { return a.core.Owner.Judge(identity) }
 
-// Elsewhere says of what the named owner has under way where that is, when it cannot be seen from here, and how a person settles it.
+// Elsewhere describes where an owner that cannot be observed from here is, and how the user can release what it owns.
 func (a *App) Elsewhere(name string) string { return a.core.Owner.Elsewhere(name) }

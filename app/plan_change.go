@@ -12,15 +12,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// PlanChange is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
+// PlanChange is the details of an approval for another plan than the current one: which plan, and the differences.
 type PlanChange struct {
 	Current     canon.Hash           `json:"current_plan_hash"`
 	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`
 	Differences []confirm.Difference `json:"differences,omitempty"`
 }
 
-// MismatchError is the mismatch between a confirmation and the call it is brought along by. Where all but the plan fits, it says what has changed;
-// now is the plan there is now, as it would be shown, or nil.
+// MismatchError returns the error for an approval that does not fit its call. If everything but the plan fits, it says what changed; now is the current plan as
+// shown, or nil.
 func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage) error {
 	changed := PlanChange{Current: call.Subject, Confirmed: g.Binding.Subject}
 	if call.Subject = g.Binding.Subject; call != g.Binding || changed.Current == changed.Confirmed {
@@ -36,13 +36,13 @@ func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage
 		With(changed)
 }
 
-// IsPlanChanged reports an error of Explain where all but the plan fits.
+// IsPlanChanged reports whether err is a MismatchError for which only the plan differs.
 func IsPlanChanged(err error) bool {
 	_, changed := fault.From(err).Details.(PlanChange)
 	return changed
 }
 
-// WithRecordedReason is the end of a question as err has it, with what the record of its call says of why; by is who answered it.
+// WithRecordedReason adds to err, the end of an approval request, the reason in the call record; by is who decided.
 func WithRecordedReason(rec tool.Record, by string, err error) error {
 	switch {
 	case errors.Is(err, confirm.ErrDenied):

@@ -19,7 +19,7 @@ const (
 	layerStored  = "your settings"
 )
 
-// ErrAccountNewer reports an account whose own home a newer program has written. Its policy holds in every home, so only reads run in any of them.
+// ErrAccountNewer is returned when a newer version wrote the account's home. Its policy applies in every home, so only reads run.
 var ErrAccountNewer = fault.New(fault.Unavailable, "account_store_newer",
 	"the home below the account's own directory was written by a newer Countersign, and its policy, which this one cannot read, holds in every home: only reads run until this program is updated")
 
@@ -33,7 +33,7 @@ func (a *App) rules(ctx context.Context, principal, session string) (policy.Poli
 	return r.Policy, sess, err
 }
 
-// PolicyInForce is the policy that decides now, with the layer that decided each part of it.
+// PolicyInForce returns the effective policy, with the layer that decided each part.
 func (a *App) PolicyInForce(ctx context.Context) (policy.Resolved, error) {
 	s, err := a.core.Settings.Load(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *App) PolicyInForce(ctx context.Context) (policy.Resolved, error) {
 	return a.resolve(ctx, s)
 }
 
-// BaseMode is the lowest default mode of the served tools that change something: of a session that nobody set a mode for.
+// BaseMode returns the lowest default mode of the enabled tools that change something; it applies to sessions without a mode.
 func (a *App) BaseMode() policy.Mode {
 	base := policy.Execute
 	for s := range a.registry.Specs() {
@@ -53,7 +53,7 @@ func (a *App) BaseMode() policy.Mode {
 	return base
 }
 
-// Resolve is the policy that these settings make with every other layer.
+// Resolve returns the policy of these settings combined with every other layer.
 func (a *App) Resolve(ctx context.Context, s ports.Settings) (policy.Resolved, error) {
 	return a.resolve(ctx, s)
 }
@@ -195,8 +195,8 @@ func recovered(change *audit.Record, name string) (policy.Layer, bool) {
 	return l, true
 }
 
-// FormsOn reports whether a person switched on that forms of the host entry answer: in the settings of this home, with the change on record, and in those
-// below the account's own directory where they are others.
+// FormsOn reports whether the user lets forms of the host entry approve: in the settings of this home, with the change in the audit log, and in the
+// account's own settings if those are separate.
 func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
 	if entry == "" || a.opts.Strange {
 		return false, nil
@@ -214,7 +214,7 @@ func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
 	return vouched(ctx, a.core.Audit, s)
 }
 
-// FormsCounting are the host entries whose forms answer, sorted.
+// FormsCounting returns the host entries whose forms can approve, sorted.
 func (a *App) FormsCounting(ctx context.Context) ([]string, error) {
 	s, err := a.core.Settings.Load(ctx)
 	out := []string{}

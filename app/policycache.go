@@ -7,8 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// PolicyCache remembers the policy that the last settings made, because every decision asks for it. The zero Memory remembers nothing. It is safe for
-// concurrent use.
+// PolicyCache caches the last effective policy, which every decision needs. The zero PolicyCache is empty. It is safe for concurrent use.
 type PolicyCache struct {
 	last    atomic.Pointer[remembered]
 	noticed atomic.Pointer[noticed]
@@ -20,11 +19,11 @@ type remembered struct {
 	resolved          policy.Resolved
 }
 
-// NewestChanges are the numbers of the newest records of changes of the settings, in the audit of this home and in the one below the account's own directory; zero
-// where there are none. What a policy is made of depends on them too: settings that are gone are not those that were never there.
+// NewestChanges holds the numbers of the newest audit records of settings changes, in this home and in the account's; zero if there are none. They are part of
+// the cache key: deleted settings differ from settings that never existed.
 type NewestChanges struct{ Own, Account int64 }
 
-// StoreStamps are those of the two stores, which are others once anybody has stored something there.
+// StoreStamps holds the change counters of the two stores.
 type StoreStamps struct{ Own, Account int64 }
 
 type noticed struct {
@@ -32,7 +31,7 @@ type noticed struct {
 	newest NewestChanges
 }
 
-// Changes are the newest records that were there at those stamps; false when the last were others.
+// Changes returns the newest records as of those stamps; false if the cached stamps differ.
 func (m *PolicyCache) Changes(at StoreStamps) (NewestChanges, bool) {
 	last := m.noticed.Load()
 	if last == nil || last.stamps != at {
@@ -41,12 +40,12 @@ func (m *PolicyCache) Changes(at StoreStamps) (NewestChanges, bool) {
 	return last.newest, true
 }
 
-// PutChanges remembers the newest records, which were looked for after the stamps were.
+// PutChanges caches the newest records, which must have been read after the stamps.
 func (m *PolicyCache) PutChanges(at StoreStamps, newest NewestChanges) {
 	m.noticed.Store(&noticed{at, newest})
 }
 
-// Get is the policy that these settings, and those of the account, made last, with no record of a change since; false when the last were others.
+// Get returns the cached policy for these settings, those of the account, and these newest changes; false if the cached ones differ.
 func (m *PolicyCache) Get(settings, account ports.Settings, newest NewestChanges) (policy.Resolved, bool) {
 	last := m.last.Load()
 	if last == nil || last.newest != newest || !last.settings.Equal(settings) || !last.account.Equal(account) {
@@ -55,7 +54,7 @@ func (m *PolicyCache) Get(settings, account ports.Settings, newest NewestChanges
 	return last.resolved, true
 }
 
-// Put remembers the policy that these settings make.
+// Put caches the policy of these settings.
 func (m *PolicyCache) Put(settings, account ports.Settings, newest NewestChanges, r policy.Resolved) {
 	m.last.Store(&remembered{settings.Copy(), account.Copy(), newest, r})
 }

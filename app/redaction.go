@@ -14,19 +14,19 @@ import (
 // maxArgs bounds the arguments of one record, in bytes, so that no call can fill the audit.
 const maxArgs = 16 << 10
 
-// Redaction masks what belongs to one call, and counts. It is not for several goroutines.
+// Redaction redacts the data of one call and counts the secrets. It is not safe for concurrent use.
 type Redaction struct {
 	redact func() *redact.Redactor
 	hits   int
 }
 
-// NewRedaction is a mask over that redactor, which is asked for when it is first needed.
+// NewRedaction returns a Redaction over that redactor, which is loaded on first use.
 func NewRedaction(redact func() *redact.Redactor) Redaction { return Redaction{redact: redact} }
 
-// Hits is how many secrets were masked.
+// Hits returns the number of redacted secrets.
 func (m *Redaction) Hits() int { return m.hits }
 
-// Text is the text without its secrets.
+// Text returns the redacted text.
 func (m *Redaction) Text(s string) string {
 	if s == "" {
 		return s
@@ -36,7 +36,7 @@ func (m *Redaction) Text(s string) string {
 	return masked
 }
 
-// JSON masks string leaves; a document the redactor cannot read is replaced, never shown.
+// JSON redacts the strings of a document. A document that cannot be parsed is replaced.
 func (m *Redaction) JSON(doc json.RawMessage) json.RawMessage {
 	masked, n, err := m.redact().JSON(doc)
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *Redaction) JSON(doc json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// Quietly is JSON, uncounted.
+// Quietly is JSON without counting.
 func (m *Redaction) Quietly(doc json.RawMessage) json.RawMessage {
 	before := m.hits
 	defer func() { m.hits = before }()
@@ -56,14 +56,13 @@ func (m *Redaction) Quietly(doc json.RawMessage) json.RawMessage {
 // longestName is the longest name of a tool in records, in characters; those that exist are shorter.
 const longestName = 64
 
-// Name is the name of a tool for records: whoever calls what there is not may have written anything.
+// Name returns a tool name for records: a call of an unknown tool may contain anything as its name.
 func (m *Redaction) Name(s string) string {
 	masked, _ := m.redact().Text(s)
 	return TruncateRunes(masked, longestName)
 }
 
-// Args is a call's arguments for records: masked, uncounted, and replaced by their beginning where they are long. What is no JSON cannot be recorded,
-// and is replaced.
+// Args returns a call's arguments for records: redacted without counting, cut if they are long, and replaced if they are not JSON.
 func (m *Redaction) Args(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return nil
@@ -78,7 +77,7 @@ func (m *Redaction) Args(args json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// Fault is the fault with message and details masked, with everything in them seen, and its cause gone.
+// Fault returns the error with message and details redacted, hidden characters made visible, and its cause removed.
 func (m *Redaction) Fault(f *fault.Error) *fault.Error {
 	out := &fault.Error{Kind: f.Kind, Code: f.Code, Message: visible.Lines(m.Text(strings.ToValidUTF8(f.Message, "\uFFFD")))}
 	if f.Details == nil {
@@ -90,7 +89,7 @@ func (m *Redaction) Fault(f *fault.Error) *fault.Error {
 	return out
 }
 
-// TruncateRunes is at most the first n characters of s.
+// TruncateRunes returns at most the first n characters of s.
 func TruncateRunes(s string, n int) string {
 	for at := range s {
 		if n--; n < 0 {
@@ -100,7 +99,7 @@ func TruncateRunes(s string, n int) string {
 	return s
 }
 
-// TruncateBytes is at most n bytes of s, ending at a rune's end.
+// TruncateBytes returns at most n bytes of s, ending at the end of a rune.
 func TruncateBytes(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--

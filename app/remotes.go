@@ -34,15 +34,15 @@ func newRemotesPlan(remotes []string, by tool.Name) (remotesPlan, error) {
 	return p, err
 }
 
-// Hash is over the remotes.
+// Hash covers the remotes.
 func (p remotesPlan) Hash() canon.Hash { return p.hash }
 
-// Prompt says what would be fetched from, and what for.
+// Prompt says which remotes would be contacted and why.
 func (p remotesPlan) Prompt() string {
 	return p.Summary + ", which nobody has approved yet and " + string(p.by) + " wants to read; once approved, no call asks about it again"
 }
 
-// Insists has a person asked at a terminal or in the console: what is approved here holds from now on.
+// Insists requires an approval at a terminal or in the console, because it applies from then on.
 func (remotesPlan) Insists() bool { return true }
 
 // remoteName is how a remote is known, without what may be a password in it; empty for what lies on this machine. It says how the remote is reached too:

@@ -62,5 +62,5 @@ func (r *run) bound(s string) string {
 	return TruncateBytes(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
 }
 
-// ReadOnlyPermissions is what a caller of a read-only server may do at most.
+// ReadOnlyPermissions is the permissions of callers of a read-only server.
 const ReadOnlyPermissions = policy.Read | policy.Network

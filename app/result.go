@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// CallResult is what came of a call, for its record: the outcome, which is redacted, and the value it was made from, which may know of a
-// failure that is none of the call. What a failed call had to show are the details of its fault.
+// CallResult is the result of a call for its record: the redacted outcome, and the value that it was made from, which may report a failure although the call
+// succeeded. The output of a failed call is in the details of its error.
 func CallResult(o tool.Outcome, value any) (tool.Result, tool.Reason) {
 	if o.Err != nil {
 		f := fault.From(o.Err)

@@ -12,12 +12,12 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// ErrUnrevealed reports a question whose masked parts cannot be worked out here.
+// ErrUnrevealed is returned for an approval request whose redacted parts cannot be recomputed here.
 var ErrUnrevealed = fault.New(fault.Unavailable, "reveal_unavailable", "what is masked in this plan cannot be worked out here")
 
-// Reveal is a question as Confirmations lists it, with nothing masked: its plan is kept masked, so it is worked out anew. It is for a person alone, on a
-// channel that only a person has (a terminal, the console), and is never to be passed to a caller or stored. It fails with confirm.ErrMismatch where the
-// plan is another one now, and with ErrUnrevealed where it cannot be worked out.
+// Reveal returns an approval request, as Confirmations does, without redaction. Because only the redacted plan is stored, it computes the plan again. The result
+// is for the user, at a terminal or in the console; never pass it to a client or store it. It fails with confirm.ErrMismatch if the plan has changed, and
+// with ErrUnrevealed.
 func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, a.core.Clock.Now())
 	if err != nil {

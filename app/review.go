@@ -93,8 +93,7 @@ func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	return r.invocation.Prepare(ctx, r.scope)
 }
 
-// Stamp is a number that is another one once anything this door shows may have changed, in whatever process. It is cheap enough to ask
-// many times a second.
+// Stamp returns a number that changes whenever any process changes stored data. It is fast enough to call many times a second.
 func (a *App) Stamp(ctx context.Context) (int64, error) {
 	if s, ok := a.core.Settings.(ports.Stamped); ok {
 		return s.Stamp(ctx)

@@ -413,8 +413,7 @@ func (r *run) event(p audit.Phase) audit.Event {
 	}
 }
 
-// EndSession forgets the mode and grants of a client instance that is gone. The questions it left stay for an hour, marked: the same call, made
-// anew, picks them up.
+// EndSession deletes the mode and grants of an ended client instance. Its approval requests stay for an hour, in which the same call picks them up.
 func (a *App) EndSession(ctx context.Context, principal, session string) error {
 	a.grants.Leave(ctx, principal, session)
 	return a.core.Sessions.End(ctx, ports.SessionKey(principal, session))

@@ -13,10 +13,10 @@ import (
 // everything stands for every toolset in a Selection.
 const everything = "all"
 
-// ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
+// ErrWiring is returned for an App that cannot be built: a missing port, an invalid registry, or a selection that names something unknown.
 var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
 
-// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
+// Selection is the enabled tools of the server configuration. It filters the list of tools and is checked again at every call.
 type Selection struct {
 	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
 	Tools    []string // single tools, added to the toolsets
@@ -24,14 +24,13 @@ type Selection struct {
 	ReadOnly bool     // only tools that have something to read
 }
 
-// Serves reports whether the toolset of that name is served as a whole. A host need not make those that are not, except where Tools names
-// one of theirs.
+// Serves reports whether the toolset with that name is enabled as a whole. Other toolsets need not be created, unless Tools names one of their tools.
 func (s Selection) Serves(toolset string) bool {
 	return toolset == tool.ControlToolset || len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, everything) ||
 		slices.Contains(s.Toolsets, toolset)
 }
 
-// Apply works out the served names; absent are toolsets that were left out. An unknown name fails closed.
+// Apply returns the enabled tools; absent are toolsets that were not created. It fails for an unknown name.
 func (s Selection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
 	if err := s.known(r, absent); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 	return nil
 }
 
-// ListToolsets is every toolset of the registry with the tools that are served and those that are hidden, and the absent ones, by name.
+// ListToolsets returns every toolset of the registry with its enabled and disabled tools, and the absent ones, sorted by name.
 func ListToolsets(r *tool.Registry, served map[tool.Name]bool, absent []tool.Toolset) []tool.Toolset {
 	byName := map[string]*tool.Toolset{}
 	for _, t := range absent {

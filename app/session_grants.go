@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Remember keeps "always allow" for what g asked for, in the session that it came from. by is on which channel that was said.
+// Remember stores a session grant for what g asked, in its session; by is the channel of the decision.
 func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) error {
 	a := g.SessionGrant(by, k.Clock.Now().UTC())
 	return k.Sessions.Update(ctx, ports.SessionKey(g.Binding.Principal, g.Binding.Session), func(s *ports.Session) error {
@@ -22,8 +22,7 @@ func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) 
 	})
 }
 
-// Spend uses up the approved question of a call that "always allow" lets run, which has no other end: it asked before that was said. It is the id of
-// the question; empty where there is none.
+// Spend uses the approved request of a call that a session grant now lets run, and returns the request's ID; empty if there is none.
 func (k *Approvals) Spend(ctx context.Context, b confirm.Binding) string {
 	now := k.Clock.Now()
 	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b}, now)
@@ -35,7 +34,7 @@ func (k *Approvals) Spend(ctx context.Context, b confirm.Binding) string {
 	return ""
 }
 
-// Allowed lists what is always allowed, in any session or until a date, oldest first.
+// Allowed returns the session grants of all sessions and the dated grants, oldest first.
 func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 	sessions, err := k.Sessions.List(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 	return all, nil
 }
 
-// Revoke ends the "always allow" of that id, from the next call on, and is on record with who did it. It fails with confirm.ErrNoSessionGrant.
+// Revoke ends the grant with that ID from the next call on, and records who revoked it. It fails with confirm.ErrNoSessionGrant.
 func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, error) {
 	all, err := k.Allowed(ctx)
 	if err != nil {

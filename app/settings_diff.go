@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// LoosenedSettings is what the settings next would let happen that had does not: a line each, in a fixed order. A change that only narrows opens nothing.
-// builtIn is the permission level where none is set.
+// LoosenedSettings returns what the settings next allow that had does not, one line each, in a fixed order; nothing for a change that only narrows. builtIn is
+// the permission level if none is set.
 func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) []string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -54,7 +54,7 @@ func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) []string {
 	return lines
 }
 
-// ChangedSettings is everything in which the settings differ, a line each, in a fixed order.
+// ChangedSettings returns all differences between the settings, one line each, in a fixed order.
 func ChangedSettings(had, next ports.Settings) []string {
 	var lines []string
 	differs := func(what, before, after string) {

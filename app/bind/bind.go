@@ -1,7 +1,5 @@
-// Package bind turns typed Go functions into tools: the input type gives the published schema, the same document checks every call,
-// and the arguments are decoded strictly into the type. It is the only reflection in the product.
-//
-// It refuses to know any tool.
+// Package bind turns typed Go functions into tools: it derives the published schema from the input type, checks every call against that schema, and
+// decodes the arguments strictly into the type. It depends on no tool.
 package bind
 
 import (

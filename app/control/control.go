@@ -1,9 +1,7 @@
-// Package control is the door's own tools: the session's mode, pending confirmations, the policy in force, the toolsets and the tail
-// of the audit. They run in every mode, are never confirmed themselves and are never weaker than policy: confirm only repeats a call,
-// which is decided anew.
+// Package control is the toolset control: the session's mode, pending approvals, the effective policy, the toolsets, and the newest records of the audit
+// log. Its tools run in every mode and need no approval themselves. confirm only repeats a call, which policy checks again.
 //
-// Contract countersign.v1: a success is the bare JSON value of the tool; a failure is {error, kind, code, message, details?,
-// confirmation?}.
+// Contract countersign.v1: a success is the tool's JSON value; a failure is {error, kind, code, message, details?, confirmation?}.
 package control
 
 import (

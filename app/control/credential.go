@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Credentials makes credentials: an *admission.Keeper.
+// Credentials issues, lists and revokes credentials; *app.Credentials implements it.
 type Credentials interface {
 	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
 	List(ctx context.Context) ([]access.Credential, error)

@@ -1,6 +1,6 @@
 // Package deployments is the toolset that deploys one config repository into many coding agents: plan, diff, preview, status, doctor, deploy,
 // deploy_apply, rollback, evolve_propose, evolve_restore and explain. Their schemas are fixed by seed 000, their answers by the agentpack contract.
-// It also makes the tools that look after what deployments leave behind (MaintenanceEntries) and the one that writes operator assets (Entries).
+// It also makes the tools that look after what deployments leave behind (MaintenanceEntries) and the one that writes operator assets (BootstrapEntries).
 //
 // Capability makes the toolset "deployments", AuthoringCapability the toolset "authoring" out of entries of this package and of package authoring;
 // the latter is for users on the command line, and a server enables it only where it is asked to.
@@ -51,7 +51,7 @@
 // # Bootstrap
 //
 // agents_bootstrap (bootstrap.go) writes the operator assets: files that teach coding agents to operate deployments, namely the operator skill
-// for Codex and, where its skills are deployed, for Claude Code, and nine commands for Claude Code (agentpack contract §5.12). Files and Check in
+// for Codex and, where its skills are deployed, for Claude Code, and nine commands for Claude Code (agentpack contract §5.12). AssetFiles and CheckAssets in
 // assets.go say which files should be where, and which are missing or of another version (§5.6); their text is in asset_templates.go. Starting works out
 // the same for a config repository that is just being made.
 //

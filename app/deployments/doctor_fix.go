@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// mending is what is added where, and why something is not.
+// mending is the lines to add to each .gitignore, and the reasons for those that are not added.
 type mending struct {
 	planner.Edit[DoctorData]
 	asked    planner.Selection

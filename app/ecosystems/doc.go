@@ -4,7 +4,7 @@
 // Capability joins the entries of this package with those of workspace (install, sync, tickets), push (push, archive, discard, trash), environment,
 // releases and runs (the run queue, and what all of them are built on); Performers joins the code that carries out their runs. The tools made here
 // look at ecosystems and select or create them: list.go, describe.go (describe and validate), status.go, scope.go (what the session works on, and the
-// default of all sessions), create.go (new ecosystems and entries of an ecosystem's journal). Entries in info.go lists them; Matrix (policy_matrix.go) is
+// default of all sessions), create.go (new ecosystems and entries of an ecosystem's journal). Entries in info.go lists them; PolicyMatrix (policy_matrix.go) is
 // the mode policy, which amof_policy shows.
 //
 // # The contract: amof.v1
@@ -17,7 +17,7 @@
 // in plan (status dry_run, with preview and preview_hash), and runs in execute. A dangerous tool is explained in ask (the same refusal, with
 // explanation and current_state), a dry run in plan, and in execute needs an approval first: status confirmation_required with a token, its type
 // (simple, preview or type), prompt and expiry. amof_confirm answers it; the token is good once, for five minutes, for exactly what was previewed:
-// what has changed since is refused (preview_changed) with a new approval request. Matrix is the whole table (seed 004; contract §12).
+// what has changed since is refused (preview_changed) with a new approval request. PolicyMatrix is the whole table (seed 004; contract §12).
 //
 // A long operation is a run: the tool answers status queued with a run_id at once, and a worker process carries the run out, one at a time in an
 // ecosystem and at most four side by side. It checks under the ecosystem's lock that everything is still as it was approved. The record and log of a

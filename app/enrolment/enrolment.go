@@ -1,8 +1,8 @@
-// Package enrolment knows which enrolled keys count, and judges what they have signed: when an answer is given, when it is redeemed, and from the
-// record alone.
+// Package enrolment decides which enrolled keys count, and verifies their signatures: when a decision is made, when an approval is used, and later from
+// the audit log alone.
 //
-// A key counts as far as the audit has its enrolment, approved by a person, and no removal since: a row that somebody put into the database, or edited,
-// proves nothing. It refuses to know how signatures are checked; verifiers are handed to it, one a kind.
+// A key counts if the audit log has its enrolment, approved by the user, and no later removal; a row of the database proves nothing. Signatures are
+// checked by verifiers passed to it, one for each kind of key.
 package enrolment
 
 import (

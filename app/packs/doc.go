@@ -6,9 +6,9 @@
 //   - types of arguments and results for Go callers: types.go; the tool input: input.go, its actions one by one in actions.go, whole documents (the
 //     action write) and validation in document_write.go
 //   - the tool output: output.go. A document of more than MaxOutput bytes is refused, never cut (contract §3)
-//   - raw arguments as the contract coerces them (Set and Shape in arguments.go): blank text, fractions, negative numbers and null count as absent,
+//   - raw arguments as the contract coerces them (Args and Shape in arguments.go): blank text, fractions, negative numbers and null count as absent,
 //     and only names and JSON types are enforced
-//   - what a pack's anchors show now (Sight and Findings in excerpts.go): every distinct file is read once, several at a time, and an anchor that
+//   - what a pack's anchors show now (SourceReader and RefEvidence in excerpts.go): every distinct file is read once, several at a time, and an anchor that
 //     cannot be read never stops the others. Secrets are masked only in what is shown (redact.go); earlier text comes from excerpt_history.go
-//   - lookup (Shelf in lookup.go): by id or name as the contract resolves them, and in filtered, ordered lists
+//   - lookup (PackFinder in lookup.go): by id or name as the contract resolves them, and in filtered, ordered lists
 package packs

@@ -1,7 +1,7 @@
 // Package projects is the toolset of registered projects: looking at them and at git, running scripts, background processes, workflows, step
 // templates, stored actions and webhooks. It is the whole of seed 001: 18 tools that read, 5 that run something, 3 that store something.
 //
-// Capability makes the toolset for agents, Workbench the one of what only users do.
+// Capability makes the toolset for agents, WorkbenchCapability the one whose tools only users may call.
 //
 //   - projects and git, read only: project_info.go, git.go
 //   - package.json scripts and the background processes that come of them: scripts.go, npm.go, processes.go

@@ -47,7 +47,7 @@ func (s infoService) worktrees(ctx context.Context, _ tool.Scope, in ProjectInpu
 	return out, nil
 }
 
-// Changes is which files are not as they were committed. A list holds repo.MaxNames names at most; the counts are exact.
+// Changes lists the uncommitted files. A list holds at most project.MaxListedNames names; the counts are exact.
 type Changes struct {
 	Staged          []string `json:"staged"`
 	StagedCount     int      `json:"staged_count"`

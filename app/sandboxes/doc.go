@@ -8,12 +8,12 @@
 //     in line with the processes that really run (Deps.Current)
 //   - projects (ProjectEntries in projects.go; project_start.go, project_stop.go): start (every step that is missing), status, stop, restart, destroy, list
 //   - sandboxes (SandboxEntries in sandbox_tools.go; sandbox_create.go, sandbox_delete.go): git worktrees created, listed, reset and deleted, whether the project's server runs
-//     or not; ForPeople are sandbox_backups and sandbox_restore, for users only
-//   - the gateway (Gateway in gateway_server.go): the one MCP server in front of all agent servers, and how it is kept running while there is a server to
+//     or not; UserOnlyEntries are sandbox_backups and sandbox_restore, for users only
+//   - the gateway (GatewayManager in gateway_server.go): the one MCP server in front of all agent servers, and how it is kept running while there is a server to
 //     route to
-//   - recovery (Mender in project_manager.go): it stops servers, removes projects, and finishes or undoes what a process that is gone had begun: a project
+//   - recovery (ProjectManager in project_manager.go): it stops servers, removes projects, and finishes or undoes what a process that is gone had begun: a project
 //     that was being destroyed is destroyed, a sandbox that was being created is removed, one that was being deleted is deleted. Nothing of it is
-//     repeated for a process that still runs, and the Mender starts nothing. Mender.Evict (idle.go) stops servers that are idle for too long or use
+//     repeated for a process that still runs, and the ProjectManager starts nothing. ProjectManager.StopIdle (idle.go) stops servers that are idle for too long or use
 //     too much memory
 //   - administration (AdminEntries in admin.go; model.go): deploy keys, duplicates, orphans, and the model that servers use; it starts no server
 //

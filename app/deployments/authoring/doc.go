@@ -1,8 +1,8 @@
-// Package authoring is the tools that make and change a config repository: its manifest, lockfile and remote, imports of what agents already have,
+// Package authoring implements the tools that create and change a config repository: its manifest, lockfile and remote, imports of what agents already have,
 // overlays, and opt-in policy (governance).
 //
-//   - Entries (authoring.go): agents_init, agents_add, agents_remove, agents_lock, agents_fetch, agents_update, agents_remote_set, agents_sync
-//   - ImportEntries (import.go, import_scan.go, import_check.go): agents_import, agents_import_apply
+//   - ConfigRepoEntries (authoring.go): agents_init, agents_add, agents_remove, agents_lock, agents_fetch, agents_update, agents_remote_set, agents_sync
+//   - importEntries (import.go, import_scan.go, import_check.go): agents_import, agents_import_apply
 //   - OverlayEntries (overlays.go, overlay_edit.go, overlay_rebase.go): agents_overlay_edit, agents_overlay_path, agents_overlay_rebase
 //   - PolicyEntries (policy_lock.go, policy_lint.go, policy_audit.go): agents_policy_lint, agents_policy_lock, agents_policy_audit
 //   - the text of a new config repository, its manifest and first modules (agentpack contract §5.1): starter.go

@@ -31,7 +31,7 @@ type Input struct {
 // maxName is the longest name of a server, in bytes. It is part of its token's.
 const maxName = 40
 
-// Validate fails with tool.ErrArguments for a name or a toolset that hosts could not take, and for a url that is none; with hosting.ErrHost; and with
+// Validate fails with tool.ErrArguments for a name or a toolset that hosts could not take, and for a url that is none; with ErrHost; and with
 // ErrShared for a token in a project's file.
 func (in Input) Validate() error {
 	if _, err := FindHost(in.Host); err != nil {

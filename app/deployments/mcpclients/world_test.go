@@ -202,7 +202,7 @@ func (s *stage) tree() map[string]string {
 	return out
 }
 
-// keyring is tokens in memory: the contract of connecting.Keys. That the real one keeps it is package hostside's test.
+// keyring is tokens in memory: the contract of TokenIssuer. The tests of package local check the real one.
 type keyring struct {
 	mu      sync.Mutex
 	secrets map[string]string

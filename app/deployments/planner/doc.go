@@ -5,9 +5,9 @@
 //   - Planner (planner.go) looks at the machine and compares: Deploy makes the plan forwards, Back the one for a rollback, Survey looks without
 //     planning. Roots that a deployment of this repository wrote to and that no target names any more are looked at too. In files that are otherwise
 //     the user's, only the managed part is merged (parts.go)
-//   - Drift (drift.go) is what is deployed and differs, file by file and root by root (§5.6); Find looks for it, next_actions.go names the commands to run
+//   - Drift (drift.go) is what is deployed and differs, file by file and root by root (§5.6); FindDrift looks for it, next_actions.go names the commands to run
 //     next
-//   - Handed (handover.go) is the files of a plan with which agents run programs or gain permissions; AdoptError (adopt.go) is ErrAdopt for changes
+//   - FindHandovers (handover.go) returns the files of a plan with which agents run programs or gain permissions; AdoptError (adopt.go) is ErrAdopt for changes
 //     that would overwrite or delete work that no deployment wrote; Edit (edit.go) is a plan to write files of the config repository itself
 //
 // # What the tools share

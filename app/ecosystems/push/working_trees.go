@@ -123,7 +123,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	return fleet, nil
 }
 
-// board has the vessel be the repository's worktree of a ticket.
+// board makes the worktree that of a ticket.
 func (v *WorkingTree) board(f runs.Ecosystem, ticket string) {
 	t := f.State.Tickets[ticket]
 	v.Ticket, v.Want, v.Berth.Dir = ticket, t.Repos[v.Name], path.Join(t.WorktreeBase, v.Name)

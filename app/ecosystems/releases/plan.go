@@ -104,7 +104,7 @@ func readable(message string) string {
 	}, strings.ReplaceAll(message, "\r\n", "\n")))
 }
 
-// afar fails with release.ErrTag where an origin has the tag. One that does not answer will say so when it is pushed to.
+// afar fails with release.ErrTag if an origin has the tag. An origin that does not answer is reported by the push.
 func (d service) afar(ctx context.Context, dr *Draft) error {
 	has := make([]bool, len(dr.Members))
 	group, ctx := errgroup.WithContext(ctx)

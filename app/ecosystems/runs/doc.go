@@ -3,9 +3,9 @@
 //
 // # What tools share
 //
-//   - tool specs by class: Read, Note, SafeWrite, Dangerous (common.go; amof contract §11)
+//   - tool specs by class: ReadSpec, SessionSpec, SafeWriteSpec, DangerousSpec (common.go; amof contract §11)
 //   - Deps.Find is the ecosystem that a call is about, Focus what the session works on (§10)
-//   - Shown, Context, Text and Action are what every answer carries besides its own members (§15); Suggest and AfterRelease in suggestions.go choose the
+//   - AnswerText, Context, Envelope and Action are what every answer carries besides its own members (§15); SuggestAction and AfterRelease in suggestions.go choose the
 //     actions
 //   - Plan (plan.go) is what a tool is about to do. Its hash is over everything it shows and everything that the run which carries it out is given;
 //     the facts that a preview was made from have a hash of their own and are checked again before anything is done

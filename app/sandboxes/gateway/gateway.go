@@ -1,8 +1,6 @@
-// Package routing is the toolset of the gateway: what other agents ask the agent servers of all projects for, by one set of tools with the server as
-// an argument (opencode contract §10). What reads never starts anything. What begins work starts a server that was stopped. Nobody answers an
-// agent's question for a permission without a person seeing what it asks for.
-//
-// It refuses to know how servers are reached.
+// Package routing is the toolset of the gateway: tools that query and command the agent servers of all projects, with the server as an argument (opencode
+// contract §10). Reading starts nothing. A tool that begins work starts a stopped server. An agent's permission request is answered only after the user has
+// seen what it asks for. Package opencode sends the requests.
 package gateway
 
 import (
