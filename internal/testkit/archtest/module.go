@@ -1,7 +1,7 @@
-// Package archtest holds the rules of the house as tests: who may import whom, purity, documentation, names of packages,
-// hidden state, and the catalogue of error codes. Each rule is a function from a loaded Module to Findings, so a test can show it failing.
+// Package archtest holds the rules of this repository as tests: import rules, purity, documentation, package names, hidden state, and the catalogue of error
+// codes. Each rule is a function from a loaded Module to Findings, so that a test can show it failing.
 //
-// It refuses to know types: everything it checks can be read off the syntax, which keeps the whole law well under a second.
+// It checks syntax only, without types, so that all rules run in well under a second.
 package archtest
 
 import (

@@ -1,8 +1,6 @@
-// Package browser drives a real, headless Chromium for tests of pages: it opens them, presses, types, waits, takes pictures, and has axe judge
-// them.
+// Package browser drives a headless Chromium for tests of pages: it opens pages, presses keys, types, waits, takes screenshots, and runs axe.
 //
-// It refuses to let a page misbehave unseen: a script that fails, something that the content security policy stops, or a request to another server
-// than the page's own fails the test.
+// A failing script, a violation of the content security policy, and a request to any other server fail the test.
 package browser
 
 import (

@@ -1,6 +1,4 @@
-// Package clock is a clock that moves only when a test says so.
-//
-// It refuses to wait: nothing sleeps and nothing fires. Use testing/synctest where goroutines have to.
+// Package clock provides a clock that moves only when a test moves it. Nothing sleeps or fires; use testing/synctest where goroutines wait.
 package clock
 
 import (

@@ -1,7 +1,5 @@
-// Package consolerig is a person at the console without scripts: pages of the console on a real server over a real door, which are opened, read, filled in
-// and sent as a browser does it.
-//
-// It refuses to know any page, and to send what no form of a page sends.
+// Package consolerig is a user of the console without scripts: it serves pages on a real server with a real core, and opens, reads, fills in and submits
+// them as a browser does. It can send only what a form of a page sends.
 package consolerig
 
 import (

@@ -1,7 +1,5 @@
-// Package consoletest is a door for tests of the console's pages: over a real database, which several of them may share as processes do, with a small
-// capability of notes in real files; and a web server around pages, with somebody who is logged in.
-//
-// It refuses to know the console, so that its pages can be tested with it.
+// Package consoletest provides a core for tests of the console's pages: a real database, which several cores may share as processes do, a small capability of
+// notes in real files, and a web server with a logged-in user. It does not import the console.
 package consoletest
 
 import (

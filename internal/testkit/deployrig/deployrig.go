@@ -1,7 +1,5 @@
-// Package deployrig puts the deployment use cases together over real files and real git, in directories that go when the test ends: a config
-// repository, a home, and a project.
-//
-// It refuses to fake anything but time.
+// Package deployrig assembles the deployment use cases over real files and real git, in temporary directories: a config repository, a home and a project.
+// Only time is simulated.
 package deployrig
 
 import (

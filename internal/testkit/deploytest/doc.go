@@ -1,4 +1,2 @@
-// Package deploytest is the conformance suite of deployments' ports: every adapter runs the same tests over places of its own.
-//
-// It refuses to know any adapter; how one is opened is handed to it.
+// Package deploytest is the conformance suite for the ports of deployments. A test passes it a function that opens an adapter.
 package deploytest

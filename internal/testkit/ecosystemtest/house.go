@@ -1,6 +1,5 @@
-// Package ecosystemtest holds the ports for what ecosystems keep, places, manifests and states, to their contracts.
-//
-// It refuses to know any adapter; how one is opened is handed to it.
+// Package ecosystemtest is the conformance suite for the ports that keep ecosystems: places, manifests and states. A test passes it a function that opens an
+// adapter.
 package ecosystemtest
 
 import (

@@ -1,7 +1,5 @@
-// Package gitfixture makes real git repositories whose commit ids are the same on every machine: fixed author, dates and branch,
-// no system or user configuration, and a bare remote beside each that needs no network.
-//
-// It refuses to fake git: everything goes through the git binary, and a machine without one skips the test by name.
+// Package gitfixture creates real git repositories with the same commit IDs on every machine: fixed author, dates and branch, no system or user
+// configuration, and a local bare remote. It runs the git binary; without one it skips the test.
 package gitfixture
 
 import (

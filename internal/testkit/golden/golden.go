@@ -1,7 +1,5 @@
-// Package golden compares what a test got with a file a person has read. Run a test with -update to write the file anew; where CI
-// is set nothing is ever written, so a file that is missing or has moved fails there.
-//
-// It refuses to know what the text means: normalise times, ids and paths before handing it over.
+// Package golden compares output with a reviewed file. Run a test with -update to write the file; where CI is set nothing is written, so that a missing file
+// fails. Normalise times, IDs and paths before the comparison.
 package golden
 
 import (

@@ -1,11 +1,11 @@
 //go:build linux
 
-// Command hosts has real agent hosts, over stdin and stdout and over HTTP with the server of countersign up, against a scripted model on this machine, ask
-// Countersign for what a person has to approve: a deployment and its rollback, a script, a workflow. A person sits at a pseudo-terminal, before the console in
-// a headless browser, or before the host's own view and that of countersign approvals, both in tmux. It holds what is on disk, what the host is answered and
-// what the audit says to what was promised, and prints a table. It ends with 1 when a promise was broken.
+// Command hosts tests real agent hosts, over stdio and over HTTP with the server of countersign up, with a scripted model on this machine. They request what
+// needs an approval: a deployment and its rollback, a script, a workflow. Approvals are given at a pseudo-terminal, in the console in a headless browser, in
+// the host's own view, and in countersign approvals, the last two in tmux. It compares the files on disk, the answers to the host and the audit log with what
+// is promised, prints a table, and exits with 1 if a promise is broken.
 //
-// It refuses to be part of the gate: the hosts are programs of others, which change every day. .ci/hosts installs them and starts it.
+// It is not part of the CI gate, because the hosts are other projects' programs and change daily. .ci/hosts installs them and starts it.
 package main
 
 import (

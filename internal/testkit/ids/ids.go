@@ -1,6 +1,4 @@
-// Package ids makes identifiers and confirmation tokens that are the same in every run of a test.
-//
-// It refuses to be random: what it makes is unique within one Sequence and guessable by everybody.
+// Package ids makes identifiers and approval tokens that are the same in every run of a test: unique within one Sequence, and predictable.
 package ids
 
 import (

@@ -1,6 +1,4 @@
-// Package logbuf is a log that many goroutines write and a test reads.
-//
-// It is for tests only.
+// Package logbuf provides a log buffer that many goroutines write and a test reads.
 package logbuf
 
 import (

@@ -1,7 +1,4 @@
-// Package packtest is the contract of the pack ports, executable: every adapter runs the same suite over stores of its own, and the
-// benchmark twins measure the same promises.
-//
-// It refuses to know any adapter; how a store is opened is handed to it.
+// Package packtest is the conformance suite for the pack ports, with benchmarks of the same promises. A test passes it a function that opens a store.
 package packtest
 
 import (

@@ -1,6 +1,4 @@
-// Package person answers for a person in tests: at a terminal that nobody sits at.
-//
-// It is for tests only.
+// Package person decides approvals in place of a user in tests, at a simulated terminal.
 package person
 
 import (

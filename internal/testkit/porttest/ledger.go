@@ -1,7 +1,5 @@
-// Package porttest is the contract of every port in package ports, executable: one suite a port, and a benchmark beside it. Every
-// adapter runs them; memstore shows that they can be passed.
-//
-// It refuses to know adapters: a suite opens what it is given, once for each of its cases, and the adapter closes it by t.Cleanup.
+// Package porttest is the conformance suites for the ports of package ports, one for each port, with benchmarks. Every adapter runs them. A suite opens an
+// adapter for each case; the adapter closes itself by t.Cleanup.
 package porttest
 
 import (

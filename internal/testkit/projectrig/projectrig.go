@@ -1,8 +1,5 @@
-// Package projectrig puts the toolsets about projects together over everything real: the database, files, git, processes and sockets of
-// this machine, in directories that go when the test ends. Package managers are small programs of its own, so that what they are told
-// can be read afterwards.
-//
-// It refuses to fake anything but npm and pnpm.
+// Package projectrig assembles the project toolsets over real parts: database, files, git, processes and sockets, in temporary directories. Only npm and pnpm
+// are replaced, by small programs that record their arguments.
 package projectrig
 
 import (

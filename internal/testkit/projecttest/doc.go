@@ -1,4 +1,2 @@
-// Package projecttest holds the ports of projects to their contracts: every adapter of one runs its suite.
-//
-// It refuses to know any adapter.
+// Package projecttest is the conformance suites for the ports of projects.
 package projecttest

@@ -1,6 +1,4 @@
-// Package runtest is the contract of ports.Runs, executable: a suite, and a benchmark beside it. Every adapter of that port runs them.
-//
-// It refuses to know adapters: the suite opens what it is given, once for each of its cases, and the adapter closes it by t.Cleanup.
+// Package runtest is the conformance suite for ports.Runs, with a benchmark. It opens an adapter for each case; the adapter closes itself by t.Cleanup.
 package runtest
 
 import (

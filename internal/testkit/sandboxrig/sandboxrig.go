@@ -1,7 +1,5 @@
-// Package sandboxrig puts the toolset of sandboxes together over everything real: files, git with repositories of this machine, processes and
-// ports, in directories that go when the test ends. The agent server is fakeserver; the gateway is a program that only says that it is well.
-//
-// It refuses to reach a network beyond the loopback address.
+// Package sandboxrig assembles the sandbox toolset over real parts: files, git with local repositories, processes and ports, in temporary directories. The
+// agent server is fakeserver; the gateway is a program that only reports that it is healthy. It uses no network beyond the loopback interface.
 package sandboxrig
 
 import (

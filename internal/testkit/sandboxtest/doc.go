@@ -1,4 +1,2 @@
-// Package sandboxtest holds the ports of sandboxes to their contracts: every adapter of one runs its suite.
-//
-// It refuses to know any adapter; how one is opened is handed to it.
+// Package sandboxtest is the conformance suites for the ports of sandboxes. A test passes them a function that opens an adapter.
 package sandboxtest

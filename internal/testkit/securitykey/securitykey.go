@@ -1,7 +1,5 @@
-// Package securitykey is security keys made of software, and an ssh agent that has them: they sign as OpenSSH's PROTOCOL.u2f says, with the flags that a test
+// Package securitykey provides security keys in software, and an ssh agent that holds them. They sign as in OpenSSH's PROTOCOL.u2f, with flags that a test
 // chooses.
-//
-// It is for tests only.
 package securitykey
 
 import (

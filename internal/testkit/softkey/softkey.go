@@ -1,6 +1,4 @@
-// Package softkey is a passkey in software, for tests: what it signs is what an authenticator and a browser make together, or what an attacker would.
-//
-// It is for tests only.
+// Package softkey provides a passkey in software, for tests: it makes the data that an authenticator and a browser make together, valid or forged.
 package softkey
 
 import (

@@ -1,7 +1,5 @@
-// Package toolsnap keeps the published shape of every tool in a file of its own, so that a change of what hosts and models see is a
-// diff somebody reviews.
-//
-// It refuses to know which shapes are good: schemas and hints have their own tests.
+// Package toolsnap keeps the published form of every tool in a golden file, so that a change of what hosts and models see appears in a diff. Other tests
+// check schemas and hints.
 package toolsnap
 
 import (

@@ -1,6 +1,5 @@
-// Package words makes every short text over an alphabet, for tests that compare a hand-written check with the regular expression it stands for.
-//
-// It refuses to choose: what matters about a form must be in the alphabet.
+// Package words makes every short text over an alphabet, for tests that compare a hand-written matcher with a regular expression. Choose the alphabet so that
+// it contains every relevant character.
 package words
 
 import "iter"

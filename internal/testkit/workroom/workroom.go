@@ -1,7 +1,5 @@
-// Package workroom gives the tests of a package a place of their own to work in: temporary directories in memory where the machine has room
-// there, because repositories are thousands of small files, and a home directory that is nobody's, so that tests may run side by side.
-//
-// It refuses to overrule a person: where TMPDIR is set, that is where temporary directories are.
+// Package workroom gives the tests of a package temporary directories, in memory if there is room (repositories are thousands of small files), and an empty
+// home directory, so that tests can run in parallel. A TMPDIR that is set is used instead.
 package workroom
 
 import (

@@ -1,7 +1,5 @@
-// Package hosttest is the contract of deployports' writing half, executable: Machine.Apply, Snapshots and Recovery, over a host of the
-// adapter's own.
-//
-// It refuses to know any adapter; how a host is opened, and how a process on it dies, is handed to it.
+// Package hosttest is the conformance suite for the writing half of deployport: Machine.Apply, Snapshots and Recovery. A test passes it functions that open a
+// host and that kill a process on it.
 package hosttest
 
 import (

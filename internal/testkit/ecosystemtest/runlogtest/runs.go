@@ -1,6 +1,4 @@
-// Package runlogtest holds the ports for what is kept of runs, their records and their logs, to their contracts.
-//
-// It refuses to know any adapter; how one is opened is handed to it.
+// Package runlogtest is the conformance suite for the ports that keep runs and their logs. A test passes it a function that opens an adapter.
 package runlogtest
 
 import (

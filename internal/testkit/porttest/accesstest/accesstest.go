@@ -1,6 +1,5 @@
-// Package accesstest is the contract of ports.Credentials, executable, and a benchmark beside it.
-//
-// It refuses to know adapters: the suite opens what it is given, once for each of its cases, and the adapter closes it by t.Cleanup.
+// Package accesstest is the conformance suite for ports.Credentials, with a benchmark. It opens an adapter for each case; the adapter closes itself by
+// t.Cleanup.
 package accesstest
 
 import (

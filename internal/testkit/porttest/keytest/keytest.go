@@ -1,6 +1,4 @@
-// Package keytest is the contract of ports.EnrolledKeys, executable.
-//
-// It refuses to know adapters: the suite opens what it is given, once for each of its cases, and the adapter closes it by t.Cleanup.
+// Package keytest is the conformance suite for ports.EnrolledKeys. It opens an adapter for each case; the adapter closes itself by t.Cleanup.
 package keytest
 
 import (

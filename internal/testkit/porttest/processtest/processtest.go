@@ -1,6 +1,5 @@
-// Package processtest is the contract of ports.Processes, executable, with real programs.
-//
-// It refuses to know adapters: it opens what it is given over directories of its own, in this process and in others.
+// Package processtest is the conformance suite for ports.Processes, with real programs. It opens adapters over its own directories, in this process and in
+// others.
 package processtest
 
 import (

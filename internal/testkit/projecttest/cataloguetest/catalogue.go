@@ -1,6 +1,4 @@
-// Package cataloguetest holds the catalogue of projects to the contract of its six ports: every adapter of it runs the suite.
-//
-// It refuses to know any adapter.
+// Package cataloguetest is the conformance suite for the six ports of the catalogue of projects.
 package cataloguetest
 
 import (

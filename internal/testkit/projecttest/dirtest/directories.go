@@ -1,6 +1,4 @@
-// Package dirtest holds projectport.Directories to its contract, over real directories.
-//
-// It refuses to know any adapter.
+// Package dirtest is the conformance suite for projectport.Directories, over real directories.
 package dirtest
 
 import (

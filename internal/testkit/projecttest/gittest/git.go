@@ -1,7 +1,4 @@
-// Package gittest is the contract of projectport.Repositories, executable, over real git
-// repositories.
-//
-// It refuses to know any adapter; one is handed to it.
+// Package gittest is the conformance suite for projectport.Repositories, over real git repositories.
 package gittest
 
 import (

@@ -1,7 +1,5 @@
-// Package fakeserver is a program that passes for opencode in tests: it takes the same arguments, answers the requests that this product makes with
-// documents of the same shape, and misbehaves when its environment asks it to.
-//
-// It refuses to reach a network, to keep anything, and to know who tests with it.
+// Package fakeserver is a program that replaces opencode in tests: it takes the same arguments, returns documents of the same form for the requests that
+// Countersign makes, and fails in the ways that its environment names. It stores nothing and uses no network.
 package fakeserver
 
 import (

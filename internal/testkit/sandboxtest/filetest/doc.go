@@ -1,4 +1,2 @@
-// Package filetest holds the ports for what sandboxes keep, records, places and keys, to their contracts.
-//
-// It refuses to know any adapter; how one is opened is handed to it.
+// Package filetest is the conformance suite for the ports that keep sandboxes: records, places and keys.
 package filetest

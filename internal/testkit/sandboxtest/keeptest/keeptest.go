@@ -1,6 +1,4 @@
-// Package keeptest is the contracts of sandboxport.Repositories, executable, over real git with origins on this machine.
-//
-// It refuses to know any adapter; one is handed to it.
+// Package keeptest is the conformance suite for the backups of sandboxport.Repositories, over real git with local origins.
 package keeptest
 
 import (

@@ -1,7 +1,4 @@
-// Package treetest is the contract of sandboxport.Repositories, executable, over real git with
-// origins on this machine.
-//
-// It refuses to know any adapter; one is handed to it.
+// Package treetest is the conformance suite for the worktrees of sandboxport.Repositories, over real git with local origins.
 package treetest
 
 import (
