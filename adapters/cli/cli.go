@@ -1,6 +1,5 @@
-// Package cli is the command line of Countersign: the command tree, its flags, its exit codes, and how errors look to a person.
-//
-// It refuses to know use cases, repositories and ports: commands call tools by name through the one door, as every transport does.
+// Package cli is the command line of Countersign: the command tree, its flags, its exit codes, and how errors are shown. Commands call tools by name through
+// the core, as every transport does.
 package cli
 
 import (

@@ -1,6 +1,4 @@
-// Package console is the web console: pages for the people who decide, put together from its sections.
-//
-// It refuses to know use cases: every page calls tools by name through the one door, as an agent does, and every action passes it.
+// Package console is the web console, assembled from the pages of its sections. Every page and every action calls tools by name through the core.
 package console
 
 import (

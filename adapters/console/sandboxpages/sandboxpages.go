@@ -1,7 +1,5 @@
-// Package sandboxpages is the console's pages of projects keyed by git URL: their agent servers, and the worktrees beside their clones with what each of
-// them holds.
-//
-// It refuses to start servers and to touch worktrees itself, and to know how either is done: what is done passes the door.
+// Package sandboxpages provides the console's pages for sandbox projects: their agent servers, and the worktrees beside their clones with the content of
+// each. Everything shown and done is a tool call through the core.
 package sandboxpages
 
 import (

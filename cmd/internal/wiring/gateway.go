@@ -66,7 +66,7 @@ func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(s
 	return mcphttp.ServeGateway(ctx, listener, mcphttp.GatewayHandler(face.MCP(), mcphttp.GatewayOptions{Token: token, Health: routes.Router().Counts, Log: log}))
 }
 
-// starting has the stopped server of a project run, through the same door as everybody.
+// starting starts the stopped server of a project, through the same call pipeline as every call.
 func starting(projects *local.Local) func(ctx context.Context, sc tool.Scope, id string) error {
 	return func(ctx context.Context, sc tool.Scope, id string) error {
 		args, err := json.Marshal(map[string]string{"git_url": id})

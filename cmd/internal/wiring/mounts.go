@@ -69,13 +69,13 @@ func (p *parts) close(ctx context.Context) error {
 	return p.mcp.Close(ctx)
 }
 
-// face is what the tools of a door look like over MCP, on whichever transport.
+// face is the tools of a core over MCP, on any transport.
 type face struct {
 	mcpserver.Options
 	door mcpserver.Door
 }
 
-// published is the face of a door: its tools, and resources, prompts and completions where it serves what they are made of.
+// published is the face of a core: its tools, and resources, prompts and completions where it serves what they are made of.
 func published(door mcpserver.Door, version string) face {
 	f := face{door: door, Options: mcpserver.Options{Version: version, Instructions: instructions}}
 	if knows, ok := door.(interface{ Unserved(name string) string }); ok {
@@ -101,7 +101,7 @@ func patience(env func(string) string) (time.Duration, error) {
 	return wait, nil
 }
 
-// heedful is the door that heeds signals as soon as there is something to cancel.
+// heedful is the core that handles signals as soon as there is something to cancel.
 type heedful struct {
 	*app.App
 	heed func()

@@ -44,7 +44,7 @@ func linkOf(base, wanted string) (link, code string) {
 	return httpauth.LoginURL(base, code, wanted), code
 }
 
-// open is the door for a server: it has every toolset, unless the operator chooses, because the console shows everything there is.
+// open returns the core for a server: it has every toolset, unless the server configuration selects some, because the console shows everything there is.
 func (h *host) open(env func(string) string) (command.Door, error) {
 	l, err := h.openLocal(env, func(c *local.Config) {
 		c.Toolsets = nil

@@ -1,6 +1,4 @@
-// Package wiring is what the commands share: the command line over the door of this machine.
-//
-// It refuses to do anything else.
+// Package wiring connects the command line to the core of this machine; the commands share it.
 package wiring
 
 import (
@@ -116,7 +114,7 @@ func (b Build) Program() cli.Program {
 // settleAfter is when a process does what can wait: a server has answered its first message by then. A command that is over before does it last.
 const settleAfter = 200 * time.Millisecond
 
-// open is the door as the environment describes it.
+// open returns the core as the environment configures it.
 func (b Build) open(env func(string) string) (command.Door, error) {
 	l, err := b.openLocal(env, nil)
 	if err != nil {
