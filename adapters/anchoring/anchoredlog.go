@@ -1,7 +1,7 @@
-// Package anchoring puts the signed heads of the audit where whoever can write the database cannot quietly rewrite them, and holds the audit against
-// what is there: a file beside the key, the system's journal, and what a person names (files, Git remotes).
+// Package anchoring stores signed heads of the audit log in places outside the database, and checks the log against them: a file beside the signing key,
+// the system's journal, and anchors that the user adds (files, git remotes). A program that can write the database cannot change all of them unnoticed.
 //
-// It refuses to hold a call up: heads are put off its path, and what fails is counted and said, never in the way.
+// AnchoredLog is a ports.AuditLog and a ports.Checked. Heads are stored in the background; failures are counted and reported and never delay a call.
 package anchoring
 
 import (

@@ -1,8 +1,8 @@
-// Package bell wakes who waits for a person, in every process that shares a home: whoever answers touches a file there, and whoever waits watches the
-// directory that it lies in.
+// Package bell wakes calls that wait for a decision, in every process of a home: Ring writes a file in a shared directory, which listeners watch. Bell is a
+// ports.Bell.
 //
-// It refuses to know what was decided: who is woken looks for himself. It may ring without cause, and where the directory cannot be watched it rings in
-// this process alone; who waits looks now and then all the same.
+// It carries no data: a woken caller checks the approval store. It may signal without a decision; where the directory cannot be watched it works within the
+// process only, so callers also check at intervals.
 package bell
 
 import (

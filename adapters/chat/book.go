@@ -13,11 +13,11 @@ import (
 type waiting struct {
 	call    Call
 	pending Pending
-	doorID  string // the call's id at the door
+	doorID  string // the call's id in the core
 	taken   bool   // its decision is being carried out
 }
 
-// book remembers the calls that wait. What makes an approval good for one use is the ledger behind the door; the book only keeps a
+// book remembers the calls that wait. What makes an approval good for one use is the approval store of the core; the book only keeps a
 // second click from starting a second call.
 type book struct {
 	now   func() time.Time
@@ -80,7 +80,7 @@ func (b *book) settle(id string, again bool) {
 	b.calls = slices.Delete(b.calls, i, i+1)
 }
 
-// Waiting lists the calls that wait for a person, oldest first. Each is decided by itself.
+// Waiting returns the calls that wait for an approval, oldest first.
 func (h *Handler) Waiting() []Pending {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()

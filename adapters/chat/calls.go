@@ -84,8 +84,8 @@ func (r Result) failure() failed {
 	return f
 }
 
-// Execute carries out a model's call if nobody has to confirm it. One that a person has to decide on waits instead: the result has no
-// success, and says in Pending what to show. Nothing in the arguments counts as consent.
+// Execute runs a model's call if it needs no approval. Otherwise the call waits, and Pending in the result says what to show. Nothing in the arguments
+// counts as an approval.
 func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	if c.ID == "" {
 		c.ID = NewID()
@@ -117,14 +117,14 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	return r
 }
 
-// Consent is what a person said beyond yes.
+// Consent is the user's input beyond the approval itself.
 type Consent struct {
 	Always bool   // and to the same for the rest of the conversation, where the plan lets that be said
 	Typed  string // what they typed, where Pending.Target has to be
 }
 
-// ExecuteConfirmed carries out the waiting call of that id, after a person has agreed to what Pending showed: the stored call, and only
-// while it still does what was shown. Of several at once exactly one carries it out. A wrong Typed leaves the call waiting.
+// ExecuteConfirmed runs the waiting call with that ID after the user approved what Pending showed. It fails if the plan has changed. The call runs at most
+// once. A wrong Typed leaves it waiting.
 func (h *Handler) ExecuteConfirmed(ctx context.Context, callID string, said ...Consent) Result {
 	w, err := h.book.take(callID)
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *Handler) ExecuteConfirmed(ctx context.Context, callID string, said ...C
 	return r
 }
 
-// Deny records that the person said no to the waiting call. The result is for the model, so that the conversation goes on.
+// Deny records that the user denied the waiting call. Pass the result to the model.
 func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 	w, err := h.book.take(callID)
 	if err != nil {
@@ -175,7 +175,7 @@ func cut(text string, n int) string {
 	return text
 }
 
-// callOf is a model's call as the door takes it.
+// callOf converts a model's call for the core.
 func (h *Handler) callOf(c Call) tool.Call {
 	call := tool.Call{RequestID: quoted(c.ID), Session: h.opts.Session, Client: h.opts.Client, Principal: h.opts.Principal, Tool: tool.Name(c.Name), Args: c.Arguments}
 	if report := h.opts.Progress; report != nil {
@@ -188,7 +188,7 @@ func (h *Handler) callOf(c Call) tool.Call {
 func unconfirming(c Call) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Arguments, &fields) != nil {
-		return nil // the door says what is wrong
+		return nil // the core says what is wrong
 	}
 	for name := range fields {
 		if confirming(name) {
@@ -198,7 +198,7 @@ func unconfirming(c Call) error {
 	return nil
 }
 
-// refused is the result of a call that did not reach the door.
+// refused is the result of a call that did not reach the core.
 func refused(c Call, err error) Result {
 	return resultOf(c, tool.Outcome{Err: fault.From(err)})
 }
@@ -214,7 +214,7 @@ func resultOf(c Call, o tool.Outcome) Result {
 	return r
 }
 
-// NewID is an id for a call whose provider gives none (packageflow contract §5.2).
+// NewID returns an ID for a call whose provider gives none (packageflow contract §5.2).
 func NewID() string { return inventedPrefix + token() }
 
 const inventedPrefix = "tc_"

@@ -1,8 +1,8 @@
-// Package chat is the door for programs that embed a chat assistant: tool definitions in the forms of the model providers, calls on
-// behalf of a model, and answers on behalf of the person who watches it (seed 001, tool handler; packageflow contract §7.2, §7.3).
+// Package chat connects programs that embed a chat assistant: tool definitions in the forms of the model providers, calls for a model, and decisions of the
+// user who watches it (seed 001, tool handler; packageflow contract §7.2, §7.3).
 //
-// A model proposes and never confirms: it sees no token and sends none, and what a person has approved is named by its id, never by a
-// repeated body. The package refuses to know any provider's network, prompts, and how a dialog looks.
+// A model can call tools and cannot approve: it never receives a token, and an approved call is named by its ID, not by a repeated body. Network access,
+// prompts and dialogs are the embedding program's.
 package chat
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is what a Handler calls: an *app.App.
+// Door is the core that a Handler calls: an *app.App.
 type Door interface {
 	Specs() iter.Seq[tool.Spec]
 	Call(ctx context.Context, c tool.Call) tool.Outcome
@@ -30,17 +30,17 @@ type Door interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
-// Options says for whom a Handler calls and what it offers. The zero Principal has no grants, so it may do nothing.
+// Options says which principal a Handler calls for and what it offers. The zero Principal has no permissions.
 type Options struct {
 	Principal policy.Principal
 	Session   string   // the conversation: its mode, grants and confirmations; empty makes a new one
 	Client    string   // name and version of the host, for the audit
-	Toolsets  []string // what the model is offered; empty is everything served except the door's own tools
+	Toolsets  []string // what the model is offered; empty is every enabled tool except those of the toolset control
 	Progress  func(callID string, p tool.Progress)
 	Now       func() time.Time // nil is the system's clock
 }
 
-// Handler offers tools to a model and carries out what it calls. It is safe for concurrent use; make one a conversation.
+// Handler offers tools to a model and runs its calls. It is safe for concurrent use; make one for each conversation.
 type Handler struct {
 	door  Door
 	opts  Options
@@ -54,8 +54,8 @@ type offered struct {
 	schema json.RawMessage
 }
 
-// New makes a Handler over the door. A tool that takes only the token of another tool's preview is left out, because a model is never
-// given one. It fails with app.ErrWiring when a toolset serves nothing.
+// New returns a Handler for that core. A tool that takes only the token of another tool's preview is left out, because a model never receives one. It fails
+// with app.ErrWiring if a named toolset has no enabled tool.
 func New(door Door, o Options) (*Handler, error) {
 	h := &Handler{door: door, opts: o, book: &book{now: o.Now}}
 	if o.Now == nil {
@@ -104,7 +104,7 @@ type ToolInfo struct {
 	Category             string          `json:"category"`
 }
 
-// Available lists the offered tools, sorted by name. A project path becomes the default of every argument that takes one; empty is none.
+// Available returns the offered tools, sorted by name. A non-empty project path becomes the default of every argument that takes one.
 func (h *Handler) Available(ctx context.Context, projectPath string) []ToolInfo {
 	out := make([]ToolInfo, 0, len(h.tools))
 	for _, t := range h.tools {
@@ -132,8 +132,8 @@ func (t offered) placed(projectPath string) bool {
 	return projectPath != "" && t.spec.Contract == present.Packageflow
 }
 
-// RequiresConfirmation reports whether a person would have to confirm a call of the tool, as settings and session are now. It is true
-// of an unknown tool, and when that cannot be decided. A call's own plan may ask for a confirmation all the same.
+// RequiresConfirmation reports whether a call of the tool would need an approval with the current settings and session; true for an unknown tool or if it
+// cannot be decided. The plan of a call may require an approval all the same.
 func (h *Handler) RequiresConfirmation(ctx context.Context, name string) bool {
 	if _, ok := h.find(name); !ok {
 		return true

@@ -7,9 +7,9 @@
 //
 // # An operation
 //
-//   - machine.go, apply.go, prepare.go, claim.go: Machine and Apply: find out what can be known before anything is written, put what must
+//   - machine.go, apply.go, prepare.go, claim.go: NewMachine and Apply: find out what can be known before anything is written, put what must
 //     be kept into the vault, write, update the ownership manifests; what was written is taken back when something fails
-//   - work.go, write.go, job.go: an operation applied, finished or taken back (Run) file by file, each in one step, so that a process that
+//   - work.go, write.go, job.go: an operation applied, finished or undone (RunWork) file by file, each in one step, so that a process that
 //     dies anywhere leaves every file as it was or as it was to be. A file that somebody changed since it was looked at is left alone
 //   - recovery.go, snapshots.go, roots.go: an interrupted operation shown, finished or undone; snapshots listed, loaded and pruned; the
 //     roots that were written to

@@ -1,4 +1,4 @@
-// Package docedit edits single keys inside a JSON, JSONC or TOML document that belongs to somebody else: it reads, sets and removes them by
+// Package docedit edits single keys in a JSON, JSONC or TOML document that the user owns: it reads, sets and removes them by
 // splicing text, so that comments, order, blank lines, indentation and line ends of everything else stay byte for byte. It also makes
 // unified diffs.
 //
@@ -8,8 +8,8 @@
 //
 //   - docedit.go: Editor, Entry, the formats (JSON, JSONC, TOML), ErrFormat and ErrShape; documents.go: the same as deployport.Documents
 //     (Documents)
-//   - document.go: Document, what a document says apart from how it is written; change.go: Change, one value to set, and numbers, keys and
-//     texts in one form. Paths are held against a document's meaning here, before the syntaxes below see them
+//   - document.go: document, the meaning of a document apart from its text; change.go: change, one value to set, and numbers, keys and texts in
+//     one form. Paths are checked against the meaning here, before the syntaxes below see them
 //   - json.go: JSON with or without comments and trailing commas; braces.go: members between braces, in JSON objects and inline tables
 //     of TOML alike
 //   - toml.go, lines.go, inline.go, scan.go, write.go: TOML: sections, lines, dotted keys and inline tables. The library says what a

@@ -218,7 +218,7 @@ func (t text) unit() string {
 func (t text) render(raw string, l layout) string {
 	var out bytes.Buffer
 	if l.Lines {
-		_ = json.Indent(&out, []byte(raw), l.Indent, t.unit()) // it is valid JSON: NewChange saw to it
+		_ = json.Indent(&out, []byte(raw), l.Indent, t.unit()) // it is valid JSON: newChange checked it
 		return strings.ReplaceAll(out.String(), "\n", l.NL)
 	}
 	_ = json.Compact(&out, []byte(raw))

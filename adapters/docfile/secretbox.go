@@ -73,7 +73,8 @@ func (b *SecretBox) Seal(at SecretLocation, plain []byte) ([]byte, error) {
 	return aead.Seal(blob, nil, plain, at.bound()), nil
 }
 
-// Open is what was sealed for that place. What was sealed for another one, under another key, or was altered since, is ErrLost.
+// Open decrypts a value that was sealed for that location. It fails with ErrSecretLost if it was sealed for another location or under another key, or was
+// modified.
 func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 	if !IsSealed(blob) {
 		return nil, ErrSecretLost.Sayf("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)

@@ -5,13 +5,13 @@
 //   - ecosystemfile.go, manifests.go, create.go: Store, the ecosystem manifests, and new ecosystems (ecosystemport.Places and Manifests)
 //   - paths.go, settings.go, agent.go: PathFinder says where the files of ecosystems are on this machine, what amof.yaml and the
 //     environment set about them (amof contract §2, §20.8), and which ecosystem a workspace root selects
-//   - statestore.go, legacystate.go: Book, what is recorded of installed workspaces and who works on an ecosystem, in the user's state directory
+//   - statestore.go, legacystate.go: StateStore, the recorded state of installed workspaces and the lock of each ecosystem, in the user's state directory
 //     (amof contract §4); states of version 3 are taken over
 //   - runfile.go, list.go, log.go: RunStore, a JSON document and a log of JSON lines for each run, in one directory (amof contract §2, §9)
 //   - worker.go: Workers starts worker processes that execute queued runs, and lets only so many of them work at a time (amof contract §9)
 //   - watch.go: Watch follows the runs of other processes by looking at their records again and again: not every file system says when a
 //     file that several processes share has changed
-//   - provisioners.go: Finder finds the scripts of provisioners, makes sure that they may be run, and gives every environment a private
+//   - provisioners.go: ProvisionerFinder finds the scripts of provisioners, makes sure that they may be run, and gives every environment a private
 //     directory. Nothing is run
-//   - controlplane.go: Listener, the optional HTTP listener on loopback that answers health checks (amof contract §17 and §20.7)
+//   - controlplane.go: ControlPlane, the optional HTTP listener on loopback that answers health checks (amof contract §17 and §20.7)
 package ecosystemfile

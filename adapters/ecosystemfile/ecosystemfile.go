@@ -19,8 +19,8 @@ type Options struct {
 	Clock  ports.Clock                                   // times what is recorded
 	Redact func() *redact.Redactor                       // masks the logs of runs; nil is the rules alone
 	Init   func(ctx context.Context, dir string) error   // makes the workspace root a git repository; nil leaves it as it is
-	Carry  func(context.Context, string) context.Context // has programs carry the mark of a work, see statebook.Options; nil marks none
-	End    func(work string) (left []int)                // ends the programs of a work, see statebook.Options; nil ends none
+	Carry  func(context.Context, string) context.Context // marks the programs that are started for a work; nil marks none
+	End    func(work string) (left []int)                // ends the programs of a work; nil ends none
 }
 
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Places and Manifests;

@@ -48,7 +48,7 @@ func inside(name string, parts ...string) string {
 	return path.Join(append([]string{ecosystems, name}, parts...)...)
 }
 
-// Load implements ecosystemport.Manifests. What is wrong with the YAML is in the error's details, as ecomanifest.Problems under "errors".
+// Load implements ecosystemport.Manifests. What is wrong with the YAML is in the error's details, as a list of ecosystem.Problem under "errors".
 func (s *Store) Load(ctx context.Context, l ecosystem.Layout) (ecosystemport.Loaded, error) {
 	if err := cmp.Or(ctx.Err(), ecosystem.CheckName(l.Name)); err != nil {
 		return ecosystemport.Loaded{}, err
@@ -109,7 +109,7 @@ func parse(text []byte) (map[string]any, error) {
 	return doc, err
 }
 
-// plain is a node as package ecomanifest wants it. left bounds how many there may be: a few aliases of aliases stand for billions.
+// plain converts a node for ecosystem.ReadManifest. left limits their number, because a few aliases of aliases can expand to billions.
 func plain(n yamlcodec.Node, left *int) (any, error) {
 	if *left--; *left < 0 {
 		return nil, ecosystem.ErrManifest.Sayf("the document has more than %d values, counting what its aliases stand for", maxNodes)

@@ -2,7 +2,7 @@
 // settings, and events as a stream.
 //
 // API serves the routes; New makes it from Options. Package httpauth has authenticated whoever arrives here. A tool answers in the JSON of
-// its contract (package present). Approval requests are answered here only from a person's browser; programs do not decide for people
+// its contract (package present). Approval requests are answered here only from a person's browser; programs cannot approve
 // (ErrPerson). Call records have the form of seed 001, ToolExecutionState; events follow packageflow-security contract §5.4.
 //
 //   - httpapi.go: Prefix, Options, API; route.go: the table of routes; match.go: patterns with {name}
@@ -15,7 +15,7 @@
 //   - exchange.go: one request and its answer (Exchange): bodies read within bounds, answers written one way, errors in one form (Refusal)
 //   - openapi.go, openapi_route.go, schema.go, document.go: the OpenAPI 3.1 document, made from the registry of tools and the routes beside
 //     them. It says nothing of a tool that its registry entry does not. The same tools give the same bytes
-//   - metrics.go, family.go: metrics in the text format of Prometheus (Gauges): calls by tool and status, how long they took, requests by
+//   - metrics.go, family.go: metrics in the text format of Prometheus (Metrics): calls by tool and status, how long they took, requests by
 //     route and status, pending approvals, and the process itself. Labels are names of tools and routes that exist and codes of the
-//     catalogue, never client input. There is no state outside a Gauges
+//     catalogue, never client input. There is no state outside a Metrics
 package httpapi

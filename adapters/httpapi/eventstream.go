@@ -28,7 +28,7 @@ const MaxStreams = 512
 // ErrStreams refuses one more.
 var ErrStreams = fault.New(fault.Unavailable, "streams_exhausted", "as many streams of events are open as may be")
 
-// Call is the door, which reads topics for the visitor.
+// Call calls the core to read topics for the visitor.
 type Call func(ctx context.Context, c tool.Call) tool.Outcome
 
 // Serve sends the events that the query asks for, until one side ends.

@@ -31,7 +31,7 @@ type App interface {
 	Rules
 }
 
-// Caller is the door itself.
+// Caller is the core.
 type Caller interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is what is measured: an *app.App.
+// Door is the core that is measured: an *app.App.
 type Door interface {
 	Specs() iter.Seq[tool.Spec]
 	Call(ctx context.Context, c tool.Call) tool.Outcome
@@ -70,13 +70,13 @@ func NewMetrics(o MetricsOptions) *Metrics {
 	}
 }
 
-// observed is a door whose calls are counted.
+// observed is a core whose calls are counted.
 type observed struct {
 	Door
 	gauges *Metrics
 }
 
-// Observe is the door with its calls counted.
+// Observe returns the core with its calls counted.
 func (g *Metrics) Observe(door Door) Door { return observed{door, g} }
 
 // Call implements Door.

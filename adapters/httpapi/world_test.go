@@ -60,7 +60,7 @@ type room struct{ *testing.M }
 
 func (r room) Run() int { return workroom.Run(r.M, "") }
 
-// as is the header by which a test's request says who sends it: what package httpguard finds out from credentials.
+// as is the header by which a test's request says who sends it: what package httpauth finds out from credentials.
 const as = "Test-Visitor"
 
 // visitors are who can send requests. The empty name is a program.

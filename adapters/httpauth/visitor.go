@@ -71,7 +71,7 @@ func (v Visitor) Reaches(spec tool.Spec) bool {
 // Handler serves a request of a visitor.
 type Handler func(w http.ResponseWriter, r *http.Request, v Visitor)
 
-// Credentials is what knows credentials: an *admission.Keeper.
+// Credentials checks credentials; *app.Credentials implements it.
 type Credentials interface {
 	Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error)
 	// Still fails as Admit does, and notes no use: an open stream does not keep a browser from becoming idle.

@@ -15,7 +15,7 @@
 //   - packs.go, deployments.go, projects.go, sandboxes.go, ecosystems.go: the configuration and the wiring of one capability each
 //   - deployhost.go: deployments, where one port is served by several adapters: module files come from the config repository (Configs) and
 //     from git (Sources). The table of targets is made when the first config file is read, and the index of file sums is read meanwhile
-//   - ecosystemhost.go, adapters.go: ecosystems on one machine (Host): tools over files, git and processes, and the worker processes that execute
+//   - ecosystemhost.go, adapters.go: ecosystems on one machine (EcosystemHost): tools over files, git and processes, and the worker processes that execute
 //     runs
 //   - surroundings.go, hosttokens.go, tools.go: what connecting an agent host needs of this machine: the path of this program, resolved links,
 //     installed programs, and the access tokens with which hosts call over HTTP

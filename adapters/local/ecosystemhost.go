@@ -64,7 +64,7 @@ func (h *EcosystemHost) Capability() tool.Capability {
 // EcosystemToolset is the toolset's name.
 const EcosystemToolset = ecosystems.Name
 
-// Over is the options of a door that serves the toolset: where its settings say so, only a person may confirm, by the client's form or in a
+// Over returns the options of a core that enables the toolset: where its settings say so, only a person may confirm, by the client's form or in a
 // terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
 func (h *EcosystemHost) Over(o app.Options) app.Options {
 	s, err := h.deps.Basis.Places.Settings(context.Background())

@@ -9,20 +9,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/access"
 )
 
-// Admission is what makes and knows credentials: an *admission.Keeper.
+// Admission issues, lists and revokes credentials; *app.Credentials implements it.
 type Admission interface {
 	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
 	List(ctx context.Context) ([]access.Credential, error)
 }
 
-// HostTokens makes the tokens of hosts: connecting.Keys.
+// HostTokens makes the access tokens of hosts. It implements mcpclients.TokenIssuer.
 type HostTokens struct{ Admission Admission }
 
 // by is who asks for tokens, in the audit.
 const by = "connect"
 
-// Good implements connecting.Keys.
+// Good implements mcpclients.TokenIssuer.
 func (k HostTokens) Good(ctx context.Context, name, secret string, toolsets []string) (bool, error) {
 	all, err := k.Admission.List(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (k HostTokens) Good(ctx context.Context, name, secret string, toolsets []st
 	}), nil
 }
 
-// Renew implements connecting.Keys. The secret is like those of all programs.
+// Renew implements mcpclients.TokenIssuer. The secret has the form of every access token.
 func (k HostTokens) Renew(ctx context.Context, name string, toolsets []string) (string, error) {
 	if err := k.Revoke(ctx, name); err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func (k HostTokens) Renew(ctx context.Context, name string, toolsets []string) (
 	return secret, err
 }
 
-// Revoke implements connecting.Keys.
+// Revoke implements mcpclients.TokenIssuer.
 func (k HostTokens) Revoke(ctx context.Context, name string) error {
 	_, err := k.Admission.Revoke(ctx, by, name)
 	if errors.Is(err, access.ErrMissing) {
@@ -53,7 +53,7 @@ func (k HostTokens) Revoke(ctx context.Context, name string) error {
 	return err
 }
 
-// Live implements connecting.Keys.
+// Live implements mcpclients.TokenIssuer.
 func (k HostTokens) Live(ctx context.Context, name, secret string) (bool, error) {
 	all, err := k.Admission.List(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ import (
 // database is the file in a home that nearly all of its state is in.
 const database = "countersign.db"
 
-// Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
+// Config says where data is stored and how the core is configured. The zero Config keeps its state where the environment says and lets nothing
 // change; start Options from Defaults, or take the whole Config from Environment.
 type Config struct {
 	Dir         string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
@@ -57,7 +57,7 @@ type Config struct {
 	Env         func(string) string // default os.Getenv
 }
 
-// Local is the door and what it holds open.
+// Local is the core with the resources that it holds open.
 type Local struct {
 	*app.App
 	config    Config
@@ -79,7 +79,7 @@ func Defaults() app.Options {
 	return app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 }
 
-// Open assembles the door. The caller closes it. It fails with app.ErrWiring when Config names what does not exist.
+// Open assembles the core. The caller closes it. It fails with app.ErrWiring when Config names what does not exist.
 func Open(c Config) (*Local, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -130,7 +130,7 @@ func Open(c Config) (*Local, error) {
 	return l, nil
 }
 
-// core is what the door needs besides toolsets. It opens nothing.
+// core returns what the core needs besides toolsets. It opens nothing.
 func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases ports.Leases, owners ports.Owner) app.Core {
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		var known []string

@@ -6,9 +6,9 @@
 // Change must not call the same store: it would wait for itself.
 //
 //   - store.go: Store, which is a ports.Ledger (ledger.go), a ports.AuditLog (audit.go) and a ports.SettingsStore (settings.go);
-//     sessions.go, runs.go, credentials.go, keys.go and dated.go have its Sessions, Runs, Credentials, Keys and Dated
+//     sessions.go, runs.go, credentials.go, keys.go and dated.go have the other stores of package ports
 //   - packs.go: Packs, a packport.Repository
 //   - catalogue.go, collection.go, projects.go, rules.go, executions.go: the catalogue of projects, workflows, actions, templates, rules and
 //     executions
-//   - limiter.go: Limiter, a ports.Limiter with a token bucket for each key
+//   - limiter.go: NewLimiter, a ports.Limiter with a token bucket for each key
 package memstore

@@ -17,7 +17,7 @@ type rules struct {
 	kept    []webhook.ActionRule // in the order in which their subjects were first decided about
 }
 
-// List is every rule, as automation.SortRules sorts them.
+// List returns every rule, sorted by webhook.SortActionRules.
 func (s *rules) List(ctx context.Context) ([]webhook.ActionRule, error) {
 	var found []webhook.ActionRule
 	err := s.desk.read(ctx, func() error {

@@ -44,7 +44,7 @@ type Options struct {
 	Log      *slog.Logger
 	// Pause waits between attempts; the nth is 1 after the first failure. It returns early when ctx ends. nil is a few seconds, rising.
 	Pause func(ctx context.Context, nth int)
-	// Ending is how long Close waits at most; zero is CloseTimeout.
+	// Ending is how long Close waits at most; zero means closeTimeout.
 	Ending time.Duration
 }
 

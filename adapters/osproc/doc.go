@@ -1,6 +1,6 @@
 // Package osproc runs programs on this machine so that all of what they start can be ended: in the foreground of a call, or in the
 // background under a supervisor that survives its client and the server. Every process has a directory, from which any Countersign process
-// can read it, stop it, and clear up behind a dead owner.
+// can read it, stop it, and clean up after a dead owner.
 //
 // Processes is a ports.Processes. It holds nothing open between calls, never signals on a process number alone,
 // and keeps no secret on disk.
@@ -11,11 +11,11 @@
 //   - launchrequest.go: what a supervisor is told: which program to run and how, on its standard input and nowhere else, because there are secrets
 //     in it. Arguments and variables need not be UTF-8; no byte is lost
 //   - table.go: processes inspected, listed, watched, stopped, and recovered when their owner is dead
-//   - tree.go, end.go and tree_linux.go, tree_darwin.go, tree_unix.go, tree_other.go: process trees: which processes belong together (Kin, a
+//   - tree.go, end.go and tree_linux.go, tree_darwin.go, tree_unix.go, tree_other.go: process trees: which processes belong together (ProcessTree, a
 //     process group and whatever left it but carries its mark) and whether one is still the one that was meant (Identity). A process is
 //     known by its number, the time it started, the boot it started in and the namespace it is in, because numbers come again
-//   - mailbox.go: a named pipe by which others know whether the process that made it still reads (Box)
+//   - mailbox.go: a named pipe by which others know whether the process that made it still reads (Mailbox)
 //   - spool.go, ring.go, files.go, tidy.go, log.go: output: a reader of each stream that never keeps the process waiting, a bounded ring of
 //     whole lines behind it, and, some times a second, what is still in the ring cleaned, redacted and appended to numbered files that any
-//     process can read (Spool, OutputRead)
+//     process can read (Spool, ReadOutput)
 package osproc

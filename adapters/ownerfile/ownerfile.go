@@ -1,8 +1,6 @@
-// Package ownerfile keeps the leases of owners in small files of one directory, which processes of all containers and machines that share
-// Countersign's home see: NAME.json, which its owner writes, and NAME.forgotten.json, which is what a person said. They are no rows of the
-// database, because whoever watches that for changes would be woken every few seconds for nothing.
-//
-// It refuses to judge anybody.
+// Package ownerfile keeps the leases of owners as small files in one directory, which the processes of all containers and machines that share a home can
+// read: NAME.json, written by its owner, and NAME.forgotten.json, the user's declaration that it has ended. They are not in the database because watchers
+// of the database would be woken at every renewal. It is a ports.Leases.
 package ownerfile
 
 import (

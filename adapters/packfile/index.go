@@ -152,7 +152,7 @@ func (s *Store) reread(ctx context.Context, stale []*entry) error {
 	return group.Wait()
 }
 
-// fill reads the entry's file. Only trouble that is not the file's fails.
+// fill reads the entry's file. It fails only for errors that are not the file's.
 func (s *Store) fill(e *entry) error {
 	p, info, err := s.read(e.file)
 	e.info, e.damage, e.settled = info, nil, false

@@ -1,8 +1,8 @@
-// Package passkey judges what passkeys sign, with the WebAuthn library: a new passkey's registration, and an approval's assertion, which can be verified
-// at any time from the bytes that the record keeps.
+// Package passkey verifies passkeys with the WebAuthn library: the registration of a new one, and the assertion of an approval, which can be verified later
+// from the recorded bytes. Verifier is a ports.KeyVerifier.
 //
-// It refuses to let pass what came without the person being verified, from a page of another origin, port included, or from within another site's page;
-// and to know which passkeys are enrolled.
+// An assertion is accepted only if the authenticator verified the user, and only for a page of exactly the expected origin, port included, outside any
+// frame of another site. Package enrolment decides which passkeys are enrolled.
 package passkey
 
 import (

@@ -87,7 +87,7 @@ func commandOf(o tool.Outcome) (string, []string) {
 }
 
 // reportOf is the data and the warnings of a successful call. A preview's confirmation stands among the data: only here, because what
-// passes the door is redacted, and a token is a secret.
+// leaves the core is redacted, and a token is a secret.
 func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	var report struct {
 		Data     json.RawMessage `json:"data"`

@@ -56,7 +56,7 @@ func packDetails(o tool.Outcome, f *fault.Error) any {
 }
 
 // packCode is a fault's kind and code in the contract's words (context-pack contract §4.2). Codes with a pair of their own come first;
-// every other fault, of the door or of another package, has one by its kind.
+// every other fault, of the core or of another package, has one by its kind.
 func packCode(f *fault.Error) (kind, code string) {
 	switch f.Code {
 	case "pack_ttl_required":

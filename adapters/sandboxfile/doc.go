@@ -10,7 +10,7 @@
 //     where the mark or the place says that it is; and the program of the agent server (opencode contract §5.4)
 //   - settingsfiles.go, settings.go: the settings that people write for sandboxes: the global file with its secrets, a project's own, and
 //     what the environment says (opencode contract §5). Nothing is written but a first global file, whose random secrets are nowhere else
-//   - deploykeys.go, given.go, detach_unix.go, detach_other.go: Ring, one SSH deploy key for each project, and keys that people bring
+//   - deploykeys.go, given.go, detach_unix.go, detach_other.go: DeployKeys, one SSH deploy key for each project, and keys that the user provides
 //     (opencode contract §6). What a private key holds is never read here, and never shown
 //   - modelfile.go, text.go: Models, the model in the configuration file of the agent server opencode (opencode contract §11). Keys of
 //     providers stand in that file, so nothing but the model ever leaves it, and nothing but the model is ever changed

@@ -63,7 +63,7 @@ func (s Actions) List(ctx context.Context, of project.ID) ([]webhook.Action, err
 // rules is a projectport.Rules; Open makes it.
 type rules struct{ store *Store }
 
-// List is every rule, as automation.SortRules sorts them.
+// List returns every rule, sorted by webhook.SortActionRules.
 func (s rules) List(ctx context.Context) ([]webhook.ActionRule, error) {
 	var found []webhook.ActionRule
 	err := s.store.Read(ctx, func(db *sql.DB) (err error) {

@@ -11,11 +11,11 @@
 //   - copy.go: copies of the database: the one that is kept before its schema is brought up to date, and those of a backup
 //   - audit.go: the audit log, hash-chained and signed (ports.AuditLog); settings.go, watch.go: settings and sessions, read again only when
 //     the database changed
-//   - ledger.go, dated.go: approval requests (Ledger) and what people allowed until a date (Dated). The arguments of a request are sealed
+//   - ledger.go, dated.go: approval requests (NewLedger) and grants until a date (NewDated). The arguments of a request are sealed
 //     while it can be answered, and gone when it cannot
-//   - runs.go: call records (Runs)
-//   - credentials.go, keys.go: credentials, of which only digests are given to it, and enrolled keys; which of those count is a question of
-//     the audit log
+//   - runs.go: call records (NewRuns)
+//   - credentials.go, keys.go: credentials, of which it stores only digests, and enrolled keys; package enrolment decides which of those
+//     count
 //   - catalogue.go, table.go, projects.go, workflows.go, actions.go, templates.go, executions.go: the catalogue of projects. Where there is
 //     no database nothing but Create and Put makes one
 //   - sealed.go, body.go, rotate.go: columns that hold secrets, sealed and each bound to its row (Column), and sealing everything anew

@@ -1,7 +1,7 @@
-// Package sshkeys is a person's security keys as their ssh agent has them (sk-ssh-ed25519, sk-ecdsa): which there are, a signature that one of them makes
-// when it is touched, and whether such a signature holds, judged from its bytes alone.
+// Package sshkeys uses the security keys of the user's ssh agent (sk-ssh-ed25519, sk-ecdsa): it lists them, requests a signature that needs a touch, and
+// verifies such a signature from its bytes. Verifier is a ports.KeyVerifier.
 //
-// It refuses keys that sign without anybody being there: every program that reaches the agent can sign with a plain ssh key.
+// Plain ssh keys are rejected, because every program that reaches the agent can sign with them.
 package sshkeys
 
 import (

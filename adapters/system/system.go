@@ -1,7 +1,5 @@
-// Package system is the operating system's clock and randomness behind the core's ports.
-//
-// It refuses to be steered: nothing here can be seeded, frozen or reconfigured, so whatever it makes is as good in a host program
-// that changes the defaults of the libraries below.
+// Package system implements the ports for time, randomness and process identity with the operating system. It has no options: nothing can be seeded or
+// frozen.
 package system
 
 import (

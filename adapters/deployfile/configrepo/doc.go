@@ -10,7 +10,7 @@
 //   - files.go: module files below the repository (Files); overlays.go: overlay directories (Overlays)
 //   - scan.go: Scanner looks for modules where coding agents keep them, in directories that are no part of a config repository; it writes
 //     nothing
-//   - policy.go: agentpack.org.yaml, its lockfile, and which files policy looks into (Reader, agentpack contract §5.17); only policy uses it
+//   - policy.go: agentpack.org.yaml, its lockfile, and which files policy looks into (PolicyReader, agentpack contract §5.17); only policy uses it
 //   - places.go, gitconfig.go: where a call works: the home directory of the capability, the config repository, the machine's name, and the
 //     project around the working directory with its remote (Places). No process is started: git's files are read, git is not asked
 //   - events.go: the event log (Events)

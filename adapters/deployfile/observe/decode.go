@@ -17,7 +17,7 @@ import (
 )
 
 // DecodeManifest is what data says as a manifest of root.Target in root.Path. Fields that are not known are passed over. It fails with
-// ErrUnusable for what is no JSON, of another version or another target's; entries that cannot be used are left out with a warning
+// ErrBadManifest for what is no JSON, of another version or another target's; entries that cannot be used are left out with a warning
 // each.
 func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, error) {
 	c := newCollector(root, len(data))

@@ -37,7 +37,7 @@ type entry struct {
 }
 
 // EncodeManifest is the file of m: entries sorted by path, then owner; indented, with a final newline. It fails with deployment.ErrPath for a
-// file that is not below m.Root or whose path cannot be written as text, and with ErrUnusable for a part that is no JSON.
+// file that is not below m.Root or whose path cannot be written as text, and with ErrBadManifest for a part that is no JSON.
 func EncodeManifest(m Manifest) ([]byte, error) {
 	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID,
 		Files: make(entries, 0, len(m.Files))}

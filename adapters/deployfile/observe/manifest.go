@@ -34,7 +34,7 @@ const (
 // ErrBadManifest reports bytes that are no manifest of that target: no JSON, another version, another target's.
 var ErrBadManifest = fault.New(fault.State, "deployment_manifest_unusable", "an ownership manifest cannot be used")
 
-// errOther is ErrUnusable for a manifest that is fine, but another target's.
+// errOther is ErrBadManifest for a manifest that is fine, but another target's.
 var errOther = errors.New("the manifest is another target's")
 
 // ManifestName is the file name of a target's manifest; the target's name is made safe for it.

@@ -1,8 +1,7 @@
-// Package anchorgit puts signed heads of the audit into a Git repository that a person names: a commit a head, on a branch of the record's own, which is
-// only ever pushed forwards.
+// Package anchorgit stores signed heads of the audit log in a git repository that the user names: one commit per head, on a branch of its own.
 //
-// It refuses to overwrite: where the branch is not what it was, it says so and pushes nothing. Whoever may force a push there can rewrite it all the same;
-// a branch that is protected against that cannot be.
+// It never forces a push: if the remote branch is not what it was, it reports that and pushes nothing. A user who can force a push can still rewrite the
+// branch; protect it on the server.
 package anchorgit
 
 import (

@@ -59,7 +59,7 @@ func (c *Client) open(dir string) (*gitcli.Repo, error) {
 	return at, ours(err)
 }
 
-// afar runs a git that reaches an origin. Unlike all others it may use the credential helpers of the user.
+// afar runs a git command that contacts an origin. Unlike the others it may use the user's credential helpers.
 func (c *Client) afar(ctx context.Context, t *gitcli.Tree, what string, cmd gitcli.Command) ([]byte, error) {
 	cmd.Machine, cmd.Timeout = true, c.options.Long
 	cmd.Env = append([]string{gitcli.SSH(""), "GIT_PROXY_COMMAND=", "GIT_LFS_SKIP_SMUDGE=1"}, cmd.Env...)

@@ -19,7 +19,7 @@
 //     the network failed it waits and tries again
 //   - save.go: finds and bundles work that exists nowhere else
 //   - trashworktrees.go: keeps the root's repository right while a workspace moves to the trash and back
-//   - trash.go, copy.go: Bin keeps workspaces that were taken away in the trash of the data directory, each in an entry with a record
+//   - trash.go, copy.go: Trash keeps removed workspaces in the trash of the data directory, each in an entry with a record
 //     of what it was
 //
 // # Releases

@@ -58,7 +58,7 @@ type Source interface {
 	// Stamp is another number once anything below may have changed; it is asked many times a second.
 	Stamp(ctx context.Context) (int64, error)
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
-	// Spec is what the door serves under that name.
+	// Spec returns the enabled tool with that name.
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 

@@ -301,7 +301,7 @@ type item struct {
 	ExitCode  *int   `json:"exit_code"`
 }
 
-// progress is the payload of RunProgress.
+// progress is the payload of a run's progress event.
 type progress struct {
 	ID        string `json:"runId"`
 	Ecosystem string `json:"ecosystem,omitempty"`

@@ -1,5 +1,5 @@
 // Package mcphttp serves MCP over streamable HTTP: to agent hosts at one URL for both protocol eras (Endpoint), and without sessions to
-// holders of the gateway's bearer token (Handler).
+// holders of the gateway's bearer token (GatewayHandler).
 //
 // # Endpoint
 //
@@ -11,15 +11,15 @@
 // X-MCP-Confirm-Wait for a whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the
 // id of the pending approval.
 //
-//   - endpoint.go: Options, Endpoint and New; older.go and newer.go: the era with sessions and the one without
+//   - endpoint.go: EndpointOptions, Endpoint and NewEndpoint; older.go and newer.go: the era with sessions and the one without
 //   - call.go: a tools/call taken apart, and whether it may bypass the SDK
-//   - sessions.go, session.go: the table of sessions (Table): how many there may be, whose each is, when it was last used, and which of its
+//   - sessions.go, session.go: the table of sessions (SessionTable): how many there may be, whose each is, when it was last used, and which of its
 //     calls can be cancelled
 //   - tighten.go: the headers that narrow toolsets, tools and mode
 //   - reply.go: answers as JSON-RPC, because that is what a client of MCP has sent; plain HTTP errors become JSON-RPC errors
 //
 // # Gateway
 //
-// gateway.go has Handler and Serve: MCP at /mcp and the health check at /health (opencode contract §10). Every request must be addressed
+// gateway.go has GatewayHandler and ServeGateway: MCP at /mcp and the health check at /health (opencode contract §10). Every request must be addressed
 // to this machine under a name that no web page can make its own, and come from no page of another origin. The health check needs no token.
 package mcphttp

@@ -25,9 +25,9 @@ import (
 type EndpointOptions struct {
 	Server   *mcpserver.Server // required
 	Known    KnownNames        // the names that headers may use
-	Sessions int               // at a time, of both eras; zero is sessions.DefaultMax
-	Idle     time.Duration     // after which a session ends that nobody uses; zero is sessions.DefaultIdle, less is never
-	Requests int               // of one session at a time; zero is sessions.DefaultEach
+	Sessions int               // at a time, of both eras; zero is defaultMax
+	Idle     time.Duration     // after which a session ends that nobody uses; zero is defaultIdle, less is never
+	Requests int               // of one session at a time; zero is defaultEach
 	Log      *slog.Logger      // nil discards
 
 	// EndSession is told of each client instance that is gone, so that its mode and what it was granted go with it: an *app.App's. Nil: nobody is.
@@ -68,7 +68,7 @@ func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	return e
 }
 
-// ended has the door forget what belonged to a client instance.
+// ended has the core forget what belonged to a client instance.
 func (e *Endpoint) ended(s *Session) {
 	if e.opts.EndSession == nil {
 		return

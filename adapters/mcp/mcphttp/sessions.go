@@ -18,9 +18,9 @@ const maxNamed = 32
 
 // SessionTableOptions bounds a Table. The zero Options has every default.
 type SessionTableOptions struct {
-	Max   int            // sessions at a time; zero is DefaultMax
-	Idle  time.Duration  // after which one ends that nobody uses; zero is DefaultIdle, less is never
-	Each  int            // requests of one session at a time; zero is DefaultEach
+	Max   int            // sessions at a time; zero is defaultMax
+	Idle  time.Duration  // after which one ends that nobody uses; zero is defaultIdle, less is never
+	Each  int            // requests of one session at a time; zero is defaultEach
 	Ended func(*Session) // called once for each session that is over, when nothing of it runs any more; may be nil
 }
 
@@ -45,7 +45,7 @@ type SessionInfo struct {
 	ID        string // which its client shows with every request; empty for one that is only known by owner and client
 	Owner     string // the credential whose it is: nobody else is let in
 	Principal string // id of it
-	Instance  string // the client instance of the door
+	Instance  string // the client instance in the core
 	Client    string // name and version, for people
 }
 

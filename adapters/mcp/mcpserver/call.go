@@ -122,7 +122,7 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	return r, s.answered(req, r)
 }
 
-// run calls the door when it is the call's turn, a slot is free, and its caller does not hold too many. The turn comes first: a slot is held
+// run calls the core when it is the call's turn, a slot is free, and its caller does not hold too many. The turn comes first: a slot is held
 // only by calls that run, so that those waiting for their turn cannot keep the one before them from its slot.
 func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 	err := r.turn.Wait(ctx)

@@ -4,7 +4,7 @@ package mcpserver
 
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
-// Fixture is a tool that nobody but the official conformance suite calls. It does not go through the door; so there is none in any release.
+// Fixture is a tool that nobody but the official conformance suite calls. It bypasses the call pipeline, so no release has one.
 type Fixture struct {
 	Tool    mcp.Tool
 	Handler mcp.ToolHandler

@@ -171,7 +171,7 @@ func (d *Offers) serves(by Caller, name tool.Name) bool {
 }
 
 // Listings is a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
-// lists what the caller is served. What is left out is refused when it is read all the same: by the door.
+// lists what the caller is served. The core also rejects reading what is left out.
 func (d *Offers) Listings(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if r, ok := req.(*mcp.ListResourcesRequest); ok && d.Resources != nil {

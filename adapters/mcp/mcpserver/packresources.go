@@ -45,7 +45,7 @@ var (
 	ErrPrompt = fault.New(fault.Invalid, "prompt_argument_missing", "the prompt handoff needs the argument pack: an id or a name")
 )
 
-// Packs is the door with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
+// Packs is the core with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
 type Packs struct {
 	door Door
 	as   string // the client of every call made here, in the audit
@@ -54,11 +54,11 @@ type Packs struct {
 	changed []func(uri string)
 }
 
-// NewPackResources wraps a door. The Client of as is the one under which calls for resources stand in the audit; empty is that of who asks, on whose behalf
+// NewPackResources wraps a core. The Client of as is the one under which calls for resources appear in the audit log; empty is that of who asks, on whose behalf
 // they are made in any case.
 func NewPackResources(door Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
 
-// ServesPacks reports whether the door serves the two tools this needs; without them there is nothing to offer.
+// ServesPacks reports whether the core has enabled the two tools this needs; without them there is nothing to offer.
 func ServesPacks(door Door) bool {
 	found := 0
 	for s := range door.Specs() {
@@ -69,10 +69,10 @@ func ServesPacks(door Door) bool {
 	return found == 2
 }
 
-// Specs are the door's.
+// Specs yields the specs of the core.
 func (p *Packs) Specs() iter.Seq[tool.Spec] { return p.door.Specs() }
 
-// Call is the door's; a pack that it changed is told to whoever watches.
+// Call calls the core and reports a changed pack to Watch.
 func (p *Packs) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	o := p.door.Call(ctx, c)
 	if o.Spec.Name == input && o.Err == nil && !o.DryRun {
@@ -102,7 +102,7 @@ func (p *Packs) tell(value json.RawMessage) {
 	}
 }
 
-// Watch has changed called with the URI of each pack a call through this door has changed.
+// Watch has changed called with the URI of each pack a call through this core has changed.
 func (p *Packs) Watch(changed func(uri string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

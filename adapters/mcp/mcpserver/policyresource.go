@@ -26,7 +26,7 @@ type PolicyResources struct {
 
 var _ Resources = PolicyResources{}
 
-// ServesPolicy reports whether the door serves the tool this needs.
+// ServesPolicy reports whether the core has enabled the tool that this needs.
 func ServesPolicy(door Door) bool {
 	for s := range door.Specs() {
 		if s.Name == policyPolicy {

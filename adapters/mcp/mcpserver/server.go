@@ -24,7 +24,7 @@ const Name = "countersign"
 // DefaultConcurrency is how many calls run at once.
 const DefaultConcurrency = 16
 
-// Door is what is served: an *app.App.
+// Door is the core that is served: an *app.App.
 type Door interface {
 	Specs() iter.Seq[tool.Spec] // the tools to publish; Call checks again
 	Call(ctx context.Context, c tool.Call) tool.Outcome

@@ -48,7 +48,7 @@ type Options struct {
 	// come by then (context-pack contract §6.4). Zero waits for ever.
 	InitializeTimeout time.Duration
 	Drain             time.Duration // zero means DefaultDrain
-	Answer            time.Duration // zero means DefaultAnswer
+	Answer            time.Duration // zero means defaultAnswer
 
 	// Meta names a member of _meta that a tools/call hands on; empty is none.
 	Meta string
