@@ -154,7 +154,7 @@ func (a *App) Specs() iter.Seq[tool.Spec] {
 	}
 }
 
-// published is a spec as this door's selection has it.
+// published is a spec as this App's selection has it.
 func (a *App) published(s tool.Spec) tool.Spec {
 	if a.opts.Serve.ReadOnly {
 		return s.ReadOnly()
@@ -173,7 +173,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return a.through(ctx, a.begin(c))
 }
 
-// through takes one call through the door.
+// through runs one call.
 func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	c := r.call
 	value, err := r.guarded(ctx)

@@ -48,7 +48,7 @@ type run struct {
 	out        tool.Outcome
 }
 
-// The ways the door itself refuses. Argument faults carry the problems as details.
+// The errors of the pipeline itself. Argument faults carry the problems as details.
 var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
 	ErrPolicy    = ErrPolicyDenied

@@ -15,17 +15,17 @@ import (
 
 // Optional methods of an input type.
 type (
-	// Validator checks what a schema cannot say.
+	// Validator checks what a schema cannot express.
 	Validator interface{ Validate() error }
-	// Resourceful names what the call touches, for settings and the audit.
+	// Resourceful names what the call touches, for settings and the audit log.
 	Resourceful interface{ Resources() []string }
 	// Claimant claims less than its tool may do, where a tool's actions differ.
 	Claimant interface {
 		Claims() (policy.Class, policy.Effects)
 	}
-	// Moded says how far this very call may go: ask, plan, execute, or nothing.
+	// Moded sets the mode of this call: ask, plan, execute, or empty.
 	Moded interface{ CallMode() string }
-	// DryRunner is a command's input that may ask for the plan alone. Such a call claims to read, and answers with its plan.
+	// DryRunner is a command's input that can ask for a dry run. Such a call claims only to read and returns its plan.
 	DryRunner interface{ OnlyPlans() bool }
 	// Lenient is the input of a contract that publishes more than it enforces: null is an absent argument, calls are checked against the schema of the
 	// type instead of the published one, and Refused says in the contract's words what is wrong with arguments that have these problems. The input is
@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// Query is a tool that only reads. It panics, at wiring, when the spec claims to change something.
+// Query makes a tool that only reads. It panics, at wiring, if the spec claims a change.
 func Query[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Context, tool.Scope, In) (Out, error)) tool.Entry {
 	if s.Effects&policy.Mutating != 0 {
 		panic("bind.Query: " + string(ref.Name) + " claims to change something")
@@ -48,8 +48,8 @@ func Query[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Con
 	})
 }
 
-// Command is a tool that changes something: prepare works out the plan and changes nothing, commit makes that plan so. It panics, at
-// wiring, when the spec claims no change.
+// Command makes a tool that changes something: prepare computes the plan and changes nothing, commit applies exactly that plan. It panics, at wiring, if the
+// spec claims no change.
 func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 	prepare func(context.Context, tool.Scope, In) (P, error), commit func(context.Context, tool.Scope, P) (Out, error)) tool.Entry {
 	if s.Effects&policy.Mutating == 0 && s.Class != policy.ClassScratch {
@@ -70,7 +70,7 @@ func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 	})
 }
 
-// Direct is a tool whose plan is its arguments: what it would do is plain from the call.
+// Direct makes a tool whose plan is its arguments.
 func Direct[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Context, tool.Scope, In) (Out, error)) tool.Entry {
 	return entry(ref.Name, answers[Out](s), behaviour{
 		fresh:   func() any { return new(In) },
@@ -121,7 +121,7 @@ type handler struct {
 	doc     *Document
 }
 
-// Decode checks the arguments against the published schema, all problems at once, decodes them and asks the type's own Validate.
+// Decode checks the arguments against the published schema, reports all problems at once, decodes them and calls the type's Validate.
 func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
 	in := h.fresh()
 	if l, ok := in.(Lenient); ok {

@@ -163,7 +163,7 @@ func present(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// OutputOf is the schema of a tool whose answer has one of several types.
+// OutputOf returns the schema of a tool whose result has one of several types.
 func OutputOf(all ...tool.Schema) tool.Schema {
 	return &output{doc: sync.OnceValue(func() json.RawMessage {
 		text := []byte(`{"type":"object","anyOf":[`)

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Problems is everything that is wrong with one call's arguments.
+// Problems is all problems of one call's arguments.
 type Problems struct {
 	Problems []Problem `json:"problems"`
 }
@@ -36,7 +36,7 @@ type Problem struct {
 	Known       []string    `json:"-"`
 }
 
-// ProblemKind is in what way an argument is wrong.
+// ProblemKind is the kind of a Problem.
 type ProblemKind uint8
 
 // The kinds of problems. ProblemWrong is of another type or out of bounds, ProblemChoice is none of its choices.
@@ -128,7 +128,7 @@ func compile(raw json.RawMessage) (*compiled, error) {
 	return c, nil
 }
 
-// Check holds arguments against the schema and reports every problem at once as ErrArguments with Problems.
+// Check validates arguments against the schema. It returns ErrArguments with all Problems.
 func (d *Document) Check(args json.RawMessage) error {
 	c, err := d.compiled()
 	if err != nil {
@@ -304,7 +304,7 @@ func whole(v any) any {
 	return v
 }
 
-// withConfirmation adds the two properties every confirmable tool's schema carries; the door takes them out before a tool sees them.
+// withConfirmation adds the two properties that the schema of every tool with approvals has; the core removes them before a tool sees them.
 func withConfirmation(schema json.RawMessage) json.RawMessage {
 	const more = `"confirm_token":{"type":"string","description":"token of the confirmation asked for"},` +
 		`"typed_value":{"type":"string","description":"what a person typed, where a name must be typed"}`

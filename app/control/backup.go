@@ -62,7 +62,7 @@ func (proven) Assessment() policy.Assessment {
 // Insists has a person asked whatever was allowed beforehand.
 func (proven) Insists() bool { return true }
 
-// Needs is a terminal or a logged-in browser, or more.
+// Needs requires a decision at a terminal or in a logged-in browser, or a stronger proof.
 func (p proven) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
 // backupPlan is a backup that is written once a person has approved it.
@@ -175,7 +175,7 @@ func (p restorePlan) Announcement() string {
 	return "the home was put back to a backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 }
 
-// Gate refuses while a server runs; what was approved stays good.
+// Gate fails while a server runs; the approval stays valid.
 func (p restorePlan) Gate() error {
 	if p.Needs() > policy.ProvingTerminal { // it is approved in the console, which a server serves
 		return nil

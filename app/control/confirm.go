@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// ConfirmInput answers a confirmation.
+// ConfirmInput names an approved call to repeat.
 type ConfirmInput struct {
 	Token    string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
 	Typed    string `json:"typed_value,omitempty" jsonschema:"description=what the person typed where a name must be typed"`

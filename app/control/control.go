@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Name is the toolset's name; it is served whatever an operator selects.
+// Name is the toolset's name; the toolset is always enabled.
 const Name = "control"
 
 // Contract is the contract of these tools.
 const Contract tool.Contract = "countersign.v1"
 
-// Deps is what the control tools work with. Every field is required, but Leases and what its comment says of others.
+// Deps is the ports and settings of the control tools. Every field is required, except Leases and those whose comment says otherwise.
 type Deps struct {
 	Clock    ports.Clock
 	Ledger   ports.Ledger
@@ -34,18 +34,18 @@ type Deps struct {
 	Leases   ports.Leases          // nil where nobody keeps any, and no owner can be forgotten
 	Bell     ports.Bell            // wakes the calls that wait for what is taken back; nil: they learn of it when they look
 	Operator policy.Policy         // as the server was started
-	Toolsets func() []tool.Toolset // of the assembled door
-	// Rules is the policy that these settings make with every other layer; nil is Operator and the settings alone.
+	Toolsets func() []tool.Toolset // of the assembled App
+	// Rules returns the policy of these settings combined with every other layer; if nil, Operator and the settings alone apply.
 	Rules   func(ctx context.Context, s ports.Settings) (policy.Resolved, error)
 	Forms   func(ctx context.Context) ([]string, error) // the host entries whose own form may approve; nil is none
 	Base    func() policy.Mode                          // the lowest default mode of the toolsets that are served; nil is execute
 	Ceiling func() policy.Mode                          // of the toolset that has these tools under its own names; nil is the operator's
 	Default func() policy.Mode                          // that toolset's mode where nobody said any; nil is ask
-	// Credentials makes credentials; nil leaves create_credential out.
+	// Credentials manages credentials; nil leaves create_credential out.
 	Credentials Credentials
-	// Backups makes backups of the home and puts them back; nil leaves create_backup and restore_backup out.
+	// Backups makes and restores backups of the home; nil leaves create_backup and restore_backup out.
 	Backups ports.Backups
-	// Keys knows the enrolled keys; nil leaves enroll_key and remove_key out.
+	// Keys manages the enrolled keys; nil leaves enroll_key and remove_key out.
 	Keys Keys
 }
 
@@ -63,7 +63,7 @@ var (
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// ConfirmationList is what waits for an answer in this session.
+// ConfirmationList is the pending approval requests of this session.
 type ConfirmationList struct {
 	Count         int            `json:"count"`
 	Confirmations []confirm.View `json:"confirmations"`
@@ -87,7 +87,7 @@ type AuditList struct {
 
 const defaultTail = 20
 
-// Capability is the control toolset.
+// Capability returns the toolset control.
 func Capability(d Deps) tool.Capability {
 	s := service{d}
 	read := func(input, title, description string) tool.Spec {

@@ -22,7 +22,7 @@ type Credentials interface {
 	List(ctx context.Context) ([]access.Credential, error)
 }
 
-// CreateCredential makes a token, or a one-time log-in of a browser. It is for people alone, and always asks one.
+// CreateCredential creates an access token or a one-time login link for a browser. Only users may call it, and it always needs an approval.
 var CreateCredential = tool.Ref[access.Request, access.Credential]{Name: "create_credential"}
 
 // credentialSpec claims to read alone, so that a server that changes nothing can be logged in to: the credential is Countersign's own, and on record
@@ -65,8 +65,8 @@ func (p credentialPlan) Assessment() policy.Assessment {
 // Insists has a person asked whatever was allowed beforehand.
 func (p credentialPlan) Insists() bool { return true }
 
-// Needs is a terminal or a logged-in browser, and for a token the strongest proof that policy wants for anything. A log-in lets nothing through that
-// wants more than a browser: whoever has lost the passkey still comes in.
+// Needs requires a decision at a terminal or in a logged-in browser, and for an access token the strongest proof that policy requires for anything. A login
+// link does not pass where more than a browser is required, so a user who lost a passkey can still log in.
 func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
 // Prompt says what it opens.

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Keys knows the enrolled keys: an *enrolment.KeyManager.
+// Keys manages the enrolled keys; *enrolment.KeyManager implements it.
 type Keys interface {
 	List(ctx context.Context) ([]enrolment.KeyStatus, error)
 	Usable(k enrolled.Key) error
@@ -23,7 +23,7 @@ type Keys interface {
 	Remove(ctx context.Context, id string) error
 }
 
-// KeyInput is a key that is to be enrolled: its public half, and what the authenticator said of it.
+// KeyInput is a key to enrol: its public half, and what the authenticator reported.
 type KeyInput struct {
 	Kind       enrolled.Kind `json:"kind" jsonschema:"enum=passkey,enum=security_key"`
 	Name       string        `json:"name" jsonschema:"minLength=1,maxLength=64,description=for people"`
@@ -48,7 +48,7 @@ var (
 	RemoveKey = tool.Ref[KeyID, enrolment.KeyStatus]{Name: enrolment.RemoveTool}
 )
 
-// ErrKeysByCaller reports a key that would be enrolled where no person is asked.
+// ErrKeysByCaller is returned for enrolling a key where callers approve their own plans.
 var ErrKeysByCaller = fault.New(fault.Denied, "enrolled_key_by_caller", "keys are enrolled where people approve, and here the caller approves its own plans")
 
 func enrollSpec() tool.Spec {
@@ -76,11 +76,11 @@ type keyPlan struct {
 	needs       policy.Proving
 }
 
-// Hash is what the key, or its removal, is known by on record.
+// Hash is the hash that identifies the key, or its removal, in the audit log.
 func (p keyPlan) Hash() canon.Hash { return p.hash }
 
-// Assessment has a person asked. It is of medium risk, so that what policy requires for high risk does not stand in the way of the first key that meets
-// it: Needs says what the answer has to prove.
+// Assessment requires an approval of medium risk, so that the proof that policy requires for high risk does not prevent enrolling the first key that meets
+// it: Needs sets the proof.
 func (p keyPlan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskMedium}
 }
@@ -88,7 +88,7 @@ func (p keyPlan) Assessment() policy.Assessment {
 // Insists has a person asked whatever was allowed beforehand.
 func (p keyPlan) Insists() bool { return true }
 
-// Needs is another surface than the one the first key of a kind was made on, and afterwards an enrolled key.
+// Needs requires another surface than the one that the first key of a kind was made on, and later an enrolled key.
 func (p keyPlan) Needs() policy.Proving { return p.needs }
 
 // Prompt says what it opens.

@@ -17,7 +17,7 @@ type SetModeInput struct {
 	Mode string `json:"mode" jsonschema:"enum=ask,enum=plan,enum=execute"`
 }
 
-// ModeAnswer is the session's mode now, and what lowering it cancelled.
+// ModeAnswer is the session's new mode, and the approval requests that lowering it cancelled.
 type ModeAnswer struct {
 	Mode     policy.Mode `json:"mode"`
 	Previous policy.Mode `json:"previous"`
@@ -25,7 +25,7 @@ type ModeAnswer struct {
 	Canceled int         `json:"canceled_confirmations"`
 }
 
-// PolicyAnswer is the policy in force for this session.
+// PolicyAnswer is the effective policy of this session.
 type PolicyAnswer struct {
 	SessionMode     policy.Mode               `json:"session_mode"`
 	OperatorMode    policy.Mode               `json:"operator_mode"`
@@ -246,13 +246,13 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	return a, nil
 }
 
-// CancelInput names a confirmation by id or token.
+// CancelInput names an approval request by ID or token.
 type CancelInput struct {
 	ID    string `json:"id,omitempty" jsonschema:"description=the confirmation's id"`
 	Token string `json:"token,omitempty" jsonschema:"description=or its token"`
 }
 
-// Validate wants exactly one of id and token.
+// Validate requires exactly one of id and token.
 func (in CancelInput) Validate() error {
 	if (in.ID == "") == (in.Token == "") {
 		return ErrWhich
@@ -266,7 +266,7 @@ type CancelAnswer struct {
 	View     confirm.View `json:"confirmation"`
 }
 
-// ErrWhich reports a confirmation named twice or not at all.
+// ErrWhich is returned for an approval request named twice or not at all.
 var ErrWhich = fault.New(fault.Invalid, "confirmation_unnamed", "name the confirmation by exactly one of id and token")
 
 func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (CancelAnswer, error) {

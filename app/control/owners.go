@@ -15,8 +15,8 @@ type OwnerInput struct {
 	Name string `json:"owner" jsonschema:"pattern=^[0-9a-f]{12}$"`
 }
 
-// ForgetOwner puts on record that a person said that an owner which cannot be seen from here has ended: what it owned counts as left behind from then
-// on. It is for people alone, who are always asked.
+// ForgetOwner records the user's declaration that an owner which cannot be observed has ended, so that what it owns can be recovered. Only users may call it,
+// and it always needs an approval.
 var ForgetOwner = tool.Ref[OwnerInput, owner.Lease]{Name: "forget_owner"}
 
 func ownerSpec() tool.Spec {
@@ -31,7 +31,7 @@ type ownerPlan struct {
 	hash  canon.Hash
 }
 
-// Hash is over the owner; when it was seen last is shown, and binds nothing.
+// Hash covers the owner; the time it was last active is shown only.
 func (p ownerPlan) Hash() canon.Hash { return p.hash }
 
 // Assessment has a person asked.

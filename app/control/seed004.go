@@ -24,7 +24,7 @@ var (
 	AmofAwaiting = tool.Ref[NoInput, AmofWaiting]{Name: "amof_list_confirmations"}
 )
 
-// ErrModeChanged reports a confirmation that was asked for under a freer mode than there is now (amof contract §14, rule 2).
+// ErrModeChanged is returned for an approval that was requested in a higher mode than the current one (amof contract §14, rule 2).
 var ErrModeChanged = fault.New(fault.Denied, "mode_changed", "the mode is no longer execute, so what was asked for under it is not carried out")
 
 // AmofMode is the session's mode now.
@@ -67,7 +67,7 @@ type AmofWaiting struct {
 	Text spoken `json:"_text"`
 }
 
-// Seed004 is the control tools under the names of seed 004.
+// Seed004 returns the control tools under the names of seed 004.
 func Seed004(d Deps) []tool.Entry {
 	s := service{d}
 	note := func(input, title, description string) tool.Spec {
@@ -177,13 +177,13 @@ func (s service) amofList(ctx context.Context, sc tool.Scope, in NoInput) (AmofW
 	return AmofWaiting{ConfirmationList: waiting, Text: spoken{fmt.Sprintf("Listed confirmations that wait for an answer (%d)", waiting.Count)}}, err
 }
 
-// SessionStatus is how far a session may go, and how much it waits for.
+// SessionStatus is the mode of a session, its maximum, and the number of its pending approvals.
 type SessionStatus struct {
 	Mode, Ceiling policy.Mode
 	Pending       int
 }
 
-// SessionStatusOf says it of the session of a call.
+// SessionStatusOf returns the status of a call's session.
 func SessionStatusOf(d Deps) func(ctx context.Context, sc tool.Scope) (SessionStatus, error) {
 	s := service{d}
 	return func(ctx context.Context, sc tool.Scope) (SessionStatus, error) {

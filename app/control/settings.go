@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// SettingsInput is the settings that a change leaves, whole; their revision is the next one.
+// SettingsInput is the complete settings after a change; their revision is the next one.
 type SettingsInput struct {
 	Revision int64             `json:"revision" jsonschema:"minimum=1"`
 	Level    string            `json:"permission_level,omitempty"`
@@ -33,7 +33,7 @@ type AutoInput struct {
 	Tools   []string `json:"tools"`
 }
 
-// ChangeSettings stores settings; it is for people alone. What opens something has to be approved.
+// ChangeSettings stores settings. Only users may call it. What widens permissions needs an approval.
 var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_settings"}
 
 func settingsSpec() tool.Spec {
@@ -51,7 +51,7 @@ type settingsPlan struct {
 	require  policy.Proving
 }
 
-// Hash is the sum of the settings that the change leaves: with it a row is known for what was approved.
+// Hash is the sum of the new settings; a stored row can be compared with the approved one.
 func (p settingsPlan) Hash() canon.Hash { return p.Settings.Sum() }
 
 // Assessment has a person asked about what would be opened, always anew.
@@ -62,10 +62,10 @@ func (p settingsPlan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
 }
 
-// Insists has a person asked whatever was allowed beforehand: settings never open the way for settings.
+// Insists requires an approval whatever grants exist: settings never approve settings.
 func (p settingsPlan) Insists() bool { return len(p.Opens) > 0 }
 
-// Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no setting opens more than its answer proves.
+// Needs requires a decision at a terminal or in a logged-in browser, and the strongest proof that policy requires for anything.
 func (p settingsPlan) Needs() policy.Proving {
 	if len(p.Opens) == 0 {
 		return policy.ProvingNone
@@ -89,7 +89,7 @@ func (p settingsPlan) Prompt() string {
 	return "change the settings, which allows more: " + strings.Join(p.Opens, "; ")
 }
 
-// ErrNarrow reports a caller that is served a part of the tools, and would change what holds for all of them.
+// ErrNarrow is returned when a caller with a limited set of tools changes settings that apply to all of them.
 var ErrNarrow = fault.New(fault.Denied, "reach_too_narrow", "this caller is let in for a part of the tools, so it changes nothing that holds for all of them")
 
 func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInput) (settingsPlan, error) {

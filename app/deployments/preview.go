@@ -221,7 +221,7 @@ func labelled(s deployment.Sum) *string {
 	return &text
 }
 
-// shown is a plan on its way through the door: what a dry run shows, and what its hash is over.
+// shown is a plan in the call pipeline: what a dry run shows, and what its hash covers.
 type shown struct {
 	result   planner.Result
 	limit    int

@@ -19,7 +19,7 @@ type InfoDeps struct {
 	Gate func(ctx context.Context, sc tool.Scope) (ModeGate, error)
 }
 
-// ModeGate is how far a session may go, as the door decides.
+// ModeGate returns the mode of a session and its maximum, as the core decides them.
 type ModeGate struct {
 	Mode    string // ask, plan or execute: of a call that says none
 	MaxMode string

@@ -59,7 +59,7 @@ func (s service) scope(ctx context.Context, sc tool.Scope, f runs.Focus, did str
 	return out, nil
 }
 
-// gate fills in how far the session may go: as the door has it, else as the session and the settings say.
+// gate sets the session's mode and its maximum: from the core, else from the session and the settings.
 func (s service) gate(ctx context.Context, sc tool.Scope, out *ScopeAnswer) error {
 	if s.Gate != nil {
 		g, err := s.Gate(ctx, sc)

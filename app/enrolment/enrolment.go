@@ -27,7 +27,7 @@ const (
 	RemoveTool = "remove_key"
 )
 
-// Config is what a Keeper works with. Audit is required; without Keys there are none, and without a verifier of its kind a key proves nothing.
+// Config configures a KeyManager. Audit is required. Without Keys there are no keys; a key without a verifier of its kind proves nothing.
 type Config struct {
 	Keys      ports.EnrolledKeys
 	Audit     ports.AuditLog
@@ -35,13 +35,13 @@ type Config struct {
 	Forgotten []string // ids of keys that the system's file says do not count
 }
 
-// KeyManager knows which keys count. It keeps nothing between calls, so that there may be several; New makes it.
+// KeyManager decides which keys count. It keeps no state between calls. NewKeyManager makes one.
 type KeyManager struct{ Config }
 
-// NewKeyManager is a keeper over these parts.
+// NewKeyManager returns a KeyManager with that configuration.
 func NewKeyManager(p Config) *KeyManager { return &KeyManager{p} }
 
-// KeyStatus is a key that is stored, and whether it counts.
+// KeyStatus is a stored key and whether it counts.
 type KeyStatus struct {
 	enrolled.Key
 	ID     string `json:"id"`
@@ -49,7 +49,7 @@ type KeyStatus struct {
 	Why    string `json:"why,omitempty"` // it does not
 }
 
-// List is every key that is stored, oldest first, each with whether it counts, and with when and by whom it was enrolled as the record has it.
+// List returns every stored key, oldest first, with whether it counts, and with when and by whom it was enrolled according to the audit log.
 func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
 	all := []KeyStatus{}
 	if k.Keys == nil {
@@ -89,7 +89,7 @@ func (k *KeyManager) why(key enrolled.Key, d deed) string {
 	return ""
 }
 
-// Usable fails with enrolled.ErrKey where nothing could ever be verified with the key here.
+// Usable fails with enrolled.ErrKey if no signature of the key could be verified here.
 func (k *KeyManager) Usable(key enrolled.Key) error {
 	v := k.Verifiers[key.Kind]
 	if v == nil {
@@ -98,10 +98,10 @@ func (k *KeyManager) Usable(key enrolled.Key) error {
 	return v.Usable(key)
 }
 
-// Add stores a key. It counts once the call that enrols it is on record.
+// Add stores a key. It counts once the call that enrols it is in the audit log.
 func (k *KeyManager) Add(ctx context.Context, key enrolled.Key) error { return k.Keys.Add(ctx, key) }
 
-// Remove forgets the key of that id.
+// Remove deletes the key with that ID.
 func (k *KeyManager) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
 
 // deed is what the record has of a key.
@@ -160,7 +160,7 @@ func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audi
 	}
 }
 
-// KindOf is the kind of key that an answer on the surface is proved by; false for a surface that needs none.
+// KindOf returns the kind of key that proves a decision on the surface; false for a surface without one.
 func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
 	switch s {
 	case confirm.SurfacePasskey:
@@ -171,9 +171,9 @@ func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
 	return "", false
 }
 
-// Prove is the proof of an answer to the question of that id about that plan, as it belongs on record. A proof that claims a key comes with the handle
-// of the key as Credential and with what it signed as Evidence; it is believed once that is verified with a key that counts, which then stands in the
-// Evidence. It fails with enrolled.ErrUnproven. Any other proof is left as it is, but for evidence that proves nothing.
+// Prove checks the proof of a decision on an approval request and its plan, and returns it in the form for the audit log. A proof by key has the key's handle as
+// Credential and the signature as Evidence; it is accepted if the signature verifies with a key that counts, which is added to the Evidence. It fails with
+// enrolled.ErrUnproven. Other proofs are returned unchanged, without evidence that proves nothing.
 func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id string) (confirm.Proof, error) {
 	kind, keyed := KindOf(p.Surface)
 	if !keyed {
@@ -199,8 +199,7 @@ func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash
 	return p, err
 }
 
-// Holds judges an answer on record again, where it claims a key: by what stands in the record, with a key that counts now. It fails with
-// enrolled.ErrUnproven.
+// Holds verifies a recorded decision by key again, from the record, with a key that counts now. It fails with enrolled.ErrUnproven.
 func (k *KeyManager) Holds(ctx context.Context, e audit.Event) error {
 	return k.holds(ctx, e, 0)
 }
@@ -227,8 +226,8 @@ func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) err
 	return k.Verifiers[kind].Verify(v.Key, enrolled.Challenge(e.Plan, e.CallID), v.Signed)
 }
 
-// Check judges every approval on record that claims a key, each with the keys that counted when it was given, and says which are not proved by what
-// stands there: they are enrolled.ErrForged. The error is that the record could not be looked at.
+// Check verifies every recorded approval by key with the keys that counted when it was given, and returns those that fail, each as enrolled.ErrForged. The error
+// means that the audit log could not be read.
 func (k *KeyManager) Check(ctx context.Context) (forged []error, err error) {
 	for _, surface := range []confirm.Surface{confirm.SurfacePasskey, confirm.SurfaceTouch} {
 		f := audit.Filter{Phase: audit.Answer, Text: string(surface), Limit: audit.MaxListed}

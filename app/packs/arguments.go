@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// ErrArguments reports arguments that do not fit the tool; its derivatives name the argument.
+// ErrArguments is returned for arguments that do not fit the tool; its message names the argument.
 var ErrArguments = fault.New(fault.Invalid, "pack_arguments_invalid", "the arguments do not fit the tool")
 
 // Args is one call's arguments before an action reads them. Strings are trimmed and count as absent when blank, integers are

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// DefaultTTL is how long a pack lives that a document makes without saying (one day).
+// DefaultTTL is the time to live of a pack written as a document without one: one day.
 const DefaultTTL = pack.TTL(24 * 60)
 
 // checkWrite wants expected_revision exactly when an existing pack is named.

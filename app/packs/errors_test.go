@@ -158,7 +158,7 @@ func TestErrorTable(t *testing.T) {
 	}
 }
 
-// TestNotAnObject: the door refuses arguments that are no object before a tool sees them; a tool refuses them all the same.
+// TestNotAnObject: the core rejects arguments that are no object before a tool sees them; a tool refuses them all the same.
 func TestNotAnObject(t *testing.T) {
 	d := newDesk(t)
 	for _, raw := range []string{`[]`, `null`, `"x"`} {

@@ -15,14 +15,14 @@ import (
 // readers is how many source files are read at once.
 const readers = 4
 
-// SourceReader is how source is read.
+// SourceReader reads the source lines of refs.
 type SourceReader struct {
 	Excerpts packport.Excerpts
 	History  packport.History // nil: earlier text is not known
 	Mask     func(lines []string) (masked []string, secrets int)
 }
 
-// RefEvidence is what a pack's refs show now, and why those that cannot be read cannot; both in the order of the refs.
+// RefEvidence is what a pack's refs show now, or why they cannot be read, in the order of the refs.
 type RefEvidence struct {
 	Evidence []pack.Evidence
 	Faults   []error
@@ -113,7 +113,7 @@ func AllRefs(refs []pack.Ref) []int {
 	return out
 }
 
-// Redact hides secrets in what will be shown. It leaves anchors alone: they hash what the file really holds.
+// Redact redacts secrets in what will be shown. Anchors are unchanged: they hash the file's real content.
 func (s SourceReader) Redact(evidence []pack.Evidence) {
 	for i := range evidence {
 		if e := &evidence[i]; e.Text != nil {
@@ -122,7 +122,7 @@ func (s SourceReader) Redact(evidence []pack.Evidence) {
 	}
 }
 
-// Keep is the text to store of a ref when its pack is finalized: masked, so that no secret is copied out of the source.
+// Keep returns the redacted text to store of a ref when its pack is finalized.
 func (s SourceReader) Keep(e pack.Evidence) *pack.Snapshot {
 	if e.Text == nil {
 		return nil

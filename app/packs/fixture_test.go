@@ -83,7 +83,7 @@ func lines(from, to int) string {
 
 type args = map[string]any
 
-// run carries out one call as the door would: decode, prepare, commit; and presents it.
+// run runs one call as the core would: decode, prepare, commit; and presents it.
 func (d *desk) run(name tool.Name, a any) present.Document {
 	d.t.Helper()
 	o := tool.Outcome{RequestID: json.RawMessage(`"r1"`)}

@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// PackFinder is where packs stand.
+// PackFinder finds packs in a store.
 type PackFinder struct {
 	Packs packport.Reader
 	Clock ports.Clock
 }
 
-// Find is the pack that an identifier names (context-pack contract §1.6): text of an id's form is an id and nothing else, other text
-// is a name. Several packs of one name are pack.ErrAmbiguous with Candidates.
+// Find returns the pack that an identifier names (context-pack contract §1.6): text in the form of an ID is only an ID, other text is a name. Several packs with
+// one name are pack.ErrAmbiguous with Candidates.
 func (s PackFinder) Find(ctx context.Context, identifier string) (*pack.Pack, error) {
 	if id, err := pack.ParseID(identifier); err == nil {
 		return s.Packs.Get(ctx, id)
@@ -38,7 +38,7 @@ func (s PackFinder) Find(ctx context.Context, identifier string) (*pack.Pack, er
 	return s.Packs.Get(ctx, found[0].ID)
 }
 
-// Candidates is the machine-readable side of pack.ErrAmbiguous.
+// Candidates is the details of pack.ErrAmbiguous.
 type Candidates struct {
 	CandidateIDs []pack.ID `json:"candidate_ids"`
 }

@@ -18,7 +18,7 @@ const Name, Contract = "packs", tool.Contract("contextpack.v2")
 // MaxOutput is the longest Markdown in bytes; more is refused, never cut (context-pack contract §3).
 const MaxOutput = 1 << 20
 
-// outputSlack is room for what the door's redaction may add to a document.
+// outputSlack is room for what redaction may add to a document.
 const outputSlack = 64 << 10
 
 // The typed handles of the two tools.

@@ -261,7 +261,7 @@ func fitting(e project.Execution, room int) project.Execution {
 // call is a call's record as it stands now, whoever settles it later.
 func (s service) call(r tool.Record) tool.Record {
 	r.Settle(s.Clock.Now(), func(owner string) bool { return s.Owner.Judge(owner).Dead() })
-	r.Session, r.Owner = "", "" // nobody but the door needs them
+	r.Session, r.Owner = "", "" // only the core needs them
 	return r
 }
 

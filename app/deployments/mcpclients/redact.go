@@ -17,7 +17,7 @@ const masked = "[masked]"
 const shortest = 4
 
 // SecretValues are the texts in documents, each as the JSON of its whole value, that their owner would not show: environments and headers of servers, and
-// whatever is named like a secret. The door masks what looks like a secret by itself; this is for those that do not. Longer ones come first.
+// whatever is named like a secret. The core redacts what looks like a secret; this is for those that do not. Longer ones come first.
 func SecretValues(docs ...json.RawMessage) (out []string) {
 	for _, doc := range docs {
 		var all any

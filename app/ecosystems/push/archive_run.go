@@ -28,7 +28,7 @@ type Archived struct {
 	Repos       []ArchivedRepo   `json:"repos,omitempty"`
 }
 
-// BranchDeletion is what became of a ticket's branch at its remote: deleted or kept.
+// BranchDeletion is the result for a ticket's branch at its remote: deleted or kept.
 type BranchDeletion struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`

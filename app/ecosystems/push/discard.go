@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// DiscardPreview is what would be removed (amof contract §13, tool 20). Stashes and files that git ignores go to the trash with the rest.
+// DiscardPreview is what would be removed (amof contract §13, tool 20). Stashes and ignored files go to the trash too.
 type DiscardPreview struct {
 	Branches        []ecosystemport.StowedHead `json:"branches"`
 	Directories     []string                   `json:"directories"`

@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// OperationNote is what is being done to an ecosystem, noted before it is done, so that whoever comes after a process that was killed can finish
-// or undo it.
+// OperationNote is the name of the operation log: the step of an operation, stored before it is done, so that the next process can finish or undo it.
 const OperationNote = "shipping.json"
 
 // The phases. What was begun is undone up to Recording, unless the record is made already, and finished from Removing on.
@@ -23,7 +22,7 @@ const (
 	PhaseRestoring = "restoring" // and back
 )
 
-// Operation is what is being done.
+// Operation is one operation under way.
 type Operation struct {
 	Phase   string               `json:"phase"`
 	Opened  *StagedTree          `json:"opened,omitempty"`
@@ -48,7 +47,7 @@ type PendingPush struct {
 	Commit string `json:"commit"`
 }
 
-// Save notes it, durably.
+// Save stores the operation durably.
 func (j *Operation) Save(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	doc, err := tool.Encode(j)
 	if err == nil {
@@ -57,12 +56,12 @@ func (j *Operation) Save(ctx context.Context, states ecosystemport.States, l eco
 	return err
 }
 
-// ClearOperation forgets what was noted.
+// ClearOperation deletes the operation log.
 func ClearOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	return states.Note(ctx, l, OperationNote, nil)
 }
 
-// LoadOperation is what was noted, or nil. It fails with ecosystem.ErrState.
+// LoadOperation returns the stored operation, or nil. It fails with ecosystem.ErrState.
 func LoadOperation(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) (*Operation, error) {
 	doc, err := states.Noted(ctx, l, OperationNote)
 	if err != nil || doc == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Options is what a run is asked to ship: its payload.
+// Options selects what a run pushes; it is the run's payload.
 type Options struct {
 	Message   string   `json:"message,omitempty"`
 	CommitAll bool     `json:"commit_all,omitempty"`
@@ -22,7 +22,7 @@ type Options struct {
 	Lop       bool     `json:"cleanup_features,omitempty"`
 }
 
-// DecodeOptions is the order in a run's payload. It fails with ecosystem.ErrState.
+// DecodeOptions decodes a run's payload. It fails with ecosystem.ErrState.
 func DecodeOptions(payload json.RawMessage) (o Options, err error) {
 	if err := json.Unmarshal(payload, &o); err != nil {
 		return o, ecosystem.ErrState.Sayf("the run's payload cannot be read").Because(err)
@@ -30,7 +30,7 @@ func DecodeOptions(payload json.RawMessage) (o Options, err error) {
 	return o, nil
 }
 
-// WorkspaceDir is the directory that is shipped, archived or discarded. One outside of the root is nobody's to remove: ecosystem.ErrState.
+// WorkspaceDir returns the directory to push, archive or discard. It fails with ecosystem.ErrState for a directory outside the root.
 func WorkspaceDir(f runs.Ecosystem) (string, error) {
 	dir := f.State.WorkspaceDir
 	if !f.State.Installed() { // archived or discarded since it was confirmed

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// RepoPreview is what would be done with a repository.
+// RepoPreview is the plan for one repository.
 type RepoPreview struct {
 	Name       string   `json:"name"`
 	Ticket     string   `json:"ticket,omitempty"`
@@ -36,7 +36,7 @@ type Preview struct {
 	Message         string        `json:"message,omitempty"`
 }
 
-// CountNoun is a number of things.
+// CountNoun returns a number with its noun in the right form.
 func CountNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -44,7 +44,7 @@ func CountNoun(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// NewPreview is the preview of a fleet.
+// NewPreview returns the preview of the worktrees.
 func NewPreview(f runs.Ecosystem, fleet []*WorkingTree, o Options) Preview {
 	p := Preview{Repos: []RepoPreview{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}
 	for _, v := range fleet {
@@ -85,7 +85,7 @@ func (v *WorkingTree) shown(o Options) RepoPreview {
 	return r
 }
 
-// PushWarnings are what somebody should know who is about to say yes.
+// PushWarnings returns the warnings to show with the approval request.
 func PushWarnings(fleet []*WorkingTree, o Options) (out []string) {
 	for _, v := range fleet {
 		c := v.Cargo
@@ -110,7 +110,7 @@ func PushWarnings(fleet []*WorkingTree, o Options) (out []string) {
 	return out
 }
 
-// PreviewLines tell of a preview, a repository a line.
+// PreviewLines returns the preview as text, one line for each repository.
 func PreviewLines(p Preview) []string {
 	var out []string
 	for _, r := range p.Repos {

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// RepoResult is what came of a repository: pushed, up_to_date, rejected, skipped or failed.
+// RepoResult is the result for one repository: pushed, up_to_date, rejected, skipped or failed.
 type RepoResult struct {
 	Name      string `json:"name"`
 	Ticket    string `json:"ticket,omitempty"`
@@ -29,7 +29,7 @@ type PushResult struct {
 	Failed int          `json:"failed"`
 }
 
-// Push commits and pushes, one repository after the other. One that fails keeps no other from being pushed, and fails the whole: ecosystem.ErrFailed.
+// Push commits and pushes one repository after the other. A failure does not stop the others; the whole then fails with ecosystem.ErrFailed.
 func (y Pusher) Push(ctx context.Context, j runs.Job, fleet []*WorkingTree, o Options) (PushResult, error) {
 	done := PushResult{Status: "success", Repos: []RepoResult{}}
 	var bad []string
@@ -140,7 +140,7 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 	return commit, err
 }
 
-// Mend takes back what was staged and never committed, and records a push that arrived.
+// Mend unstages what was staged and not committed, and records a completed push.
 func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	if o := j.Opened; o != nil {
 		cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)

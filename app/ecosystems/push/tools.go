@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// Deps is the ports of these tools. Every field is required.
 type Deps struct {
 	runs.Deps
 	Git   ecosystemport.PushGit
@@ -49,7 +49,7 @@ func newService(d Deps) service {
 		TrashManager{States: d.States, Git: d.Git, Attic: d.Attic, Clock: d.Clock}}
 }
 
-// Entries are the tools. The last two only people are served.
+// Entries returns the tools. Only users may call the last two.
 func Entries(d Deps) []tool.Entry {
 	s := newService(d)
 	push := runs.DangerousSpec(policy.Simple, "Push ecosystem", "Push what the repositories have committed to their remotes; with commit_all, commit what is not committed first. Never with force.", pushSchema)
@@ -68,7 +68,7 @@ func Entries(d Deps) []tool.Entry {
 	}
 }
 
-// Performers carry out the runs.
+// Performers returns the code of the runs.
 func Performers(d Deps) []runs.Performer {
 	s, limit := newService(d), int(ecosystem.LifecycleTimeout/time.Second)
 	mend := func(ctx context.Context, j runs.Job) error { return s.mend(ctx, j.Found, j.Log) }

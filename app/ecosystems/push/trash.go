@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// TrashRetention is how long what was discarded or archived can be brought back (amof contract §20.4).
+// TrashRetention is how long a discarded or archived workspace can be restored (amof contract §20.4).
 const TrashRetention = 7 * 24 * time.Hour
 
-// TrashManager moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
+// TrashManager moves workspaces to the trash and back. Every field is required. For changes the caller holds the ecosystem's lock.
 type TrashManager struct {
 	States ecosystemport.States
 	Git    ecosystemport.PushGit
@@ -22,7 +22,7 @@ type TrashManager struct {
 	Clock  ports.Clock
 }
 
-// Entry describes the workspace as it goes to the trash. It changes nothing.
+// Entry returns the trash entry that the workspace would get. It changes nothing.
 func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, heads []ecosystemport.StowedHead) (ecosystemport.Stowed, error) {
 	dir, err := WorkspaceDir(f)
 	if err != nil {
@@ -34,7 +34,7 @@ func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, h
 		Heads: heads, State: f.State, Restore: "countersign eco restore " + name})
 }
 
-// Remove moves the workspace to the trash, and forgets it. It may be repeated from anywhere in its middle.
+// Remove moves the workspace to the trash and deletes its state. It can be repeated after an interruption.
 func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	if err := y.Attic.Take(ctx, l, e); err != nil {
 		return err
@@ -71,8 +71,7 @@ func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosyst
 	return ClearOperation(ctx, y.States, l)
 }
 
-// MendRemoving finishes a removal that had begun to move. One that had not is undone: since then somebody
-// may have worked in it.
+// MendRemoving finishes an interrupted removal that had begun to move files. Another one is undone, because the workspace may have been used since.
 func (y TrashManager) MendRemoving(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	e := j.Stowed
 	if y.away(f.Layout, e) {
@@ -102,7 +101,7 @@ func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystem
 	return ClearOperation(ctx, y.States, l)
 }
 
-// MendRestoring finishes a restoring. One that somebody has got in the way of meanwhile goes back to the trash.
+// MendRestoring finishes an interrupted restore. If something is at its location now, the workspace goes back to the trash.
 func (y TrashManager) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Operation) error {
 	err := y.bring(ctx, l, j.Stowed)
 	if errors.Is(err, ecosystem.ErrConflict) {
@@ -122,7 +121,7 @@ func (y TrashManager) back(ctx context.Context, l ecosystem.Layout, e ecosystemp
 	return y.Git.Loosen(ctx, l, e)
 }
 
-// Purge lets go of what was in the trash for long enough. What cannot be removed is tried again next time.
+// Purge deletes expired entries. One that cannot be deleted is tried again next time.
 func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
 	entries, _, err := y.Attic.List(ctx, l)
 	if err != nil {
@@ -144,7 +143,7 @@ func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(le
 	}
 }
 
-// MoveToTrash notes a removal and carries it out. One that moved nothing is undone at once.
+// MoveToTrash logs a removal and performs it. If nothing could be moved, it is undone.
 func (y TrashManager) MoveToTrash(ctx context.Context, l ecosystem.Layout, j *Operation) error {
 	err := j.Save(ctx, y.States, l)
 	if err == nil {

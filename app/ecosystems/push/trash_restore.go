@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Find is the entry of that id, or the newest one. An entry that was never finished is none, unless it is being restored.
+// Find returns the entry with that ID, or the newest one. Unfinished entries are left out, except one that is being restored.
 func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.Stowed, error) {
 	entries, _, err := y.Attic.List(ctx, l)
 	if err != nil {
@@ -30,7 +30,7 @@ func (y TrashManager) RestoreInterrupted(ctx context.Context, l ecosystem.Layout
 	return err == nil && j != nil && j.Phase == PhaseRestoring && j.Stowed.ID == e.ID
 }
 
-// Restore notes a restore and carries it out; one that cannot be finished goes back to the trash.
+// Restore logs a restore and performs it. If it cannot be finished, the workspace goes back to the trash.
 func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
 	err := (&Operation{Phase: PhaseRestoring, Stowed: e}).Save(ctx, y.States, l)
 	if err == nil {

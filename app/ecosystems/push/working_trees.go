@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Pusher looks at fleets and sends them. Every field is required.
+// Pusher reads the status of worktrees and pushes them. Every field is required.
 type Pusher struct {
 	States ecosystemport.States
 	Git    ecosystemport.PushGit
@@ -24,10 +24,10 @@ type Pusher struct {
 
 const parallel = 8 // repositories that are looked at at a time
 
-// MaxListedFiles are named at most; more are counted.
+// MaxListedFiles is the maximum number of files that are named; the rest are counted.
 const MaxListedFiles = 100
 
-// WorkingTree is a working tree whose branch may be pushed, and what was seen of it.
+// WorkingTree is a worktree whose branch may be pushed, with its status.
 type WorkingTree struct {
 	Name   string // of the repository; empty: the workspace itself
 	Ticket string
@@ -37,7 +37,7 @@ type WorkingTree struct {
 	Cargo  ecosystemport.Cargo
 }
 
-// Title is what people call it.
+// Title returns the display name of the worktree.
 func (v *WorkingTree) Title() string {
 	switch {
 	case v.Name == "":
@@ -48,18 +48,18 @@ func (v *WorkingTree) Title() string {
 	return v.Name
 }
 
-// NeedsCommit reports whether changes are committed first.
+// NeedsCommit reports whether the push commits local changes first.
 func (v *WorkingTree) NeedsCommit(o Options) bool {
 	return o.CommitAll && v.Skip == "" && len(v.Cargo.Changes) > 0
 }
 
-// NeedsPush reports whether there is something to push. Where origin has what is not known here, git will say what becomes of it.
+// NeedsPush reports whether there are commits to push. If origin has commits that are unknown here, git decides whether the push succeeds.
 func (v *WorkingTree) NeedsPush(o Options) bool {
 	c := v.Cargo
 	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
 }
 
-// Status is what an order is about, looked at. It asks the remotes for the branches, unless the order keeps to this machine.
+// Status returns the selected worktrees with their status. It contacts the remotes unless the options keep it offline.
 func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	fleet, err := selectTrees(f, o)
 	if err != nil {
@@ -221,7 +221,7 @@ func staying(changes []ecosystemport.Change) (paths []string) {
 	return paths
 }
 
-// PreviewFact is what of a working tree a preview rests on (amof contract §14).
+// PreviewFact is the state of one worktree that a preview is based on (amof contract §14).
 type PreviewFact struct {
 	Name      string `json:"name"`
 	Ticket    string `json:"ticket,omitempty"`
@@ -234,7 +234,7 @@ type PreviewFact struct {
 	Skip      string `json:"skip,omitempty"`
 }
 
-// PreviewFacts are what the preview of a fleet rests on.
+// PreviewFacts returns the facts that the preview of the worktrees is based on.
 func PreviewFacts(fleet []*WorkingTree) []PreviewFact {
 	out := make([]PreviewFact, len(fleet))
 	for i, v := range fleet {

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// WorkspaceContents is what is in a workspace, for what removes it.
+// WorkspaceContents is the content of a workspace that is to be removed.
 type WorkspaceContents struct {
 	Heads   []ecosystemport.StowedHead `json:"branches"`
 	Trees   []TreeState                `json:"trees"`
@@ -19,7 +19,7 @@ type WorkspaceContents struct {
 	Problem []string                   `json:"problems"` // what could not be looked at
 }
 
-// TreeState is a working tree as it is.
+// TreeState is the state of a worktree.
 type TreeState struct {
 	Repo      string              `json:"repo"`
 	Dir       string              `json:"dir"`
@@ -31,7 +31,7 @@ type TreeState struct {
 	Cargo     ecosystemport.Cargo `json:"-"`
 }
 
-// Contents looks at everything in the workspace, on this machine alone.
+// Contents reads everything in the workspace. It uses no network.
 func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h WorkspaceContents, err error) {
 	dir, err := WorkspaceDir(f)
 	if err != nil {
@@ -101,7 +101,7 @@ func (y TrashManager) inspect(ctx context.Context, h *WorkspaceContents, c Clone
 	return err
 }
 
-// Dirty are the files that are not committed, and what else is in the way, at most fleet.MaxFiles, and how many.
+// Dirty returns the uncommitted files and other obstacles, at most MaxListedFiles, and their number.
 func (h WorkspaceContents) Dirty(f runs.Ecosystem) (list []string, count int) {
 	for _, t := range h.Trees {
 		where := RelativePath(f.Layout.Root, t.Dir)
@@ -122,7 +122,7 @@ func (h WorkspaceContents) Dirty(f runs.Ecosystem) (list []string, count int) {
 	return list[:min(len(list), MaxListedFiles)], len(list)
 }
 
-// Stashes are those of all clones; worktrees of one share theirs.
+// Stashes returns the number of stashes of all clones; the worktrees of a clone share them.
 func (h WorkspaceContents) Stashes() (n int) {
 	seen := map[string]bool{}
 	for _, t := range h.Trees {

@@ -12,9 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// AuditedStates are States whose operation logs count only as far as the audit has them: notes that say what is being done, and that whoever comes next
-// finishes or takes back, are files, which any program of the user can write. Every one is put into the audit before it is written down, by its sum, and one
-// that is read has to be what the audit knows last. Whoever notes an operation has the ecosystem's lock.
+// AuditedStates is States whose operation logs are verified against the audit log, because any program of the user can write those files. Each is recorded by its
+// sum in the audit log before it is written, and has to equal the last recorded one when it is read. The writer holds the ecosystem's lock.
 type AuditedStates struct {
 	ecosystemport.States
 	Audit      ports.AuditLog
@@ -41,7 +40,7 @@ func (s AuditedStates) Note(ctx context.Context, l ecosystem.Layout, name string
 	return s.States.Note(ctx, l, name, doc)
 }
 
-// Noted implements ecosystemport.States. An operation log that the audit does not have fails with ecosystem.ErrState; one that has ended is none.
+// Noted implements ecosystemport.States. An operation log without its audit record is ecosystem.ErrState; one of an ended operation is ignored.
 func (s AuditedStates) Noted(ctx context.Context, l ecosystem.Layout, name string) ([]byte, error) {
 	doc, err := s.States.Noted(ctx, l, name)
 	if err != nil || doc == nil || !slices.Contains(s.Operations, name) {

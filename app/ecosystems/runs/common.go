@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field but Settle is required.
+// Deps is the ports of the ecosystem tools. Every field but Settle is required.
 type Deps struct {
 	Places    ecosystemport.Places
 	Manifests ecosystemport.Manifests
@@ -25,7 +25,7 @@ type Deps struct {
 	Owner     ports.Owner
 	Clock     ports.Clock
 	UUIDs     ports.UUIDs
-	// Settle puts in order what a run of the ecosystem left whose process is gone. Without it that waits for the next run.
+	// Settle recovers what a run of the ecosystem left whose process ended. Without it the next run does so.
 	Settle func(ctx context.Context, l ecosystem.Layout) error
 }
 
@@ -35,31 +35,32 @@ const (
 	changeTimeout = 5 * time.Minute
 )
 
-// ReadSpec is a tool that only reads, in every mode.
+// ReadSpec returns the spec of a tool that only reads, in every mode.
 func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// SessionSpec is a tool that changes nothing but what this session works on.
+// SessionSpec returns the spec of a tool that changes only the session's selection.
 func SessionSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// SafeWriteSpec is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, not confirmed in execute (amof contract §11),
-// except where only people confirm: what it makes is in their repositories.
+// SafeWriteSpec returns the spec of a tool that creates and never destroys: denied in ask, a dry run in plan, without approval in execute (amof contract §11),
+// unless only users may approve.
 func SafeWriteSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, AtOnce: true, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// DangerousSpec is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).
+// DangerousSpec returns the spec of a tool that may destroy work or contact remotes: explained in ask, a dry run in plan, and in execute with an approval of that
+// strength (seed 004).
 func DangerousSpec(strength policy.Strength, title, description, schema string) tool.Spec {
 	s := SafeWriteSpec(title, description, schema)
 	s.Class, s.Effects, s.Confirm, s.Anew = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
 	return s
 }
 
-// EcosystemInput names the ecosystem, where it is not the one the session works on.
+// EcosystemInput names the ecosystem; the default is the session's.
 type EcosystemInput struct {
 	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=default the selected one"`
 }
@@ -86,7 +87,7 @@ type Target struct {
 	ModeInput
 }
 
-// Focus is what a session works on (amof contract §10): what scope tools select.
+// Focus is the selection of a session (amof contract §10).
 type Focus struct {
 	Scope     string   `json:"scope"` // global, ecosystem, run or release
 	Ecosystem string   `json:"ecosystem,omitempty"`
@@ -98,7 +99,7 @@ type Focus struct {
 // focusNote is the name under which a session remembers its focus.
 const focusNote = "ecosystems"
 
-// Focus is what the session of a call works on: what it selected, else the workspace's default.
+// Focus returns the selection of a call's session, else the workspace's default.
 func (d Deps) Focus(ctx context.Context, sc tool.Scope) (Focus, error) {
 	f := Focus{Scope: "global"}
 	s, err := d.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
@@ -119,7 +120,7 @@ func (d Deps) Focus(ctx context.Context, sc tool.Scope) (Focus, error) {
 	return f, err
 }
 
-// SetFocus has the session work on that.
+// SetFocus sets the selection of the session.
 func (d Deps) SetFocus(ctx context.Context, sc tool.Scope, f Focus) error {
 	doc, err := tool.Encode(f)
 	if err != nil {
@@ -131,7 +132,7 @@ func (d Deps) SetFocus(ctx context.Context, sc tool.Scope, f Focus) error {
 	})
 }
 
-// Ecosystem is an ecosystem that a call is about, as it is now.
+// Ecosystem is the current state of the ecosystem that a call is about.
 type Ecosystem struct {
 	Layout ecosystem.Layout
 	Loaded ecosystemport.Loaded
@@ -141,8 +142,8 @@ type Ecosystem struct {
 // Manifest is what its manifest says.
 func (f Ecosystem) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
 
-// Find is the ecosystem that is named, else the one the session works on. Its manifest may have errors. What a killed run of
-// it left is put in order first. It fails with ecosystem.ErrNone and ecosystem.ErrUnknown.
+// Find returns the named ecosystem, else the session's. Its manifest may have errors. What a killed run left is recovered first. It fails with
+// ecosystem.ErrNone and ecosystem.ErrUnknown.
 func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	if name == "" {
 		f, err := d.Focus(ctx, sc)
@@ -183,7 +184,7 @@ func (d Deps) interrupted(ctx context.Context, f Ecosystem) (bool, error) {
 	return false, err
 }
 
-// FindAt is the ecosystem of that name in that workspace root.
+// FindAt returns the ecosystem with that name in that workspace root.
 func (d Deps) FindAt(ctx context.Context, root, name string) (f Ecosystem, err error) {
 	if f.Layout, err = d.Places.Layout(ctx, root, name); err != nil {
 		return f, err
@@ -198,7 +199,7 @@ func (d Deps) FindAt(ctx context.Context, root, name string) (f Ecosystem, err e
 	return f, err
 }
 
-// FindValid is Find for tools that work with the manifest: one with errors is ecosystem.ErrManifest.
+// FindValid is Find for tools that need a valid manifest; it also fails with ecosystem.ErrManifest.
 func (d Deps) FindValid(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	f, err := d.Find(ctx, sc, name)
 	if err == nil {
@@ -221,7 +222,7 @@ func (f Ecosystem) Sound() error {
 		With(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
 }
 
-// FindInstalled is Valid for tools that need a workspace: ecosystem.ErrNotInstalled.
+// FindInstalled is FindValid for tools that need an installed workspace; it also fails with ecosystem.ErrNotInstalled.
 func (d Deps) FindInstalled(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	f, err := d.FindValid(ctx, sc, name)
 	if err == nil && !f.State.Installed() {
@@ -230,7 +231,7 @@ func (d Deps) FindInstalled(ctx context.Context, sc tool.Scope, name string) (Ec
 	return f, err
 }
 
-// Breadcrumb is where a call stands: global > demo > run:1a2b3c4d.
+// Breadcrumb is the place of a call: global > demo > run:1a2b3c4d.
 func Breadcrumb(ecosystemName, runID, release string) string {
 	parts := []string{"global"}
 	if ecosystemName != "" {
@@ -261,14 +262,14 @@ type AnswerText struct {
 	Details []string `json:"details,omitempty"`
 }
 
-// Envelope is what every answer carries besides its own members. Presenters turn Text and Actions into their forms.
+// Envelope is the members that every result has besides its own. Presenters convert Text and Actions.
 type Envelope struct {
 	Context Context    `json:"_context"`
 	Text    AnswerText `json:"_text"`
 	Actions []Action   `json:"suggested_actions"` // as they may be: modes and bounds are the presenter's
 }
 
-// Show is the envelope of an answer about that ecosystem (empty: none), and that run (empty: none).
+// Show returns the envelope of a result about that ecosystem (empty: none) and that run (empty: none).
 func (d Deps) Show(sc tool.Scope, about Subject, text AnswerText, actions ...Action) Envelope {
 	c := Context{Scope: "global", Ecosystem: tool.NilIfZero(about.Ecosystem), Breadcrumb: Breadcrumb(about.Ecosystem, about.Run, about.Release), RunID: tool.NilIfZero(about.Run),
 		SessionID: sc.Session, Timestamp: d.Clock.Now().UTC()}
@@ -289,7 +290,7 @@ func (d Deps) Show(sc tool.Scope, about Subject, text AnswerText, actions ...Act
 // Subject is what an answer is about.
 type Subject struct{ Ecosystem, Run, Release string }
 
-// Action is a call that suggests itself (amof contract §15).
+// Action is a suggested call (amof contract §15).
 type Action struct {
 	ID           string         `json:"id"`
 	Label        string         `json:"label"` // at most 30 characters

@@ -35,7 +35,7 @@ type LogEvent struct {
 	Number    int64     `json:"seq"`
 }
 
-// LogsAnswer is what a run said.
+// LogsAnswer is the log of a run.
 type LogsAnswer struct {
 	ID        string              `json:"run_id"`
 	Events    []LogEvent          `json:"events"`
@@ -95,7 +95,7 @@ func since(text string) (after int64, later time.Time, err error) {
 	return 0, time.Time{}, ecosystem.ErrArguments.Sayf("since %q is neither a sequence number nor a time such as 2026-01-02T15:04:05Z", text)
 }
 
-// RunSummary is a run in short.
+// RunSummary is the short form of a run.
 type RunSummary struct {
 	ID        string              `json:"run_id"`
 	Action    string              `json:"action"`

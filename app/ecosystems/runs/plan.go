@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Explanation says what a call would do to somebody who may not do it in this mode (amof contract §11).
+// Explanation describes what a call would do in a higher mode (amof contract §11).
 type Explanation struct {
 	What         string   `json:"what"`
 	Irreversible bool     `json:"irreversible"`
@@ -20,15 +20,15 @@ type Explanation struct {
 	Alternatives []string `json:"alternatives"`
 }
 
-// Risk is what is at stake (amof contract §14): moderate, high or critical.
+// Risk is the risk of a plan (amof contract §14): moderate, high or critical.
 type Risk struct {
 	Level        string   `json:"level"`
 	Irreversible bool     `json:"irreversible"`
 	Reasons      []string `json:"reasons"`
 }
 
-// Plan is what a tool is about to do. Its hash is over everything it shows, and everything that the run which carries it out is given. Preview, Facts
-// and Payload marshal to JSON without fractions.
+// Plan is what a tool will change. Its hash covers everything it shows and everything that its run is given. Preview, Facts and Payload marshal to JSON without
+// fractions.
 type Plan struct {
 	Tool        tool.Name       `json:"tool"`
 	Action      string          `json:"action"` // of the run that will carry it out; empty where none does
@@ -54,7 +54,7 @@ type Plan struct {
 	level       policy.Risk
 }
 
-// Sealed is the plan with its hashes, for the ecosystem that was found.
+// Sealed returns the plan with its hashes, for that ecosystem.
 func (p Plan) Sealed(f Ecosystem) (Plan, error) { return p.SealedAs(f.Layout.Name, f.Layout.Root) }
 
 // SealedAs is Sealed for a plan about the ecosystem of that name (empty: none) in that workspace root.
@@ -93,19 +93,19 @@ func (p Plan) run() ecosystem.Run {
 	return ecosystem.Run{Ecosystem: p.Ecosystem, Action: p.Action, Root: p.root, Tool: string(p.Tool), Payload: p.Payload, Facts: p.facts, Preview: p.shown}
 }
 
-// FactsHash names what a preview was made from.
+// FactsHash returns the hash of the facts that a preview is based on.
 func FactsHash(facts any) (string, error) {
 	h, err := canon.Sum("ecosystem.facts.v1", facts)
 	return h.String(), err
 }
 
-// Remotes are the URLs that the plan shows and fetches from.
+// Remotes returns the URLs that the plan shows and fetches from.
 func (p Plan) Remotes() []string { return p.Shown }
 
-// Fetches are the URLs that it fetches from and does not show.
+// Fetches returns the URLs that the plan fetches from and does not show.
 func (p Plan) Fetches() []string { return p.Unseen }
 
-// Hash is over all that the plan shows and that the run which carries it out is given.
+// Hash covers everything that the plan shows and that its run is given.
 func (p Plan) Hash() canon.Hash { return p.PreviewHash }
 
 // From reports whether the plan was made from facts with that hash.
@@ -130,18 +130,18 @@ func (p Plan) Prompt() string {
 // About is the ecosystem's name.
 func (p Plan) About() string { return p.Ecosystem }
 
-// Target is what has to be typed.
+// Target is the text to type.
 func (p Plan) Target() string { return p.Typed }
 
-// Assessment raises strength and risk, and lets a new question about the same ecosystem take the place of an older one.
+// Assessment raises strength and risk, and lets a new approval request for the same ecosystem replace an older one.
 func (p Plan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: p.Strength, Risk: p.level, Scope: p.Ecosystem}
 }
 
-// Idle reports a plan with nothing to do: it is not confirmed.
+// Idle reports a plan with nothing to do, which needs no approval.
 func (p Plan) Idle() bool { return p.Noop != nil }
 
-// QueuedRun is the answer of a tool whose work a run does (amof contract §11).
+// QueuedRun is the result of a tool that queues a run (amof contract §11).
 type QueuedRun struct {
 	Status    string `json:"status"` // queued
 	RunID     string `json:"run_id"`
@@ -151,8 +151,7 @@ type QueuedRun struct {
 	Envelope
 }
 
-// Enqueue puts on record the run that will carry out the plan, and has a worker see to it. Once it returns, the run is carried out or told of,
-// whatever becomes of this process.
+// Enqueue stores the run that applies the plan and wakes a worker. After it returns, the run is carried out or reported, whatever happens to this process.
 func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
 	if p.Noop != nil {
 		return p.Noop, nil
@@ -199,8 +198,7 @@ func SuggestRunLogs(id string) Action {
 		Confirm: "none", Priority: 2, Description: "Read what the run said."}
 }
 
-// Job is a run that is carried out: the ecosystem as it is now, what was confirmed, and where to tell of progress. The caller has the
-// ecosystem's lock.
+// Job is a run in progress: the current ecosystem, what was approved, and where to report progress. The caller holds the ecosystem's lock.
 type Job struct {
 	Found   Ecosystem
 	Run     ecosystem.Run
@@ -208,9 +206,9 @@ type Job struct {
 	Percent func(done, total int)
 }
 
-// Performer carries out the runs of one action. Facts is what its preview would be made from now: where that is not what was confirmed, nothing
-// is done. Do does it; what it returns is the run's result, kept also beside an error. Mend puts in order what an interrupted run of the action
-// left, finishing or undoing it; nil where there is nothing to. It is called with the ecosystem's lock, before any other run of it.
+// Performer carries out the runs of one action, holding the ecosystem's lock. Facts returns the current facts of the preview; if they are not the approved ones,
+// nothing is done. Do applies the plan; its value is the run's result, kept also with an error. Mend finishes or undoes what an interrupted run of the action
+// left; nil if there is nothing to recover. It is called before any other run of the ecosystem.
 type Performer struct {
 	Action string
 	Limit  int // seconds; zero is the setting's
@@ -219,7 +217,7 @@ type Performer struct {
 	Mend   func(ctx context.Context, j Job) error
 }
 
-// Fresh fails with ecosystem.ErrChanged when what the run was confirmed from is not what there is now.
+// Fresh fails with ecosystem.ErrChanged if the current facts are not the approved ones.
 func (p Performer) Fresh(ctx context.Context, j Job) error {
 	facts, err := p.Facts(ctx, j.Found, j.Run.Payload)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// QueueDeps is what the tools work with. Every field is required.
+// QueueDeps is the ports of the run tools. Every field is required.
 type QueueDeps struct {
 	Deps
 	Watch  ecosystemport.RunWatch
@@ -44,7 +44,7 @@ const (
 	most   = ecosystem.MaxKeptRuns
 )
 
-// Entries are the tools about runs and about the server.
+// Entries returns the tools for runs and the server.
 func Entries(d QueueDeps) []tool.Entry {
 	s := service{d}
 	cancel := SafeWriteSpec("Cancel run", "Cancel a run: one that waits ends at once, one that is carried out is told to stop.", cancelSchema)
@@ -224,7 +224,7 @@ type StatusInput struct {
 	Wait int `json:"wait_seconds,omitempty" jsonschema:"minimum=0,maximum=50,description=wait so long for its end"`
 }
 
-// StatusAnswer is how far a run is.
+// StatusAnswer is the status of a run.
 type StatusAnswer struct {
 	ID         string              `json:"run_id"`
 	Ecosystem  string              `json:"ecosystem"`

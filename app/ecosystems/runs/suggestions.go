@@ -72,7 +72,7 @@ func SuggestAction(id, ecosystemName string, args map[string]any) Action {
 	return a
 }
 
-// Observations is what a look at an ecosystem found, as far as it suggests something to do. The numbers count repositories.
+// Observations is the state of an ecosystem as far as it leads to suggestions. The numbers count repositories.
 type Observations struct {
 	Ecosystem   string
 	Invalid     bool // the manifest has errors
@@ -84,7 +84,7 @@ type Observations struct {
 	Unpushed    int
 }
 
-// Actions are what suggests itself after that look (amof contract §15), the most pressing first.
+// Actions returns the suggested actions (amof contract §15), the most urgent first.
 func (n Observations) Actions() []Action {
 	if n.Invalid {
 		return []Action{SuggestAction("validate", n.Ecosystem, nil), SuggestAction("describe", n.Ecosystem, nil)}
@@ -113,8 +113,8 @@ func (n Observations) Actions() []Action {
 	return PrioritizeActions(append(out, SuggestAction("ticket_list", n.Ecosystem, nil)))
 }
 
-// AfterRelease is what suggests itself at that stage of a release (alpha, beta, rc, stable or empty for none yet), with so many commits since
-// (amof contract §15).
+// AfterRelease returns the suggested actions at that stage of a release (alpha, beta, rc, stable, or empty for none), with that number of commits since (amof
+// contract §15).
 func AfterRelease(ecosystemName, stage string, unreleased int) []Action {
 	promote := func(label string, args map[string]any) Action {
 		a := SuggestAction("release_promote", ecosystemName, args)
@@ -138,10 +138,10 @@ func AfterRelease(ecosystemName, stage string, unreleased int) []Action {
 	return PrioritizeActions(out)
 }
 
-// AfterRemoval is what is left to do after an ecosystem was discarded, archived or its environment destroyed (amof contract §15).
+// AfterRemoval returns the suggested actions after an ecosystem was discarded or archived or its environment destroyed (amof contract §15).
 func AfterRemoval() []Action { return []Action{SuggestAction("list_ecosystems", "", nil)} }
 
-// PrioritizeActions is actions by their priority, 1 first, and of several with one id the most pressing.
+// PrioritizeActions sorts actions by priority, 1 first, and keeps the most urgent one of each ID.
 func PrioritizeActions(actions []Action) []Action {
 	out := make([]Action, 0, len(actions))
 	for priority := 1; priority <= 5; priority++ {

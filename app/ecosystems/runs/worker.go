@@ -18,15 +18,15 @@ import (
 // queueWait is how long a worker waits for the one before it to be done with the ecosystem.
 const queueWait = 4 * time.Hour
 
-// Worker carries out queued runs that Audit says a call was let through to queue, each once. Records of runs are files, which any program of the user
-// can write: of one that the audit does not know, or that it says was carried out, nothing is done, and nothing is put in order either.
+// Worker carries out queued runs, each once, if Audit has the call that queued it. Because any program of the user can write the records of runs, a run without
+// that call, or one recorded as done, is neither carried out nor recovered.
 type Worker struct {
 	QueueDeps
 	Performers []Performer
 }
 
-// Drain carries out the queued runs of an ecosystem, oldest first, until none is left; before that it settles what a process that is gone has
-// left. Of several that drain one ecosystem, one works and the others wait for it.
+// Drain carries out the queued runs of an ecosystem, oldest first, until none is left. It first recovers what an ended process left. If several processes drain
+// one ecosystem, one works and the others wait.
 func (w Worker) Drain(ctx context.Context, root, name string) error {
 	l, err := w.Places.Layout(ctx, root, name)
 	if err != nil {
@@ -78,8 +78,7 @@ func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecos
 // settleWait is how long a call waits for somebody who is at work on an ecosystem with an interrupted run: most likely that one settles it.
 const settleWait = 5 * time.Second
 
-// Settle puts in order what runs of an ecosystem left whose process is gone, and carries out none. Where somebody is at work on the ecosystem, that
-// one does it.
+// Settle recovers what runs of an ecosystem left whose process ended, and carries out none. If another process works on the ecosystem, that one recovers it.
 func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
 	ctx, unlock, err := w.States.Lock(ctx, l, settleWait)
 	if errors.Is(err, ecosystem.ErrBusy) {
@@ -322,7 +321,7 @@ func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 	return w.tell(ctx, r, audit.Ended, code)
 }
 
-// Unattended are the ecosystems with runs that wait or were interrupted, each once: somebody has to wake a worker for them.
+// Unattended returns the ecosystems that have queued or interrupted runs and no worker.
 func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
 	open, err := w.Runs.List(ctx, ecosystem.RunFilter{Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunRunning}})
 	if err != nil {
@@ -341,7 +340,7 @@ func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
 	return out, nil
 }
 
-// Recover has every unattended ecosystem attended to. With nothing to do it costs next to nothing.
+// Recover wakes a worker for every unattended ecosystem. It is cheap if there is none.
 func (w Worker) Recover(ctx context.Context) error {
 	left, err := w.Unattended(ctx)
 	for _, l := range left {

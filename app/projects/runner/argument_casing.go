@@ -36,7 +36,7 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 		if _, given := fields[alias]; !given || alias == name {
 			continue
 		}
-		if confirms(name) { // the door takes these out before, in their one spelling
+		if confirms(name) { // the core removes these before, in their one spelling
 			return nil, project.ErrArgument.Sayf("%s is spelled %s", alias, name)
 		}
 		if err := MergeAliases(fields, name, alias); err != nil {

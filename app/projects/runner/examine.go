@@ -32,7 +32,7 @@ type StartedScript struct {
 	Dir     string `json:"dir,omitempty"` // of the package.json, where it is not that of the directory the command runs in
 }
 
-// ExamineResult is all that is to be known of commands before they run.
+// ExamineResult is the result of examining commands before they run.
 type ExamineResult struct {
 	Findings Findings
 	Scripts  []StartedScript
@@ -52,7 +52,7 @@ func (e ExamineResult) Alike(before ExamineResult) bool {
 	return slices.Equal(e.Scripts, before.Scripts) && slices.Equal(e.Settings, before.Settings) && slices.Equal(kept(e.Code), kept(before.Code))
 }
 
-// Changed is in words what is not as it was before.
+// Changed describes the differences from before.
 func (e ExamineResult) Changed(before ExamineResult) string {
 	if !slices.Equal(e.Scripts, before.Scripts) || !slices.Equal(e.Settings, before.Settings) {
 		return "a script of package.json, or a setting of the package manager"

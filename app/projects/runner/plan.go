@@ -50,7 +50,7 @@ func StoreSpec(category, title, description, schema string) tool.Spec {
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
 }
 
-// Plan is what a tool is about to do. Its hash is over everything it shows, so what is confirmed is what runs.
+// Plan is what a tool will do. Its hash covers everything it shows, so that only the approved plan runs.
 type Plan struct {
 	Tool    tool.Name `json:"tool"`
 	Summary string    `json:"summary"` // one line
@@ -64,7 +64,7 @@ type Plan struct {
 	hash    canon.Hash
 }
 
-// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+// NewPlan returns a plan of the named tool. context marshals to JSON without fractions.
 func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (Plan, error) {
 	p := Plan{Tool: name, Summary: summary, Context: context, assess: a}
 	var err error
@@ -72,15 +72,15 @@ func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (
 	return p, err
 }
 
-// Bound is the plan with "always" narrowed to what it shows: the same target with anything else in it is asked for again
-// (packageflow-security contract §5.1: a grant is for a target in a class of content).
+// Bound returns the plan with grants limited to what it shows: the same target with any other content asks again (packageflow-security contract §5.1: a grant is
+// for a target in a class of content).
 func (p Plan) Bound() Plan {
 	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, p.hash), true
 	return p
 }
 
-// BoundBut is Bound for a plan that says which files are read as code: less is the same plan without them. An "always" for the session leaves them
-// out, because editing them is the agent's job; a dated one covers the files as they are.
+// BoundBut is Bound for a plan that lists files that are read as code; less is the same plan without them. A session grant leaves them out, because editing them
+// is the agent's job; a dated grant covers them as they are.
 func (p Plan) BoundBut(less Plan) Plan {
 	p.dated = ContentScope(p.assess.Scope, p.hash)
 	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, less.hash), true
@@ -145,8 +145,7 @@ func ContentScope(target string, content canon.Hash) string {
 // shortHash is as many digits as nobody makes two contents agree in.
 const shortHash = 32
 
-// Warned is the plan with a remark for whoever decides, about something else than what would be done: it is not part of the hash, so that it
-// may come and go while somebody thinks. The context has to be a map.
+// Warned returns the plan with a warning for the user that is not part of the hash, so that it may change while the user decides. The context has to be a map.
 func (p Plan) Warned(remark string) Plan {
 	if context, ok := p.Context.(map[string]any); ok && remark != "" {
 		context = maps.Clone(context)
@@ -156,11 +155,11 @@ func (p Plan) Warned(remark string) Plan {
 	return p
 }
 
-// Hash is over all that the plan shows.
+// Hash covers everything that the plan shows.
 func (p Plan) Hash() canon.Hash { return p.hash }
 
 // Prompt is the summary.
 func (p Plan) Prompt() string { return p.Summary }
 
-// Assessment is what the plan raises the call's strength and risk to, which rule holds for its action, and what "always" would cover.
+// Assessment returns the strength and risk that the plan raises the call to, the rule for its action, and the scope of grants.
 func (p Plan) Assessment() policy.Assessment { return p.assess }

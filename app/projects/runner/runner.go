@@ -60,7 +60,7 @@ type Runner struct {
 	Code      ports.CodeReader // which files commands would read as code
 }
 
-// Env is the environment that a program of the project gets, and the secrets in it.
+// Env is the environment of a program of the project, and the secrets in it.
 type Env struct {
 	Vars    map[string]string
 	Secrets []string
@@ -151,10 +151,10 @@ func QuoteArgs(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Findings are what a person should know of the commands.
+// Findings is what the linter found in the commands.
 type Findings []shellcmd.Finding
 
-// Risk is high when one finding is, and medium otherwise: something runs.
+// Risk returns high if a finding has high risk, otherwise medium.
 func (f Findings) Risk() policy.Risk {
 	if slices.ContainsFunc(f, func(x shellcmd.Finding) bool { return x.Verdict >= shellcmd.VerdictHigh }) {
 		return policy.RiskHigh
@@ -203,8 +203,8 @@ type ProcessResult struct {
 	DurationMS int64      `json:"duration_ms"`
 }
 
-// Wait runs the program to its end and tells, as progress, when it runs. An end other than by itself with 0 is a fault whose details are
-// given: project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, each after the whole process group is gone.
+// Wait runs the program to its end and reports progress once it runs. A failure is project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled with details,
+// returned after the whole process group has ended.
 func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec process.Spec, details func(ProcessResult) any) (ProcessResult, error) {
 	var id process.ID
 	result, err := r.Processes.Run(ctx, spec, func(s process.State) {
@@ -232,7 +232,7 @@ func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec proce
 	return e, project.ErrExecutionFailed.Sayf("%s ended with exit code %d", what, result.Exit.Code).With(details(e))
 }
 
-// OutputBudget is how many bytes of output, as JSON, an answer to this call may have.
+// OutputBudget returns the maximum size of output, in bytes of JSON, in the result of this call.
 func OutputBudget(sc tool.Scope) int {
 	if sc.MaxOutput > 0 {
 		return min(MaxOutput, sc.MaxOutput*3/4)
@@ -303,7 +303,7 @@ func ParseTimeout(ms int64) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// CheckArgs refuses arguments that nobody can be shown: longer than 32 KiB, or 128 KiB together, with project.ErrArgument.
+// CheckArgs fails with project.ErrArgument for arguments that are too long to show: over 32 KiB each, or 128 KiB together.
 func CheckArgs(args []string) error {
 	all := 0
 	for i, a := range args {

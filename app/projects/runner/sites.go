@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// SiteFinder finds sites. Every field is required.
+// SiteFinder finds the project of a path. Every field is required.
 type SiteFinder struct {
 	Projects projectport.Projects
 	Dirs     projectport.Directories
@@ -21,7 +21,7 @@ type Site struct {
 	Root    string // the project's directory, or that of its linked worktree: Dir is in it
 }
 
-// Roots are the directories of all registered projects, and whose they are.
+// Roots is the directories of all registered projects, with their projects.
 type Roots struct {
 	Dirs     []string
 	projects map[string]project.Project
@@ -30,7 +30,7 @@ type Roots struct {
 // Project is the project registered at root.
 func (r Roots) Project(root string) project.Project { return r.projects[root] }
 
-// Roots are read anew for every call: somebody may have registered a project meanwhile.
+// Roots returns the current directories of all projects; it reads them at every call, because projects may have been registered.
 func (f SiteFinder) Roots(ctx context.Context) (Roots, error) {
 	all, err := f.Projects.List(ctx)
 	if err != nil {
