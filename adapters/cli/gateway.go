@@ -19,7 +19,7 @@ type GatewayOptions struct {
 	Servers string // path of the table of servers (opencode contract §9.2)
 }
 
-// serveGateway serves the gateway until ctx ends. It opens no door: what it reads is the table of servers.
+// serveGateway serves the gateway until ctx ends. It opens no core; it reads only the table of servers.
 type serveGateway func(ctx context.Context, streams *command.Terminal, env func(string) string, o GatewayOptions) error
 
 // gatewayCommand is the command gateway, which people do not need: it starts with the first project.

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// CoreApprovals is an approvalview.Desk over the door. New makes it.
+// CoreApprovals provides the approvals view with the data of a core. NewCoreApprovals makes one.
 type CoreApprovals struct {
 	person  *command.Shell
 	door    command.Door
@@ -29,12 +29,12 @@ type CoreApprovals struct {
 // keysHold is how long it is trusted that a security key is there, or is not.
 const keysHold = 5 * time.Second
 
-// NewCoreApprovals is a desk of that door, for the person who sits at this terminal.
+// NewCoreApprovals returns a CoreApprovals over that core, for the user at this terminal.
 func NewCoreApprovals(door command.Door, s *command.Shell) *CoreApprovals {
 	return &CoreApprovals{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
 }
 
-// Waiting implements approvalview.Desk.
+// Waiting serves the approvals view.
 func (d *CoreApprovals) Waiting(ctx context.Context) ([]ApprovalItem, error) {
 	views, err := d.door.App.Confirmations(ctx, "")
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *CoreApprovals) touchable(ctx context.Context, items []ApprovalItem) {
 	}
 }
 
-// Touch implements approvalview.Desk.
+// Touch serves the approvals view.
 func (d *CoreApprovals) Touch(ctx context.Context, i ApprovalItem, tell func(line string)) (confirm.Proof, error) {
 	d.touching.Store(true)
 	defer d.touching.Store(false)
@@ -102,7 +102,7 @@ func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	return record.Client
 }
 
-// Before implements approvalview.Desk.
+// Before serves the approvals view.
 func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
 	n, err := d.door.App.Earlier(ctx, i.ID)
 	if err != nil {
@@ -111,10 +111,10 @@ func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
 	return n
 }
 
-// Stamp implements approvalview.Desk.
+// Stamp serves the approvals view.
 func (d *CoreApprovals) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
 
-// Answer implements approvalview.Desk.
+// Answer serves the approvals view.
 func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
 	if a.By = command.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
 		a.Proof = d.proof
@@ -122,7 +122,7 @@ func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Answer) (confirm.V
 	return d.door.App.Answer(ctx, a)
 }
 
-// Reveal implements approvalview.Desk.
+// Reveal serves the approvals view.
 func (d *CoreApprovals) Reveal(ctx context.Context, i ApprovalItem) (ApprovalItem, error) {
 	bare, err := d.door.App.Reveal(ctx, i.ID)
 	if err == nil {
@@ -140,7 +140,7 @@ const (
 	lookPause = 50 * time.Millisecond
 )
 
-// Fate implements approvalview.Desk: the audit has every answer.
+// Fate reads the result of a decided request from the audit log.
 func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 	for range looks {
 		tail, err := d.door.App.AuditTail(ctx, recent)
@@ -192,7 +192,7 @@ func (d *CoreApprovals) fate(ctx context.Context, i ApprovalItem, verdict, by st
 	return "it was withdrawn (" + by + ")"
 }
 
-// Diffs implements approvalview.Desk: those that were made when the question was asked.
+// Diffs returns the diffs that were computed when the request was made.
 func (d *CoreApprovals) Diffs(_ context.Context, i ApprovalItem) string {
 	return command.ExhibitText(i.Exhibit)
 }

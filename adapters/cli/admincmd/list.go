@@ -76,7 +76,7 @@ func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.
 	return v
 }
 
-// PrintTools prints the tools that the door serves, with what policy says to each as things are: those of toolsets with categories under these.
+// PrintTools prints the enabled tools with their current verdicts; those of toolsets with categories are grouped by them.
 func PrintTools(ctx context.Context, s *command.Shell) error {
 	door, err := s.Opened()
 	if err != nil {

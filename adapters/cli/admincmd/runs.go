@@ -58,7 +58,7 @@ func statusWords() (words []cobra.Completion) {
 	return words
 }
 
-// filter is the choice as the door takes it.
+// filter returns the selection in the form of the core.
 func (w chosen) filter() (app.RunFilter, error) {
 	f := app.RunFilter{Tool: w.tool, Limit: w.limit}
 	if w.limit < 1 || w.limit > runsAtMost {

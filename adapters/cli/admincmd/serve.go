@@ -35,7 +35,7 @@ type ServeAddress struct {
 
 // Machine is what the commands need of the machine they run on. Every field is required.
 type Machine struct {
-	Open    command.Open                                                                    // a door with every toolset, unless the operator chooses
+	Open    command.Open                                                                    // opens a core with every toolset, unless the server configuration selects some
 	Serve   func(ctx context.Context, o ServeOptions, ready func(ServeAddress) error) error // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
 	Token   func() string                                                                   // a new secret of a program
 	Link    func(base, wanted string) (link, code string)                                   // a new one-time log-in of the server at base, and its secret

@@ -30,7 +30,7 @@ var (
 type Server struct {
 	PID       int       `json:"pid"`
 	Process   string    `json:"process"` // which process it is: a pid comes again
-	Locked    bool      `json:"locked"`  // it holds LockName as long as it lives
+	Locked    bool      `json:"locked"`  // it holds ServerLockFile until it ends
 	StartedAt time.Time `json:"started_at"`
 	Address   string    `json:"address"` // where it listens: "127.0.0.1:8317"
 	URL       string    `json:"url"`     // how programs reach it: "http://127.0.0.1:8317"
@@ -38,7 +38,7 @@ type Server struct {
 	Version   string    `json:"version"`
 }
 
-// RunningServer is the server of the door's home, unless it is known to have ended: one that cannot be seen from here runs, for all that is known.
+// RunningServer returns the server of the core's home unless it is known to have ended. A server that cannot be observed from here counts as running.
 func RunningServer(door command.Door, m Machine) (Server, bool) {
 	s, ok := recorded(door.Home)
 	if !ok {

@@ -61,7 +61,7 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	return c
 }
 
-// door is the one that is served, as the flags have it.
+// door returns the core to serve, configured by the flags.
 func (g connectCommand) door(cmd *cobra.Command) (command.Door, error) {
 	ApplyServerFlags(cmd, g.Shell)
 	if g.Lookup(logVariable) == "" {

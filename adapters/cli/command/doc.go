@@ -1,5 +1,5 @@
-// Package command is what every command of the command line works with: the terminal, the core opened when it is first needed, and calls
-// with the approvals that they need on the way.
+// Package command provides what every command of the command line needs: the terminal, the core (opened on first use), and tool calls with
+// their approvals.
 //
 // # Shell and terminal
 //
@@ -7,9 +7,8 @@
 //     Hint, and helpers for arguments and groups of commands. A Shell is not safe for concurrent use
 //   - terminal.go, page.go, ask.go, board.go, diff.go: Terminal, the three streams, whether each is a terminal, and how text, tables,
 //     questions, progress and diffs look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set. Seat is the
-//     controlling terminal; Plain and Block show what somebody else wrote with everything in it seen: it never moves the cursor, and hides
-//     nothing
-//   - document.go: answers and failures as JSON; exit.go: Exit, an exit code without another word
+//     controlling terminal; Plain and Block print untrusted text with control and hidden characters made visible
+//   - document.go: answers and failures as JSON; exit.go: Exit, an exit code without a message
 //
 // # Approvals
 //

@@ -27,7 +27,7 @@ const Session = "cli"
 // ByTerminal is who answered, in the audit, when a person did in a terminal.
 const ByTerminal = "terminal"
 
-// Door is an opened door.
+// Door is an opened core.
 type Door struct {
 	App       *app.App
 	Principal policy.Principal // the person at this machine, with what the environment grants
@@ -81,7 +81,7 @@ type Notify interface {
 	Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error)
 }
 
-// Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.
+// Open assembles a core from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens files only when a call needs them.
 type Open func(env func(string) string) (Door, error)
 
 // Shell is one run of the command line. Not safe for concurrent use.
@@ -124,7 +124,7 @@ func (s *Shell) Set(variable, value string) {
 	s.flags[variable] = value
 }
 
-// Everything has the door serve every toolset: what a server shows its client is not what a person may call.
+// Everything enables every toolset: a server may offer its clients fewer tools than the user may call.
 func (s *Shell) Everything() {
 	s.Set("COUNTERSIGN_TOOLSETS", "all")
 	s.Set("COUNTERSIGN_TOOLS", "")
@@ -144,7 +144,7 @@ func (s *Shell) Lookup(variable string) string {
 	return s.Env(variable)
 }
 
-// App is the door, opened by the first use.
+// App returns the core, opened on first use.
 func (s *Shell) App() (*app.App, error) {
 	if s.door == nil {
 		door, err := s.Open(s.Lookup)
@@ -164,7 +164,7 @@ func (s *Shell) SourceRoot() (string, error) {
 	return s.door.Root, nil
 }
 
-// Opened is the door itself, for servers.
+// Opened returns the opened core, for servers.
 func (s *Shell) Opened() (Door, error) {
 	if _, err := s.App(); err != nil {
 		return Door{}, err
@@ -172,7 +172,7 @@ func (s *Shell) Opened() (Door, error) {
 	return *s.door, nil
 }
 
-// Close closes the door if it was opened.
+// Close closes the core if it was opened.
 func (s *Shell) Close() error {
 	if s.door == nil {
 		return nil

@@ -113,7 +113,7 @@ func (g *group) validate() *cobra.Command {
 	return c
 }
 
-// judge shows an ecoview.Answer that finds something right or wanting, as its member says.
+// judge shows an Answer that finds something right or wanting, as its member says.
 func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(answer)) error {
 	o, err := g.Send(cmd.Context(), name, a, nil)
 	if err != nil {

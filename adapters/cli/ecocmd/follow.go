@@ -112,7 +112,7 @@ func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, er
 	return command.Exit(present.ExitCode(fault.Canceled))
 }
 
-// ended shows what came of a run: the ecoview.Answer as JSON, or its repositories as a table.
+// ended shows what came of a run: the Answer as JSON, or its repositories as a table.
 func (g *group) ended(o tool.Outcome, now status) error {
 	code := 1
 	if now.ExitCode != nil {

@@ -58,7 +58,7 @@ type ActivitySection struct {
 	check check
 }
 
-// NewActivitySection is the section over that door. A check of the chain ends with life.
+// NewActivitySection returns the activity section of that core. A check of the chain ends with life.
 func NewActivitySection(life context.Context, desk *ui.CallRunner, door ActivityCore) *ActivitySection {
 	return &ActivitySection{desk: desk, door: door, check: check{life: life, door: door}}
 }

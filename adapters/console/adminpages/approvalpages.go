@@ -41,7 +41,7 @@ type approvalSection struct {
 	door ApprovalCore
 }
 
-// NewApprovalSection is the section over that door; what the console itself does is answered at the desk.
+// NewApprovalSection returns the approvals section of that core; requests of the console's own calls are decided at the desk.
 func NewApprovalSection(desk *ui.CallRunner, door ApprovalCore) *approvalSection {
 	return &approvalSection{desk, door}
 }

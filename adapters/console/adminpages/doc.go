@@ -1,18 +1,16 @@
-// Package adminpages is the console's pages for deciding and administering: approvals, activity and the audit log, tools, settings, and
-// passkeys.
+// Package adminpages provides the console's pages for approvals, activity and the audit log, tools, settings, and passkeys.
 //
-// Everything that is tried or changed passes the core, as a call of an agent does.
+// Everything that is run or changed is a tool call through the core.
 //
-//   - approvalpages.go, answer.go, reveal.go: approvals (ApprovalSection): every call that waits for a person, whichever client made it,
-//     with its plan. A decision has to name the plan that was shown, and no approval is offered of what is not shown
-//   - activitypages.go, audit.go, check.go: activity (Section): calls that change something with what came of each, and the audit log, with
-//     the check of its hash chain. Nothing can be changed here
-//   - toolpages.go, one.go, schema.go, setting.go: tools (ToolSection): what each tool does and needs, the verdict of policy now, a switch,
-//     and a page where it can be tried. A tool does no more for a person than it does for an agent
-//   - settingpages.go, layers.go, changing.go, token.go: settings (SettingPages): the permission level, the auto-approve list, the
-//     console's own mode, session grants, and credentials. Nothing that opens anything is stored before a person has seen and approved it.
-//     What belongs to the server configuration, the layers of policy above and below people's settings and what is enabled, is shown and
-//     cannot be changed
-//   - keypages.go: enrolled keys (Pages), and enrolling passkeys: what a browser has made is the argument of a call, which a person
-//     approves in a terminal, or with a key that counts already
+//   - approvalpages.go, answer.go, reveal.go: approvals: every pending approval request of any client, with its plan. A decision
+//     names the plan that was shown; what is not shown cannot be approved
+//   - activitypages.go, audit.go, check.go: activity: calls that change something with their results, and the audit log with the check of
+//     its hash chain. Nothing can be changed here
+//   - toolpages.go, one.go, schema.go, setting.go: tools: what each tool does and needs, its current verdict, a switch, and a page to call it. A call
+//     has the same limits as one of an agent
+//   - settingpages.go, layers.go, changing.go, token.go: settings: the permission level, the auto-approve list, the
+//     console's own mode, session grants, and credentials. A change that widens permissions is stored only after an approval. The
+//     server configuration (policy layers and enabled tools) is shown and cannot be changed
+//   - keypages.go: enrolled keys, and enrolling passkeys: the passkey that a browser made is the argument of a call, which the user approves in
+//     a terminal or with an enrolled key
 package adminpages

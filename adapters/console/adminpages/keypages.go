@@ -32,7 +32,7 @@ type KeyPages struct {
 	door KeyCore
 }
 
-// NewKeyPages is the pages of that door's keys.
+// NewKeyPages returns the pages of that core's enrolled keys.
 func NewKeyPages(desk *ui.CallRunner, door KeyCore) KeyPages { return KeyPages{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.

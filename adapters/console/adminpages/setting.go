@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ErrMeanwhile reports a switch that somebody else has turned since the page was made.
+// ErrToolChanged is returned for a tool setting that changed since the page was made.
 var ErrToolChanged = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
 
 // words are how the settings are said, in the order they are offered.

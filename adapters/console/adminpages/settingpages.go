@@ -37,7 +37,7 @@ type SessionGrants interface {
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 }
 
-// Credentials is what keeps credentials: an *admission.Keeper.
+// Credentials is what keeps credentials: an *app.Credentials.
 type Credentials interface {
 	List(ctx context.Context) ([]access.Credential, error)
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
@@ -52,7 +52,7 @@ type settingPages struct {
 	credentials Credentials
 }
 
-// NewSettingPages is the settings of that door, and those credentials.
+// NewSettingPages returns the pages of that core's settings and of those credentials.
 func NewSettingPages(desk *ui.CallRunner, door SettingCore, credentials Credentials) settingPages {
 	return settingPages{desk, door, credentials}
 }

@@ -39,7 +39,7 @@ type toolSection struct {
 	door ToolCore
 }
 
-// NewToolSection is the section over that door.
+// NewToolSection returns the tools section of that core.
 func NewToolSection(desk *ui.CallRunner, door ToolCore) *toolSection { return &toolSection{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.

@@ -1,6 +1,5 @@
-// Package agentpages is the console's pages of deployments: what coding agents should have and what they have, the plan between the two
-// with every line of it, snapshots and rollbacks, and edits that go back into the config repository. What is shown is what the tools
-// answer, and what is done passes the core.
+// Package agentpages provides the console's pages for deployments: status and drift, the complete plan, snapshots and rollbacks, and edits that
+// go back into the config repository. Everything shown and done is a tool call through the core.
 //
 //   - agentpages.go: Section, its routes, and the place that a page is about; overview.go: status, drift and what can be done
 //   - plan.go: the plan of a deployment; decide.go: the form that applies exactly what the page shows, by its mark

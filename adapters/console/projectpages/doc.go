@@ -1,5 +1,5 @@
-// Package projectpages is the console's pages of registered projects: what they hold, how git says they stand, and everything that can be
-// run in them. What is shown is what the tools answer, and what is done passes the core.
+// Package projectpages provides the console's pages for registered projects: their content, their git status, and everything that can be run in
+// them. Everything shown and done is a tool call through the core.
 //
 //   - projectpages.go, project.go, gitstatus.go: Section, the list of projects, one project, and its git status
 //   - procpages.go: background processes that any server of this machine has started for a project, their output as it comes, and how they
@@ -8,5 +8,5 @@
 //     steps
 //   - actionpages.go, action.go, history.go: stored actions, the rules that say whether each may run, and executions. Requests are made and
 //     programs started only through the core, which shows the plan first
-//   - execview.go, execution.go: how what is run for a project is shown: its output while it runs, and what came of it
+//   - execview.go, execution.go: executions: output while they run, and their results
 package projectpages

@@ -1,5 +1,5 @@
-// Package ui is what all pages of the web console are made of: HTML as values, the frame and the elements of pages, approval requests and
-// plans laid out for the user, and tool calls that run, ask and end.
+// Package ui provides the building blocks of the console's pages: HTML as values, the page frame and elements, approval requests and plans, and
+// running tool calls.
 //
 // # HTML and pages
 //
@@ -8,23 +8,23 @@
 //     place where one is called. These are plain values.)
 //   - page.go, components.go, value.go, printed.go: Page, its frame, sections and headings, and the elements: tables, facts, badges, forms,
 //     diffs, diagrams, JSON documents and program output. A page makes no call and decides nothing
-//   - assets.go: the style, scripts and icon, all in the binary (Handler). Nothing else is served, and no other server is asked for
-//     anything
-//   - sectionbase.go: what the pages of one section have in common: whether its tools are enabled at all, how a page is written, how an
-//     error is said
+//   - assets.go: the style, scripts and icon, all in the binary (Handler). Nothing else is served, and pages
+//     load nothing from other servers
+//   - sectionbase.go: what the pages of one section have in common: whether its tools are enabled, writing a page, and showing an
+//     error
 //
 // # Calls
 //
-//   - jobs.go: Desk calls tools for the user at the console: reads at once, everything else as a Job, which is shown while it runs, asks
+//   - jobs.go: CallRunner calls tools for the user at the console: reads at once, everything else as a Job, which is shown while it runs, asks
 //     when it needs an approval, and can be cancelled. Every action is a call of the core
 //   - pages.go, rehearse.go: the pages of jobs below /work/{id}, and Rehearse, a dry run of a call, whose plan a page shows whole
 //   - kinds.go, words.go, parse.go, block.go: how members of plans are named and shown
 //
 // # Approvals
 //
-//   - planpage.go: a plan for the user who decides: what would be done, to what, and what would be lost. Names of members say how they are
-//     shown. Nothing of a plan is left out; what only machines need is folded
+//   - planpage.go: a plan for the user who decides: what changes, where, and what would be lost. The names of members select how they are
+//     shown. The whole plan is shown; parts that only programs need are collapsed
 //   - pages.go, until.go, reveal.go, passkey.go: the forms that approve, deny, allow until a time, reveal what is redacted, and sign with a
 //     passkey
-//   - runview.go: what became of a call: its status, why it ended as it did, and who decided; nothing is looked up
+//   - runview.go: the result of a call: its status, the reason for it, and who decided
 package ui

@@ -48,7 +48,7 @@ type CallRunner struct {
 	jobs []*Job // oldest first
 }
 
-// NewCallRunner is a desk before a door. When life ends, what runs is cancelled. ids makes identifiers that nobody can guess.
+// NewCallRunner returns a runner of calls to that core. When life ends, running calls are cancelled. ids makes unguessable identifiers.
 func NewCallRunner(life context.Context, door Door, ids func() string) *CallRunner {
 	return &CallRunner{Patience: patience, door: door, life: life, ids: ids}
 }
