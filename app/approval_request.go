@@ -360,7 +360,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	return g, token, nil
 }
 
-// opening reports a plan that opens something, or is a tool's for people alone: no form answers it.
+// opening reports a plan that opens something, or is a tool's for users only: no form answers it.
 func (r *run) opening(plan tool.Plan) bool {
 	return r.entry.Spec.People || insists(plan)
 }

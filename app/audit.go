@@ -70,7 +70,7 @@ type Settings = ports.Settings
 // Settings returns the user's settings. Revision 0 means that nothing is set and only the server configuration applies.
 func (a *App) Settings(ctx context.Context) (Settings, error) { return a.core.Settings.Load(ctx) }
 
-// settingsTool changes the settings; it is for people alone.
+// settingsTool changes the settings; it is for users only.
 const settingsTool = "change_settings"
 
 // SettingsCall returns the call that stores what change makes of the settings; only users may make it. What it widens has to be approved like any other

@@ -240,7 +240,7 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	assert.Equal(t, []string{script}, w.ran, "what runs is what was asked for")
 }
 
-// TestEveryArgumentIsShown, without its secrets.
+// TestEveryArgumentIsShown, redacted.
 func TestEveryArgumentIsShown(t *testing.T) {
 	h := open(t)
 	i := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`).Issued

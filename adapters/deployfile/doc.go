@@ -1,4 +1,4 @@
-// Package deployfile applies deployments on the machine it runs on: whole or not at all, one at a time in a home, with an operation log so
+// Package deployfile applies deployments on the machine it runs on: atomically, one at a time in a home, with an operation log so
 // that a killed one can be finished or undone, and with a snapshot of what was there before. What is to be written, and what has to be
 // there for it to happen, a transaction says.
 //

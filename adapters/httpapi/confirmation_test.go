@@ -210,7 +210,7 @@ func TestAlwaysHoldsForTheSession(t *testing.T) {
 	d.get(http.StatusPreconditionRequired, "POST /api/v1/tools/wipe", `{"name":"x"}`, "another program")
 }
 
-// TestAlwaysIsListedAndRevoked: to whoever may see the tool, and by people alone.
+// TestAlwaysIsListedAndRevoked: to whoever may see the tool, and by users only.
 func TestAlwaysIsListedAndRevoked(t *testing.T) {
 	d := newDepot(t)
 	assert.Equal(t, map[string]any{"count": 0.0, "grants": []any{}}, d.get(200, "GET /api/v1/grants", "", "person"))

@@ -130,7 +130,7 @@ func (r *DeployKeys) whole(name string) (sandboxport.Key, bool, error) {
 	return sandboxport.Key{Path: path, PublicPath: path + publicSuffix, Public: line}, true, nil
 }
 
-// generate makes a pair at path, whole or not at all: the public half arrives first, so that a private one is never without it.
+// generate makes a pair at path, atomically: the public half arrives first, so that a private one is never without it.
 func (r *DeployKeys) generate(ctx context.Context, path, comment string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -32,7 +32,7 @@ type BackupMade struct {
 	ports.Backup
 }
 
-// The tools that make a backup of the home, which holds its keys, and put one in its place. They are for people alone, and always ask one.
+// The tools that make a backup of the home, which holds its keys, and put one in its place. They are for users only, and always ask one.
 var (
 	CreateBackup  = tool.Ref[BackupInput, BackupMade]{Name: "create_backup"}
 	RestoreBackup = tool.Ref[RestoreInput, ports.Restored]{Name: "restore_backup"}
@@ -54,12 +54,12 @@ func restoreSpec() tool.Spec {
 // proven is a plan about the home itself: a person is asked whatever was allowed beforehand, with the strongest proof that policy wants for anything.
 type proven struct{ require policy.Proving }
 
-// Assessment has a person asked.
+// Assessment requires an approval.
 func (proven) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
 }
 
-// Insists has a person asked whatever was allowed beforehand.
+// Insists requires an approval whatever grants exist.
 func (proven) Insists() bool { return true }
 
 // Needs requires a decision at a terminal or in a logged-in browser, or a stronger proof.
@@ -74,7 +74,7 @@ type backupPlan struct {
 	proven
 }
 
-// Hash is over everything that is shown.
+// Hash covers everything that is shown.
 func (p backupPlan) Hash() canon.Hash {
 	sum, err := canon.Sum("backup.plan.v1", p)
 	if err != nil { // words always have a form
@@ -158,7 +158,7 @@ type restorePlan struct {
 	proven
 }
 
-// Hash is over everything that is shown.
+// Hash covers everything that is shown.
 func (p restorePlan) Hash() canon.Hash {
 	sum, err := canon.Sum("restore.plan.v1", p)
 	if err != nil { // words, times and counts always have a form

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// ConfirmInput names an approved call to repeat.
+// ConfirmInput names an approval request by its token, and the decision.
 type ConfirmInput struct {
 	Token    string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
 	Typed    string `json:"typed_value,omitempty" jsonschema:"description=what the person typed where a name must be typed"`

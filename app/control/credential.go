@@ -44,7 +44,7 @@ type credentialPlan struct {
 	digest    access.Digest
 }
 
-// Hash is over everything that is stored.
+// Hash covers everything that is stored.
 func (p credentialPlan) Hash() canon.Hash {
 	sum, err := canon.Sum("credential.plan.v1", p)
 	if err != nil { // words and times always have a form
@@ -53,7 +53,7 @@ func (p credentialPlan) Hash() canon.Hash {
 	return sum
 }
 
-// Assessment has a person asked. A token is of high risk: it stays.
+// Assessment requires an approval. An access token has high risk, because it stays valid.
 func (p credentialPlan) Assessment() policy.Assessment {
 	a := policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskMedium}
 	if p.Kind == access.Token {
@@ -62,7 +62,7 @@ func (p credentialPlan) Assessment() policy.Assessment {
 	return a
 }
 
-// Insists has a person asked whatever was allowed beforehand.
+// Insists requires an approval whatever grants exist.
 func (p credentialPlan) Insists() bool { return true }
 
 // Needs requires a decision at a terminal or in a logged-in browser, and for an access token the strongest proof that policy requires for anything. A login

@@ -42,7 +42,7 @@ type KeyID struct {
 	ID string `json:"id" jsonschema:"minLength=1,description=as countersign keys list shows it"`
 }
 
-// The tools that enrol a key and take one away. They are for people alone, and always ask one.
+// The tools that enrol a key and take one away. They are for users only, and always ask one.
 var (
 	EnrollKey = tool.Ref[KeyInput, enrolment.KeyStatus]{Name: enrolment.EnrollTool}
 	RemoveKey = tool.Ref[KeyID, enrolment.KeyStatus]{Name: enrolment.RemoveTool}
@@ -85,7 +85,7 @@ func (p keyPlan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskMedium}
 }
 
-// Insists has a person asked whatever was allowed beforehand.
+// Insists requires an approval whatever grants exist.
 func (p keyPlan) Insists() bool { return true }
 
 // Needs requires another surface than the one that the first key of a kind was made on, and later an enrolled key.

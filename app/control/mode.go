@@ -55,7 +55,7 @@ type modePlan struct {
 // Hash names the change.
 func (p modePlan) Hash() canon.Hash { return p.hash }
 
-// Assessment has a person asked for a raise.
+// Assessment requires an approval for a higher mode.
 func (p modePlan) Assessment() policy.Assessment {
 	if p.Raises {
 		return policy.Assessment{Human: policy.Simple, Risk: policy.RiskHigh}

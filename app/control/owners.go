@@ -34,12 +34,12 @@ type ownerPlan struct {
 // Hash covers the owner; the time it was last active is shown only.
 func (p ownerPlan) Hash() canon.Hash { return p.hash }
 
-// Assessment has a person asked.
+// Assessment requires an approval.
 func (p ownerPlan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
 }
 
-// Insists has a person asked whatever was allowed beforehand: nothing else can know it.
+// Insists requires an approval whatever grants exist, because only the user can know it.
 func (p ownerPlan) Insists() bool { return true }
 
 // Prompt says what would come of it.

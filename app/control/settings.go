@@ -54,7 +54,7 @@ type settingsPlan struct {
 // Hash is the sum of the new settings; a stored row can be compared with the approved one.
 func (p settingsPlan) Hash() canon.Hash { return p.Settings.Sum() }
 
-// Assessment has a person asked about what would be opened, always anew.
+// Assessment requires a new approval of what would be allowed.
 func (p settingsPlan) Assessment() policy.Assessment {
 	if len(p.Opens) == 0 {
 		return policy.Assessment{}

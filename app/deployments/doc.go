@@ -15,7 +15,7 @@
 // managed_update when the file is as it was deployed, adopt_update when no deployment wrote it, drifted_update when it was edited since; the last two
 // (and drifted_delete) need adopt. deploy is plan plus a token: confirm_token, confirm_plan_hash, confirm_token_expires_at (10 minutes, TokenTTL).
 // deploy_apply needs yes first of all, then the token; it plans again, fails when the plan's hash is not the token's, and applies exactly that plan,
-// whole or not at all, with every file checked again under a lock. status reports drift; doctor checks the setup without writing; rollback goes back
+// atomically, with every file checked again under a lock. status reports drift; doctor checks the setup without writing; rollback goes back
 // to a snapshot or to "initial", the state before the first deployment, and keeps edits made since in a new snapshot; explain says which module and
 // layer a file comes from; evolve_propose turns drift into overlay edits on a git branch; evolve_restore recreates missing files.
 //

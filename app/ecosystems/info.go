@@ -47,7 +47,7 @@ type InfoNoInput struct{}
 
 type service struct{ InfoDeps }
 
-// InfoEntries are the tools; the last is for people alone.
+// InfoEntries are the tools; the last is for users only.
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := service{d}
 	keep := runs.SessionSpec("Select default ecosystem", "Select the ecosystem that calls in this workspace are about when they name none, for all sessions; none unselects it.", selectSchema)

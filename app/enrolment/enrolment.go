@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The tools that enrol a key and take it away; both are for people alone.
+// The tools that enrol a key and take it away; both are for users only.
 const (
 	EnrollTool = "enroll_key"
 	RemoveTool = "remove_key"

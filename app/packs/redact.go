@@ -49,7 +49,7 @@ func (s SourceReader) above(ctx context.Context, at packport.Location, first int
 	return lines, err
 }
 
-// mask is the text with its secrets masked, judged together with the lines above it, and how many there were.
+// mask returns the redacted text, judged together with the lines above it, and how many there were.
 func (s SourceReader) mask(e pack.Evidence) ([]string, int) {
 	if len(e.Above) == 0 {
 		return s.Mask(e.Text)

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// workbench are the tools for people alone.
+// workbench are the tools for users only.
 func workbench() []tool.Name {
 	return []tool.Name{"project_add", "project_change", "project_remove", "project_settings", "workflow_change", "workflow_remove", "workflow_step_remove",
 		"workflow_trigger_add", "workflow_webhook_set", "workflow_incoming_set", "action_save", "action_switch", "action_remove", "action_rule_set", "step_template_remove"}

@@ -17,7 +17,7 @@ const Name = "projects"
 // Contract is the contract of these tools.
 const Contract tool.Contract = "packageflow.v1"
 
-// Deps is what the tools work with.
+// Deps is the dependencies of the tools.
 type Deps struct {
 	Browsing  InfoDeps
 	Scripting ScriptDeps

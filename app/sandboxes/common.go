@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// Deps is the dependencies of the tools. Every field is required.
 type Deps struct {
 	States    sandboxport.States
 	Homes     sandboxport.Homes
@@ -142,7 +142,7 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	return err == nil && stage.UnderWay(), err
 }
 
-// Hash is over all that the plan shows.
+// Hash covers everything that the plan shows.
 func (p Plan) Hash() canon.Hash { return p.hash }
 
 // Prompt is the summary.

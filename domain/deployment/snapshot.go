@@ -66,7 +66,7 @@ type Write struct {
 	Data   Content // of After, when it is Regular
 }
 
-// Transaction is a set of writes that happens whole or not at all, and what is owned when it has.
+// Transaction is a set of writes that happens atomically, and what is owned when it has.
 type Transaction struct {
 	Kind         SnapshotKind
 	Place        Place

@@ -106,7 +106,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	return g.Tell(cmd, o, nil)
 }
 
-// redeem applies the plan that the token was given for. Under approval by people alone there is none, and the shell asks.
+// redeem applies the plan that the token was given for. Under approval by users only there is none, and the shell asks.
 func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arguments) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
 	if err != nil {

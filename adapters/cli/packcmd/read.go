@@ -164,7 +164,7 @@ func (g group) export() *cobra.Command {
 // ErrFileExists reports an export that would overwrite a file.
 var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file exists already")
 
-// write makes the file whole or not at all.
+// write makes the file atomically.
 func (g group) write(file, text string, force bool) error {
 	if _, err := os.Lstat(file); err == nil && !force {
 		return ErrFileExists.Sayf("%s exists already", file).With(command.Hint("--force overwrites it"))

@@ -182,7 +182,7 @@ func doomed(top string) error {
 	return fmt.Errorf("it was not killed: %w", call("deploy_apply", `{"yes":true}`, plan.Issued.Token).Err)
 }
 
-// human is a door that takes approvals from people alone.
+// human is a door that takes approvals from users only.
 func human(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
 // call is an agent's call.

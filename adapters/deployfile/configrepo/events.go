@@ -67,7 +67,7 @@ func unwritable(file string, err error) error {
 	return deployment.ErrDisk.Sayf("%s cannot be written: %v", file, err).With(details).Because(err)
 }
 
-// appendLine writes a line at the end of a file, whole or not at all, and waits for the disk.
+// appendLine writes a line at the end of a file, atomically, and waits for the disk.
 func appendLine(file string, line []byte) (err error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		return docfile.ErrNotFile.Sayf("it is no regular file; remove it")

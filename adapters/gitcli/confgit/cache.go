@@ -19,7 +19,7 @@ import (
 const gitDir = ".git"
 
 // Git gives the tree of one resolved source out of <home>/cache/git/<sum of the URL>/<commit> (agentpack contract §1.1), where a checkout
-// appears whole or not at all. Checkouts of the older layouts are moved there, or used where they are. One that is missing is fetched,
+// appears atomically. Checkouts of the older layouts are moved there, or used where they are. One that is missing is fetched,
 // unless offline (ErrOffline). It fails with ErrConfig for a URL that git must not see and a subdirectory that is not there, ErrLock for a
 // commit that is none, and ErrPath for a subdirectory outside the checkout. What the checkout holds is for the caller to compare with the
 // lockfile: it is a cache, and anybody may have edited it.
@@ -84,7 +84,7 @@ func (c *Client) Discard(ctx context.Context, at deployment.Place, source deploy
 	return discard(store, commit)
 }
 
-// discard is Discard under the lock. The checkout goes whole or not at all.
+// discard is Discard under the lock. The checkout goes atomically.
 func discard(store, commit string) error {
 	done, partial := filepath.Join(store, commit), filepath.Join(store, partialName(commit))
 	err := os.RemoveAll(partial)

@@ -70,5 +70,5 @@ func schemeProblem(scheme, rest string) string {
 	return ""
 }
 
-// shown is a URL for people and files: without its secrets.
+// shown returns the redacted URL for display and files.
 func shown(url string) string { return gitcli.Mask(url) }

@@ -3,7 +3,7 @@
 //
 // # Workspaces
 //
-//   - client.go, workspace_look.go, workspace_stage.go, exclude.go: Client makes the worktree of a workspace root whole or not at all, and publishes it
+//   - client.go, workspace_look.go, workspace_stage.go, exclude.go: Client makes the worktree of a workspace root atomically, and publishes it
 //   - clones.go, checkout.go: Clones clones repositories into a workspace and brings clones forward without ever losing a commit
 //   - surveyor.go, remotes.go: Surveyor looks at many checkouts at once: one git status each, and a second git only where files do not tell
 //     whether a remote branch has the commit. No remote is asked, nothing is written

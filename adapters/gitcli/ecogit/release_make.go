@@ -304,7 +304,7 @@ func aside(name string) string {
 	return path.Join(path.Dir(name), ".countersign-release-"+path.Base(name))
 }
 
-// replace puts a file in place of another, whole or not at all, with the permissions of the one before; data nil takes it away.
+// replace puts a file in place of another, atomically, with the permissions of the one before; data nil takes it away.
 func replace(root *os.Root, name string, data []byte, script bool) error {
 	name = filepath.FromSlash(name)
 	if data == nil {

@@ -10,7 +10,7 @@
 //
 // # Rules for all tools
 //
-// Tools that change something work the change out first and write it whole or not at all; a file that was changed in between stops them
+// Tools that change something work the change out first and write it atomically; a file that was changed in between stops them
 // (deployment.ErrStale). dry_run shows the data that would come out and writes nothing, outside the cache of git sources. Without yes they fail
 // before anything is looked at (ErrYes); agents_update does so once it knows that it has something to do. In data, every native path has a companion
 // with slashes, <name>_posix.
@@ -68,7 +68,7 @@
 // # Overlays
 //
 // An overlay is a directory in the config repository whose files (kind dir) or patches (kind patch) change a module in one scope. None of these tools
-// touches a file outside that directory, and each change happens whole or not at all.
+// touches a file outside that directory, and each change happens atomically.
 //
 // agents_overlay_edit (§3.7) makes an overlay, or what an existing one lacks: by default a copy of the whole module where there is no directory yet;
 // with sparse its metadata alone; with materialize also every file of the module that it lacks; with the kind patch its metadata and a directory for

@@ -125,7 +125,7 @@ func (p *Plan) Prompt() string { return p.Summary }
 // Idle reports that the host is as it should be already.
 func (p *Plan) Idle() bool { return !p.work.changes() }
 
-// Assessment has a person asked about what is opened. A new token is of high risk: it stays.
+// Assessment requires an approval of what is allowed. A new token has high risk, because it stays valid.
 func (p *Plan) Assessment() policy.Assessment {
 	switch {
 	case !p.Insists():

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required but Settling.
+// Deps is the dependencies of the tools. Every field is required but Settling.
 type Deps struct {
 	runs.Deps
 	Provisioners ecosystemport.Provisioners

@@ -264,7 +264,7 @@ func JSONSize(text string) int {
 // RedactFunc replaces the secrets in a JSON document that is about to be stored.
 type RedactFunc func(json.RawMessage) json.RawMessage
 
-// Text is a text without its secrets; one that cannot be read is withheld.
+// Text returns the redacted text; a text that cannot be read is replaced.
 func (m RedactFunc) Text(text string) string {
 	if text == "" {
 		return ""

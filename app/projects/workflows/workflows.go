@@ -28,7 +28,7 @@ var (
 	CreateTemplate = tool.Ref[TemplateInput, TemplateCreated]{Name: "create_step_template"}
 )
 
-// Deps is what the tools work with. Every field is required.
+// Deps is the dependencies of the tools. Every field is required.
 type Deps struct {
 	Sites      runner.SiteFinder
 	Workflows  projectport.Workflows

@@ -43,7 +43,7 @@ var (
 	QuestionReject  = tool.Ref[RejectInput, Answer]{Name: "opencode_question_reject"}
 )
 
-// Deps is what the tools work with.
+// Deps is the dependencies of the tools.
 type Deps struct {
 	Router sandboxport.Router
 	// Ensure has the stopped server of that ID run, on behalf of whoever calls, and returns when it answers. Nil: stopped servers are refused.

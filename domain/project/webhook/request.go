@@ -145,7 +145,7 @@ type view struct {
 	Retries      int      `json:"retries"`
 }
 
-// View is the request without its secrets. Values in the payload are not judged here: whoever shows it redacts it like any text.
+// View returns the redacted request. Values in the payload are not judged here: whoever shows it redacts it like any text.
 func (r Request) View() view {
 	v := view{Method: r.Method, URL: maskURL(r.URL), Headers: []Header{}, PayloadBytes: len(r.Body), TimeoutMS: r.Timeout.Milliseconds(), Retries: r.Retries}
 	if u, err := url.Parse(r.URL); err == nil {
