@@ -55,7 +55,7 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, in DoctorInput) (pla
 
 func (s *service) examine(ctx context.Context, c planner.Selection) (none planner.Report[DoctorData], err error) {
 	state, err := s.Compiler.Compile(ctx, c.Request())
-	warnings := slices.Clone(state.Warnings)
+	warnings := slices.Concat(state.Warnings, state.Output.Unset)
 	if state.Targets == nil && err != nil { // there is no configuration to look any further with
 		return none, planner.WithWarnings(err, warnings)
 	}

@@ -120,7 +120,7 @@ func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 	seen, code := w.atTerminal("y", "approve", q.ID)
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "echo hi")
-	assert.Contains(t, seen, `"script_name": "hi"`)
+	assert.Contains(t, seen, "script_name: hi")
 	value, failed := h.answer("one")
 	require.Nil(t, failed)
 	assert.Contains(t, string(value), "hi")

@@ -180,7 +180,7 @@ func TestCleanUp(t *testing.T) {
 	}
 	b.age(t, "old", "older", "worked")
 	b.Write(dirs["worked"], "new.txt", "work\n")
-	p := b.web.Get(at).See("old can go it is clean", "older can go", "young stays it was made", "worked stays 1 file has changes").Sound()
+	p := b.web.Get(at).See("old can go it is clean", "older can go", "young stays it is less than 7 days old", "worked stays 1 file has changes").Sound()
 	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
 	after := p.Press("Delete the 2 worktrees that can go: project origins-shop").See("Delete sandbox old done")
 	after.Miss("Delete sandbox older done")

@@ -47,8 +47,9 @@ func TestInitIsDeployable(t *testing.T) {
 	}
 	state, err := w.deps.Compiler.Compile(t.Context(), planner.Request{Profile: "default", Target: "all"})
 	require.NoError(t, err)
-	require.Len(t, state.Warnings, 1, "what claude_code does not get is said, with the line to set")
-	assert.Contains(t, state.Warnings[0], "set write_instructions: true in the options of claude_code")
+	assert.Empty(t, state.Warnings)
+	require.Len(t, state.Output.Unset, 1, "what claude_code does not get is said, with the line to set")
+	assert.Contains(t, state.Output.Unset[0], "set write_instructions: true in the options of claude_code")
 	assert.Len(t, state.Modules, 3)
 	assert.Len(t, state.Output.Files, 5, "AGENTS.md and the command at home and in the project, the prompt at home")
 }

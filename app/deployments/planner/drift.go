@@ -61,7 +61,7 @@ func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmana
 		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
 	}
 	if !d.AnyManifest {
-		d.Warnings = append(d.Warnings, "no ownership manifest is here, so no file counts as deployed; a deployment writes one")
+		d.Warnings = append(d.Warnings, "no ownership manifest is here, so no file counts as deployed and drift may be inaccurate; a deployment writes one")
 	}
 	roots := slices.Clone(r.Plan.Roots)
 	sorting.By(roots, func(a, b deployment.Root) int {

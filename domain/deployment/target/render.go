@@ -288,7 +288,7 @@ func (r *renderer) warn(text string) {
 	}
 }
 
-// switchedOff warns of modules that a target gets nothing of because the option that writes them is off unless it is set, and is not: whoever sets it,
+// switchedOff says which modules a target gets nothing of because the option that writes them is off unless it is set, and is not: whoever sets it,
 // either way, is told no more.
 func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.ModuleType][]Module) {
 	cfg := r.in.Targets[a.Name]
@@ -307,7 +307,7 @@ func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.Module
 			if more := len(modules) - 1; more > 0 {
 				what += fmt.Sprintf(" and %d more", more)
 			}
-			r.warn(fmt.Sprintf("%s does not get %s; set %s: true in the options of %s in %s, or false for no warning", a.Name, what,
+			r.out.Unset = append(r.out.Unset, fmt.Sprintf("%s does not get %s; set %s: true in the options of %s in %s, or false for no warning", a.Name, what,
 				strings.Join(unset, ": true and "), a.Name, deployment.ManifestFile))
 		}
 	}
@@ -361,6 +361,7 @@ func (r *renderer) finish() error {
 	}
 	r.sortFiles()
 	slices.Sort(r.out.Warnings)
+	slices.Sort(r.out.Unset)
 	return nil
 }
 

@@ -41,6 +41,7 @@ func TestWhatNoOptionWritesIsSaid(t *testing.T) {
 		in.Targets = map[string]deployment.TargetConfig{"claude_code": {Scope: c.scope, Options: c.options}}
 		out, err := target.Render(in)
 		require.NoError(t, err, name)
-		assert.Equal(t, c.want, out.Warnings, name)
+		assert.Equal(t, c.want, out.Unset, name)
+		assert.Empty(t, out.Warnings, name)
 	}
 }

@@ -25,4 +25,5 @@ type Output struct {
 	Roots    []deployment.Root    // sorted by target, then path; no repetitions
 	Files    []deployment.Desired // sorted by target, then path
 	Warnings []string             // sorted; no repetitions
+	Unset    []string             // the same of options that would have a target get more than it does, for whoever asks how the machine is
 }
