@@ -158,7 +158,7 @@ func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 // MaxOpenApprovals is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
 const MaxOpenApprovals = 100
 
-// PendingWindow is how long a question counts towards PerSession and PerMachine.
+// PendingWindow is how long a question counts towards MaxPendingPerSession and MaxPendingPerMachine.
 const PendingWindow = 5 * time.Minute
 
 // room fails with ErrLimit when there is no room for more after those that wait, up to g itself if that is one of them.

@@ -123,7 +123,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		}},
 		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
 		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
-		Shipping:   push.Deps{Deps: b, Git: a.shipping, Attic: a.attic},
+		Shipping:   push.Deps{Deps: b, Git: a.shipping, Trash: a.attic},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Git: a.tagging},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}

@@ -21,7 +21,7 @@ const TokenVariable = "MCP_BEARER_TOKEN"
 // healthTimeout bounds one question after the gateway's health.
 const healthTimeout = 2 * time.Second
 
-// GatewayProcess is a sandboxport.Front: how the gateway is started as a process, and asked whether it is well.
+// GatewayProcess is a sandboxport.GatewayLauncher: how the gateway is started as a process, and asked whether it is well.
 type GatewayProcess struct {
 	Command []string          // program and arguments before --port and --servers-config
 	Table   string            // path of the table of servers
@@ -30,7 +30,7 @@ type GatewayProcess struct {
 	Env     map[string]string // what it needs besides what every program gets: where things are
 }
 
-// Spec is sandboxport.Front.
+// Spec is sandboxport.GatewayLauncher.
 func (f GatewayProcess) Spec(s sandboxport.Settings, port int) process.Spec {
 	env, secrets := process.ChildEnvironment(s.Environ, nil, nil, nil)
 	maps.Copy(env, f.Env)
@@ -44,7 +44,7 @@ func (f GatewayProcess) Spec(s sandboxport.Settings, port int) process.Spec {
 		Labels: map[string]string{"kind": "gateway", "port": strconv.Itoa(port)}}
 }
 
-// Healthy is sandboxport.Front.
+// Healthy is sandboxport.GatewayLauncher.
 func (f GatewayProcess) Healthy(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

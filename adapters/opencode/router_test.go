@@ -25,8 +25,8 @@ import (
 )
 
 var (
-	_ sandboxport.Router = (*opencode.Router)(nil)
-	_ sandboxport.Front  = opencode.GatewayProcess{}
+	_ sandboxport.Router          = (*opencode.Router)(nil)
+	_ sandboxport.GatewayLauncher = opencode.GatewayProcess{}
 )
 
 func TestRouter(t *testing.T) {

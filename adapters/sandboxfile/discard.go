@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Discard implements sandboxport.Homes.
+// Discard implements sandboxport.ProjectDirs.
 func (s *Store) Discard(ctx context.Context, l sandbox.Layout) (deleted []string, err error) {
 	if err := s.homeless(); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// Layout implements sandboxport.Homes.
+// Layout implements sandboxport.ProjectDirs.
 func (s *Store) Layout(name, base string) sandbox.Layout { return sandbox.LayoutOf(s.dirs, name, base) }
 
-// Identify implements sandboxport.Homes.
+// Identify implements sandboxport.ProjectDirs.
 func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL string, warnings []string, err error) {
 	raw = strings.TrimSpace(raw)
 	path, local, err := localPath(raw)

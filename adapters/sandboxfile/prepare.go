@@ -30,7 +30,7 @@ type mark struct {
 	Project string `json:"project"`
 }
 
-// Prepare implements sandboxport.Homes.
+// Prepare implements sandboxport.ProjectDirs.
 func (s *Store) Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout) error {
 	if err := cmp.Or(ctx.Err(), s.homeless(), sandbox.CheckProjectName(p.Name)); err != nil {
 		return err

@@ -22,9 +22,9 @@ import (
 )
 
 var (
-	_ sandboxport.States = (*sandboxfile.Store)(nil)
-	_ sandboxport.Homes  = (*sandboxfile.Store)(nil)
-	_ sandboxport.Keys   = (*sandboxfile.Store)(nil)
+	_ sandboxport.States      = (*sandboxfile.Store)(nil)
+	_ sandboxport.ProjectDirs = (*sandboxfile.Store)(nil)
+	_ sandboxport.Keys        = (*sandboxfile.Store)(nil)
 )
 
 const origin = "git@github.com:user/repo.git"
@@ -145,7 +145,7 @@ func TestStates(t *testing.T) {
 }
 
 func TestHomes(t *testing.T) {
-	filetest.Homes(t, func(_ testing.TB, home string) sandboxport.Homes { return open(home) })
+	filetest.Homes(t, func(_ testing.TB, home string) sandboxport.ProjectDirs { return open(home) })
 }
 
 func TestKeys(t *testing.T) {

@@ -25,7 +25,7 @@ func (s *Store) Init(ctx context.Context) (path string, created bool, err error)
 	return path, true, s.memory.Write(settingName, DefaultSettings())
 }
 
-// Settings implements sandboxport.Homes.
+// Settings implements sandboxport.ProjectDirs.
 func (s *Store) Settings(ctx context.Context, name string) (sandboxport.Settings, error) {
 	if err := cmp.Or(ctx.Err(), s.homeless()); err != nil {
 		return sandboxport.Settings{}, err

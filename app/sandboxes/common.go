@@ -20,12 +20,12 @@ import (
 // Deps is the dependencies of the tools. Every field is required.
 type Deps struct {
 	States    sandboxport.States
-	Homes     sandboxport.Homes
+	Homes     sandboxport.ProjectDirs
 	Keys      sandboxport.Keys
 	Repos     sandboxport.Repositories
 	Launcher  sandboxport.Launcher
 	Sockets   sandboxport.Sockets
-	Front     sandboxport.Front
+	Front     sandboxport.GatewayLauncher
 	Models    sandboxport.Models
 	Processes ports.Processes
 	Owner     ports.Owner

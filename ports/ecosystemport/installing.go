@@ -11,16 +11,16 @@ import (
 // ErrBranch is returned for a repository whose origin lacks the branch that the manifest names.
 var ErrBranch = fault.New(fault.NotFound, "eco_branch_not_found", "the repository's origin has no such branch")
 
-// Site is the planned location of a workspace. Paths are absolute, those of repositories relative to the workspace.
-type Site struct {
+// InstallTarget is the planned location of a workspace. Paths are absolute, those of repositories relative to the workspace.
+type InstallTarget struct {
 	Root   string
 	Dir    string
 	Branch string
 	Paths  []string
 }
 
-// Ground is what exists at that location.
-type Ground struct {
+// TargetState is what exists at that location.
+type TargetState struct {
 	Head      string   // commit the root stands on; empty before its first one
 	Branch    string   // commit of the workspace's branch; empty when there is none
 	UsedAt    string   // directory of the worktree that has the branch checked out
@@ -52,10 +52,10 @@ func (b Build) Stage() string { return path.Join(path.Dir(b.Dir), ".installing-"
 // Tree returns where the workspace is built before it is moved. Its last element is the workspace's, by which git names worktrees.
 func (b Build) Tree() string { return path.Join(b.Stage(), path.Base(b.Dir)) }
 
-// Grounds creates the worktree of a workspace. It fails with ecosystem.ErrGit unless another error is named.
-type Grounds interface {
+// WorkspaceInstaller creates the worktree of a workspace. It fails with ecosystem.ErrGit unless another error is named.
+type WorkspaceInstaller interface {
 	// Look returns what exists at the location. It changes nothing. It fails with ecosystem.ErrRoot for a root that is not a repository of its own.
-	Look(ctx context.Context, s Site) (Ground, error)
+	Look(ctx context.Context, s InstallTarget) (TargetState, error)
 	// Stage creates the worktree at b.Tree with its branch and the lines that exclude the clones; in a root without commits, also an empty first commit.
 	Stage(ctx context.Context, b Build) error
 	// Place moves the workspace to its location in one step. It fails with ecosystem.ErrConflict if something is there.
@@ -66,11 +66,11 @@ type Grounds interface {
 	Settle(ctx context.Context, b Build) (placed bool, err error)
 
 	// Publish pushes the branch to origin, never with force.
-	Publish(ctx context.Context, root, branch string, tell Tell) error
+	Publish(ctx context.Context, root, branch string, tell ProgressFunc) error
 }
 
-// Tell receives progress lines, with the levels of run events.
-type Tell func(level, line string)
+// ProgressFunc receives progress lines, with the levels of run events.
+type ProgressFunc func(level, line string)
 
 // Checkout is a repository in the workspace.
 type Checkout struct {
@@ -101,9 +101,9 @@ type Clones interface {
 	// Look returns the state of a repository without contacting its origin.
 	Look(ctx context.Context, r ecosystem.Repo, dir string) (Checkout, error)
 	// Clone creates dir atomically and returns the commit that is checked out. dir must be absent or an empty directory.
-	Clone(ctx context.Context, r ecosystem.Repo, dir string, tell Tell) (string, error)
+	Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ProgressFunc) (string, error)
 	// Forward fetches and fast-forwards the branch. seen is the result of Look: on its branch and without changes.
-	Forward(ctx context.Context, r ecosystem.Repo, dir string, seen Checkout, tell Tell) (Moved, error)
+	Forward(ctx context.Context, r ecosystem.Repo, dir string, seen Checkout, tell ProgressFunc) (Moved, error)
 	// Sweep removes what an interrupted Clone of dir left beside it.
 	Sweep(ctx context.Context, dir string) error
 }

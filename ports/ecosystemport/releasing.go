@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Footing is the state of a checkout that a release starts from.
-type Footing struct {
+// ReleaseBase is the state of a checkout that a release starts from.
+type ReleaseBase struct {
 	Branch  string            `json:"branch"` // empty when detached
 	Head    string            `json:"head"`   // empty before the first commit
 	Doing   string            `json:"doing"`  // what git is in the middle of: rebase, merge, cherry-pick, revert or bisect; empty for nothing
@@ -17,8 +17,8 @@ type Footing struct {
 	Err     error             `json:"-"`      // why it cannot be looked at
 }
 
-// Span is the commits of Head that From lacks; an empty From lacks all. Both are object names.
-type Span struct{ Dir, From, Head string }
+// CommitRange is the commits of Head that From lacks; an empty From lacks all. Both are object names.
+type CommitRange struct{ Dir, From, Head string }
 
 // ReleaseCommit is one commit of a release.
 type ReleaseCommit struct {
@@ -45,10 +45,10 @@ type FileText struct {
 type ReleaseGit interface {
 	// What git says of checkouts before a release. It asks no remote and changes nothing.
 
-	// Footings returns the state of each checkout, in their order, reading several concurrently.
-	Footings(ctx context.Context, dirs []string) []Footing
+	// ReleaseBases returns the state of each checkout, in their order, reading several concurrently.
+	ReleaseBases(ctx context.Context, dirs []string) []ReleaseBase
 	// Since returns the history of each span, in their order, each with at most that many commits.
-	Since(ctx context.Context, spans []Span, most int) []History
+	Since(ctx context.Context, spans []CommitRange, most int) []History
 	// Texts returns files of a checkout, sorted by path. It follows no links.
 	Texts(ctx context.Context, dir string, paths []string) []FileText
 	// Author returns the configured author ("Ada <ada@example.com>"). It fails with ecosystem.ErrIdentity.

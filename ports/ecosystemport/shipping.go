@@ -7,14 +7,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// Berth identifies a worktree whose branch is pushed: a repository's clone, a ticket's worktree, or the workspace itself.
-type Berth struct {
+// Worktree identifies a worktree whose branch is pushed: a repository's clone, a ticket's worktree, or the workspace itself.
+type Worktree struct {
 	Dir     string
 	Outside []string // paths in it, relative, that are not its own: the workspace's clones and tickets
 }
 
-// Cargo is the current state of a worktree.
-type Cargo struct {
+// WorktreeStatus is the current state of a worktree.
+type WorktreeStatus struct {
 	Missing    bool     // there is no repository at that place
 	Branch     string   // empty: on none
 	Head       string   // full; empty before the first commit
@@ -47,15 +47,15 @@ type PushGit interface {
 	// What could be pushed, and pushing it.
 
 	// Look returns the state of a worktree. With ask it contacts origin for at most 10 seconds; an origin that does not answer is no error.
-	Look(ctx context.Context, b Berth, ask bool) (Cargo, error)
+	Look(ctx context.Context, b Worktree, ask bool) (WorktreeStatus, error)
 	// Push pushes a branch to the branch of that name at origin and sets it as upstream. It never uses force, runs the hooks, and retries after network
 	// failures. A push that git rejects is reported in the result; the error is that of ctx only.
 	Push(ctx context.Context, dir, branch string) (Pushed, error)
 	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. A directory
 	// that is not a repository has none.
 	Heads(ctx context.Context, dir, prefix string) ([]Head, error)
-	// Lop deletes a branch at origin if it is still at that commit and the branch into contains all of it there. Otherwise kept is the reason.
-	Lop(ctx context.Context, dir string, h Head, into string) (kept string, err error)
+	// DeleteMergedBranch deletes a branch at origin if it is still at that commit and the branch into contains all of it there. Otherwise kept is the reason.
+	DeleteMergedBranch(ctx context.Context, dir string, h Head, into string) (kept string, err error)
 
 	// Committing what was not committed. Hooks run, and the filters that the repository's own configuration names.
 
@@ -83,7 +83,7 @@ type PushGit interface {
 	Trees(ctx context.Context, dir string) ([]string, error)
 	// Alone returns what a repository has that origin lacks. It asks origin, and fetches if that is needed to decide. Without an origin everything counts. It
 	// fails with ecosystem.ErrGit if origin does not answer.
-	Alone(ctx context.Context, dir string) (Alone, error)
+	Alone(ctx context.Context, dir string) (UnpushedWork, error)
 	// Bundle writes a git bundle with every branch, tag and stash of a repository; with rest, only of what is on no known remote branch. It returns false without
 	// writing if there is nothing to save.
 	Bundle(ctx context.Context, dir, file string, rest bool) (bool, error)
@@ -95,15 +95,15 @@ type PushGit interface {
 	// What the root's repository knows of a workspace's worktree.
 
 	// Describe sets what the root's repository records of the worktree in its original location: OnRef, Tree, Head, Absent.
-	Describe(ctx context.Context, s Stowed) (Stowed, error)
+	Describe(ctx context.Context, s TrashEntry) (TrashEntry, error)
 	// Where reports whether the workspace is in its original location, and whether it is in its trash entry. Both are true while a copy is being removed.
-	Where(l ecosystem.Layout, s Stowed) (home, away bool)
-	// Loosen registers the worktree at its trash entry, keeps its commits, detaches it from its branch, and deletes that branch if s.Cut.
-	Loosen(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Fasten reverts Loosen after the workspace was restored. It fails with ecosystem.ErrConflict if the branch has moved or is checked out elsewhere.
-	Fasten(ctx context.Context, l ecosystem.Layout, s Stowed) error
-	// Untie removes the registration of the worktree of a purged entry.
-	Untie(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	Where(l ecosystem.Layout, s TrashEntry) (home, away bool)
+	// Detach registers the worktree at its trash entry, keeps its commits, detaches it from its branch, and deletes that branch if s.Cut.
+	Detach(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
+	// Reattach reverts Detach after the workspace was restored. It fails with ecosystem.ErrConflict if the branch has moved or is checked out elsewhere.
+	Reattach(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
+	// Forget removes the registration of the worktree of a purged entry.
+	Forget(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
 }
 
 // Head is a local branch.
@@ -113,15 +113,15 @@ type Head struct {
 	Unpushed int
 }
 
-// Alone is the work of a repository that no remote has.
-type Alone struct {
+// UnpushedWork is the work of a repository that no remote has.
+type UnpushedWork struct {
 	Refs    []string // of commits that are on no remote, at most 50
 	More    int      // of them
 	Stashes int      // which never are
 }
 
-// Stowed is the record of a workspace in the trash.
-type Stowed struct {
+// TrashEntry is the record of a workspace in the trash.
+type TrashEntry struct {
 	ID        string          `json:"id"` // <name>-<UTC time>
 	Ecosystem string          `json:"ecosystem"`
 	Root      string          `json:"workspace_root"`
@@ -137,12 +137,12 @@ type Stowed struct {
 	Cut       bool            `json:"branch_deleted"`   // the branch goes too
 	Whole     bool            `json:"complete"`         // everything is done
 	Restore   string          `json:"restore"`          // how to bring it back
-	Heads     []StowedHead    `json:"branches"`         // that went with it
+	Heads     []TrashHead     `json:"branches"`         // that went with it
 	State     ecosystem.State `json:"state"`
 }
 
-// StowedHead is a branch of a workspace in the trash.
-type StowedHead struct {
+// TrashHead is a branch of a workspace in the trash.
+type TrashHead struct {
 	Repo     string `json:"repo"`
 	Branch   string `json:"branch"`
 	Head     string `json:"head"`
@@ -156,16 +156,16 @@ type Archived struct {
 	Bundles []string `json:"bundles,omitempty"`
 }
 
-// Attic is the trash in the data directory of a layout. Its methods can be repeated after an interruption.
-type Attic interface {
+// Trash is the trash in the data directory of a layout. Its methods can be repeated after an interruption.
+type Trash interface {
 	// Keep stores the record of an entry. It creates the entry if the record has no ID: one from At that no entry, directory of bundles or archive file uses.
-	Keep(ctx context.Context, l ecosystem.Layout, s Stowed) (Stowed, error)
+	Keep(ctx context.Context, l ecosystem.Layout, s TrashEntry) (TrashEntry, error)
 	// Take moves the workspace into the entry atomically. It fails with ecosystem.ErrStorage.
-	Take(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	Take(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
 	// Bring moves the workspace back. It fails with ecosystem.ErrConflict if something is there.
-	Bring(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	Bring(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
 	// List returns the entries and archives of the ecosystem, newest first. Entries without a readable record are left out.
-	List(ctx context.Context, l ecosystem.Layout) ([]Stowed, []Archived, error)
+	List(ctx context.Context, l ecosystem.Layout) ([]TrashEntry, []Archived, error)
 	// Forget deletes an entry with its content.
-	Forget(ctx context.Context, l ecosystem.Layout, s Stowed) error
+	Forget(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
 }

@@ -15,19 +15,19 @@ type TicketTree struct {
 	Base   string // branch that a new ticket's branch stands on: origin's, else the clone's own
 }
 
-// Beginning is how a ticket's worktree would be created.
-type Beginning string
+// WorktreeOrigin is how a ticket's worktree would be created.
+type WorktreeOrigin string
 
 // The beginnings.
 const (
-	Standing Beginning = "exists" // the worktree is there already
-	Reused   Beginning = "reuse"  // the branch is in the clone
-	Tracked  Beginning = "track"  // the branch is at origin
-	Made     Beginning = "create" // the branch is new
+	Standing WorktreeOrigin = "exists" // the worktree is there already
+	Reused   WorktreeOrigin = "reuse"  // the branch is in the clone
+	Tracked  WorktreeOrigin = "track"  // the branch is at origin
+	Made     WorktreeOrigin = "create" // the branch is new
 )
 
-// Stake is what a repository would lose if the ticket ended there. Commits are full IDs, empty if there is none.
-type Stake struct {
+// UnsavedWork is what a repository would lose if the ticket ended there. Commits are full IDs, empty if there is none.
+type UnsavedWork struct {
 	Head     string `json:"head"`     // of its branch in the clone
 	Origin   string `json:"origin"`   // of its branch at origin, when that was asked about
 	Changes  int    `json:"changes"`  // paths in the worktree that are not committed
@@ -37,7 +37,7 @@ type Stake struct {
 
 // Refusal returns ecosystem.ErrUnsaved for unsaved work. Commits that only origin has cannot be removed even with force, because no backup of them can be
 // made here.
-func (s Stake) Refusal(t TicketTree, force bool) error {
+func (s UnsavedWork) Refusal(t TicketTree, force bool) error {
 	switch {
 	case s.Foreign:
 		return ecosystem.ErrUnsaved.Sayf("branch %s at origin of %s has commits that are not here; fetch them in %s, then call again", t.Branch, t.Repo, t.Clone)
@@ -51,8 +51,8 @@ func (s Stake) Refusal(t TicketTree, force bool) error {
 	return nil
 }
 
-// Ending says how to remove a ticket's worktree and branch.
-type Ending struct {
+// RemoveOptions says how to remove a ticket's worktree and branch.
+type RemoveOptions struct {
 	Force  bool // work that is nowhere else goes too; it is kept under refs of the clone first
 	Origin bool // the branch at origin goes as well
 }
@@ -68,12 +68,12 @@ type Ended struct {
 // is checked out elsewhere, the clone is missing, or something else is at the worktree's path.
 type TicketWork interface {
 	// Plan returns how the worktree would be created. It changes nothing and uses no network.
-	Plan(ctx context.Context, t TicketTree) (Beginning, error)
+	Plan(ctx context.Context, t TicketTree) (WorktreeOrigin, error)
 	// Add creates the worktree atomically.
-	Add(ctx context.Context, t TicketTree) (Beginning, error)
+	Add(ctx context.Context, t TicketTree) (WorktreeOrigin, error)
 	// Stake returns what would be lost. It changes nothing. With origin it contacts that for at most 10 seconds.
-	Stake(ctx context.Context, t TicketTree, origin bool) (Stake, error)
+	Stake(ctx context.Context, t TicketTree, origin bool) (UnsavedWork, error)
 	// Remove removes the worktree and its branch. Unsaved work is ecosystem.ErrUnsaved without Force; commits that only origin has are so even with it. Missing
 	// parts are no error, so that an interrupted removal can be repeated.
-	Remove(ctx context.Context, t TicketTree, e Ending) (Ended, error)
+	Remove(ctx context.Context, t TicketTree, e RemoveOptions) (Ended, error)
 }

@@ -23,8 +23,8 @@ type States interface {
 	Hold(ctx context.Context, url git.URL) (release func(), err error)
 }
 
-// Homes resolves a project's directories and settings (opencode contract §4, §5).
-type Homes interface {
+// ProjectDirs resolves a project's directories and settings (opencode contract §4, §5).
+type ProjectDirs interface {
 	// Identify returns the canonical URL for user input: a clone URL, or the path of a repository on this machine (made absolute, links resolved). warnings
 	// report credentials that were removed. It fails with sandbox.ErrURL.
 	Identify(ctx context.Context, raw string) (url git.URL, cloneURL string, warnings []string, err error)
@@ -257,8 +257,8 @@ type ServerEntry struct {
 	BaseDir     string    `json:"base_dir,omitempty"`
 }
 
-// Front starts and checks the gateway.
-type Front interface {
+// GatewayLauncher starts and checks the gateway.
+type GatewayLauncher interface {
 	// Spec returns how to start the gateway on a port.
 	Spec(s Settings, port int) process.Spec
 	// Healthy queries the gateway once, or fails with sandbox.ErrGateway.

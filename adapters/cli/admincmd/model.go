@@ -39,7 +39,7 @@ type model struct {
 	extra   string       // its diffs
 	earlier int          // how often the same was approved before
 	terms   []line       // what is about to be allowed until a time
-	body    []line       // of reading, as it was laid out for bodyWidth
+	body    []line       // of reading, as it was laid out for bodyAt columns
 	bodyAt  int          // the width it was laid out for; 0: not yet
 	top     int          // the first line of body that is shown
 	ended   bool         // the end of body was on the screen

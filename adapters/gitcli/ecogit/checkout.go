@@ -67,7 +67,7 @@ func lies(dir string) (absent bool, foreign string) {
 }
 
 // Forward implements ecosystemport.Clones. What the clone's configuration says of its origin is not asked.
-func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen ecosystemport.Checkout, tell ecosystemport.Tell) (ecosystemport.Moved, error) {
+func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen ecosystemport.Checkout, tell ecosystemport.ProgressFunc) (ecosystemport.Moved, error) {
 	moved := ecosystemport.Moved{From: seen.Head, To: seen.Head}
 	o, err := address(r)
 	if err != nil {

@@ -31,7 +31,7 @@ type Options struct {
 	Pause time.Duration // before what the network did is tried again, doubled each time; 1 second
 }
 
-// Client is ecosystemport.Grounds and ecosystemport.Clones (under Clones). Several goroutines and processes may use it.
+// Client is ecosystemport.WorkspaceInstaller and ecosystemport.Clones (under Clones). Several goroutines and processes may use it.
 type Client struct{ options Options }
 
 // New makes a client. It starts nothing.
@@ -131,7 +131,7 @@ func passing(err error) bool {
 }
 
 // persistently repeats what the network made fail, at doubling intervals.
-func (c *Client) persistently(ctx context.Context, tell ecosystemport.Tell, do func() error) error {
+func (c *Client) persistently(ctx context.Context, tell ecosystemport.ProgressFunc, do func() error) error {
 	wait := c.options.Pause
 	for try := 1; ; try++ {
 		err := do()
@@ -150,8 +150,8 @@ func (c *Client) persistently(ctx context.Context, tell ecosystemport.Tell, do f
 	}
 }
 
-// Publish implements ecosystemport.Grounds.
-func (c *Client) Publish(ctx context.Context, root, branch string, tell ecosystemport.Tell) error {
+// Publish implements ecosystemport.WorkspaceInstaller.
+func (c *Client) Publish(ctx context.Context, root, branch string, tell ecosystemport.ProgressFunc) error {
 	at, err := c.open(root)
 	if err != nil {
 		return err

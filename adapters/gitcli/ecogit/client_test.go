@@ -271,7 +271,7 @@ func TestARootIsARepositoryOfItsOwn(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	o.Git("worktree", "add", "--quiet", "-b", "x", linked)
 	for _, root := range []string{linked, t.TempDir()} {
-		_, err := c.Client.Look(t.Context(), ecosystemport.Site{Root: root, Dir: filepath.Join(root, "worktrees", "demo"), Branch: "workspace/demo"})
+		_, err := c.Client.Look(t.Context(), ecosystemport.InstallTarget{Root: root, Dir: filepath.Join(root, "worktrees", "demo"), Branch: "workspace/demo"})
 		require.ErrorIs(t, err, ecosystem.ErrRoot)
 	}
 }
@@ -302,7 +302,7 @@ func TestTwoWorkspacesOfARoot(t *testing.T) {
 	o := gitfixture.New(t, "first\n-- a.txt --\none\n")
 	build := func(name string) ecosystemport.Build {
 		dir := filepath.Join(o.Dir, "worktrees", name)
-		g, err := c.Client.Look(t.Context(), ecosystemport.Site{Root: o.Dir, Dir: dir, Branch: "workspace/" + name, Paths: []string{"repos/api"}})
+		g, err := c.Client.Look(t.Context(), ecosystemport.InstallTarget{Root: o.Dir, Dir: dir, Branch: "workspace/" + name, Paths: []string{"repos/api"}})
 		require.NoError(t, err)
 		return ecosystemport.Build{ID: name, Root: o.Dir, Dir: dir, Branch: "workspace/" + name, Start: g.Head, Create: true, Missing: g.Missing, Excludes: g.Excludes}
 	}

@@ -63,7 +63,7 @@ func (c Clones) Sweep(_ context.Context, dir string) error {
 }
 
 // Clone implements ecosystemport.Clones.
-func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (string, error) {
+func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.ProgressFunc) (string, error) {
 	o, err := address(r)
 	if err != nil {
 		return "", err
@@ -98,7 +98,7 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 }
 
 // attempt is one clone into dir.
-func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir string, tell ecosystemport.Tell) error {
+func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir string, tell ecosystemport.ProgressFunc) error {
 	worktree.Discard(dir)
 	if err := os.Mkdir(dir, dirMode); err != nil {
 		return disk(err, dir)
@@ -123,7 +123,7 @@ func unknown(r ecosystem.Repo, o origin, err error) error {
 
 const often = 25 // percent between lines of progress
 
-func sparingly(tell ecosystemport.Tell) func(int, string) {
+func sparingly(tell ecosystemport.ProgressFunc) func(int, string) {
 	next := often
 	return func(percent int, what string) {
 		if percent >= next && percent < 100 {

@@ -18,7 +18,7 @@ const (
 )
 
 // exclusions are the lines that keep workspaces out of the root, and clones and tickets out of workspaces: one file serves all worktrees.
-func exclusions(s ecosystemport.Site) []string {
+func exclusions(s ecosystemport.InstallTarget) []string {
 	lines := []string{"/repos/", "/tickets/"}
 	rel, _ := filepath.Rel(s.Root, s.Dir)
 	if top, _, below := strings.Cut(filepath.ToSlash(rel), "/"); below && top == "worktrees" {

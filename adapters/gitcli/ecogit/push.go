@@ -116,8 +116,8 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystem
 	return heads, nil
 }
 
-// Lop implements ecosystemport.PushGit. That the branch is where it was is checked by origin itself, in the moment it goes.
-func (c *PushClient) Lop(ctx context.Context, dir string, h ecosystemport.Head, into string) (string, error) {
+// DeleteMergedBranch implements ecosystemport.PushGit. That the branch is where it was is checked by origin itself, in the moment it goes.
+func (c *PushClient) DeleteMergedBranch(ctx context.Context, dir string, h ecosystemport.Head, into string) (string, error) {
 	ref, trunk := "refs/heads/"+h.Branch, "refs/heads/"+into
 	heads, err := remoteHeads(ctx, dir, ref, trunk)
 	switch {

@@ -18,8 +18,8 @@ import (
 const maxHook = 1 << 20 // bytes of a hook that count
 
 // Look implements ecosystemport.PushGit.
-func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) (ecosystemport.Cargo, error) {
-	var cargo ecosystemport.Cargo
+func (c *PushClient) Look(ctx context.Context, b ecosystemport.Worktree, ask bool) (ecosystemport.WorktreeStatus, error) {
+	var cargo ecosystemport.WorktreeStatus
 	if cargo.Missing = !repository(b.Dir); cargo.Missing {
 		return cargo, nil
 	}
@@ -47,7 +47,7 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) 
 }
 
 // readPush takes what git status says.
-func readPush(s git.Status, cargo *ecosystemport.Cargo) {
+func readPush(s git.Status, cargo *ecosystemport.WorktreeStatus) {
 	cargo.Head, cargo.Branch, cargo.Stashes = s.Head, s.Branch, s.Stashes
 	if len(s.Changes) == 0 {
 		return
@@ -62,7 +62,7 @@ func readPush(s git.Status, cargo *ecosystemport.Cargo) {
 }
 
 // inside looks into the repository's own directory: what is in the middle, and the hooks.
-func inside(ctx context.Context, dir string, cargo *ecosystemport.Cargo) error {
+func inside(ctx context.Context, dir string, cargo *ecosystemport.WorktreeStatus) error {
 	out, err := gitPush(ctx, dir, gitcli.Command{Hooks: true, Args: []string{"rev-parse", "--absolute-git-dir", "--git-path", "hooks"}})
 	if err != nil {
 		return named(dir, err)
@@ -116,7 +116,7 @@ func programs(dir string) (names []string, hash string) {
 }
 
 // compare says how the branch stands to that of origin.
-func compare(ctx context.Context, dir string, ask bool, cargo *ecosystemport.Cargo) (err error) {
+func compare(ctx context.Context, dir string, ask bool, cargo *ecosystemport.WorktreeStatus) (err error) {
 	if cargo.Branch == "" {
 		return nil
 	}

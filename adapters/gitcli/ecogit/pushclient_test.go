@@ -32,9 +32,9 @@ func pushFresh(t *testing.T) (*ecogit.PushClient, *gitfixture.Repo) {
 	return ecogit.NewPushClient(time.Millisecond), gitfixture.New(t, "first\n-- a.txt --\none\n-- b.txt --\ntwo\n")
 }
 
-func pushLook(t *testing.T, c *ecogit.PushClient, r *gitfixture.Repo, outside ...string) ecosystemport.Cargo {
+func pushLook(t *testing.T, c *ecogit.PushClient, r *gitfixture.Repo, outside ...string) ecosystemport.WorktreeStatus {
 	t.Helper()
-	cargo, err := c.Look(t.Context(), ecosystemport.Berth{Dir: r.Dir, Outside: outside}, true)
+	cargo, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: r.Dir, Outside: outside}, true)
 	require.NoError(t, err)
 	return cargo
 }
@@ -42,7 +42,7 @@ func pushLook(t *testing.T, c *ecogit.PushClient, r *gitfixture.Repo, outside ..
 func TestPushLook(t *testing.T) {
 	c, r := pushFresh(t)
 	clean := pushLook(t, c, r)
-	assert.Equal(t, ecosystemport.Cargo{Branch: "main", Head: r.Head(), Remote: r.Remote, RemoteHead: r.Head(), Asked: true}, clean)
+	assert.Equal(t, ecosystemport.WorktreeStatus{Branch: "main", Head: r.Head(), Remote: r.Remote, RemoteHead: r.Head(), Asked: true}, clean)
 
 	r.Write("-- a.txt --\nchanged\n-- new name\n.txt --\nx\n-- inner/x --\nx\n-- staged.txt --\nx\n")
 	require.NoError(t, os.WriteFile(filepath.Join(r.Dir, "odd\nname \xff"), nil, 0o600))
@@ -71,11 +71,11 @@ func TestLookAtWhatIsThere(t *testing.T) {
 	c, r := pushFresh(t)
 	inside := filepath.Join(r.Dir, "repos", "api")
 	require.NoError(t, os.MkdirAll(inside, 0o755))
-	cargo, err := c.Look(t.Context(), ecosystemport.Berth{Dir: inside}, true)
+	cargo, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: inside}, true)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Cargo{Missing: true}, cargo, "a repository around it is not it")
+	assert.Equal(t, ecosystemport.WorktreeStatus{Missing: true}, cargo, "a repository around it is not it")
 	require.NoError(t, os.Mkdir(filepath.Join(inside, ".git"), 0o755))
-	_, err = c.Look(t.Context(), ecosystemport.Berth{Dir: inside}, true)
+	_, err = c.Look(t.Context(), ecosystemport.Worktree{Dir: inside}, true)
 	require.ErrorIs(t, err, ecosystem.ErrGit)
 
 	r.Git("remote", "set-url", "origin", "https://ada:s3cret@127.0.0.1:1/x.git")
@@ -196,7 +196,7 @@ func TestAlone(t *testing.T) {
 	c, r := pushFresh(t)
 	found, err := c.Alone(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Alone{}, found)
+	assert.Equal(t, ecosystemport.UnpushedWork{}, found)
 	r.Git("checkout", "--quiet", "-b", "side")
 	r.Commit("on side")
 	r.Git("tag", "--annotate", "--message", "x", "v1")
@@ -206,7 +206,7 @@ func TestAlone(t *testing.T) {
 	r.Commit("on nothing")
 	found, err = c.Alone(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Alone{Refs: []string{"HEAD of " + r.Dir, "refs/tags/v1", "side"}, Stashes: 1}, found)
+	assert.Equal(t, ecosystemport.UnpushedWork{Refs: []string{"HEAD of " + r.Dir, "refs/tags/v1", "side"}, Stashes: 1}, found)
 	r.Git("push", "--quiet", "origin", "HEAD:refs/heads/all")
 	r.Git("update-ref", "-d", "refs/remotes/origin/all")
 	found, err = c.Alone(t.Context(), r.Dir)

@@ -36,9 +36,9 @@ func each(n int, do func(i int)) {
 	_ = group.Wait()
 }
 
-// Footings implements ecosystemport.ReleaseGit with two gits a checkout.
-func (c *ReleaseClient) Footings(ctx context.Context, dirs []string) []ecosystemport.Footing {
-	out := make([]ecosystemport.Footing, len(dirs))
+// ReleaseBases implements ecosystemport.ReleaseGit with two gits a checkout.
+func (c *ReleaseClient) ReleaseBases(ctx context.Context, dirs []string) []ecosystemport.ReleaseBase {
+	out := make([]ecosystemport.ReleaseBase, len(dirs))
 	each(len(dirs), func(i int) {
 		if err := footing(ctx, dirs[i], &out[i]); err != nil {
 			out[i].Err = namedRelease(err)
@@ -47,7 +47,7 @@ func (c *ReleaseClient) Footings(ctx context.Context, dirs []string) []ecosystem
 	return out
 }
 
-func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
+func footing(ctx context.Context, dir string, f *ecosystemport.ReleaseBase) error {
 	t, err := openRelease(dir)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 }
 
 // Since implements ecosystemport.ReleaseGit with one git a span, and another where there are more commits than were wanted.
-func (c *ReleaseClient) Since(ctx context.Context, spans []ecosystemport.Span, most int) []ecosystemport.History {
+func (c *ReleaseClient) Since(ctx context.Context, spans []ecosystemport.CommitRange, most int) []ecosystemport.History {
 	out := make([]ecosystemport.History, len(spans))
 	each(len(spans), func(i int) {
 		if spans[i].Head == "" {
@@ -87,7 +87,7 @@ func (c *ReleaseClient) Since(ctx context.Context, spans []ecosystemport.Span, m
 	return out
 }
 
-func since(ctx context.Context, s ecosystemport.Span, most int, h *ecosystemport.History) error {
+func since(ctx context.Context, s ecosystemport.CommitRange, most int, h *ecosystemport.History) error {
 	t, err := openRelease(s.Dir)
 	if err != nil {
 		return err

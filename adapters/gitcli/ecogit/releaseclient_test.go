@@ -36,7 +36,7 @@ const ada = "[user]\n\tname = Ada\n\temail = ada@example.com\n"
 // work is a release of what the repository has, writing those files.
 func work(t *testing.T, r *gitfixture.Repo, files map[string]string) ecosystemport.ReleaseWork {
 	t.Helper()
-	foot := ecogit.NewReleaseClient().Footings(t.Context(), []string{r.Dir})[0]
+	foot := ecogit.NewReleaseClient().ReleaseBases(t.Context(), []string{r.Dir})[0]
 	require.NoError(t, foot.Err)
 	w := ecosystemport.ReleaseWork{Name: "api", Dir: r.Dir, Branch: foot.Branch, Head: foot.Head, Message: "chore(release): v1\n", Tag: "v1", Annotation: "v1\n", At: gitfixture.Epoch.Add(time.Hour)}
 	for name, text := range files {
@@ -256,16 +256,16 @@ func TestClockBackwards(t *testing.T) {
 func TestFootings(t *testing.T) {
 	home(t, ada)
 	r, c := gitfixture.New(t, "-- a --\na\n"), ecogit.NewReleaseClient()
-	look := func() ecosystemport.Footing {
+	look := func() ecosystemport.ReleaseBase {
 		t.Helper()
-		f := c.Footings(t.Context(), []string{r.Dir})[0]
+		f := c.ReleaseBases(t.Context(), []string{r.Dir})[0]
 		require.NoError(t, f.Err)
 		return f
 	}
 	r.Git("tag", "light")
 	r.Git("tag", "-a", "-m", "x", "v1")
 	f := look()
-	assert.Equal(t, ecosystemport.Footing{Branch: "main", Head: r.Head(), Tags: map[string]string{"light": r.Head(), "v1": r.Git("rev-parse", "v1")}}, f)
+	assert.Equal(t, ecosystemport.ReleaseBase{Branch: "main", Head: r.Head(), Tags: map[string]string{"light": r.Head(), "v1": r.Git("rev-parse", "v1")}}, f)
 	r.Write("-- a --\nb\n-- d/new --\n\n")
 	f = look()
 	assert.Equal(t, []string{"a", "d/"}, f.Changed)
@@ -282,7 +282,7 @@ func TestFootings(t *testing.T) {
 	}
 	r.Git("checkout", "-q", "--detach")
 	assert.Empty(t, look().Branch)
-	all := c.Footings(t.Context(), []string{gitfixture.New(t, "").Dir, t.TempDir(), filepath.Join(r.Dir, "nowhere")})
+	all := c.ReleaseBases(t.Context(), []string{gitfixture.New(t, "").Dir, t.TempDir(), filepath.Join(r.Dir, "nowhere")})
 	assert.Equal(t, "main", all[0].Branch)
 	assert.Empty(t, all[0].Head)
 	require.ErrorIs(t, all[1].Err, ecosystem.ErrGit)
@@ -296,7 +296,7 @@ func TestSince(t *testing.T) {
 	for i := range 12 {
 		r.Commit(fmt.Sprintf("feat: %d äöü\n\nbody", i))
 	}
-	spans := []ecosystemport.Span{{Dir: r.Dir, From: r.Git("rev-parse", "v1"), Head: r.Head()}, {Dir: r.Dir, Head: r.Head()}, {Dir: r.Dir}, {Dir: t.TempDir(), Head: r.Head()}}
+	spans := []ecosystemport.CommitRange{{Dir: r.Dir, From: r.Git("rev-parse", "v1"), Head: r.Head()}, {Dir: r.Dir, Head: r.Head()}, {Dir: r.Dir}, {Dir: t.TempDir(), Head: r.Head()}}
 	got := c.Since(t.Context(), spans, 10)
 	assert.Equal(t, 12, got[0].Total)
 	assert.Equal(t, 13, got[1].Total)
@@ -352,7 +352,7 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	s, err := c.Prepare(t.Context(), work(t, r, map[string]string{"VERSION": "2\n"}))
 	require.NoError(t, err)
 	require.NoError(t, c.Make(t.Context(), s))
-	c.Since(t.Context(), []ecosystemport.Span{{Dir: r.Dir, Head: s.New}}, 10)
+	c.Since(t.Context(), []ecosystemport.CommitRange{{Dir: r.Dir, Head: s.New}}, 10)
 	has, err := c.HasTag(t.Context(), r.Dir, "v1")
 	require.NoError(t, err)
 	assert.False(t, has)

@@ -76,7 +76,7 @@ func tips(ctx context.Context, dir string) (own map[string]string, stashes []str
 }
 
 // Alone implements ecosystemport.PushGit.
-func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport.Alone, err error) {
+func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport.UnpushedWork, err error) {
 	refs, stashes, err := tips(ctx, dir)
 	if err != nil {
 		return found, err

@@ -16,16 +16,16 @@ import (
 )
 
 // Stake says what would go.
-func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, origin bool) (ecosystemport.Stake, error) {
+func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, origin bool) (ecosystemport.UnsavedWork, error) {
 	if gitcli.RepoGone(t.Clone) {
-		return ecosystemport.Stake{}, orphaned(t)
+		return ecosystemport.UnsavedWork{}, orphaned(t)
 	}
 	at, err := openTicket(t)
 	if err != nil {
-		return ecosystemport.Stake{}, err
+		return ecosystemport.UnsavedWork{}, err
 	}
 	if _, err := git.ParseBranch(t.Branch); err != nil {
-		return ecosystemport.Stake{}, ecosystem.ErrArguments.Sayf("the ticket's branch in %s cannot be deleted: %v", t.Repo, err).Because(err)
+		return ecosystemport.UnsavedWork{}, ecosystem.ErrArguments.Sayf("the ticket's branch in %s cannot be deleted: %v", t.Repo, err).Because(err)
 	}
 	e := examination{Repo: at, tree: t, origin: origin}
 	err = e.look(ctx)
@@ -45,7 +45,7 @@ type examination struct {
 	*gitcli.Repo
 	tree   ecosystemport.TicketTree
 	origin bool
-	stake  ecosystemport.Stake
+	stake  ecosystemport.UnsavedWork
 }
 
 func (e *examination) look(ctx context.Context) (err error) {
@@ -142,7 +142,7 @@ func lost(ctx context.Context, at *gitcli.Repo, but string, commits ...string) (
 }
 
 // Remove takes the worktree and its branch away: at origin first, so that a removal that could not be completed can be repeated.
-func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e ecosystemport.Ending) (done ecosystemport.Ended, err error) {
+func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e ecosystemport.RemoveOptions) (done ecosystemport.Ended, err error) {
 	if gitcli.RepoGone(t.Clone) {
 		if err := orphaned(t); err != nil {
 			return done, err
@@ -191,7 +191,7 @@ func cleared(t ecosystemport.TicketTree) {
 }
 
 // withdraw deletes the branch at origin if it still is where it was looked at, after its commits were kept that are nowhere else.
-func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree, s ecosystemport.Stake) ([]string, error) {
+func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree, s ecosystemport.UnsavedWork) ([]string, error) {
 	var refs []string
 	if alone, err := lost(ctx, at, "origin/"+t.Branch, s.Origin); err != nil {
 		return nil, namedTicket(err)

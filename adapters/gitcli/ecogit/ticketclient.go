@@ -53,12 +53,12 @@ func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
 }
 
 // Plan says how the worktree would come to be.
-func (c TicketClient) Plan(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+func (c TicketClient) Plan(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.WorktreeOrigin, error) {
 	_, how, err := c.plan(ctx, t)
 	return how, err
 }
 
-func (c TicketClient) plan(ctx context.Context, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, how ecosystemport.Beginning, err error) {
+func (c TicketClient) plan(ctx context.Context, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, how ecosystemport.WorktreeOrigin, err error) {
 	at, err := openTicket(t)
 	if err != nil {
 		return p, "", err
@@ -117,7 +117,7 @@ func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p 
 
 // stands is Standing when the ticket's worktree is there already, Reused when only an empty directory is left of it, and empty when nothing is in its
 // place. Anything else there is ecosystem.ErrConflict.
-func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (ecosystemport.WorktreeOrigin, error) {
 	info, err := os.Lstat(t.Dir)
 	if os.IsNotExist(err) {
 		return "", nil
@@ -162,7 +162,7 @@ func isPointer(file string) bool {
 }
 
 // Add makes the worktree, all or nothing.
-func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.WorktreeOrigin, error) {
 	vacate(t.Dir)
 	p, how, err := c.plan(ctx, t)
 	if err != nil || how == ecosystemport.Standing {

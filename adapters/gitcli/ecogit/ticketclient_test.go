@@ -69,7 +69,7 @@ func TestBeginnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		given func(*rig)
-		want  ecosystemport.Beginning
+		want  ecosystemport.WorktreeOrigin
 		after func(*rig)
 	}{
 		"a new branch stands on origin's base, not on the clone's": {func(r *rig) { r.Commit("not pushed") }, ecosystemport.Made, func(r *rig) {
@@ -233,10 +233,10 @@ func (r *rig) push() { r.in("push", "--quiet", "origin", branch) }
 
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	local, all := ecosystemport.Ending{}, ecosystemport.Ending{Origin: true}
+	local, all := ecosystemport.RemoveOptions{}, ecosystemport.RemoveOptions{Origin: true}
 	for name, c := range map[string]struct {
 		given func(*rig)
-		with  ecosystemport.Ending
+		with  ecosystemport.RemoveOptions
 		want  *fault.Error // without force
 		kept  int          // refs, with force
 		far   bool         // the branch is still at origin after it went
@@ -298,7 +298,7 @@ func TestRemove(t *testing.T) {
 				far := r.Git("ls-remote", r.Remote, "refs/heads/"+branch) != ""
 				assert.Equal(t, c.far, far)
 			}
-			done, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{Origin: c.with.Origin, Force: true})
+			done, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Origin: c.with.Origin, Force: true})
 			require.NoError(t, err, "what is gone already is no error")
 			assert.False(t, done.Origin)
 		})
@@ -307,12 +307,12 @@ func TestRemove(t *testing.T) {
 
 func TestWhatIsNeverRemoved(t *testing.T) {
 	t.Parallel()
-	forced := ecosystemport.Ending{Force: true}
+	forced := ecosystemport.RemoveOptions{Force: true}
 	t.Run("the branch where it is checked out", func(t *testing.T) {
 		r := started(t)
 		r.in("switch", "--quiet", "--detach")
 		r.Git("switch", "--quiet", branch)
-		done, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{})
+		done, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{})
 		require.NoError(t, err)
 		assert.True(t, done.Stays)
 		assert.Contains(t, r.branches(), branch)
@@ -325,15 +325,15 @@ func TestWhatIsNeverRemoved(t *testing.T) {
 		r.Git("clone", "--quiet", "--branch", branch, r.Remote, other)
 		r.Git("-C", other, "commit", "--quiet", "--allow-empty", "--message", "theirs")
 		r.Git("-C", other, "push", "--quiet")
-		_, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{Force: true, Origin: true})
+		_, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Force: true, Origin: true})
 		require.ErrorIs(t, err, ecosystem.ErrUnsaved)
 		assert.Contains(t, err.Error(), "fetch")
 		assert.NotEmpty(t, r.Git("ls-remote", "origin", "refs/heads/"+branch))
 		assert.DirExists(t, r.tree.Dir)
 		r.Git("fetch", "--quiet")
-		_, err = r.Remove(t.Context(), r.tree, ecosystemport.Ending{Origin: true})
+		_, err = r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Origin: true})
 		require.ErrorIs(t, err, ecosystem.ErrUnsaved, "they would be nowhere else")
-		done, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{Force: true, Origin: true})
+		done, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Force: true, Origin: true})
 		require.NoError(t, err)
 		assert.True(t, done.Origin)
 		assert.Len(t, done.Kept, 1)
@@ -341,7 +341,7 @@ func TestWhatIsNeverRemoved(t *testing.T) {
 	t.Run("anything, while origin cannot be asked", func(t *testing.T) {
 		r := started(t)
 		require.NoError(t, os.RemoveAll(r.Remote))
-		_, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{Force: true, Origin: true})
+		_, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Force: true, Origin: true})
 		require.ErrorIs(t, err, ecosystem.ErrGit)
 		assert.Contains(t, err.Error(), "cleanup local")
 		assert.DirExists(t, r.tree.Dir)
@@ -355,7 +355,7 @@ func TestWhatIsNeverRemoved(t *testing.T) {
 		_, err = r.Stake(t.Context(), r.tree, false)
 		require.ErrorIs(t, err, ecosystem.ErrConflict)
 		require.NoError(t, os.RemoveAll(r.tree.Dir))
-		_, err = r.Remove(t.Context(), r.tree, ecosystemport.Ending{})
+		_, err = r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{})
 		require.NoError(t, err, "nothing is left")
 	})
 	t.Run("the clone itself", func(t *testing.T) {
@@ -376,7 +376,7 @@ func TestWhatIsNeverRemoved(t *testing.T) {
 	t.Run("an option", func(t *testing.T) {
 		r := newRig(t)
 		r.tree.Branch = "--all"
-		_, err := r.Remove(t.Context(), r.tree, ecosystemport.Ending{Force: true, Origin: true})
+		_, err := r.Remove(t.Context(), r.tree, ecosystemport.RemoveOptions{Force: true, Origin: true})
 		require.ErrorIs(t, err, ecosystem.ErrArguments)
 	})
 }
@@ -387,16 +387,16 @@ func TestAStakeSaysWhatWouldGo(t *testing.T) {
 	head := r.commit()
 	s, err := r.Stake(t.Context(), r.tree, true)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Stake{Head: head, Unmerged: true}, s)
+	assert.Equal(t, ecosystemport.UnsavedWork{Head: head, Unmerged: true}, s)
 	r.push()
 	s, err = r.Stake(t.Context(), r.tree, false)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Stake{Head: head}, s)
+	assert.Equal(t, ecosystemport.UnsavedWork{Head: head}, s)
 	s, err = r.Stake(t.Context(), r.tree, true)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Stake{Head: head, Origin: head, Unmerged: true}, s)
+	assert.Equal(t, ecosystemport.UnsavedWork{Head: head, Origin: head, Unmerged: true}, s)
 	require.NoError(t, os.WriteFile(filepath.Join(r.tree.Dir, "x"), nil, 0o600))
 	s, err = r.Stake(t.Context(), r.tree, false)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.Stake{Head: head, Changes: 1}, s)
+	assert.Equal(t, ecosystemport.UnsavedWork{Head: head, Changes: 1}, s)
 }

@@ -26,7 +26,7 @@ const (
 	maxTries     = 1000 // entries of one second
 )
 
-// Trash is ecosystemport.Attic. It fails with ecosystem.ErrStorage where no other error is named. The caller has the ecosystem's lock.
+// Trash is ecosystemport.Trash. It fails with ecosystem.ErrStorage where no other error is named. The caller has the ecosystem's lock.
 type Trash struct{ rename func(from, to string) error }
 
 // NewTrash makes one. rename is os.Rename where it is nil.
@@ -39,17 +39,17 @@ func NewTrash(rename func(from, to string) error) *Trash {
 
 func trash(l ecosystem.Layout) string    { return filepath.Join(l.Data, "trash") }
 func archives(l ecosystem.Layout) string { return filepath.Join(l.Data, "archives") }
-func entry(l ecosystem.Layout, s ecosystemport.Stowed) string {
+func entry(l ecosystem.Layout, s ecosystemport.TrashEntry) string {
 	return filepath.Join(trash(l), filepath.Base(s.ID))
 }
 
 // TrashPath is where the workspace of an entry is.
-func TrashPath(l ecosystem.Layout, s ecosystemport.Stowed) string {
+func TrashPath(l ecosystem.Layout, s ecosystemport.TrashEntry) string {
 	return filepath.Join(entry(l, s), "workspace")
 }
 
-// Keep implements ecosystemport.Attic. A clock that went back gives a name that there is already, which is numbered.
-func (a *Trash) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) (ecosystemport.Stowed, error) {
+// Keep implements ecosystemport.Trash. A clock that went back gives a name that there is already, which is numbered.
+func (a *Trash) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) (ecosystemport.TrashEntry, error) {
 	if s.ID == "" {
 		id, err := unique(l, s)
 		if err != nil {
@@ -67,7 +67,7 @@ func (a *Trash) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Stow
 	return s, nil
 }
 
-func unique(l ecosystem.Layout, s ecosystemport.Stowed) (string, error) {
+func unique(l ecosystem.Layout, s ecosystemport.TrashEntry) (string, error) {
 	if err := os.MkdirAll(trash(l), trashDirMode); err != nil {
 		return "", failed("the trash cannot be made", err)
 	}
@@ -101,8 +101,8 @@ func failed(what string, err error) error {
 	return ecosystem.ErrStorage.Sayf("%s: %v", what, err).Because(err)
 }
 
-// Take implements ecosystemport.Attic.
-func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Take implements ecosystemport.Trash.
+func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	to, marker := TrashPath(l, s), filepath.Join(entry(l, s), "taken")
 	if there(to) && !there(marker) {
 		return nil // what is at home now is another
@@ -110,8 +110,8 @@ func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.St
 	return a.move(ctx, s.Workspace, to, marker)
 }
 
-// Bring implements ecosystemport.Attic.
-func (a *Trash) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Bring implements ecosystemport.Trash.
+func (a *Trash) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	from, marker := TrashPath(l, s), filepath.Join(entry(l, s), "brought")
 	if there(from) && there(s.Workspace) && !there(marker) && os.Remove(s.Workspace) != nil { // an empty directory is nothing
 		return ecosystem.ErrConflict.Sayf("something is at %s already; move it away and restore again", s.Workspace)
@@ -158,16 +158,16 @@ func clear(from, marker string) error {
 	return failed("what was moved cannot be cleared away", os.RemoveAll(marker))
 }
 
-// List implements ecosystemport.Attic.
-func (a *Trash) List(_ context.Context, l ecosystem.Layout) (entries []ecosystemport.Stowed, kept []ecosystemport.Archived, err error) {
+// List implements ecosystemport.Trash.
+func (a *Trash) List(_ context.Context, l ecosystem.Layout) (entries []ecosystemport.TrashEntry, kept []ecosystemport.Archived, err error) {
 	for _, name := range listed(trash(l), l.Name+"-", "") {
 		doc, _, err := docfile.NewDir(filepath.Join(trash(l), name)).Read(record, maxRecord)
-		var s ecosystemport.Stowed
+		var s ecosystemport.TrashEntry
 		if err == nil && json.Unmarshal(doc, &s) == nil && s.ID == name && s.Ecosystem == l.Name && s.Root == l.Root {
 			entries = append(entries, s)
 		}
 	}
-	sorting.Stable(entries, func(x, y ecosystemport.Stowed) int { return y.At.Compare(x.At) })
+	sorting.Stable(entries, func(x, y ecosystemport.TrashEntry) int { return y.At.Compare(x.At) })
 	for _, name := range slices.Backward(listed(filepath.Join(l.Dir, "archives"), l.Name+"-", ".json")) {
 		one := ecosystemport.Archived{ID: strings.TrimSuffix(name, ".json"), File: filepath.Join(l.Dir, "archives", name)}
 		for _, bundle := range listed(filepath.Join(archives(l), one.ID), "", ".bundle") {
@@ -189,7 +189,7 @@ func listed(dir, prefix, suffix string) (names []string) {
 	return names
 }
 
-// Forget implements ecosystemport.Attic.
-func (a *Trash) Forget(_ context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Forget implements ecosystemport.Trash.
+func (a *Trash) Forget(_ context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	return RemoveTree(entry(l, s))
 }

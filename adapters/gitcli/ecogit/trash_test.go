@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var _ ecosystemport.Attic = (*ecogit.Trash)(nil)
+var _ ecosystemport.Trash = (*ecogit.Trash)(nil)
 
 // apart is os.Rename where everything is on a file system of its own: only what is beside each other can be renamed.
 func apart(from, to string) error {
@@ -27,12 +27,12 @@ func apart(from, to string) error {
 	return os.Rename(from, to)
 }
 
-func setup(t *testing.T) (ecosystem.Layout, ecosystemport.Stowed) {
+func setup(t *testing.T) (ecosystem.Layout, ecosystemport.TrashEntry) {
 	t.Helper()
 	top := t.TempDir()
 	root := filepath.Join(top, "w")
 	l := ecosystem.Layout{Name: "demo", Root: root, Dir: filepath.Join(root, "ecosystems", "demo"), Data: filepath.Join(top, "data")}
-	s := ecosystemport.Stowed{Ecosystem: "demo", Root: root, Workspace: filepath.Join(root, "worktrees", "demo"), At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s := ecosystemport.TrashEntry{Ecosystem: "demo", Root: root, Workspace: filepath.Join(root, "worktrees", "demo"), At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	require.NoError(t, os.MkdirAll(filepath.Join(s.Workspace, "d"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(s.Workspace, "d", "run"), []byte("x"), 0o755))
 	require.NoError(t, os.Symlink("d/run", filepath.Join(s.Workspace, "link")))

@@ -12,7 +12,7 @@ import (
 )
 
 // trashRefs keep, in the root, what a workspace that is in the trash stood on.
-func trashRefs(s ecosystemport.Stowed) string { return "refs/countersign/trash/" + s.ID + "/" }
+func trashRefs(s ecosystemport.TrashEntry) string { return "refs/countersign/trash/" + s.ID + "/" }
 
 // linked reports whether a directory is a worktree of another repository.
 func linked(dir string) bool {
@@ -21,7 +21,7 @@ func linked(dir string) bool {
 }
 
 // Describe implements ecosystemport.PushGit.
-func (c *PushClient) Describe(ctx context.Context, s ecosystemport.Stowed) (_ ecosystemport.Stowed, err error) {
+func (c *PushClient) Describe(ctx context.Context, s ecosystemport.TrashEntry) (_ ecosystemport.TrashEntry, err error) {
 	if _, err := os.Lstat(s.Workspace); err != nil {
 		s.Absent = true
 	}
@@ -36,14 +36,14 @@ func (c *PushClient) Describe(ctx context.Context, s ecosystemport.Stowed) (_ ec
 }
 
 // Where implements ecosystemport.PushGit.
-func (c *PushClient) Where(l ecosystem.Layout, s ecosystemport.Stowed) (home, away bool) {
+func (c *PushClient) Where(l ecosystem.Layout, s ecosystemport.TrashEntry) (home, away bool) {
 	_, here := os.Lstat(s.Workspace)
 	_, there := os.Lstat(TrashPath(l, s))
 	return here == nil, there == nil
 }
 
-// Loosen implements ecosystemport.PushGit. The worktree stays known, in its new place, so that git keeps what is staged in it.
-func (c *PushClient) Loosen(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Detach implements ecosystemport.PushGit. The worktree stays known, in its new place, so that git keeps what is staged in it.
+func (c *PushClient) Detach(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	orders := ""
 	for name, commit := range map[string]string{"branch": s.Head, "tree": s.Tree} {
 		if commit != "" {
@@ -77,8 +77,8 @@ func (c *PushClient) Loosen(ctx context.Context, l ecosystem.Layout, s ecosystem
 	return named(s.Root, err)
 }
 
-// Fasten implements ecosystemport.PushGit.
-func (c *PushClient) Fasten(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Reattach implements ecosystemport.PushGit.
+func (c *PushClient) Reattach(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	if !linked(s.Workspace) {
 		if err := c.plant(ctx, l, s); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (c *PushClient) Fasten(ctx context.Context, l ecosystem.Layout, s ecosystem
 }
 
 // plant has the branch be where it was.
-func (c *PushClient) plant(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+func (c *PushClient) plant(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	ref := "refs/heads/" + s.Branch
 	now, err := quiet(ctx, s.Root, "rev-parse", "--verify", "--quiet", ref)
 	if err == nil {
@@ -121,7 +121,7 @@ func (c *PushClient) plant(ctx context.Context, l ecosystem.Layout, s ecosystemp
 }
 
 // free fails where the worktree cannot stand on its branch as it did: somebody has moved that, or has it in another worktree.
-func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed, now string) error {
+func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry, now string) error {
 	if now != "" && s.Head != "" && now != s.Head {
 		return ecosystem.ErrConflict.Sayf("branch %s is at %s now, and was at %s when %s was taken away; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)
 	}
@@ -134,7 +134,7 @@ func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystempo
 	return err
 }
 
-func (c *PushClient) unkeep(ctx context.Context, s ecosystemport.Stowed) error {
+func (c *PushClient) unkeep(ctx context.Context, s ecosystemport.TrashEntry) error {
 	text, err := word(ctx, s.Root, "for-each-ref", "--format=delete %(refname)", trashRefs(s))
 	if err != nil || text == "" {
 		return named(s.Root, err)
@@ -142,8 +142,8 @@ func (c *PushClient) unkeep(ctx context.Context, s ecosystemport.Stowed) error {
 	return order(ctx, s.Root, text+"\n")
 }
 
-// Untie implements ecosystemport.PushGit. A root that is gone needs nothing.
-func (c *PushClient) Untie(ctx context.Context, l ecosystem.Layout, s ecosystemport.Stowed) error {
+// Forget implements ecosystemport.PushGit. A root that is gone needs nothing.
+func (c *PushClient) Forget(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	if !repository(s.Root) {
 		return nil
 	}

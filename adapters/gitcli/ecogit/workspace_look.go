@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Look implements ecosystemport.Grounds.
-func (c *Client) Look(ctx context.Context, s ecosystemport.Site) (g ecosystemport.Ground, err error) {
+// Look implements ecosystemport.WorkspaceInstaller.
+func (c *Client) Look(ctx context.Context, s ecosystemport.InstallTarget) (g ecosystemport.TargetState, err error) {
 	at, err := gitcli.OpenRepo(s.Root, c.options.Read)
 	if err != nil {
 		return g, ecosystem.ErrRoot.Sayf("the workspace root %s is no git repository of its own: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).Because(err)

@@ -43,7 +43,7 @@ func (c *Client) alone(ctx context.Context, b ecosystemport.Build, do func(makin
 	return ours(do(making{b, at, c.options.Long}))
 }
 
-// Stage implements ecosystemport.Grounds.
+// Stage implements ecosystemport.WorkspaceInstaller.
 func (c *Client) Stage(ctx context.Context, b ecosystemport.Build) error {
 	return c.alone(ctx, b, func(m making) error {
 		if err := exclude(m.at, b.Excludes); err != nil {
@@ -141,7 +141,7 @@ func (m making) worktree(ctx context.Context) error {
 	return nil
 }
 
-// Place implements ecosystemport.Grounds.
+// Place implements ecosystemport.WorkspaceInstaller.
 func (c *Client) Place(ctx context.Context, b ecosystemport.Build) error {
 	return c.alone(ctx, b, func(m making) error { return m.place() })
 }
@@ -196,12 +196,12 @@ func sameDir(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(x, y)
 }
 
-// Undo implements ecosystemport.Grounds.
+// Undo implements ecosystemport.WorkspaceInstaller.
 func (c *Client) Undo(ctx context.Context, b ecosystemport.Build) error {
 	return c.alone(ctx, b, func(m making) error { return m.undo(ctx) })
 }
 
-// Settle implements ecosystemport.Grounds.
+// Settle implements ecosystemport.WorkspaceInstaller.
 func (c *Client) Settle(ctx context.Context, b ecosystemport.Build) (placed bool, err error) {
 	err = c.alone(ctx, b, func(m making) error {
 		if _, placed = m.placed(); placed {

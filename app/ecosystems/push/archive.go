@@ -18,7 +18,7 @@ type ArchiveInput struct {
 	runs.Target
 	Message string `json:"message,omitempty" jsonschema:"maxLength=10000,description=kept with the archive"`
 	Cut     bool   `json:"delete_workspace,omitempty" jsonschema:"description=delete the workspace branch too, once it is saved"`
-	Lop     bool   `json:"cleanup_features,omitempty" jsonschema:"description=delete the tickets' branches at the remotes too, where they are merged"`
+	CleanUp bool   `json:"cleanup_features,omitempty" jsonschema:"description=delete the tickets' branches at the remotes too, where they are merged"`
 	Offline bool   `json:"offline,omitempty" jsonschema:"description=push nothing; save everything in bundles on this machine"`
 }
 
@@ -86,7 +86,7 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 		if b, ok := c.bundleOf(r, o); ok {
 			c.bundles = append(c.bundles, b)
 		}
-		if o.Lop && !o.Offline && !r.ReadOnly {
+		if o.CleanUp && !o.Offline && !r.ReadOnly {
 			c.lops = append(c.lops, lopsOf(f, r, c.holding)...)
 		}
 	}
@@ -112,7 +112,7 @@ func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContent
 		list, count = append(list, tree+" (a worktree that is not in the workspace)"), count+1
 	}
 	list, count = append(list, h.Problem...), count+len(h.Problem)
-	if root, err := s.Git.Look(ctx, ecosystemport.Berth{Dir: f.Layout.Root}, false); err != nil {
+	if root, err := s.Git.Look(ctx, ecosystemport.Worktree{Dir: f.Layout.Root}, false); err != nil {
 		return err
 	} else if root.Doing != "" {
 		list, count = append(list, fmt.Sprintf("%s (in the middle of a %s)", f.Layout.Root, root.Doing)), count+1
@@ -205,7 +205,7 @@ func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContent
 	if err != nil {
 		return err
 	}
-	pushed := func(heads []ecosystemport.StowedHead) []ecosystemport.StowedHead { // what is not pushed has become less
+	pushed := func(heads []ecosystemport.TrashHead) []ecosystemport.TrashHead { // what is not pushed has become less
 		out := slices.Clone(heads)
 		for i := range out {
 			out[i].Unpushed = 0
@@ -236,7 +236,7 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, Lop: in.Lop}
+	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, CleanUp: in.CleanUp}
 	c, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err

@@ -87,7 +87,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 		return done, err
 	}
 	e.Cut = o.Cut
-	if e, err = s.Attic.Keep(ctx, l, e); err != nil {
+	if e, err = s.Trash.Keep(ctx, l, e); err != nil {
 		return done, err
 	}
 	jr := &Operation{Phase: PhaseSaving, Stowed: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
@@ -193,7 +193,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 }
 
 // bundles is the directory of an archive's bundles.
-func (s service) bundles(l ecosystem.Layout, e ecosystemport.Stowed) string {
+func (s service) bundles(l ecosystem.Layout, e ecosystemport.TrashEntry) string {
 	return path.Join(l.Data, "archives", e.ID)
 }
 
@@ -232,7 +232,7 @@ func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, re
 // lop deletes a ticket's branch at its remote. That it stays is no failure.
 func (s service) lop(ctx context.Context, j runs.Job, l lop) BranchDeletion {
 	r := BranchDeletion{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
-	kept, err := s.Git.Lop(ctx, l.dir, l.head, l.into)
+	kept, err := s.Git.DeleteMergedBranch(ctx, l.dir, l.head, l.into)
 	if err != nil {
 		kept = ErrorMessage(err)
 	}
@@ -255,7 +255,7 @@ func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation)
 	if err := s.Git.Drop(ctx, path.Join(l.Dir, j.File), nil); err != nil {
 		return err
 	}
-	return s.Attic.Forget(ctx, l, j.Stowed)
+	return s.Trash.Forget(ctx, l, j.Stowed)
 }
 
 // mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
@@ -268,5 +268,5 @@ func (s service) mendRecording(ctx context.Context, f runs.Ecosystem, j *Operati
 		return s.undoSaving(ctx, f, j)
 	}
 	log("warning", "the archive was interrupted after "+j.File+" was committed; nothing was removed: archive again")
-	return s.Attic.Forget(ctx, f.Layout, j.Stowed)
+	return s.Trash.Forget(ctx, f.Layout, j.Stowed)
 }

@@ -13,24 +13,24 @@ import (
 
 // DiscardPreview is what would be removed (amof contract §13, tool 20). Stashes and ignored files go to the trash too.
 type DiscardPreview struct {
-	Branches        []ecosystemport.StowedHead `json:"branches"`
-	Directories     []string                   `json:"directories"`
-	DirtyFiles      []string                   `json:"dirty_files"`
-	DirtyCount      int                        `json:"dirty_count"`
-	Stashes         int                        `json:"stashes"`
-	RemoteUntouched bool                       `json:"remote_untouched"`
-	Trash           string                     `json:"trash"`
-	Suggestion      string                     `json:"suggestion"`
+	Branches        []ecosystemport.TrashHead `json:"branches"`
+	Directories     []string                  `json:"directories"`
+	DirtyFiles      []string                  `json:"dirty_files"`
+	DirtyCount      int                       `json:"dirty_count"`
+	Stashes         int                       `json:"stashes"`
+	RemoteUntouched bool                      `json:"remote_untouched"`
+	Trash           string                    `json:"trash"`
+	Suggestion      string                    `json:"suggestion"`
 }
 
 // Discarded is the result of a discard.
 type Discarded struct {
-	Status    string                     `json:"status"`
-	Trash     string                     `json:"trash_id"`
-	Until     string                     `json:"restorable_until"` // RFC 3339, UTC
-	Restore   string                     `json:"restore"`
-	Branches  []ecosystemport.StowedHead `json:"branches"`
-	Directory string                     `json:"directory"`
+	Status    string                    `json:"status"`
+	Trash     string                    `json:"trash_id"`
+	Until     string                    `json:"restorable_until"` // RFC 3339, UTC
+	Restore   string                    `json:"restore"`
+	Branches  []ecosystemport.TrashHead `json:"branches"`
+	Directory string                    `json:"directory"`
 }
 
 func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target) (runs.Plan, error) {
@@ -65,8 +65,8 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 }
 
 // named gives the workspace's own branch a name for people.
-func named(heads []ecosystemport.StowedHead) []ecosystemport.StowedHead {
-	out := make([]ecosystemport.StowedHead, len(heads))
+func named(heads []ecosystemport.TrashHead) []ecosystemport.TrashHead {
+	out := make([]ecosystemport.TrashHead, len(heads))
 	for i, h := range heads {
 		if h.Repo == "" {
 			h.Repo = "workspace"
@@ -96,7 +96,7 @@ func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	e.Cut = true
-	if e, err = s.Attic.Keep(ctx, l, e); err != nil {
+	if e, err = s.Trash.Keep(ctx, l, e); err != nil {
 		return nil, err
 	}
 	j.Log("info", "moving "+e.Workspace+" to the trash as "+e.ID)

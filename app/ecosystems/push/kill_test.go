@@ -48,7 +48,7 @@ func doomed(a []string) error {
 	if a[2] != "" {
 		d.Places = elsewhere{d.Places, a[2]}
 	}
-	d.States, d.Git, d.Attic = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Attic, k}
+	d.States, d.Git, d.Trash = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Trash, k}
 	if a[4] != restore {
 		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
 	}
@@ -123,44 +123,44 @@ func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool) (bool,
 }
 
 type killAttic struct {
-	ecosystemport.Attic
+	ecosystemport.Trash
 	k *killer
 }
 
-func (s killAttic) Keep(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) (ecosystemport.Stowed, error) {
+func (s killAttic) Keep(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) (ecosystemport.TrashEntry, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.Attic.Keep(ctx, l, e)
+	return s.Trash.Keep(ctx, l, e)
 }
 
-func (s killAttic) Take(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killAttic) Take(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Attic.Take(ctx, l, e)
+	return s.Trash.Take(ctx, l, e)
 }
 
-func (s killAttic) Bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killAttic) Bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Attic.Bring(ctx, l, e)
+	return s.Trash.Bring(ctx, l, e)
 }
 
-func (s killAttic) Forget(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killAttic) Forget(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
-	return s.Attic.Forget(ctx, l, e)
+	return s.Trash.Forget(ctx, l, e)
 }
 
-func (s killGit) Loosen(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killGit) Detach(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
-	return s.PushGit.Loosen(ctx, l, e)
+	return s.PushGit.Detach(ctx, l, e)
 }
 
-func (s killGit) Fasten(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (s killGit) Reattach(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
-	return s.PushGit.Fasten(ctx, l, e)
+	return s.PushGit.Reattach(ctx, l, e)
 }
 
 // killed runs a process that is killed at that step, and reports whether it came so far.

@@ -24,12 +24,12 @@ const (
 
 // Operation is one operation under way.
 type Operation struct {
-	Phase   string               `json:"phase"`
-	Opened  *StagedTree          `json:"opened,omitempty"`
-	Sent    *PendingPush         `json:"sent,omitempty"`
-	Stowed  ecosystemport.Stowed `json:"stowed"`
-	File    string               `json:"file,omitempty"`    // of the archive, relative to the ecosystem's directory
-	Message string               `json:"message,omitempty"` // of the archive
+	Phase   string                   `json:"phase"`
+	Opened  *StagedTree              `json:"opened,omitempty"`
+	Sent    *PendingPush             `json:"sent,omitempty"`
+	Stowed  ecosystemport.TrashEntry `json:"stowed"`
+	File    string                   `json:"file,omitempty"`    // of the archive, relative to the ecosystem's directory
+	Message string                   `json:"message,omitempty"` // of the archive
 }
 
 // StagedTree is a working tree in which something is being staged.

@@ -19,7 +19,7 @@ type Options struct {
 	Whole     bool     `json:"whole,omitempty"` // every clone and every ticket, for an archive
 	Offline   bool     `json:"offline,omitempty"`
 	Cut       bool     `json:"delete_workspace,omitempty"`
-	Lop       bool     `json:"cleanup_features,omitempty"`
+	CleanUp   bool     `json:"cleanup_features,omitempty"`
 }
 
 // DecodeOptions decodes a run's payload. It fails with ecosystem.ErrState.

@@ -19,23 +19,23 @@ type RestoreInput struct {
 
 // Restored is a workspace that was brought back.
 type Restored struct {
-	Status    string                     `json:"status"`
-	Trash     string                     `json:"trash_id"`
-	Workspace string                     `json:"workspace_dir"`
-	Branches  []ecosystemport.StowedHead `json:"branches"`
+	Status    string                    `json:"status"`
+	Trash     string                    `json:"trash_id"`
+	Workspace string                    `json:"workspace_dir"`
+	Branches  []ecosystemport.TrashHead `json:"branches"`
 	runs.Envelope
 }
 
 // TrashItem is an entry of the trash.
 type TrashItem struct {
-	ID        string                     `json:"trash_id"`
-	Ecosystem string                     `json:"ecosystem"`
-	Why       string                     `json:"why"`
-	At        time.Time                  `json:"at"`
-	Until     time.Time                  `json:"restorable_until"`
-	Workspace string                     `json:"workspace_dir"`
-	Branches  []ecosystemport.StowedHead `json:"branches"`
-	Restore   string                     `json:"restore"`
+	ID        string                    `json:"trash_id"`
+	Ecosystem string                    `json:"ecosystem"`
+	Why       string                    `json:"why"`
+	At        time.Time                 `json:"at"`
+	Until     time.Time                 `json:"restorable_until"`
+	Workspace string                    `json:"workspace_dir"`
+	Branches  []ecosystemport.TrashHead `json:"branches"`
+	Restore   string                    `json:"restore"`
 }
 
 // TrashList is the trash, and the archives.
@@ -51,7 +51,7 @@ type TrashList struct {
 type restorePlan struct {
 	runs.Plan
 	layout ecosystem.Layout
-	entry  ecosystemport.Stowed
+	entry  ecosystemport.TrashEntry
 }
 
 // layouts are where the named ecosystem's things are, or those of all; an ecosystem whose manifest is gone has a trash still.
@@ -141,10 +141,10 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 	return Restored{Status: "success", Trash: e.ID, Workspace: e.Workspace, Branches: e.Heads, Envelope: s.Show(sc, runs.Subject{Ecosystem: e.Ecosystem}, text, runs.SuggestAction("status", e.Ecosystem, nil))}, nil
 }
 
-func itemOf(e ecosystemport.Stowed) TrashItem {
+func itemOf(e ecosystemport.TrashEntry) TrashItem {
 	branches := e.Heads
 	if branches == nil {
-		branches = []ecosystemport.StowedHead{}
+		branches = []ecosystemport.TrashHead{}
 	}
 	return TrashItem{ID: e.ID, Ecosystem: e.Ecosystem, Why: e.Why, At: e.At, Until: e.Until, Workspace: e.Workspace, Branches: branches, Restore: e.Restore}
 }
@@ -157,7 +157,7 @@ func (s service) trash(ctx context.Context, sc tool.Scope, in runs.EcosystemInpu
 	out := TrashList{Status: "success", Trash: []TrashItem{}, Archives: []ecosystemport.Archived{}}
 	text, about := runs.AnswerText{}, runs.Subject{}
 	for _, l := range layouts {
-		entries, archives, err := s.Attic.List(ctx, l)
+		entries, archives, err := s.Trash.List(ctx, l)
 		if err != nil {
 			return TrashList{}, err
 		}

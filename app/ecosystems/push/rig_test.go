@@ -94,7 +94,7 @@ func dependencies(root, home string, c *clock) push.Deps {
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
 	git := ecogit.NewPushClient(time.Millisecond)
 	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Attic: ecogit.NewTrash(nil)}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil)}
 }
 
 // doorOf is a door over those dependencies, and them as it uses them.

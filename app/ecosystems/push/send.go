@@ -143,7 +143,7 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 // Mend unstages what was staged and not committed, and records a completed push.
 func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	if o := j.Opened; o != nil {
-		cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)
+		cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: o.Dir}, false)
 		if err == nil && !cargo.Missing && cargo.Head == o.Head {
 			err = y.Git.Unstage(ctx, o.Dir, o.Index)
 		}
@@ -152,7 +152,7 @@ func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log fu
 		}
 	}
 	if sent := j.Sent; sent != nil {
-		cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: sent.Dir}, true)
+		cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: sent.Dir}, true)
 		if err != nil || cargo.Branch != sent.Branch || cargo.RemoteHead != sent.Commit {
 			return nil //nolint:nilerr // it did not arrive, or nobody can tell
 		}

@@ -17,7 +17,7 @@ import (
 type Deps struct {
 	runs.Deps
 	Git   ecosystemport.PushGit
-	Attic ecosystemport.Attic
+	Trash ecosystemport.Trash
 }
 
 // The typed handles.
@@ -46,7 +46,7 @@ type service struct {
 
 func newService(d Deps) service {
 	return service{d, Pusher{States: d.States, Git: d.Git, Clock: d.Clock},
-		TrashManager{States: d.States, Git: d.Git, Attic: d.Attic, Clock: d.Clock}}
+		TrashManager{States: d.States, Git: d.Git, Trash: d.Trash, Clock: d.Clock}}
 }
 
 // Entries returns the tools. Only users may call the last two.

@@ -18,28 +18,28 @@ const TrashRetention = 7 * 24 * time.Hour
 type TrashManager struct {
 	States ecosystemport.States
 	Git    ecosystemport.PushGit
-	Attic  ecosystemport.Attic
+	Trash  ecosystemport.Trash
 	Clock  ports.Clock
 }
 
 // Entry returns the trash entry that the workspace would get. It changes nothing.
-func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, heads []ecosystemport.StowedHead) (ecosystemport.Stowed, error) {
+func (y TrashManager) Entry(ctx context.Context, f runs.Ecosystem, why string, heads []ecosystemport.TrashHead) (ecosystemport.TrashEntry, error) {
 	dir, err := WorkspaceDir(f)
 	if err != nil {
-		return ecosystemport.Stowed{}, err
+		return ecosystemport.TrashEntry{}, err
 	}
 	now := y.Clock.Now().UTC()
 	name := f.Layout.Name
-	return y.Git.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(TrashRetention), Workspace: dir, Branch: f.State.WorkspaceBranch,
+	return y.Git.Describe(ctx, ecosystemport.TrashEntry{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(TrashRetention), Workspace: dir, Branch: f.State.WorkspaceBranch,
 		Heads: heads, State: f.State, Restore: "countersign eco restore " + name})
 }
 
 // Remove moves the workspace to the trash and deletes its state. It can be repeated after an interruption.
-func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
-	if err := y.Attic.Take(ctx, l, e); err != nil {
+func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+	if err := y.Trash.Take(ctx, l, e); err != nil {
 		return err
 	}
-	if err := y.Git.Loosen(ctx, l, e); err != nil {
+	if err := y.Git.Detach(ctx, l, e); err != nil {
 		return err
 	}
 	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
@@ -51,21 +51,21 @@ func (y TrashManager) Remove(ctx context.Context, l ecosystem.Layout, e ecosyste
 		return err
 	}
 	e.Whole = true
-	if _, err := y.Attic.Keep(ctx, l, e); err != nil {
+	if _, err := y.Trash.Keep(ctx, l, e); err != nil {
 		return err
 	}
 	return ClearOperation(ctx, y.States, l)
 }
 
 // away reports whether the workspace has left home.
-func (y TrashManager) away(l ecosystem.Layout, e ecosystemport.Stowed) bool {
+func (y TrashManager) away(l ecosystem.Layout, e ecosystemport.TrashEntry) bool {
 	_, there := y.Git.Where(l, e)
 	return there || e.Absent
 }
 
 // abandon undoes a removal of which nothing was moved.
-func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
-	if err := y.Attic.Forget(ctx, l, e); err != nil {
+func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+	if err := y.Trash.Forget(ctx, l, e); err != nil {
 		return err
 	}
 	return ClearOperation(ctx, y.States, l)
@@ -82,11 +82,11 @@ func (y TrashManager) MendRemoving(ctx context.Context, f runs.Ecosystem, j *Ope
 }
 
 // bring puts a workspace back where it was, and records it again. It may be repeated from anywhere in its middle.
-func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
-	if err := y.Attic.Bring(ctx, l, e); err != nil {
+func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+	if err := y.Trash.Bring(ctx, l, e); err != nil {
 		return err
 	}
-	if err := y.Git.Fasten(ctx, l, e); err != nil {
+	if err := y.Git.Reattach(ctx, l, e); err != nil {
 		return err
 	}
 	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
@@ -95,7 +95,7 @@ func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystem
 	}); err != nil {
 		return err
 	}
-	if err := y.Attic.Forget(ctx, l, e); err != nil {
+	if err := y.Trash.Forget(ctx, l, e); err != nil {
 		return err
 	}
 	return ClearOperation(ctx, y.States, l)
@@ -111,19 +111,19 @@ func (y TrashManager) MendRestoring(ctx context.Context, l ecosystem.Layout, j *
 }
 
 // back has a workspace that was brought home, and cannot be there, go to the trash again.
-func (y TrashManager) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	if home, away := y.Git.Where(l, e); !home || away {
 		return nil
 	}
-	if err := y.Attic.Take(ctx, l, e); err != nil {
+	if err := y.Trash.Take(ctx, l, e); err != nil {
 		return err
 	}
-	return y.Git.Loosen(ctx, l, e)
+	return y.Git.Detach(ctx, l, e)
 }
 
 // Purge deletes expired entries. One that cannot be deleted is tried again next time.
 func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
-	entries, _, err := y.Attic.List(ctx, l)
+	entries, _, err := y.Trash.List(ctx, l)
 	if err != nil {
 		log("warning", "the trash could not be looked through: "+ErrorMessage(err))
 	}
@@ -131,9 +131,9 @@ func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(le
 		if y.Clock.Now().Before(e.Until) {
 			continue
 		}
-		err := y.Git.Untie(ctx, l, e)
+		err := y.Git.Forget(ctx, l, e)
 		if err == nil {
-			err = y.Attic.Forget(ctx, l, e)
+			err = y.Trash.Forget(ctx, l, e)
 		}
 		if err == nil {
 			log("info", "purged "+e.ID+" from the trash")

@@ -8,10 +8,10 @@ import (
 )
 
 // Find returns the entry with that ID, or the newest one. Unfinished entries are left out, except one that is being restored.
-func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.Stowed, error) {
-	entries, _, err := y.Attic.List(ctx, l)
+func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.TrashEntry, error) {
+	entries, _, err := y.Trash.List(ctx, l)
 	if err != nil {
-		return ecosystemport.Stowed{}, err
+		return ecosystemport.TrashEntry{}, err
 	}
 	for _, e := range entries {
 		if e.Whole && (id == "" || e.ID == id) {
@@ -19,19 +19,19 @@ func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (
 		}
 	}
 	if id == "" {
-		return ecosystemport.Stowed{}, ecosystem.ErrTrash.Sayf("the trash has nothing of ecosystem %s", l.Name)
+		return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.Sayf("the trash has nothing of ecosystem %s", l.Name)
 	}
-	return ecosystemport.Stowed{}, ecosystem.ErrTrash.Sayf("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
+	return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.Sayf("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
 }
 
 // RestoreInterrupted reports whether a restore of that entry was interrupted.
-func (y TrashManager) RestoreInterrupted(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) bool {
+func (y TrashManager) RestoreInterrupted(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) bool {
 	j, err := LoadOperation(ctx, y.States, l)
 	return err == nil && j != nil && j.Phase == PhaseRestoring && j.Stowed.ID == e.ID
 }
 
 // Restore logs a restore and performs it. If it cannot be finished, the workspace goes back to the trash.
-func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	err := (&Operation{Phase: PhaseRestoring, Stowed: e}).Save(ctx, y.States, l)
 	if err == nil {
 		err = y.bring(ctx, l, e)

@@ -221,7 +221,7 @@ func TestNothingMovesWhereTheTrashCannotBe(t *testing.T) {
 	assert.Equal(t, before, r.picture())
 	require.NoError(t, os.Remove(bin))
 	d := r.deps
-	d.Attic = ecogit.NewTrash(func(from, _ string) error { return &os.LinkError{Op: "rename", Old: from, Err: fs.ErrPermission} })
+	d.Trash = ecogit.NewTrash(func(from, _ string) error { return &os.LinkError{Op: "rename", Old: from, Err: fs.ErrPermission} })
 	r.open(d)
 	done, _ := r.failed("eco_storage_failed", discard, nil)
 	assert.Contains(t, done.Error, "was left as it is")

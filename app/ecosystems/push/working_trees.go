@@ -33,8 +33,8 @@ type WorkingTree struct {
 	Ticket string
 	Want   string // the branch it is to be on; empty: any
 	Skip   string // why it is left alone; empty: it is not
-	Berth  ecosystemport.Berth
-	Cargo  ecosystemport.Cargo
+	Berth  ecosystemport.Worktree
+	Cargo  ecosystemport.WorktreeStatus
 }
 
 // Title returns the display name of the worktree.
@@ -102,7 +102,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	var fleet []*WorkingTree
 	active := f.State.Active()
 	for _, r := range chosen {
-		v := &WorkingTree{Name: r.Name, Berth: ecosystemport.Berth{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
+		v := &WorkingTree{Name: r.Name, Berth: ecosystemport.Worktree{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
 		switch {
 		case r.ReadOnly && slices.Contains(o.Repos, r.Name):
 			return nil, ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
@@ -117,7 +117,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 		}
 	}
 	if len(o.Repos) == 0 {
-		berth := ecosystemport.Berth{Dir: f.State.WorkspaceDir, Outside: outside(f)}
+		berth := ecosystemport.Worktree{Dir: f.State.WorkspaceDir, Outside: outside(f)}
 		fleet = append(fleet, &WorkingTree{Want: f.State.WorkspaceBranch, Berth: berth})
 	}
 	return fleet, nil

@@ -12,23 +12,23 @@ import (
 
 // WorkspaceContents is the content of a workspace that is to be removed.
 type WorkspaceContents struct {
-	Heads   []ecosystemport.StowedHead `json:"branches"`
-	Trees   []TreeState                `json:"trees"`
-	Strays  []string                   `json:"strays"`
-	Strange []string                   `json:"strange"`  // worktrees that are not in the workspace
-	Problem []string                   `json:"problems"` // what could not be looked at
+	Heads   []ecosystemport.TrashHead `json:"branches"`
+	Trees   []TreeState               `json:"trees"`
+	Strays  []string                  `json:"strays"`
+	Strange []string                  `json:"strange"`  // worktrees that are not in the workspace
+	Problem []string                  `json:"problems"` // what could not be looked at
 }
 
 // TreeState is the state of a worktree.
 type TreeState struct {
-	Repo      string              `json:"repo"`
-	Dir       string              `json:"dir"`
-	Branch    string              `json:"branch,omitempty"`
-	Head      string              `json:"head,omitempty"`
-	Porcelain string              `json:"porcelain,omitempty"`
-	Doing     string              `json:"doing,omitempty"`
-	Stashes   int                 `json:"stashes,omitempty"`
-	Cargo     ecosystemport.Cargo `json:"-"`
+	Repo      string                       `json:"repo"`
+	Dir       string                       `json:"dir"`
+	Branch    string                       `json:"branch,omitempty"`
+	Head      string                       `json:"head,omitempty"`
+	Porcelain string                       `json:"porcelain,omitempty"`
+	Doing     string                       `json:"doing,omitempty"`
+	Stashes   int                          `json:"stashes,omitempty"`
+	Cargo     ecosystemport.WorktreeStatus `json:"-"`
 }
 
 // Contents reads everything in the workspace. It uses no network.
@@ -67,9 +67,9 @@ func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h Workspa
 		return h, err
 	}
 	for _, head := range heads {
-		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
+		h.Heads = append(h.Heads, ecosystemport.TrashHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
-	cargo, err := y.Git.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: outside(f)}, false)
+	cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: dir, Outside: outside(f)}, false)
 	if err != nil && ctx.Err() == nil {
 		h.Problem = append(h.Problem, "workspace: "+ErrorMessage(err))
 		err = nil
@@ -83,12 +83,12 @@ func (y TrashManager) inspect(ctx context.Context, h *WorkspaceContents, c Clone
 	repo := c.Name
 	heads, err := y.Git.Heads(ctx, c.Dir, "")
 	for _, head := range heads {
-		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: repo, Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
+		h.Heads = append(h.Heads, ecosystemport.TrashHead{Repo: repo, Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
 	for _, tree := range trees {
-		var cargo ecosystemport.Cargo
+		var cargo ecosystemport.WorktreeStatus
 		if err == nil {
-			cargo, err = y.Git.Look(ctx, ecosystemport.Berth{Dir: tree}, false)
+			cargo, err = y.Git.Look(ctx, ecosystemport.Worktree{Dir: tree}, false)
 		}
 		if !cargo.Missing {
 			h.Trees = append(h.Trees, TreeState{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})

@@ -148,7 +148,7 @@ func (dr *Draft) Files() []FileChange {
 func (dr *Draft) Facts() any {
 	type repoFacts struct {
 		Name string `json:"name"`
-		ecosystemport.Footing
+		ecosystemport.ReleaseBase
 	}
 	repos := make([]repoFacts, 0, len(dr.Members))
 	for _, m := range dr.Members {

@@ -152,7 +152,7 @@ func (d Publisher) plead(ctx context.Context, l ecosystem.Layout, j *journal) er
 // where the step can be finished as it is.
 func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
 	step := j.Steps[len(j.Steps)-1]
-	foot := d.Git.Footings(ctx, []string{step.Dir})[0]
+	foot := d.Git.ReleaseBases(ctx, []string{step.Dir})[0]
 	file := d.Git.Texts(ctx, step.Dir, []string{j.Record.Files[0].Path})[0]
 	if foot.Err != nil || foot.Branch == "" || foot.Head == step.Old && foot.Branch == step.Branch || foot.Head == step.New || !file.Missing {
 		return nil, foot.Err

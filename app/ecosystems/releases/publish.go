@@ -209,7 +209,7 @@ func (w *job) recordOver(ctx context.Context) (err error) {
 		if _, err = w.Git.Undo(ctx, w.journal.Steps[last]); err != nil {
 			return err
 		}
-		foot := w.Git.Footings(ctx, []string{w.journal.Record.Dir})[0]
+		foot := w.Git.ReleaseBases(ctx, []string{w.journal.Record.Dir})[0]
 		if foot.Err != nil {
 			return foot.Err
 		}

@@ -28,7 +28,7 @@ type Deps struct {
 type RepoState struct {
 	ecosystem.Repo
 	Dir     string // absolute
-	Foot    ecosystemport.Footing
+	Foot    ecosystemport.ReleaseBase
 	History ecosystemport.History    // since the current tag
 	Edits   []ecosystemport.FileEdit // files that are written
 	Checked release.Repo
@@ -39,8 +39,8 @@ type ReleaseState struct {
 	Found   runs.Ecosystem
 	Rules   ecosystem.Release
 	Members []*RepoState
-	Root    ecosystemport.Footing // of the workspace root, where releases are recorded
-	Tag     string                // the current one; empty for none
+	Root    ecosystemport.ReleaseBase // of the workspace root, where releases are recorded
+	Tag     string                    // the current one; empty for none
 	Current release.Version
 	Differ  []int // members with another highest tag
 }
@@ -81,7 +81,7 @@ func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, e
 	for _, m := range s.Members {
 		dirs = append(dirs, m.Dir)
 	}
-	feet := d.Git.Footings(ctx, append(dirs, f.Layout.Root))
+	feet := d.Git.ReleaseBases(ctx, append(dirs, f.Layout.Root))
 	if err := ctx.Err(); err != nil {
 		return nil, fault.From(err)
 	}
@@ -99,9 +99,9 @@ func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, e
 
 // LoadCommits reads what was committed since the current tag, at most that many commits a repository.
 func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error {
-	var spans []ecosystemport.Span
+	var spans []ecosystemport.CommitRange
 	for _, m := range s.Members {
-		spans = append(spans, ecosystemport.Span{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
+		spans = append(spans, ecosystemport.CommitRange{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
 	}
 	for i, h := range d.Git.Since(ctx, spans, most) {
 		m := s.Members[i]

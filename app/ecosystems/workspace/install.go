@@ -72,16 +72,16 @@ type installPlan struct {
 func (p installPlan) Idle() bool { return len(p.conflicts) > 0 }
 
 // ground is what lies where the workspace would be.
-func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.Site, ecosystemport.Ground, error) {
+func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.InstallTarget, ecosystemport.TargetState, error) {
 	at := site(f)
 	g, err := s.Grounds.Look(ctx, at)
 	return at, g, err
 }
 
 // site is where the workspace would be.
-func site(f runs.Ecosystem) ecosystemport.Site {
+func site(f runs.Ecosystem) ecosystemport.InstallTarget {
 	m := f.Manifest()
-	at := ecosystemport.Site{Root: f.Layout.Root, Dir: f.Layout.Workspace, Branch: m.WorkspaceBranch()}
+	at := ecosystemport.InstallTarget{Root: f.Layout.Root, Dir: f.Layout.Workspace, Branch: m.WorkspaceBranch()}
 	if m.WorkspaceDir != "" {
 		at.Dir = path.Join(f.Layout.Root, m.WorkspaceDir)
 	}
@@ -91,7 +91,7 @@ func site(f runs.Ecosystem) ecosystemport.Site {
 	return at
 }
 
-func factsOf(f runs.Ecosystem, g ecosystemport.Ground) installFacts {
+func factsOf(f runs.Ecosystem, g ecosystemport.TargetState) installFacts {
 	return installFacts{Manifest: f.Loaded.SHA256, Installed: f.State.Installed(), Occupied: g.Occupied, Worktrees: g.Worktrees, Branch: g.Branch, UsedAt: g.UsedAt, Born: g.Head != "",
 		Remote: g.Remote, Links: g.Links, Taken: g.Taken}
 }
@@ -154,7 +154,7 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 }
 
 // preview is what an installation there would do.
-func (s service) preview(f runs.Ecosystem, at ecosystemport.Site, g ecosystemport.Ground) InstallPreview {
+func (s service) preview(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) InstallPreview {
 	pv := InstallPreview{WorkspaceDir: at.Dir, Branch: at.Branch, Repos: []CloneStep{}, Steps: []string{}, Conflicts: s.conflicts(f, at, g)}
 	if g.Head == "" {
 		pv.Steps = append(pv.Steps, "make an empty first commit in "+at.Root+", which has none")
@@ -189,7 +189,7 @@ func has(list []string, s string) bool {
 }
 
 // conflicts is all that stands in the way.
-func (s service) conflicts(f runs.Ecosystem, at ecosystemport.Site, g ecosystemport.Ground) []InstallConflict {
+func (s service) conflicts(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) []InstallConflict {
 	out := []InstallConflict{}
 	add := func(path, fix, form string, args ...any) {
 		out = append(out, InstallConflict{Path: path, Message: fmt.Sprintf(form, args...), Fix: fix})

@@ -87,7 +87,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 }
 
 // state is what will be recorded.
-func (s service) state(f runs.Ecosystem, at ecosystemport.Site) ecosystem.State {
+func (s service) state(f runs.Ecosystem, at ecosystemport.InstallTarget) ecosystem.State {
 	now := s.Clock.Now().UTC()
 	st := ecosystem.State{Version: ecosystem.StateVersion, Ecosystem: f.Layout.Name, Root: at.Root, WorkspaceBranch: at.Branch, WorkspaceDir: at.Dir, Tickets: map[string]ecosystem.Ticket{}, CreatedAt: now, LastModified: now}
 	for _, r := range f.Manifest().Active() {
@@ -152,13 +152,13 @@ func (s service) record(ctx context.Context, j runs.Job, w journal) error {
 func (s service) clone(ctx context.Context, j runs.Job, dir string) ([]RepoOutcome, error) {
 	repos := j.Found.Manifest().Active()
 	outcomes, failed := make([]RepoOutcome, len(repos)), make([]error, len(repos))
-	each(j, len(repos), func(i int, tell ecosystemport.Tell) {
+	each(j, len(repos), func(i int, tell ecosystemport.ProgressFunc) {
 		outcomes[i], failed[i] = s.cloneOne(ctx, repos[i], path.Join(dir, repos[i].Path), tell)
 	})
 	return outcomes, failure(j, failed)
 }
 
-func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (RepoOutcome, error) {
+func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.ProgressFunc) (RepoOutcome, error) {
 	tell = named(r.Name, tell)
 	if url, err := s.Clones.Address(r); err == nil {
 		tell("info", fmt.Sprintf("cloning %s, branch %s", url, r.Branch))

@@ -32,7 +32,7 @@ const parallel = 8
 // InstallDeps is what the tools work with. Tickets may be nil; every other field is required.
 type InstallDeps struct {
 	runs.Deps
-	Grounds ecosystemport.Grounds
+	Grounds ecosystemport.WorkspaceInstaller
 	Clones  ecosystemport.Clones
 	Tickets ecosystemport.TicketTrees
 }
@@ -79,7 +79,7 @@ type line struct {
 }
 
 // each does work for each of n repositories, several at a time; what they tell is logged in one place, with how many are done.
-func each(j runs.Job, n int, work func(i int, tell ecosystemport.Tell)) {
+func each(j runs.Job, n int, work func(i int, tell ecosystemport.ProgressFunc)) {
 	lines := make(chan line)
 	var outer, inner errgroup.Group
 	inner.SetLimit(parallel)
@@ -108,7 +108,7 @@ func each(j runs.Job, n int, work func(i int, tell ecosystemport.Tell)) {
 }
 
 // named puts a repository's name before what is told of it.
-func named(name string, tell ecosystemport.Tell) ecosystemport.Tell {
+func named(name string, tell ecosystemport.ProgressFunc) ecosystemport.ProgressFunc {
 	return func(level, text string) { tell(level, name+": "+text) }
 }
 

@@ -91,18 +91,18 @@ func (s killStates) Update(ctx context.Context, l ecosystem.Layout, change func(
 }
 
 type killGrounds struct {
-	ecosystemport.Grounds
+	ecosystemport.WorkspaceInstaller
 	k *killer
 }
 
 func (g killGrounds) Stage(ctx context.Context, b ecosystemport.Build) error {
 	defer g.k.step()
-	return g.Grounds.Stage(ctx, b)
+	return g.WorkspaceInstaller.Stage(ctx, b)
 }
 
 func (g killGrounds) Place(ctx context.Context, b ecosystemport.Build) error {
 	if g.k.left < 0 {
-		return g.Grounds.Place(ctx, b)
+		return g.WorkspaceInstaller.Place(ctx, b)
 	}
 	if g.k.left == 1 { // between the move and what git has to be told of it
 		if err := os.Rename(b.Tree(), b.Dir); err != nil {
@@ -111,7 +111,7 @@ func (g killGrounds) Place(ctx context.Context, b ecosystemport.Build) error {
 	}
 	g.k.step()
 	defer g.k.step()
-	return g.Grounds.Place(ctx, b)
+	return g.WorkspaceInstaller.Place(ctx, b)
 }
 
 type killClones struct {
@@ -119,7 +119,7 @@ type killClones struct {
 	k *killer
 }
 
-func (c killClones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (string, error) {
+func (c killClones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.ProgressFunc) (string, error) {
 	if c.k.left < 0 {
 		go func() {
 			for partial := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".cloning", ".git", "HEAD"); ; time.Sleep(time.Millisecond) {
@@ -260,7 +260,7 @@ type stopping struct {
 	stop func()
 }
 
-func (s stopping) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (string, error) {
+func (s stopping) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.ProgressFunc) (string, error) {
 	s.stop()
 	<-ctx.Done()
 	return s.Clones.Clone(ctx, r, dir, tell)

@@ -173,7 +173,7 @@ func (s service) performSync(ctx context.Context, j runs.Job) (any, error) {
 	dir := j.Found.State.WorkspaceDir
 	out := SyncResult{Status: "failed", Repos: make([]RepoOutcome, len(repos))}
 	failed := make([]error, len(repos))
-	each(j, len(repos), func(i int, tell ecosystemport.Tell) {
+	each(j, len(repos), func(i int, tell ecosystemport.ProgressFunc) {
 		out.Repos[i], failed[i] = s.syncOne(ctx, repos[i], path.Join(dir, repos[i].Path), tell)
 	})
 	for _, o := range out.Repos {
@@ -204,7 +204,7 @@ func (s service) performSync(ctx context.Context, j runs.Job) (any, error) {
 }
 
 // syncOne clones a repository, brings it forward, or leaves it as it is.
-func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (RepoOutcome, error) {
+func (s service) syncOne(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.ProgressFunc) (RepoOutcome, error) {
 	if err := ctx.Err(); err != nil {
 		return RepoOutcome{Name: r.Name, Result: "failed", Reason: fault.From(err).Message}, err
 	}

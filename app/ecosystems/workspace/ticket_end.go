@@ -148,7 +148,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	if err != nil {
 		return plan{}, err
 	}
-	p.cleanup, p.ending = in.cleans(), ecosystemport.Ending{Force: in.Force, Origin: in.Cleanup == everywhere}
+	p.cleanup, p.ending = in.cleans(), ecosystemport.RemoveOptions{Force: in.Force, Origin: in.Cleanup == everywhere}
 	facts := map[string]any{}
 	for i, st := range standings {
 		fact := map[string]any{"head": st.Head, "porcelain": st.Porcelain}
@@ -182,7 +182,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 }
 
 // stake says what would go in a repository, into the plan's item of it.
-func (s ticketService) stake(ctx context.Context, p *plan, i int) (ecosystemport.Stake, error) {
+func (s ticketService) stake(ctx context.Context, p *plan, i int) (ecosystemport.UnsavedWork, error) {
 	item, t := &p.items[i], p.trees[i]
 	stake, err := s.Work.Stake(ctx, t, p.ending.Origin)
 	if err != nil {

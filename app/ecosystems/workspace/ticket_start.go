@@ -22,7 +22,7 @@ type plan struct {
 	items   []TicketRepo // one for each repository that is considered
 	trees   []ecosystemport.TicketTree
 	cleanup bool
-	ending  ecosystemport.Ending
+	ending  ecosystemport.RemoveOptions
 	refusal error // why it may not be carried out as it was called
 }
 

@@ -26,7 +26,7 @@ func Docs(m *Module) (found []Finding) {
 			}
 		}
 		if comments != 1 {
-			found = append(found, Finding{Path: p.Dir, Text: "a package has exactly one package comment: what it is, and what it refuses to know"})
+			found = append(found, Finding{Path: p.Dir, Text: "a package has exactly one package comment: what it is for, and what a reader has to know of it"})
 		}
 	}
 	return found

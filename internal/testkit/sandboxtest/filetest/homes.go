@@ -13,7 +13,7 @@ import (
 )
 
 // OpenHomes opens Homes for a user whose home directory that is, with no variables set.
-type OpenHomes func(t testing.TB, home string) sandboxport.Homes
+type OpenHomes func(t testing.TB, home string) sandboxport.ProjectDirs
 
 // Homes holds a Homes to its contract.
 func Homes(t *testing.T, open OpenHomes) {
