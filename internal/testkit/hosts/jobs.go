@@ -196,7 +196,7 @@ func (d *desk) unwatched(h host, m *model, j job, before map[string]string) (err
 		if err != nil {
 			return err
 		}
-		time.Sleep(reading)
+		time.Sleep(reading) // a call that does not wait for the person is done by then, which same would see
 		if err := d.same(before, "before the person's answer"); err != nil {
 			return err
 		}

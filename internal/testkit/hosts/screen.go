@@ -63,7 +63,7 @@ func (s *screen) types(text string) error {
 	return s.presses("Enter")
 }
 
-// shows waits for a text on the screen.
+// shows waits for a text on the screen, which tmux does not tell of, so that it is looked at again and again.
 func (s *screen) shows(text string) error {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		if strings.Contains(unbroken(s.text()), unbroken(text)) {
@@ -161,7 +161,7 @@ func (d *desk) watched(h host, m *model, j job, before map[string]string) error 
 		if err != nil {
 			return fmt.Errorf("%w:\n%s", err, s.text())
 		}
-		time.Sleep(reading)
+		time.Sleep(reading) // a call that does not wait for the person is done by then, which same would see
 		if err := d.same(before, "before the person's answer"); err != nil {
 			return err
 		}

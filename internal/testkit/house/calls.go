@@ -233,7 +233,7 @@ func (s *server) approve() error {
 			id, _, _ := strings.Cut(string(listed)[at+1:], `"`)
 			return s.person("approve", id, "--yes")
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // nothing tells another program of requests
 	}
 	return errors.New("no approval request came")
 }
