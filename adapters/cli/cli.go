@@ -197,7 +197,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	root.SetHelpCommand(helpCommand(s))
-	manual(root, s)
+	addTopics(root, s)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
 		c.Args, c.RunE = command.Subcommand, command.Alone // cobra's own takes an unknown shell for a call for help

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/docs"
+	"github.com/countersign-dev/countersign/adapters/cli/manual"
 	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
@@ -35,8 +35,8 @@ type topicsDoc struct {
 	Topics []topicDoc `json:"topics"`
 }
 
-// manual adds the manual to the help of a tree of commands: the topics to that of the root, and the one that goes with a command to the command's.
-func manual(root *cobra.Command, s *command.Shell) {
+// addTopics adds the manual to the help of a tree of commands: the topics to that of the root, and the one that goes with a command to the command's.
+func addTopics(root *cobra.Command, s *command.Shell) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Long = s.Reflowed(cmd.Long)
@@ -44,7 +44,7 @@ func manual(root *cobra.Command, s *command.Shell) {
 		out := cmd.OutOrStdout()
 		if cmd == root {
 			fmt.Fprintf(out, "\nTopics, each shown by \"countersign help TOPIC\":\n")
-			for _, t := range docs.Topics() {
+			for _, t := range manual.Topics() {
 				fmt.Fprintf(out, "  %-13s %s\n", t.Name, t.Title)
 			}
 			return
@@ -67,14 +67,14 @@ func helpCommand(s *command.Shell) *cobra.Command {
 			of := cmd.Root()
 			for i, word := range args {
 				at := slices.IndexFunc(of.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
-				topic := slices.IndexFunc(docs.Topics(), func(t docs.Topic) bool { return t.Name == word })
+				topic := slices.IndexFunc(manual.Topics(), func(t manual.Topic) bool { return t.Name == word })
 				switch {
 				case at >= 0:
 					of = of.Commands()[at]
 				case i == 0 && topic >= 0 && len(args) > 1:
 					return command.ErrUsage.Sayf("the topic %s has no parts", word).With(command.Hint("countersign help " + word + " shows all of it"))
 				case i == 0 && topic >= 0:
-					return showTopic(cmd, s, docs.Topics()[topic])
+					return showTopic(cmd, s, manual.Topics()[topic])
 				case i == 0:
 					return noTopic(of, word)
 				case of.HasAvailableSubCommands():
@@ -85,7 +85,7 @@ func helpCommand(s *command.Shell) *cobra.Command {
 			}
 			if s.JSON && len(args) == 0 {
 				var list topicsDoc
-				for _, t := range docs.Topics() {
+				for _, t := range manual.Topics() {
 					list.Topics = append(list.Topics, topicDoc{Topic: t.Name, Title: t.Title})
 				}
 				return s.PrintJSON(list)
@@ -95,7 +95,7 @@ func helpCommand(s *command.Shell) *cobra.Command {
 		}}
 }
 
-func showTopic(cmd *cobra.Command, s *command.Shell, t docs.Topic) error {
+func showTopic(cmd *cobra.Command, s *command.Shell, t manual.Topic) error {
 	if s.JSON {
 		return s.PrintJSON(topicDoc{Topic: t.Name, Title: t.Title, Text: t.Text})
 	}
@@ -107,7 +107,7 @@ func noTopic(root *cobra.Command, word string) error {
 	root.SuggestionsMinimumDistance = 2
 	near := root.SuggestionsFor(word)
 	var names []string
-	for _, t := range docs.Topics() {
+	for _, t := range manual.Topics() {
 		names = append(names, t.Name)
 		if strings.HasPrefix(t.Name, word[:min(len(word), 5)]) || strings.Contains(word, t.Name) || spelling.Nearest(word, []string{t.Name}) != "" {
 			near = append(near, t.Name)
@@ -133,7 +133,7 @@ func completeHelp(cmd *cobra.Command, args []string, _ string) ([]cobra.Completi
 		}
 	}
 	if len(args) == 0 {
-		for _, t := range docs.Topics() {
+		for _, t := range manual.Topics() {
 			names = append(names, cobra.CompletionWithDesc(t.Name, t.Title))
 		}
 	}

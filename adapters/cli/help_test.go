@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/docs"
+	"github.com/countersign-dev/countersign/adapters/cli/manual"
 )
 
 // TestTheManualFitsTheCommands: a topic never hides behind a command of the same name, and what the help of a command points to is a topic.
@@ -24,7 +24,7 @@ func TestTheManualFitsTheCommands(t *testing.T) {
 	t.Parallel()
 	root := commands(Program{}, &command.Shell{Terminal: &command.Terminal{}})
 	topics := map[string]bool{}
-	for _, topic := range docs.Topics() {
+	for _, topic := range manual.Topics() {
 		topics[topic.Name] = true
 		assert.False(t, slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == topic.Name || c.HasAlias(topic.Name) }), topic.Name)
 		assert.NotEmpty(t, topic.Title, topic.Name)
@@ -41,7 +41,7 @@ func TestTheManualFitsTheCommands(t *testing.T) {
 func TestTopicsAreReadInATerminal(t *testing.T) {
 	t.Parallel()
 	marks := regexp.MustCompile(`\*\*|\]\(|^#|^\||^>`)
-	for _, topic := range docs.Topics() {
+	for _, topic := range manual.Topics() {
 		for line := range strings.Lines(command.ManualText(topic.Text, 80, false)) {
 			line = strings.TrimSuffix(line, "\n")
 			if strings.HasPrefix(line, "    ") || line == topic.Title { // code, or the cells of a table
@@ -59,7 +59,7 @@ func TestTopicsAreReadInATerminal(t *testing.T) {
 func TestLinksOfTheManualLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	top := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(top, "adapters", "cli", "manual", "*.md"))
 	require.NoError(t, err)
 	links := 0
 	for _, page := range append(pages, filepath.Join(top, "README.md")) {
@@ -85,10 +85,10 @@ func TestHelpShowsTopics(t *testing.T) {
 		code := Run(t.Context(), Program{}, &command.Terminal{In: strings.NewReader(""), Out: &out, Err: &errs}, args)
 		return out.String(), errs.String(), code
 	}
-	topics := docs.Topics()
+	topics := manual.Topics()
 	out, _, code := run("help", "packs")
 	require.Zero(t, code)
-	at := slices.IndexFunc(topics, func(d docs.Topic) bool { return d.Name == "packs" })
+	at := slices.IndexFunc(topics, func(d manual.Topic) bool { return d.Name == "packs" })
 	assert.Equal(t, topics[at].Text, out)
 
 	out, _, _ = run("help", "packs", "--json")

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/docs"
+	"github.com/countersign-dev/countersign/adapters/cli/manual"
 )
 
 // proses are what stands behind the program's name in sentences that name no command of it.
@@ -121,7 +121,7 @@ func unknown(root *cobra.Command, words []string) string {
 			case at == root && word == "completion":
 				return ""
 			case at == root && word == "help":
-				if topic := words[i+1:]; len(topic) > 0 && isTopic.MatchString(topic[0]) && !slices.ContainsFunc(docs.Topics(), func(t docs.Topic) bool { return t.Name == topic[0] }) {
+				if topic := words[i+1:]; len(topic) > 0 && isTopic.MatchString(topic[0]) && !slices.ContainsFunc(manual.Topics(), func(t manual.Topic) bool { return t.Name == topic[0] }) {
 					return unknown(root, topic)
 				}
 				return ""

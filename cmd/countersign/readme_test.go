@@ -19,7 +19,7 @@ import (
 // TestTheManualFitsTheProgram: its embedding example is the one that runs, and every flag of the server stands in it with its variable.
 func TestTheManualFitsTheProgram(t *testing.T) {
 	t.Parallel()
-	embedding, err := os.ReadFile("../../docs/embedding.md")
+	embedding, err := os.ReadFile("../../adapters/cli/manual/embedding.md")
 	require.NoError(t, err)
 	example, err := os.ReadFile("../../adapters/local/example_test.go")
 	require.NoError(t, err)

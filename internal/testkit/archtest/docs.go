@@ -112,7 +112,7 @@ func Map(m *Module, doc string) (found []Finding) {
 	if err != nil {
 		return []Finding{{Path: doc, Text: "is missing; it is the map newcomers start from"}}
 	}
-	mentioned := map[string]bool{"app": true, "docs": true, "ports": true} // too short to be looked for in prose; the whole document is about them
+	mentioned := map[string]bool{"app": true, "ports": true} // too short to be looked for in prose; the whole document is about them
 	line := 0
 	for l := range strings.Lines(string(text)) {
 		line++

@@ -177,7 +177,7 @@ func drivingRows() []Row {
 	}
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "docs"}, answers), door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: people},
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli"}, answers), door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
 		{Packages: []string{"adapters/chat", "adapters/httpauth"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
@@ -233,8 +233,6 @@ func outerRows() []Row {
 	return []Row{
 		{Packages: []string{"adapters/local/..."}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/..."}, Modules: []string{xSync},
 			Reason: "wiring knows everything but the commands, and adapts nothing itself"},
-		{Packages: []string{"docs"}, Std: []string{"embed", "io/fs", "strings"},
-			Reason: "the manual is text, and knows nothing of what it describes"},
 		{Packages: []string{"cmd/..."}, Std: []string{Any}, Module: []string{"domain/...", "app/...", "adapters/...", "cmd/internal/..."},
 			Reason: "a command chooses adapters and starts them"},
 		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),

@@ -1,6 +1,6 @@
-// Package docs holds the manual: one Markdown file per topic, which `countersign help TOPIC` shows and which reads as well where the repository is
+// Package manual is the manual: one Markdown file per topic, which `countersign help TOPIC` shows and which reads as well where the repository is
 // browsed.
-package docs
+package manual
 
 import (
 	"embed"
