@@ -8,20 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
+	"github.com/countersign-dev/countersign/internal/testkit/terminal"
 )
 
 // sitting is a person at a terminal with a program that draws on it.
@@ -34,10 +32,7 @@ type sitting struct {
 
 	mu     sync.Mutex
 	raw    bytes.Buffer
-	screen [][]rune
-	row    int
-	col    int
-	parsed int
+	screen *terminal.Screen
 }
 
 // sits starts a command at a terminal of that size.
@@ -49,7 +44,7 @@ func (w *workshop) sits(width, height uint16, arguments ...string) *sitting {
 func sit(t testing.TB, cmd *exec.Cmd, width, height uint16) *sitting {
 	t.Helper()
 	person, program := openTerminal(t)
-	s := &sitting{t: t, person: person, program: program, exited: make(chan struct{})}
+	s := &sitting{t: t, person: person, program: program, exited: make(chan struct{}), screen: terminal.NewScreen(0, 0)}
 	s.resize(width, height)
 	s.cmd = cmd
 	s.cmd.Env = append(s.cmd.Env, "TERM=xterm-256color")
@@ -72,15 +67,10 @@ func sit(t testing.TB, cmd *exec.Cmd, width, height uint16) *sitting {
 func (s *sitting) resize(width, height uint16) {
 	s.t.Helper()
 	s.mu.Lock()
-	s.screen = make([][]rune, height)
-	for i := range s.screen {
-		s.screen[i] = blank(int(width))
-	}
+	s.screen.Resize(int(width), int(height))
 	s.mu.Unlock()
 	require.NoError(s.t, unix.IoctlSetWinsize(int(s.person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: height, Col: width}))
 }
-
-func blank(width int) []rune { return []rune(strings.Repeat(" ", width)) }
 
 func (s *sitting) watch() {
 	data := make([]byte, 4096)
@@ -88,76 +78,13 @@ func (s *sitting) watch() {
 		n, err := s.person.Read(data)
 		s.mu.Lock()
 		s.raw.Write(data[:n])
-		s.parse()
+		_, _ = s.screen.Write(data[:n])
+		for _, fault := range s.screen.Faults() {
+			s.t.Errorf("the terminal is sent %s", fault)
+		}
 		s.mu.Unlock()
 		if err != nil {
 			return
-		}
-	}
-}
-
-// drawing is every sequence that the view may send: where to write, what to erase, modes, colours.
-var drawing = regexp.MustCompile(`^\x1b\[(?:(\d+);(\d+)H|(2J)|(2?K)|\?(\d+)[hl]|[\d;]*m)`)
-
-// parse draws what has come since. Anything that is neither text nor one of the sequences of drawing fails the test.
-func (s *sitting) parse() {
-	text := s.raw.String()
-	for s.parsed < len(text) {
-		rest := text[s.parsed:]
-		switch c := rest[0]; {
-		case c == 0x1b:
-			m := drawing.FindStringSubmatch(rest)
-			if m == nil {
-				if len(rest) < 16 {
-					return // it may not be whole
-				}
-				s.t.Errorf("the terminal is sent %q", rest[:16])
-				s.parsed = len(text)
-				return
-			}
-			s.sequence(m)
-			s.parsed += len(m[0])
-		case c == '\r':
-			s.col = 0
-			s.parsed++
-		case c == '\n':
-			s.row++
-			s.parsed++
-		case c < ' ' || c == 0x7f:
-			s.t.Errorf("the terminal is sent %q", rest[:1])
-			s.parsed++
-		case !utf8.FullRuneInString(rest):
-			return
-		default:
-			r, n := utf8.DecodeRuneInString(rest)
-			if s.row < len(s.screen) && s.col < len(s.screen[s.row]) {
-				s.screen[s.row][s.col] = r
-			}
-			s.col++
-			s.parsed += n
-		}
-	}
-}
-
-func (s *sitting) sequence(m []string) {
-	switch {
-	case m[1] != "":
-		s.row, _ = strconv.Atoi(m[1])
-		s.col, _ = strconv.Atoi(m[2])
-		s.row, s.col = s.row-1, s.col-1
-	case m[3] != "":
-		for i := range s.screen {
-			s.screen[i] = blank(len(s.screen[i]))
-		}
-	case m[4] != "":
-		if s.row < len(s.screen) {
-			from := s.col
-			if m[4] == "2K" {
-				from = 0
-			}
-			for i := from; i < len(s.screen[s.row]); i++ {
-				s.screen[s.row][i] = ' '
-			}
 		}
 	}
 }
@@ -166,11 +93,7 @@ func (s *sitting) sequence(m []string) {
 func (s *sitting) shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var lines []string
-	for _, row := range s.screen {
-		lines = append(lines, strings.TrimRight(string(row), " "))
-	}
-	return strings.Join(lines, "\n")
+	return s.screen.String()
 }
 
 func (s *sitting) bytes() string {
@@ -210,7 +133,7 @@ func (s *sitting) leaves() int {
 	}
 	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, time.Minute, 10*time.Millisecond)
 	out := s.bytes()
-	for _, mode := range []string{"\x1b[?25h", "\x1b[?7h", "\x1b[?2004l"} {
+	for _, mode := range []string{"\x1b[?25h", "\x1b[?2004l", "\x1b[>4m", "\x1b[<1u"} {
 		assert.Contains(s.t, out, mode)
 	}
 	termios, err := unix.IoctlGetTermios(int(s.program.Fd()), unix.TCGETS)
@@ -225,6 +148,7 @@ func TestApprovals(t *testing.T) {
 	w, h, hi := office(t)
 	s := w.sits(100, 30, "approvals")
 	s.sees("Nothing waits for an answer")
+	s.types("\x1a") // nothing stops without a shell, and the view goes on
 	h.send("one", "run_script", hi)
 	s.sees("run_script", "1 waiting", "Enter open")
 	s.types("Ga")
@@ -385,7 +309,7 @@ func TestApprovalsGiveTheTerminalBack(t *testing.T) {
 	w.withdraw(w.questions(1)[0].ID)
 }
 
-// TestApprovalsShowHostileTextAsText: nothing that somebody else wrote reaches the terminal as anything but text (which parse checks for every byte),
+// TestApprovalsShowHostileTextAsText: nothing that somebody else wrote reaches the terminal as anything but text (which the screen checks for every byte),
 // and NO_COLOR is heeded.
 func TestApprovalsShowHostileTextAsText(t *testing.T) {
 	needs(t, "npm", "git")

@@ -38,11 +38,10 @@ type ApprovalSource interface {
 	Before(ctx context.Context, i ApprovalItem) int
 }
 
-// How often the view looks whether something changed, how long it trusts what it knows, and how long the rest of a key may take to come.
+// How often the view looks whether something changed, and how long it trusts what it knows.
 const (
 	pace    = 200 * time.Millisecond
 	trusted = time.Second
-	keyRest = 50 * time.Millisecond
 )
 
 // answerTime bounds an answer: the plan is worked out anew.

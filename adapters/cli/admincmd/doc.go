@@ -17,11 +17,11 @@
 // The view shows pending approval requests in a list that keeps itself up to date, each with its plan, risk and arguments, and takes
 // decisions by key. A decision applies only to the plan that is on the screen.
 //
-//   - approvalview.go, run.go, model.go: Run and its state: keys and updates come in, effects and frames go out
+//   - approvalview.go, run.go, model.go: RunApprovals and its state: keys and updates come in, effects and frames go out
 //   - coreapprovals.go: CoreApprovals, the view's data from the core: pending requests and their clients, decisions, the results of requests
 //     that were decided elsewhere, and the diffs of deployments
-//   - screen.go, layout.go, lines.go, signals_unix.go, signals_other.go: drawing; keyboard.go: the bytes of a terminal decoded into keys
-//     (Decoder)
+//   - layout.go, lines.go: what is drawn, line by line, and what the library could not draw of it; suspend_unix.go, suspend_other.go: Ctrl-Z. The terminal itself
+//     (raw mode, keys, drawing) is bubbletea's
 //
 // # Server and hosts
 //

@@ -62,10 +62,10 @@ func padLeft(s string, width int) string { return strings.Repeat(" ", max(width-
 func (m *model) foot() line {
 	switch {
 	case m.asking != nil:
-		typed := string(m.asking.typed) + "▏"
+		typed := drawable(string(m.asking.typed)) + "▏"
 		room := m.width - cells(m.asking.prompt) - 1
 		for cells(typed) > max(room, 8) { // its end is what one types at
-			_, typed = split(typed, 1)
+			_, typed = split(typed, 2) // a wide character takes two
 		}
 		return line{m.asking.prompt + " " + typed, command.Heading}
 	case m.touch != "":

@@ -1,8 +1,11 @@
 package admincmd
 
 import (
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
@@ -20,11 +23,53 @@ const tabStop = 4
 
 // clean is text as a screen may show it: what others wrote never moves the cursor, and hides nothing.
 func clean(s string) string {
-	return strings.ReplaceAll(visible.Text(s), "\t", strings.Repeat(" ", tabStop))
+	return drawable(strings.ReplaceAll(visible.Text(s), "\t", strings.Repeat(" ", tabStop)))
 }
 
 // oneLine is clean text in one line.
-func oneLine(s string) string { return visible.OneLine(s) }
+func oneLine(s string) string { return drawable(visible.OneLine(s)) }
+
+// drawable is a text of which the library drops nothing: it draws no mark upon a character of ASCII, nor one that belongs to none. Such a mark is put upon a circle
+// of its own, and what stands on no circle is named.
+func drawable(s string) string {
+	if strings.IndexFunc(s, isMark) < 0 {
+		return s
+	}
+	var out strings.Builder
+	for s != "" {
+		n := 0
+		if r, size := utf8.DecodeRuneInString(s); !isMark(r) {
+			n = size + marks(s[:size], s[size:])
+			out.WriteString(s[:n])
+		} else if n = marks(circle, s); n > 0 {
+			out.WriteString(circle + s[:n])
+		} else {
+			fmt.Fprintf(&out, "␣U+%04X", r)
+			n = size
+		}
+		s = s[n:]
+	}
+	return out.String()
+}
+
+// circle is what a mark is put upon that would stand upon nothing.
+const circle = "◌"
+
+// isMark reports a character that takes no cell, and is drawn upon the one before it.
+func isMark(r rune) bool { return r >= utf8.RuneSelf && text.RuneWidth(r) == 0 }
+
+// marks is how many bytes of a text are marks that the library draws upon a character.
+func marks(on, s string) int {
+	if len(on) == 1 {
+		return 0
+	}
+	end := strings.IndexFunc(s, func(r rune) bool { return !isMark(r) })
+	if end < 0 {
+		end = len(s)
+	}
+	cluster, _ := ansi.FirstGraphemeCluster(on+s[:end], ansi.WcWidth)
+	return len(cluster) - len(on)
+}
 
 // cells is how many cells a text takes.
 func cells(s string) int {
@@ -87,6 +132,25 @@ func split(s string, width int) (head, rest string) {
 	return s, ""
 }
 
+// apiece is a text of which every character that takes cells is drawn into cells of its own. The library would put a syllable of several such characters into
+// one cell, as few terminals do; the rest of the line would then stand elsewhere than it believes. What keeps them apart is a sequence that changes nothing.
+func apiece(s string) string {
+	if strings.IndexFunc(s, joinable) < 0 {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		if joinable(r) {
+			out.WriteString("\x1b[23m") // not italic, as it is
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// joinable reports a character that takes cells, and may be drawn as one with what stands before it.
+func joinable(r rune) bool { return r >= '\u0300' && text.RuneWidth(r) > 0 }
+
 // padded is a text that takes exactly width cells.
 func padded(s string, width int) string {
 	s = cut(s, width)
@@ -96,7 +160,7 @@ func padded(s string, width int) string {
 // wrap is a line in as many as it takes. The later ones are set in as deep as the first, and one step more; those of a quoted text keep its bar, so that
 // none passes for what stands outside it.
 func wrap(l line, width int) []line {
-	width = max(width, 8)
+	width, l.text = max(width, 8), drawable(l.text)
 	if cells(l.text) <= width {
 		return []line{l}
 	}

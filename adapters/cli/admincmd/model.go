@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -230,16 +232,18 @@ func differences(f *fault.Error) []line {
 }
 
 // press is a key on the screen that is shown.
-func (m *model) press(k Key) effect {
-	switch {
-	case k.Kind == KeyInterrupt:
+func (m *model) press(k tea.KeyPressMsg) effect {
+	name := k.String()
+	switch name {
+	case "ctrl+c", "ctrl+d":
 		return effect{quit: true}
-	case k.Kind == KeySuspend:
+	case "ctrl+z":
 		return effect{suspend: true}
-	case k.Kind == KeyRedraw:
+	case "ctrl+l":
 		return effect{redraw: true}
-	case m.asking != nil:
-		return m.typing(k)
+	}
+	if m.asking != nil {
+		return m.typing(name, k.Text)
 	}
 	m.notice = line{}
 	switch m.screen {
@@ -247,35 +251,35 @@ func (m *model) press(k Key) effect {
 		m.screen = m.before
 		return effect{}
 	case reading:
-		return m.read(k)
+		return m.read(name)
 	}
-	return m.pick(k)
+	return m.pick(name)
 }
 
 // pick is a key on the list.
-func (m *model) pick(k Key) effect {
+func (m *model) pick(key string) effect {
 	last := len(m.items) - 1
 	page := max(m.height-listFrame, 1)
-	switch {
-	case k.Is(KeyUp, 'k'):
+	switch key {
+	case "up", "k":
 		m.chosen--
-	case k.Is(KeyDown, 'j'):
+	case "down", "j":
 		m.chosen++
-	case k.Is(KeyPageUp, 'b'):
+	case "pgup", "b":
 		m.chosen -= page
-	case k.Is(KeyPageDown, ' '):
+	case "pgdown", "space":
 		m.chosen += page
-	case k.Is(KeyHome, 'g'):
+	case "home", "find", "g": // many terminals call Home find, and End select
 		m.chosen = 0
-	case k.Is(KeyEnd, 'G'):
+	case "end", "select", "G":
 		m.chosen = last
-	case k.Is(KeyEnter, 'l'), k.Kind == KeyRight:
+	case "enter", "ctrl+j", "right", "l":
 		return m.open()
-	case k.Is(KeyEscape, 'q'):
+	case "esc", "q":
 		return effect{quit: true}
-	case k.Is(KeyUnknown, '?'):
+	case "?":
 		m.screen, m.before = helping, listing
-	case k.Is(KeyUnknown, 'a'), k.Is(KeyUnknown, 'A'), k.Is(KeyUnknown, 'd'):
+	case "a", "A", "d":
 		m.notice = line{"open it first (Enter): what is answered is what was seen", command.Changed}
 	}
 	m.chosen = max(0, min(m.chosen, last))
@@ -294,44 +298,45 @@ func (m *model) open() effect {
 }
 
 // read is a key on a question.
-func (m *model) read(k Key) effect {
+func (m *model) read(key string) effect {
 	page := max(m.height-readFrame-1, 1)
 	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
+	leaves := key == "esc" || key == "q"
 	switch {
-	case k.Is(KeyUp, 'k'):
+	case key == "up" || key == "k":
 		m.top--
-	case k.Is(KeyDown, 'j'):
+	case key == "down" || key == "j":
 		m.top++
-	case k.Is(KeyPageUp, 'b'):
+	case key == "pgup" || key == "b":
 		m.top -= page
-	case k.Is(KeyPageDown, ' '):
+	case key == "pgdown" || key == "space":
 		m.top += page
-	case k.Is(KeyHome, 'g'):
+	case key == "home" || key == "find" || key == "g":
 		m.top = 0
-	case k.Is(KeyEnd, 'G'):
+	case key == "end" || key == "select" || key == "G":
 		m.top = len(m.lines())
-	case m.touch != "" && k.Is(KeyEscape, 'q'):
+	case m.touch != "" && leaves:
 		return effect{giveUp: true}
 	case m.touch != "":
-	case k.Is(KeyEscape, 'q'), k.Kind == KeyLeft, k.Is(KeyUnknown, 'h'):
+	case leaves || key == "left" || key == "h":
 		m.screen = listing
-	case k.Is(KeyUnknown, '?'):
+	case key == "?":
 		m.screen, m.before = helping, reading
 	case m.busy || m.fate != "":
-	case k.Is(KeyUnknown, 'a'):
+	case key == "a":
 		return m.approve(false, false)
-	case k.Is(KeyUnknown, 'A'):
+	case key == "A":
 		return m.approve(true, false)
-	case k.Is(KeyUnknown, 't') && m.item.Touch:
+	case key == "t" && m.item.Touch:
 		return m.approve(false, true)
-	case k.Is(KeyUnknown, 'u'):
+	case key == "u":
 		m.until()
 		return effect{}
-	case k.Is(KeyUnknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
+	case key == "r" && m.item.Masked > 0 && !m.item.Revealed:
 		m.busy = true
 		item := m.item
 		return effect{reveal: &item}
-	case k.Is(KeyUnknown, 'd'):
+	case key == "d":
 		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
 			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
 		})
@@ -429,12 +434,12 @@ func (m *model) ask(prompt string, most int, answer func(typed string) confirm.A
 }
 
 // typing is a key while something is asked.
-func (m *model) typing(k Key) effect {
+func (m *model) typing(key, text string) effect {
 	q := m.asking
-	switch k.Kind {
-	case KeyEscape:
+	switch key {
+	case "esc":
 		m.asking, m.terms, m.bodyAt = nil, nil, 0
-	case KeyEnter:
+	case "enter", "ctrl+j":
 		m.asking = nil
 		if q.then != nil {
 			return q.then(strings.TrimSpace(string(q.typed)))
@@ -445,23 +450,29 @@ func (m *model) typing(k Key) effect {
 			return effect{}
 		}
 		return m.says(a, q.touch)
-	case KeyBackspace:
+	case "backspace", "ctrl+h":
 		q.typed = q.typed[:max(len(q.typed)-1, 0)]
-	case KeyRune:
-		q.add(k.Rune)
-	case KeyPaste:
-		for _, r := range k.Paste {
-			if unicode.IsSpace(r) {
-				r = ' '
-			}
-			q.add(r)
-		}
+	default:
+		q.add(text)
 	}
 	return effect{}
 }
 
-func (q *question) add(r rune) {
-	if len(q.typed) < q.most && unicode.IsPrint(r) {
-		q.typed = append(q.typed, r)
+// paste is a text that was pasted. Only what is being typed takes it in: no key is pressed by it.
+func (m *model) paste(text string) {
+	if m.asking != nil {
+		m.asking.add(text)
+	}
+}
+
+// add appends what can be seen of a text, in one line.
+func (q *question) add(text string) {
+	for _, r := range text {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		if len(q.typed) < q.most && unicode.IsPrint(r) {
+			q.typed = append(q.typed, r)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -40,8 +42,12 @@ func newModel(items ...ApprovalItem) *model {
 
 // types presses the keys of a text.
 func (m *model) types(text string) (last effect) {
-	var d KeyDecoder
-	for _, k := range append(d.Feed([]byte(text)), d.Flush()...) {
+	named := map[rune]rune{'\r': tea.KeyEnter, '\x7f': tea.KeyBackspace, '\x1b': tea.KeyEscape}
+	for _, r := range text {
+		k := tea.KeyPressMsg{Code: r, Text: string(r)}
+		if code, is := named[r]; is {
+			k = tea.KeyPressMsg{Code: code}
+		}
 		last = m.press(k)
 	}
 	return last
@@ -213,6 +219,45 @@ func TestWrappedQuotesKeepTheirBar(t *testing.T) {
 	}
 }
 
+// TestALongReasonOfWideCharactersIsTyped: its end is shown.
+func TestALongReasonOfWideCharactersIsTyped(t *testing.T) {
+	m := newModel(item("a", nil))
+	m.width = 60
+	m.types("\rd" + strings.Repeat("漢", 60) + "字")
+	assert.Contains(t, m.text(), "漢字▏")
+}
+
+// cellsDrawn are the lines of a model's frame as the library has them drawn, without the blanks at their ends.
+func cellsDrawn(m *model) []string {
+	v := &view{model: *m, t: &command.Terminal{}}
+	drawn := uv.NewScreenBuffer(m.width, m.height)
+	uv.NewStyledString(v.View().Content).Draw(drawn, drawn.Bounds())
+	out := make([]string, m.height)
+	for y := range out {
+		for x := range m.width {
+			if c := drawn.CellAt(x, y); c != nil {
+				out[y] += c.Content
+			}
+		}
+		out[y] = strings.TrimRight(out[y], " ")
+	}
+	return out
+}
+
+// TestWhatTakesCellsIsDrawnApart: a syllable of several characters takes the cells of each, in the library as in most terminals; and a mark that the library
+// would drop stands upon a circle.
+func TestWhatTakesCellsIsDrawnApart(t *testing.T) {
+	m := newModel(item("a", func(i *ApprovalItem) {
+		i.Prompt, i.Tool = "क्षक्ष 漢字 각 👩🏽 e\u0301\u0302 é\u0301", "\u0301alone"
+	}))
+	m.types("\r")
+	drawn := strings.Join(cellsDrawn(m), "\n")
+	assert.Contains(t, drawn, "क्षक्ष 漢字 각 👩🏽 e◌\u0301\u0302 é\u0301")
+	assert.Contains(t, drawn, "◌\u0301alone")
+	line := uv.NewStyledString(apiece("क्षक्ष"))
+	assert.Equal(t, cells("क्षक्ष"), line.WcWidth())
+}
+
 // TestFramesFit: whatever is on the screen, whatever its size and whatever keys are pressed, it has exactly as many lines as there are, none is wider
 // than the screen, and none holds anything that a terminal would act on.
 func TestFramesFit(t *testing.T) {
@@ -229,16 +274,19 @@ func TestFramesFit(t *testing.T) {
 			}))
 		}
 		m.news(items, nil)
-		for _, k := range rapid.SliceOfN(rapid.SampledFrom([]string{"j", "k", " ", "b", "g", "G", "\r", "q", "?", "a", "A", "u", "d", "x", "\x1b", "漢", "\x1b[200~a\x1b[2J\nb\x1b[201~"}), 0, 12).Draw(r, "keys") {
+		for _, k := range rapid.SliceOfN(rapid.SampledFrom([]string{"j", "k", " ", "b", "g", "G", "\r", "q", "?", "a", "A", "u", "d", "x", "\x1b", "漢"}), 0, 12).Draw(r, "keys") {
 			m.types(k)
+			m.paste("a\x1b[2J\nb\u202e")
 			if rapid.IntRange(0, 5).Draw(r, "news") == 0 {
 				m.news(items[:len(items)/2], nil)
 			}
 			m.busy = false
 			frame := m.frame()
 			require.Len(r, frame, m.height)
-			for _, l := range frame {
+			drawn := cellsDrawn(m)
+			for y, l := range frame {
 				require.LessOrEqual(r, cells(l.text), m.width, "%q", l.text)
+				require.Equal(r, strings.TrimRight(l.text, " "), drawn[y], "the library draws all of it")
 				require.False(r, strings.ContainsFunc(l.text, func(c rune) bool {
 					return unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || unicode.Is(unicode.Cf, c) && !unicode.Is(unicode.Prepended_Concatenation_Mark, c)
 				}), "%q", l.text)

@@ -2,185 +2,247 @@ package admincmd
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
+
+// ErrScreen reports a terminal that the view cannot be drawn on.
+var ErrScreen = fault.New(fault.Unavailable, "terminal_unusable", "this terminal cannot be drawn on")
+
+// screenFiles returns the terminal's own input and output; false where the view cannot be drawn on them. A pipe is neither: what is answered here counts as
+// answered at the keyboard of a terminal.
+func screenFiles(t *command.Terminal) (in, out *os.File, fits bool) {
+	in, isIn := t.In.(*os.File)
+	out, isOut := t.Out.(*os.File)
+	inTerm, outTerm := t.Terminals()
+	kind := ""
+	if t.Env != nil {
+		kind = t.Env("TERM")
+	}
+	return in, out, isIn && isOut && inTerm && outTerm && kind != "" && kind != "dumb"
+}
 
 // ScreenFits reports whether the view can be drawn on the terminal.
 func ScreenFits(t *command.Terminal) bool {
-	_, ok := newDisplay(t)
-	return ok
+	_, _, fits := screenFiles(t)
+	return fits
 }
 
-// RunApprovals shows the view until the person leaves it or ctx ends. The terminal is given back as it was whatever happens, a panic included. It fails with
-// ErrScreen where it does not fit, and with ctx's error.
-func RunApprovals(ctx context.Context, t *command.Terminal, desk ApprovalSource) error {
-	d, ok := newDisplay(t)
-	if !ok {
+// RunApprovals shows the view until the person leaves it, the terminal is gone or ctx ends. The terminal is given back as it was whatever happens, a panic
+// included. It fails with ErrScreen where the view cannot be drawn, and with ctx's error.
+func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSource) error {
+	in, out, fits := screenFiles(t)
+	if !fits {
 		return ErrScreen
 	}
-	ctx, stop := context.WithCancel(ctx)
+	was, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return ErrScreen.Because(err)
+	}
+	defer func() { _ = term.Restore(int(in.Fd()), was) }() // a terminal that is gone needs nothing
+
+	running, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	v := &view{display: d, desk: desk, ctx: ctx, typed: make(chan []byte), happened: make(chan func(*view) effect), broken: make(chan any),
-		signals: make(chan os.Signal, 4), giveUp: func() {}}
-	if heard := watched(); len(heard) > 0 { // none would be all
-		signal.Notify(v.signals, heard...)
-		defer signal.Stop(v.signals)
-	}
-	if err := d.open(); err != nil {
-		return err
-	}
-	defer d.close()
-	v.spawn(v.listen)
-	return v.loop()
-}
-
-// view is a run of the view. Its model belongs to the loop; whatever takes time happens beside it, and comes back as a function.
-type view struct {
-	model
-	*display
-	KeyDecoder
-
-	desk     ApprovalSource
-	ctx      context.Context //nolint:containedctx // it is the run's own
-	typed    chan []byte     // nil: the terminal is gone
-	happened chan func(*view) effect
-	broken   chan any
-	signals  chan os.Signal
-	giveUp   context.CancelFunc // ends the wait for a touch
-
-	looking bool
-	stamp   int64
-	looked  time.Time
-	over    bool
-}
-
-// spawn does something beside the loop. A panic in it ends the loop, which gives the terminal back first.
-func (v *view) spawn(do func()) {
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				select {
-				case v.broken <- p:
-				case <-v.ctx.Done():
-				}
-			}
-		}()
-		do()
+	running, leave := context.WithCancel(running)
+	defer leave()
+	keys, drawn := &keyboard{File: in, gone: leave}, &display{File: out, gone: leave}
+	v := newView(running, t, source, tea.WithInput(keys), tea.WithOutput(drawn))
+	ended := false
+	defer func() {
+		if !ended { // a panic: Kill gives the screen back
+			v.program.Kill()
+		}
 	}()
-}
-
-// later has what came of something taken in by the loop.
-func (v *view) later(do func(ctx context.Context) func(*view) effect) {
-	v.spawn(func() {
-		happened := do(v.ctx)
-		select {
-		case v.happened <- happened:
-		case <-v.ctx.Done():
-		}
-	})
-}
-
-// listen reads what is typed. It ends with the process: a read of a terminal cannot be cancelled.
-func (v *view) listen() {
-	for {
-		data := make([]byte, 1024)
-		n, err := v.in.Read(data)
-		if n > 0 {
-			select {
-			case v.typed <- data[:n]:
-			case <-v.ctx.Done():
-				return
-			}
-		}
-		if err != nil {
-			select {
-			case v.typed <- nil:
-			case <-v.ctx.Done():
-			}
-			return
-		}
-	}
-}
-
-func (v *view) loop() error {
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
-	rest := time.NewTimer(keyRest)
-	defer rest.Stop()
-	v.width, v.height = v.size()
-	v.look()
-	for !v.over {
-		v.now = time.Now()
-		if err := v.draw(v.frame()); err != nil {
-			return ErrScreen.Because(err)
-		}
-		select {
-		case <-v.ctx.Done():
-			return v.ctx.Err()
-		case p := <-v.broken:
-			v.close()
-			panic(p)
-		case data := <-v.typed:
-			if data == nil {
-				return nil
-			}
-			v.press(v.Feed(data))
-			rest.Reset(keyRest)
-		case <-rest.C:
-			if v.Waiting() {
-				v.press(v.Flush())
-			}
-		case happened := <-v.happened:
-			v.carry(happened(v))
-		case s := <-v.signals:
-			if v.heard(s) {
-				return nil
-			}
-		case <-tick.C:
-			v.look()
-		}
+	_, err = v.program.Run()
+	ended = true
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case drawn.err() != nil:
+		return ErrScreen.Because(drawn.err())
+	case err != nil && running.Err() == nil:
+		return ErrScreen.Because(err)
 	}
 	return nil
 }
 
-// press takes keys in.
-func (v *view) press(keys []Key) {
-	for _, k := range keys {
-		v.carry(v.model.press(k))
-	}
+// keyboard is the input of the terminal, and says when that is gone: the library stops listening then, and nothing else.
+type keyboard struct {
+	*os.File
+	gone func()
 }
 
-// heard takes a signal in: true ends the view.
-func (v *view) heard(s os.Signal) bool {
-	if resized(s) {
-		v.width, v.height = v.size()
-		v.forget()
-		return false
+// Read reads what is typed.
+func (k *keyboard) Read(data []byte) (int, error) {
+	n, err := k.File.Read(data)
+	if err != nil {
+		k.gone()
 	}
-	return true
+	return n, err
+}
+
+// display is the output of the terminal, and says when that takes nothing any more, which the library passes over.
+type display struct {
+	*os.File
+	gone   func()
+	mu     sync.Mutex
+	failed error
+}
+
+// Write draws.
+func (d *display) Write(data []byte) (int, error) {
+	n, err := d.File.Write(data)
+	if err != nil {
+		d.mu.Lock()
+		d.failed = err
+		d.mu.Unlock()
+		d.gone()
+	}
+	return n, err
+}
+
+func (d *display) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+// view is a run of the view. Its model belongs to the library's loop; whatever takes time happens beside it, and comes back as a happened.
+type view struct {
+	model
+	t       *command.Terminal
+	source  ApprovalSource
+	ctx     context.Context //nolint:containedctx // it is the run's own
+	program *tea.Program
+	giveUp  context.CancelFunc // ends the wait for a touch
+
+	looking bool
+	stamp   int64
+	looked  time.Time
+}
+
+// The messages of the view, beside those of the library.
+type (
+	happened func(*view) effect    // what came of something
+	broken   struct{ because any } // a panic beside the loop
+	tick     struct{}
+)
+
+// newView returns a view and the program that runs it.
+func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, options ...tea.ProgramOption) *view {
+	_ = os.Unsetenv("TEA_TRACE") // the library would write all that is drawn into a file, what was revealed included
+	v := &view{t: t, source: source, ctx: ctx, giveUp: func() {}}
+	var environment []string
+	for _, name := range []string{"TERM", "TERM_PROGRAM", "SSH_TTY", "WT_SESSION"} { // what the library makes out by them is how to draw
+		if value := t.Env(name); value != "" {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	v.program = tea.NewProgram(v, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(environment), tea.WithColorProfile(colorprofile.ANSI),
+		tea.WithFilter(kept), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(), tea.WithoutCatchPanics()}, options...)...)
+	return v
+}
+
+// framesPerSecond bounds how often the screen is drawn anew.
+const framesPerSecond = 30
+
+// unicodeCore is the mode in which a terminal measures text otherwise than lines.go does.
+const unicodeCore = 2027
+
+// kept drops the terminal's offer of that mode.
+func kept(_ tea.Model, m tea.Msg) tea.Msg {
+	if r, is := m.(tea.ModeReportMsg); is && r.Mode.Mode() == unicodeCore {
+		return nil
+	}
+	return m
+}
+
+// Init looks what waits, and does so from then on.
+func (v *view) Init() tea.Cmd { return tea.Batch(v.look(), later()) }
+
+func later() tea.Cmd { return tea.Tick(pace, func(time.Time) tea.Msg { return tick{} }) }
+
+// Update takes in a key, or what happened.
+func (v *view) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	v.now = time.Now()
+	switch m := m.(type) {
+	case tea.WindowSizeMsg:
+		v.width, v.height = m.Width, m.Height
+	case tea.KeyPressMsg:
+		return v, v.carry(v.press(m))
+	case tea.PasteMsg:
+		v.paste(m.Content)
+	case tick:
+		return v, tea.Batch(v.look(), later())
+	case happened:
+		return v, v.carry(m(v))
+	case broken:
+		panic(m.because)
+	}
+	return v, nil
+}
+
+// View draws the frame.
+func (v *view) View() tea.View {
+	var out strings.Builder
+	for i, l := range v.frame() {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		if l.tint != 0 {
+			l.text = v.t.Coloured(l.text, l.tint)
+		}
+		out.WriteString(apiece(l.text))
+	}
+	drawn := tea.NewView(out.String())
+	drawn.AltScreen = true
+	return drawn
+}
+
+// beside does something beside the loop. A panic in it ends the loop, which gives the terminal back first.
+func (v *view) beside(do func(ctx context.Context) func(*view) effect) tea.Cmd {
+	return func() (m tea.Msg) {
+		defer func() {
+			if p := recover(); p != nil {
+				m = broken{p}
+			}
+		}()
+		return happened(do(v.ctx))
+	}
 }
 
 // carry has an effect happen.
-func (v *view) carry(e effect) {
+func (v *view) carry(e effect) tea.Cmd {
+	var all []tea.Cmd
 	switch {
 	case e.quit:
-		v.over = true
+		return tea.Quit
 	case e.redraw:
-		v.forget()
+		all = append(all, tea.ClearScreen)
 	case e.suspend:
-		v.pause()
+		all = append(all, tea.Exec(pause{}, func(err error) tea.Msg {
+			return happened(func(*view) effect { return effect{quit: err != nil} })
+		}))
 	}
 	if a := e.answer; a != nil {
-		v.later(func(ctx context.Context) func(*view) effect {
+		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
 			ctx, cancel := context.WithTimeout(ctx, answerTime)
 			defer cancel()
-			answered, err := v.desk.Answer(ctx, *a)
+			answered, err := v.source.Answer(ctx, *a)
 			return func(v *view) effect { return v.answered(*a, answered, err) }
-		})
+		}))
 	}
 	if e.giveUp {
 		v.giveUp()
@@ -189,60 +251,58 @@ func (v *view) carry(e effect) {
 		i := v.item
 		touching, giveUp := context.WithCancel(v.ctx)
 		v.giveUp = giveUp
-		v.later(func(context.Context) func(*view) effect {
+		all = append(all, v.beside(func(context.Context) func(*view) effect {
 			defer giveUp()
-			p, err := v.desk.Touch(touching, i, func(what string) {
-				select {
-				case v.happened <- func(v *view) effect { v.tells(i.ID, what); return effect{} }:
-				case <-touching.Done():
-				}
+			p, err := v.source.Touch(touching, i, func(what string) {
+				v.program.Send(happened(func(v *view) effect { v.tells(i.ID, what); return effect{} }))
 			})
 			return func(v *view) effect { return v.touched(*a, p, err) }
-		})
+		}))
 	}
 	if i := e.reveal; i != nil {
-		v.later(func(ctx context.Context) func(*view) effect {
+		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
 			ctx, cancel := context.WithTimeout(ctx, answerTime)
 			defer cancel()
-			bare, err := v.desk.Reveal(ctx, *i)
+			bare, err := v.source.Reveal(ctx, *i)
 			return func(v *view) effect {
 				if err != nil {
 					bare = *i
 				}
 				return v.revealed(bare, err)
 			}
-		})
+		}))
 	}
 	if i := e.fate; i != nil {
-		v.later(func(ctx context.Context) func(*view) effect {
-			fate := v.desk.Fate(ctx, *i)
+		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
+			fate := v.source.Fate(ctx, *i)
 			return func(v *view) effect { v.told(i.ID, fate); return effect{} }
-		})
+		}))
 	}
 	if i := e.diffs; i != nil {
-		v.later(func(ctx context.Context) func(*view) effect {
-			diffs, before := v.desk.Diffs(ctx, *i), 0
+		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
+			diffs, before := v.source.Diffs(ctx, *i), 0
 			if i.Dated {
-				before = v.desk.Before(ctx, *i)
+				before = v.source.Before(ctx, *i)
 			}
 			return func(v *view) effect { v.shows(i.ID, diffs, before); return effect{} }
-		})
+		}))
 	}
+	return tea.Batch(all...)
 }
 
 // look finds out whether something changed, and what waits then. Once in a while it looks all the same: questions run out by themselves.
-func (v *view) look() {
+func (v *view) look() tea.Cmd {
 	if v.looking {
-		return
+		return nil
 	}
 	v.looking = true
 	last, due := v.stamp, time.Since(v.looked) >= trusted
-	v.later(func(ctx context.Context) func(*view) effect {
-		stamp, err := v.desk.Stamp(ctx)
+	return v.beside(func(ctx context.Context) func(*view) effect {
+		stamp, err := v.source.Stamp(ctx)
 		if err == nil && stamp == last && !due {
 			return func(v *view) effect { v.looking = false; return effect{} }
 		}
-		items, err := v.desk.Waiting(ctx)
+		items, err := v.source.Waiting(ctx)
 		return func(v *view) effect {
 			v.looking, v.stamp, v.looked = false, stamp, time.Now()
 			if err != nil && v.ctx.Err() != nil {
@@ -253,13 +313,18 @@ func (v *view) look() {
 	})
 }
 
-// pause gives the terminal back and stops the process, as Ctrl-Z does, and takes the terminal again when it goes on.
-func (v *view) pause() {
-	v.close()
-	stopProcess()
-	if err := v.display.open(); err != nil {
-		v.over = true
-		return
-	}
-	v.width, v.height = v.size()
-}
+// pause stops the process as Ctrl-Z does, while the library has given the terminal back. tea.Suspend would wait for the shell to go on with it, and hang where
+// there is no shell that could.
+type pause struct{}
+
+// Run stops the process until the shell has it go on.
+func (pause) Run() error { stopProcess(); return nil }
+
+// SetStdin does nothing.
+func (pause) SetStdin(io.Reader) {}
+
+// SetStdout does nothing.
+func (pause) SetStdout(io.Writer) {}
+
+// SetStderr does nothing.
+func (pause) SetStderr(io.Writer) {}

@@ -5,21 +5,25 @@ package admincmd
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/internal/testkit/logbuf"
+	"github.com/countersign-dev/countersign/internal/testkit/terminal"
 )
 
 // tty is a terminal, and what a program has written to it.
@@ -76,7 +80,9 @@ func (p *tty) givenBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotZero(t, termios.Lflag&unix.ICANON)
 	assert.NotZero(t, termios.Lflag&unix.ECHO)
-	assert.Eventually(t, func() bool { return bytes.HasSuffix([]byte(p.text()), []byte(goesOut)) }, time.Minute, 10*time.Millisecond, "%q", p.text())
+	assert.Eventually(t, func() bool {
+		return !slices.ContainsFunc([]string{"\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l", "\x1b[>4m", "\x1b[<1u"}, func(end string) bool { return !strings.Contains(p.text(), end) })
+	}, time.Minute, 10*time.Millisecond, "%q", p.text())
 }
 
 // counter is a desk that does something when it is asked.
@@ -100,7 +106,12 @@ func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
 func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	p := newTTY(t)
 	assert.PanicsWithValue(t, "broken", func() {
-		_ = RunApprovals(t.Context(), p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) { panic("broken") }})
+		_ = RunApprovals(t.Context(), p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) {
+			if strings.Contains(p.text(), "Nothing waits") {
+				panic("broken")
+			}
+			return nil, nil
+		}})
 	})
 	p.givenBack(t)
 }
@@ -121,55 +132,168 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	p.givenBack(t)
 }
 
-// screenOf is what a terminal of that width shows after it was drawn on: at its edge the cursor stays on the last cell.
-func screenOf(drawn string, width int) []string {
-	rows, y, x := map[int][]rune{}, 0, 0
-	for drawn != "" {
-		var to, n int
-		if _, err := fmt.Sscanf(drawn, "\x1b[%d;1H", &to); err == nil {
-			drawn = drawn[strings.IndexByte(drawn, 'H')+1:]
-			y, x = to-1, 0
-			continue
-		}
-		if rest, cut := strings.CutPrefix(drawn, "\x1b["); cut {
-			end := strings.IndexFunc(rest, unicode.IsLetter)
-			switch rest[:end+1] {
-			case "K":
-				rows[y] = rows[y][:min(x, len(rows[y]))]
-			case "2K":
-				rows[y] = nil
-			case "2J":
-				rows = map[int][]rune{}
-			}
-			drawn = rest[end+1:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(drawn)
-		drawn = drawn[size:]
-		for n = len(rows[y]); n <= x; n++ {
-			rows[y] = append(rows[y], ' ')
-		}
-		rows[y][x] = r
-		x = min(x+1, width-1)
-	}
-	out := make([]string, len(rows))
-	for y, row := range rows {
-		out[y] = string(row)
-	}
-	return out
+// typist is a person without a terminal: keys go in as a terminal sends them, and what is drawn goes onto a screen.
+type typist struct {
+	t     *testing.T
+	view  *view
+	keys  *os.File
+	drawn *logbuf.Buffer
+	ended chan error
 }
 
-func TestTheWholeWidthIsDrawnOn(t *testing.T) {
-	p := newTTY(t)
-	d, fits := newDisplay(p.terminal())
-	require.True(t, fits)
-	wide, short := strings.Repeat("=", 74)+"waits.", "gone"
-	for _, tint := range []command.Tint{0, command.Heading} {
-		require.NoError(t, d.draw([]line{{wide, tint}, {wide, tint}}))
+// sits starts a view of that size over a source.
+func sits(t *testing.T, source ApprovalSource, width, height int) *typist {
+	t.Helper()
+	in, keys, err := os.Pipe()
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(t.Context())
+	p := &typist{t: t, keys: keys, drawn: &logbuf.Buffer{}, ended: make(chan error, 1)}
+	person := &command.Terminal{Env: func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] }}
+	p.view = newView(ctx, person, source, tea.WithInput(&keyboard{File: in, gone: leave}), tea.WithOutput(p.drawn), tea.WithWindowSize(width, height))
+	go func() {
+		_, err := p.view.program.Run()
+		p.ended <- err
+	}()
+	return p
+}
+
+func (p *typist) types(text string) {
+	p.t.Helper()
+	_, err := io.WriteString(p.keys, text)
+	require.NoError(p.t, err)
+}
+
+// model is the model as it is once all that was typed before has been taken in.
+func (p *typist) model(is func(m *model) bool) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		answer := make(chan bool, 1)
+		p.view.program.Send(happened(func(v *view) effect { answer <- is(&v.model); return effect{} }))
+		return <-answer
+	}, time.Minute, 5*time.Millisecond)
+}
+
+func (p *typist) sees(width, height int, texts ...string) {
+	p.t.Helper()
+	shown := ""
+	require.Eventually(p.t, func() bool {
+		s := terminal.NewScreen(width, height)
+		_, _ = s.Write([]byte(strings.ReplaceAll(p.drawn.String(), "\n", "\r\n"))) // as what is no terminal is drawn on
+		require.Empty(p.t, s.Faults())
+		shown = s.String()
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(shown, text) })
+	}, time.Minute, 5*time.Millisecond, "%q", texts)
+}
+
+func (p *typist) leaves() {
+	p.t.Helper()
+	require.NoError(p.t, <-p.ended)
+}
+
+// desk is a source with one question, whose answers are kept.
+type desk struct {
+	counter
+	answers chan confirm.Answer
+}
+
+func (d desk) Answer(_ context.Context, a confirm.Answer) (confirm.View, error) {
+	d.answers <- a
+	return confirm.View{Tool: "run_script"}, nil
+}
+
+func newDesk(items ...ApprovalItem) desk {
+	return desk{counter{func(context.Context) ([]ApprovalItem, error) { return items, nil }}, make(chan confirm.Answer, 4)}
+}
+
+// TestKeysGoInAndTheModelComesOut: whichever way a terminal sends them, and in whatever pieces.
+func TestKeysGoInAndTheModelComesOut(t *testing.T) {
+	t.Parallel()
+	p := sits(t, newDesk(item("a", nil), item("b", nil), item("c", nil)), 80, 20)
+	chosen := func(n int) func(*model) bool {
+		return func(m *model) bool { return len(m.items) == 3 && m.chosen == n }
 	}
-	require.NoError(t, d.draw([]line{{wide, command.Heading}, {short, 0}}))
-	require.Eventually(t, func() bool { return strings.Contains(p.text(), short) }, time.Minute, 10*time.Millisecond)
-	assert.Equal(t, []string{wide, short}, screenOf(p.text(), 80))
+	p.model(chosen(0))
+	for _, step := range []struct {
+		keys string
+		want int
+	}{{"j", 1}, {"\x1b[B", 2}, {"\x1bOA", 1}, {"k", 0}, {"G", 2}, {"g", 0}, {"\x1b[4~", 2}, {"\x1b[1~", 0}, {"\x1b[F", 2}, {"\x1b[H", 0}, {"\x1b[6~", 2}, {"\x1b[5~", 0}, {" ", 2}, {"b", 0},
+		{"\x1b[27;2;71~", 2}, {"\x1b[103u", 0}, {"\x1bj\x1b[1;5B\x1b[<0;1;1M\x00j", 1}, {"\x1b[200~j\x1b[201~k", 0}} {
+		p.types(step.keys)
+		p.model(chosen(step.want))
+	}
+	p.types("?")
+	p.model(func(m *model) bool { return m.screen == helping })
+	p.types("\x1b")
+	p.model(func(m *model) bool { return m.screen == listing })
+	p.types("\n")
+	p.model(func(m *model) bool { return m.screen == reading && m.item.ID == "a" })
+	p.types("\x1b[D")
+	p.model(func(m *model) bool { return m.screen == listing })
+	p.types("\r")
+	p.model(func(m *model) bool { return m.screen == reading })
+	for _, part := range []string{"d", "x\x7f", "\x1b[200~no\x1b[A\r", "wa", "y\x1b[2", "01~", "\r"} {
+		p.types(part)
+	}
+	a := <-p.view.source.(desk).answers
+	assert.False(t, a.Approve)
+	assert.Equal(t, "no[A way", a.Reason)
+	p.types("\x03")
+	p.leaves()
+}
+
+// TestItIsDrawnWhole: on every cell, anew at another size and on Ctrl-L, and an approval counts once the plan's end was there.
+func TestItIsDrawnWhole(t *testing.T) {
+	t.Parallel()
+	d := newDesk(item("a", func(i *ApprovalItem) {
+		i.Prompt, i.Plan = strings.Repeat("=", 74)+"waits.", json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"one of many",`, 40)+`"the last"]}}`)
+	}))
+	p := sits(t, d, 80, 12)
+	p.sees(80, 12, "1 waiting")
+	p.types("\r")
+	p.sees(80, 12, strings.Repeat("=", 74)+"waits.", "a approve")
+	p.types("a")
+	p.sees(80, 12, "read it to its end first")
+	p.types("\x0c")
+	p.types("G")
+	p.sees(80, 12, "the last")
+	p.view.program.Send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	p.sees(100, 30, "the last", "a approve")
+	assert.Empty(t, d.answers)
+	p.types("a")
+	assert.Equal(t, "a", (<-d.answers).ID)
+	p.types("q")
+	p.leaves()
+}
+
+// TestAModeThatMeasuresOtherwiseIsNotTaken: the terminal may offer it.
+func TestAModeThatMeasuresOtherwiseIsNotTaken(t *testing.T) {
+	t.Parallel()
+	p := sits(t, newDesk(), 80, 12)
+	p.sees(80, 12, "Nothing waits")
+	p.types("\x1b[?2027;2$y")
+	p.types("?")
+	p.sees(80, 12, "In the list")
+	assert.NotContains(t, p.drawn.String(), "\x1b[?2027h")
+	p.types("qq")
+	p.leaves()
+}
+
+// TestATerminalThatIsGoneEndsTheView: one that has nothing more to read, and one that takes nothing more.
+func TestATerminalThatIsGoneEndsTheView(t *testing.T) {
+	t.Parallel()
+	p := sits(t, newDesk(), 80, 12)
+	p.sees(80, 12, "Nothing waits")
+	require.NoError(t, p.keys.Close())
+	require.ErrorIs(t, <-p.ended, context.Canceled)
+
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	gone := 0
+	d := &display{File: out, gone: func() { gone++ }}
+	_, err = d.Write([]byte("x"))
+	require.ErrorIs(t, err, d.err())
+	assert.Equal(t, 1, gone)
 }
 
 func TestWhereItFits(t *testing.T) {

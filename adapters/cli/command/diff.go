@@ -42,6 +42,9 @@ func (t *Terminal) Tinted(s string, as Tint) string {
 	return t.paint(t.Out, strings.Join(strings.FieldsFunc(Block(strings.ReplaceAll(s, "\r\n", "\n")), isBreak), " "), as.colours()...)
 }
 
+// Coloured is s as it is, coloured where the output takes colour. It is for text that was made plain and laid out before: once more would make another text of it.
+func (t *Terminal) Coloured(s string, as Tint) string { return t.paint(t.Out, s, as.colours()...) }
+
 // Put is Say for one line that means something, its spaces kept; zero is nothing in particular.
 func (t *Terminal) Put(line string, as Tint) {
 	w := t.asking()

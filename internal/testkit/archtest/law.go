@@ -49,6 +49,7 @@ const (
 	pflag        = "github.com/spf13/pflag"
 	prettyTables = "github.com/jedib0t/go-pretty/v6"
 	xTerm        = "golang.org/x/term"
+	bubbletea    = "charm.land/bubbletea/v2"
 	xTime        = "golang.org/x/time"
 	xSys         = "golang.org/x/sys"
 	xSync        = "golang.org/x/sync"
@@ -72,6 +73,8 @@ const (
 	chromium     = "github.com/chromedp/chromedp"
 
 	chromiumProtocol = "github.com/chromedp/cdproto"
+	colourProfile    = "github.com/charmbracelet/colorprofile"
+	terminalText     = "github.com/charmbracelet/x/ansi"
 )
 
 // testLibraries are what tests and suites may lean on.
@@ -177,7 +180,8 @@ func drivingRows() []Row {
 	}
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli"}, answers), door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: people},
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli"}, answers), door...),
+			Modules: []string{xSync, cobra, pflag, prettyTables, xTerm, bubbletea, colourProfile, terminalText}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
 		{Packages: []string{"adapters/chat", "adapters/httpauth"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
