@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -276,6 +277,17 @@ func TestAModeThatMeasuresOtherwiseIsNotTaken(t *testing.T) {
 	assert.NotContains(t, p.drawn.String(), "\x1b[?2027h")
 	p.types("qq")
 	p.leaves()
+}
+
+// TestNothingThatIsDrawnGoesIntoAFile: the library would write it down where a variable says so.
+func TestNothingThatIsDrawnGoesIntoAFile(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	t.Setenv("TEA_TRACE", trace)
+	p := sits(t, newDesk(), 80, 12)
+	p.sees(80, 12, "Nothing waits")
+	p.types("q")
+	p.leaves()
+	assert.NoFileExists(t, trace)
 }
 
 // TestATerminalThatIsGoneEndsTheView: one that has nothing more to read, and one that takes nothing more.
