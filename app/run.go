@@ -343,10 +343,14 @@ func (r *run) gate() error {
 	return nil
 }
 
-// intend records the intent of a mutation durably and then spends its confirmation. Without an intent nothing is changed.
+// intend records the intent of a mutation durably, with the confirmation that lets it run, and then spends that. Without an intent nothing is changed.
 func (r *run) intend(ctx context.Context) error {
-	if r.decision.Verdict == policy.Confirm && !r.waived {
+	var also confirm.Digest // of an approval of the same call, which ends with it although a session grant lets it run
+	switch {
+	case r.decision.Verdict == policy.Confirm && !r.waived:
 		r.ranBy = r.grantID
+	case r.decision.Rule == policy.RuleSession && r.grantID == "":
+		also, r.ranBy = r.app.grants.Approved(ctx, r.binding())
 	}
 	if r.claims.Class > policy.ClassRead && r.claims.Effects&policy.Mutating != 0 {
 		if err := r.app.core.Audit.Append(ctx, r.event(audit.Intent)); err != nil {
@@ -355,9 +359,8 @@ func (r *run) intend(ctx context.Context) error {
 		r.intended = true
 	}
 	var spent confirm.Request
-	if r.decision.Rule == policy.RuleSession && r.grantID == "" {
-		r.grantID = r.app.grants.Spend(ctx, r.binding())
-		r.ranBy = r.grantID
+	if also != (confirm.Digest{}) && r.app.grants.Spend(ctx, also, r.binding()) {
+		r.grantID = r.ranBy
 	}
 	if r.moot != "" && r.app.grants.Moot(ctx, r.moot) {
 		r.grantID = r.moot // what the call comes to is what its question came to

@@ -22,16 +22,21 @@ func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) 
 	})
 }
 
-// Spend uses the approved request of a call that a session grant now lets run, and returns the request's ID; empty if there is none.
-func (k *Approvals) Spend(ctx context.Context, b confirm.Binding) string {
+// Approved returns the approved request of a call that a session grant now lets run; the zero digest and an empty ID if there is none.
+func (k *Approvals) Approved(ctx context.Context, b confirm.Binding) (confirm.Digest, string) {
 	now := k.Clock.Now()
 	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b}, now)
-	for _, g := range asked {
-		if err == nil && g.State == confirm.Approved && k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Redeem(b, "", now) }) == nil {
-			return g.ID
+	for i := range asked {
+		if g := &asked[i]; err == nil && g.State == confirm.Approved && g.Check(b, "", now) == nil {
+			return g.Digest, g.ID
 		}
 	}
-	return ""
+	return confirm.Digest{}, ""
+}
+
+// Spend uses that approved request, and reports whether it did: another call may have been faster.
+func (k *Approvals) Spend(ctx context.Context, d confirm.Digest, b confirm.Binding) bool {
+	return k.Ledger.Settle(ctx, d, func(g *confirm.Request) error { return g.Redeem(b, "", k.Clock.Now()) }) == nil
 }
 
 // Allowed returns the session grants of all sessions and the dated grants, oldest first.

@@ -26,7 +26,7 @@ func StageOf(records []Record, call string, plan canon.Hash) Stage {
 	if call == "" || plan.IsZero() {
 		return s
 	}
-	by := "" // the confirmation that lets it run: what it answered when it asked was not by that one
+	by := "" // the confirmation that lets it run, which its outcome names as well: what it answered when it asked was not by that one
 	for i := range records {
 		if e := &records[i].Event; e.CallID == call && e.Plan == plan && e.Phase == Intent {
 			s.Allowed, by = true, e.Confirmation
@@ -39,7 +39,7 @@ func StageOf(records []Record, call string, plan canon.Hash) Stage {
 		}
 		switch e.Phase {
 		case Outcome:
-			if s.Allowed && (by == "" || e.Confirmation == by) {
+			if s.Allowed && (by == "" || e.Confirmation == by) { // older intents of calls that a session grant let through name none
 				s.Over, s.Failed = true, s.Failed || e.Code != ""
 			}
 		case Begun:
