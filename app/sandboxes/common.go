@@ -69,13 +69,13 @@ func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	return s
 }
 
+// planLabel is what the hashes of the plans are made under.
+const planLabel = "sandbox.plan.v1"
+
 // Plan is what a tool is about to do. Its hash is over everything it shows.
 type Plan struct {
-	Tool    tool.Name `json:"tool"`
-	Summary string    `json:"summary"`
-	Context any       `json:"context"`
-	asks    ConfirmOptions
-	hash    canon.Hash
+	tool.BasicPlan
+	asks ConfirmOptions
 }
 
 // ConfirmOptions is how a plan wants to be confirmed.
@@ -89,13 +89,9 @@ type ConfirmOptions struct {
 
 // NewPlan is a plan of the named tool. context marshals to JSON without fractions.
 func NewPlan(name tool.Name, summary string, context any, asks ConfirmOptions) (Plan, error) {
-	p := Plan{Tool: name, Summary: summary, Context: context, asks: asks}
-	var err error
-	p.hash, err = sum(p)
-	return p, err
+	p, err := tool.NewBasicPlan(planLabel, name, summary, context, policy.Assessment{Strength: asks.Strength, Human: asks.Human, Risk: asks.Risk})
+	return Plan{BasicPlan: p, asks: asks}, err
 }
-
-func sum(plan any) (canon.Hash, error) { return canon.Sum("sandbox.plan.v1", plan) }
 
 // Begin is what a call writes down before it begins to carry out the plan.
 func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operation, error) {
@@ -119,7 +115,7 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 			Directory string `json:"directory"`
 		} `json:"context"`
 	}
-	plan, err := sum(json.RawMessage(doing.Plan))
+	plan, err := canon.Sum(planLabel, json.RawMessage(doing.Plan))
 	if err != nil || json.Unmarshal([]byte(doing.Plan), &shown) != nil {
 		return false, nil //nolint:nilerr // what is no plan nobody was let through with
 	}
@@ -142,22 +138,11 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	return err == nil && stage.UnderWay(), err
 }
 
-// Hash covers everything that the plan shows.
-func (p Plan) Hash() canon.Hash { return p.hash }
-
-// Prompt is the summary.
-func (p Plan) Prompt() string { return p.Summary }
-
 // About is the name of the project that the plan shows.
 func (p Plan) About() string {
 	shown, _ := p.Context.(map[string]any)
 	name, _ := shown["project"].(string)
 	return name
-}
-
-// Assessment is how strongly the plan wants to be confirmed.
-func (p Plan) Assessment() policy.Assessment {
-	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human, Risk: p.asks.Risk}
 }
 
 // Idle reports a plan with nothing to do.

@@ -4,6 +4,7 @@
 //   - tool.go: Spec and Entry; Handler decodes raw arguments into an Invocation, which prepares a Plan and applies exactly that Plan; Call and
 //     Outcome are one request and its result; Ref is a typed handle for Go callers. What a plan may say of itself besides is optional: the small
 //     interfaces such as Assessed, Prompter, Exhibitor, Targeter, Idle and Gated, each documented where it is declared
+//   - basic_plan.go: BasicPlan is the plan that capabilities embed and extend; deployments, ecosystems and packs show plans of other forms
 //   - registry.go: Capability is one toolset with its contract, default mode and entries; NewRegistry joins capabilities and fails on an entry that
 //     is not well formed (ErrRegistry). A Registry is immutable and sorted by name; schema.go checks input schemas
 //   - narrowing.go: Narrowing takes tools away for one client, never adds any

@@ -50,40 +50,38 @@ func StoreSpec(category, title, description, schema string) tool.Spec {
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
 }
 
+// planLabel is what the hashes of the plans are made under.
+const planLabel = "project.plan.v1"
+
 // Plan is what a tool will do. Its hash covers everything it shows, so that only the approved plan runs.
 type Plan struct {
-	Tool    tool.Name `json:"tool"`
-	Summary string    `json:"summary"` // one line
-	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
-	assess  policy.Assessment
-	dated   string // what a dated "always" covers
-	bound   bool   // the scope tells its content
-	loose   canon.Hash
-	about   string // name of the project
-	covers  string // what the scope is, in words
-	hash    canon.Hash
+	tool.BasicPlan
+	dated  string // what a dated "always" covers
+	bound  bool   // the scope tells its content
+	loose  canon.Hash
+	about  string // name of the project
+	covers string // what the scope is, in words
 }
 
-// NewPlan returns a plan of the named tool. context marshals to JSON without fractions.
+// NewPlan returns a plan of the named tool. context marshals to JSON without fractions: the real command, the steps, the request.
 func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (Plan, error) {
-	p := Plan{Tool: name, Summary: summary, Context: context, assess: a}
-	var err error
-	p.hash, err = canon.Sum("project.plan.v1", p)
-	return p, err
+	p, err := tool.NewBasicPlan(planLabel, name, summary, context, a)
+	return Plan{BasicPlan: p}, err
 }
 
 // Bound returns the plan with grants limited to what it shows: the same target with any other content asks again (packageflow-security contract §5.1: a grant is
 // for a target in a class of content).
 func (p Plan) Bound() Plan {
-	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, p.hash), true
+	p.BasicPlan, p.bound = p.WithScope(ContentScope(p.Assessment().Scope, p.Hash())), true
 	return p
 }
 
 // BoundBut is Bound for a plan that lists files that are read as code; less is the same plan without them. A session grant leaves them out, because editing them
 // is the agent's job; a dated grant covers them as they are.
 func (p Plan) BoundBut(less Plan) Plan {
-	p.dated = ContentScope(p.assess.Scope, p.hash)
-	p.assess.Scope, p.bound = ContentScope(p.assess.Scope, less.hash), true
+	scope := p.Assessment().Scope
+	p.dated = ContentScope(scope, p.Hash())
+	p.BasicPlan, p.bound = p.WithScope(ContentScope(scope, less.Hash())), true
 	return p
 }
 
@@ -123,13 +121,14 @@ func (p Plan) About() string { return p.about }
 
 // Scopes is what an "always" covers within the tool (tool.Scoped).
 func (p Plan) Scopes() (session, dated string) {
-	return p.assess.Scope, cmp.Or(p.dated, p.assess.Scope)
+	scope := p.Assessment().Scope
+	return scope, cmp.Or(p.dated, scope)
 }
 
 // Loosely is the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
 func (p Plan) Loosely(bare any) (Plan, error) {
 	var err error
-	p.loose, err = canon.Sum("project.loose.v1", Plan{Tool: p.Tool, Context: bare})
+	p.loose, err = canon.Sum("project.loose.v1", tool.BasicPlan{Tool: p.Tool, Context: bare})
 	return p, err
 }
 
@@ -154,12 +153,3 @@ func (p Plan) Warned(remark string) Plan {
 	}
 	return p
 }
-
-// Hash covers everything that the plan shows.
-func (p Plan) Hash() canon.Hash { return p.hash }
-
-// Prompt is the summary.
-func (p Plan) Prompt() string { return p.Summary }
-
-// Assessment returns the strength and risk that the plan raises the call to, the rule for its action, and the scope of grants.
-func (p Plan) Assessment() policy.Assessment { return p.assess }
