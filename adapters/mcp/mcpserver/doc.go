@@ -10,7 +10,7 @@
 //   - server.go: Options, Server, New; serve.go: serving stdio, with the time limit on initialize
 //   - guard.go: the middleware around every method; a tool that is not enabled is refused by naming the tool that replaced it, or how to
 //     enable it
-//   - call.go, calldirect.go, direct.go: a tools/call, by way of the SDK or from a transport that has read a well-formed one itself
+//   - call.go, direct.go: a tools/call, by way of the SDK or past it, from a transport that has read a well-formed one itself
 //     (Direct)
 //   - caller.go, request.go: on whose behalf a request is made (Caller), and what the transport knows of it (Request). The zero Caller may
 //     do nothing
