@@ -36,7 +36,7 @@ func agentpack(o tool.Outcome) Document {
 	e := envelope{Schema: 1, Version: o.Version, Data: json.RawMessage(`{}`), Warnings: []string{}, Errors: []envelopeError{}}
 	e.Command, e.Path = commandOf(o)
 	e.ID = strings.Join(e.Path, " ")
-	f := failure(o)
+	f := fault.From(o.Err)
 	if f == nil {
 		e.OK = true
 		e.Data, e.Warnings = reportOf(o)

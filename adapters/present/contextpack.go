@@ -10,7 +10,7 @@ import (
 // contextPack presents contextpack.v2 (context-pack contract §2 to §4): input answers compact JSON {"action":…,"payload":…} and output
 // raw Markdown, both as text; a failure is one error object with a kind and code out of the contract's table and the request's own id.
 func contextPack(o tool.Outcome) Document {
-	f := failure(o)
+	f := fault.From(o.Err)
 	if f != nil {
 		return contextPackFailure(o, f)
 	}

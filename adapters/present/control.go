@@ -3,13 +3,14 @@ package present
 import (
 	"encoding/json"
 
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // control presents countersign.v1, the contract of Countersign's own tools: the bare value on success; on failure one object with
 // kind, code, message, details and, where a person has to confirm, the confirmation asked for.
 func control(o tool.Outcome) Document {
-	f := failure(o)
+	f := fault.From(o.Err)
 	if f == nil {
 		value := o.Value
 		if value == nil {

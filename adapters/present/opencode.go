@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -28,7 +29,7 @@ type opencodeError struct {
 // opencode presents opencode.v1: one JSON object on every face, as text and as structured content (opencode contract §13). A success is
 // the tool's own object, which says its status itself; a dry run shows the plan; isError is set if and only if the status is error.
 func opencode(o tool.Outcome) Document {
-	if f := failure(o); f != nil {
+	if f := fault.From(o.Err); f != nil {
 		doc := Object(opencodeFailure(o))
 		return Document{Text: string(doc), Object: doc, Body: doc, Fail: true, Kind: f.Kind}
 	}
@@ -85,7 +86,7 @@ func withStatus(doc json.RawMessage) json.RawMessage {
 // opencodeFailure is an outcome's failure in the words of opencode.v1. A suggestion and a git_url among the details are those of the
 // failure, the former better than the standing one, because the raising site knows more.
 func opencodeFailure(o tool.Outcome) opencodeError {
-	f := failure(o)
+	f := fault.From(o.Err)
 	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: Details(f), Confirmation: confirmationOf(o.Issued)}
 	e.Suggestion = e.take("suggestion")
 	if e.Suggestion == "" {

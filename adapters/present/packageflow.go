@@ -29,7 +29,7 @@ type Problem struct {
 // packageflow presents packageflow.v1. Over MCP a success is the bare value, as text and as object, and a failure {"error":…}; the JSON
 // face is the seed's envelope.
 func packageflow(o tool.Outcome) Document {
-	f := failure(o)
+	f := fault.From(o.Err)
 	if f != nil && o.Issued != nil && o.Issued.Pending {
 		return packageflowPending(o, f)
 	}
@@ -97,7 +97,7 @@ func cutShort(value json.RawMessage) bool {
 
 // ProblemOf is an outcome's failure in the words of packageflow.v1; the outcome has one.
 func ProblemOf(o tool.Outcome) Problem {
-	f := failure(o)
+	f := fault.From(o.Err)
 	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: Details(f)}
 	if hint, ok := p.Details["hint"].(string); ok { // the raising site knows a better one
 		p.Hint = hint

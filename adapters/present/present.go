@@ -129,6 +129,3 @@ func confirmationOf(i *tool.Issued) *confirmation {
 	return &confirmation{Token: i.Token.Reveal(), ID: i.ID, Strength: i.Strength.String(), Prompt: i.Prompt, Target: i.Target,
 		ExpiresAt: i.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), PlanHash: i.PlanHash.String(), Plan: i.Plan}
 }
-
-// failure is an outcome's fault, or nil. Every error of an outcome is one; anything else counts as internal.
-func failure(o tool.Outcome) *fault.Error { return fault.From(o.Err) }

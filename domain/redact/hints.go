@@ -78,7 +78,7 @@ func nameHint(doc []byte, word, i int) bool {
 	for from > 0 && end-from <= maxName && doc[from-1] != '"' {
 		from--
 	}
-	return end-from > maxName || IsSecretName(string(doc[from:end]))
+	return end-from > maxName || IsSecretKey(string(doc[from:end]))
 }
 
 // escapeHint reports whether the character written \u00xx, whose digits begin at i, can be part of a keyword or a separator. The

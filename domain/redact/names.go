@@ -60,9 +60,9 @@ func (n *name) words() (last, two []byte) {
 	return last, two
 }
 
-// IsSecretName reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
+// IsSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
 // §4.2, key-name rule): by its last word or its last two, or as a whole.
-func IsSecretName(name string) bool {
+func IsSecretKey(name string) bool {
 	n := normal(name)
 	last, two := n.words()
 	switch string(last) {

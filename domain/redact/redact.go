@@ -152,7 +152,3 @@ func maskLines(lines []string, spans []span) []string {
 	}
 	return out
 }
-
-// IsSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
-// §4.2, key-name rule): by its last word or its last two, or as a whole.
-func IsSecretKey(name string) bool { return IsSecretName(name) }

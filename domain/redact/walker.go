@@ -105,7 +105,7 @@ func (w *walker) secret(s string) bool {
 	} else if name.Is("pwd") && (s[0] == '/' || filePath(s)) {
 		return false // the working directory
 	}
-	return w.top().secret || IsSecretName(key)
+	return w.top().secret || IsSecretKey(key)
 }
 
 // named reports whether all that stands under key here is secret by a name: this one or one further up.
@@ -113,7 +113,7 @@ func (w *walker) named(key string) bool {
 	if len(w.stack) == 0 {
 		return false
 	}
-	return w.top().secret || !w.top().plain && IsSecretName(key)
+	return w.top().secret || !w.top().plain && IsSecretKey(key)
 }
 
 // command masks an element of an array for the one before it: ["--password", "…"], ["curl", "-u", "user:…"].
@@ -122,7 +122,7 @@ func (w *walker) command(s string) (string, int) {
 		return s, 0
 	}
 	last := w.top().last
-	if strings.HasPrefix(last, "--") && IsSecretName(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
+	if strings.HasPrefix(last, "--") && IsSecretKey(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
 		return cliFlag.Placeholder(), 1
 	}
 	if (last == "-u" || last == "--user") && w.top().curl {
@@ -145,7 +145,7 @@ func (w *walker) remember(s string) {
 		return
 	}
 	if name := normal(top.key); name.Is("name") || name.Is("key") {
-		top.named = IsSecretName(s)
+		top.named = IsSecretKey(s)
 	}
 }
 

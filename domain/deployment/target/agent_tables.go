@@ -33,8 +33,8 @@ func AllAgents() []agent {
 	return all
 }
 
-// AgentNames are the agents' names in compiled order.
-func AgentNames() []string {
+// TargetNames is every target there is, in compiled order: the order of listings (agentpack contract §2.7).
+func TargetNames() []string {
 	var names []string
 	for _, t := range tables() {
 		names = append(names, t.name)

@@ -12,9 +12,9 @@ import (
 )
 
 func TestEveryTableIsFoundByItsName(t *testing.T) {
-	require.Len(t, target.AgentNames(), len(target.AllAgents()))
+	require.Len(t, target.TargetNames(), len(target.AllAgents()))
 	for i, a := range target.AllAgents() {
-		assert.Equal(t, a.Name, target.AgentNames()[i])
+		assert.Equal(t, a.Name, target.TargetNames()[i])
 		found, ok := target.FindAgent(a.Name)
 		assert.True(t, ok, a.Name)
 		assert.Equal(t, a, found)

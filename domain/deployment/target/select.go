@@ -11,9 +11,6 @@ import (
 // AllTargets is the filter that stands for every configured target.
 const AllTargets = "all"
 
-// TargetNames is every target there is, in compiled order: the order of listings (agentpack contract §2.7).
-func TargetNames() []string { return AgentNames() }
-
 // TargetScopes are the scopes a target can be configured with, or nil when there is no such target.
 func TargetScopes(name string) []deployment.Scope {
 	a, _ := FindAgent(name)

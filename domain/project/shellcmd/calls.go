@@ -91,6 +91,7 @@ func callsOf(s start) []ScriptCall {
 	return nil
 }
 
+// unknown reports a text that is not known before it runs.
 func unknown(text string) bool {
 	return strings.ContainsAny(text, MarkUnknown+MarkGlob+markHome+"\uFDD2")
 }

@@ -81,7 +81,7 @@ func (c *check) note(at int, runs []Run) {
 			c.flag(at, "too-many", VerdictHigh, "it starts more programs than anybody looks at; write it in separate steps")
 			return
 		}
-		c.found.starts = append(c.found.starts, start{Run: r, Dirs: c.course.Dirs(at), Source: cut(source)})
+		c.found.starts = append(c.found.starts, start{Run: r, Dirs: c.course.dirs(at), Source: cut(source)})
 	}
 }
 

@@ -54,7 +54,7 @@ func (f *finding) note(format string, args ...any) {
 // add is an entry of the program at hand, in dir below where it runs. A name that is only known when it runs is said.
 func (f *finding) add(e CodeFile, dir string) {
 	for _, name := range append(slices.Clone(e.Names), dir) {
-		if opaque(name) && !beside(name) {
+		if unknown(name) && !beside(name) {
 			f.note("%s reads %s, and which file that is shows only when it runs", f.start.Name, DisplayText(name))
 			return
 		}
@@ -73,13 +73,10 @@ func (f *finding) add(e CodeFile, dir string) {
 	f.entries = append(f.entries, e)
 }
 
-// opaque reports a text that is not known before it runs.
-func opaque(text string) bool { return unknown(text) }
-
 // beside reports a name that begins with something computed, as $(dirname "$0")/x does: most often that is where the script itself is.
 func beside(name string) bool {
 	rest, ok := strings.CutPrefix(name, MarkUnknown+"/")
-	return ok && rest != "" && !opaque(rest)
+	return ok && rest != "" && !unknown(rest)
 }
 
 // Beside is the rest of a name that begins with something computed, for whoever knows where the script is that says it.
@@ -90,7 +87,7 @@ func Beside(name string) (string, bool) {
 // find is what one program reads.
 func (f *finding) find() {
 	s := f.start
-	if opaque(s.Path) && !beside(s.Path) {
+	if unknown(s.Path) && !beside(s.Path) {
 		f.note("which program %s is shows only when it runs", DisplayText(s.Path))
 		return
 	}
@@ -154,7 +151,7 @@ func (f *finding) manager(name string) {
 	case len(kind) > 1 && kind[0] == "preinstall":
 		f.add(CodeFile{Names: []string{"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, All: true, Up: true}, l.dir)
 		f.note("%s %s runs what the packages that it installs bring along", name, word)
-	case len(kind) == 0 && name != "npm" && !opaque(word): // a program of a package, when it is no script
+	case len(kind) == 0 && name != "npm" && !unknown(word): // a program of a package, when it is no script
 		f.add(CodeFile{Names: []string{"node_modules/.bin/" + word}, Up: true, Look: ScanShebang}, l.dir)
 		if name == "bun" {
 			f.add(CodeFile{Names: []string{word}}, l.dir)

@@ -154,9 +154,6 @@ func (c *Trace) latest(at int, settings []setting) (values []string, certain boo
 	return values, false
 }
 
-// Dirs are the directories a command may run in; "" is not known.
-func (c *Trace) Dirs(at int) []string { return c.dirs(at) }
-
 // dirs are the directories a command may run in; "" is not known.
 func (c *Trace) dirs(at int) []string {
 	dirs, certain := c.latest(at, c.moves)
