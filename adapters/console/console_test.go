@@ -74,10 +74,10 @@ func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 		consolerig.Page{Site: &consolerig.Site{T: t}, Path: path, HTML: got.Body}.Sound()
 	}
 	settings := asked.Get("/settings")
-	asks := asked.Press(settings, "Set who approves", "approval", "caller")
+	asks := asked.Settled(asked.Press(settings, "Set who approves", "approval", "caller"))
 	assert.NotContains(t, asks.Body, said, "it is not so yet")
-	assert.Contains(t, asked.Press(asks, "Approve").Body, said, "from the next page on")
-	assert.NotContains(t, asked.Press(asked.Get("/settings"), "Set who approves", "approval", "human").Body, said)
+	assert.Contains(t, asked.Settled(asked.Press(asks, "Approve")).Body, said, "from the next page on")
+	assert.NotContains(t, asked.Settled(asked.Press(asked.Get("/settings"), "Set who approves", "approval", "human")).Body, said)
 }
 
 func TestEverySectionIsThere(t *testing.T) {

@@ -87,7 +87,7 @@ func TestOneOfManyProcessesUpgrades(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	ofSchema(t, path, 8)
-	crowd := make([]*child, porttest.Contenders)
+	crowd := make([]*child, 16)
 	for i := range crowd {
 		crowd[i] = spawn(t, "append once", path, fmt.Sprint(i))
 	}

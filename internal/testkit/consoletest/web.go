@@ -135,6 +135,16 @@ func (w *Web) answer(resp *http.Response) Answer {
 	return Answer{Status: resp.StatusCode, Path: resp.Request.URL.RequestURI(), Body: string(body), Header: resp.Header}
 }
 
+// Settled is the page once what it shows does not run any more.
+func (w *Web) Settled(page Answer) Answer {
+	w.t.Helper()
+	for tick := newPoll(w.t.Context().Done()); strings.HasPrefix(page.Path, "/work/") && strings.Contains(page.Body, `data-live="tick"`); {
+		require.True(w.t, tick.wait(), "it goes on running: %s", page.Words())
+		page = w.Get(page.Path)
+	}
+	return page
+}
+
 // Words is what people read of the page's content, its blanks and lines as one space each.
 func (a Answer) Words() string {
 	body := a.Body
