@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
@@ -26,12 +27,6 @@ type query struct {
 
 	unattended bool
 	grant      string
-}
-
-// records is a list of records as JSON, the form of the tool audit_tail.
-type records struct {
-	Count   int            `json:"count"`
-	Records []audit.Record `json:"records"`
 }
 
 // AuditCommand is the command group audit.
@@ -139,7 +134,7 @@ func auditList(ctx context.Context, s *command.Shell, q query) error {
 	if q.limit == 0 {
 		q.limit = listed
 	}
-	found := records{Records: []audit.Record{}}
+	found := control.AuditList{Records: []audit.Record{}}
 	err := q.walk(ctx, s, func(r audit.Record) error {
 		found.Records = append(found.Records, r)
 		return nil

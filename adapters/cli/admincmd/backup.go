@@ -7,18 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
-
-// backupMade is the answer of create_backup, as far as it is told.
-type backupMade struct {
-	File   string `json:"file"`
-	Schema int    `json:"schema"`
-	Files  []struct {
-		Name string `json:"name"`
-		Size int64  `json:"size"`
-	} `json:"files"`
-}
 
 // BackupCommand is the command backup.
 func BackupCommand(s *command.Shell) *cobra.Command {
@@ -36,7 +27,7 @@ func BackupCommand(s *command.Shell) *cobra.Command {
 			return command.Usage(cmd, "%q is no name of a file", args[0])
 		}
 		s.Patient = true
-		o, err := s.Call(cmd.Context(), "create_backup", command.Arguments{"file": file, "replace_file": over})
+		made, o, err := command.Do(cmd.Context(), s, control.CreateBackup, control.BackupInput{File: file, Over: over})
 		if f := fault.From(err); f != nil && f.Code == "backup_file_exists" {
 			err = f.With(command.Hint("--force replaces it"))
 		}
@@ -45,10 +36,6 @@ func BackupCommand(s *command.Shell) *cobra.Command {
 		}
 		if s.JSON {
 			return s.Show(o)
-		}
-		var made backupMade
-		if err := command.DecodeAnswer(o, &made); err != nil {
-			return err
 		}
 		size := int64(0)
 		for _, f := range made.Files {
@@ -75,12 +62,6 @@ func bytesSaid(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// restoredHome is the answer of restore_backup.
-type restoredHome struct {
-	Home  string `json:"home"`
-	Aside string `json:"aside"`
-}
-
 // RestoreCommand is the command restore.
 func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
 	c := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of the home", Args: command.Args(1, 1),
@@ -98,7 +79,7 @@ func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
 		if err := m.InUse(cmd.Context(), s.Lookup); err != nil { // before anybody is asked
 			return err
 		}
-		o, err := s.Call(cmd.Context(), "restore_backup", command.Arguments{"file": file})
+		done, o, err := command.Do(cmd.Context(), s, control.RestoreBackup, control.RestoreInput{File: file})
 		if err != nil {
 			return s.Fail(o, err)
 		}
@@ -107,10 +88,6 @@ func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
 		}
 		if s.JSON {
 			return s.Show(o)
-		}
-		var done restoredHome
-		if err := command.DecodeAnswer(o, &done); err != nil {
-			return err
 		}
 		s.Line("%s is restored; what was there is in %s", command.Plain(done.Home), command.Plain(done.Aside))
 		s.Note("tokens and log-ins did not come back; countersign audit verify says how the audit stands")

@@ -13,16 +13,11 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
-
-// waiting is what confirmations prints as JSON, the form of the tool list_confirmations.
-type waiting struct {
-	Count         int            `json:"count"`
-	Confirmations []confirm.View `json:"confirmations"`
-}
 
 // ConfirmationsCommand is the command confirmations.
 func ConfirmationsCommand(s *command.Shell) *cobra.Command {
@@ -40,7 +35,7 @@ func pending(ctx context.Context, s *command.Shell) error {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(waiting{Count: len(views), Confirmations: views})
+		return s.PrintJSON(control.ConfirmationList{Count: len(views), Confirmations: views})
 	}
 	if len(views) == 0 {
 		s.Note("nothing waits for an answer")

@@ -2,7 +2,6 @@ package admincmd
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -10,14 +9,10 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
-)
-
-// The tools behind the commands.
-const (
-	connectTool tool.Name = "connect_host"
-	listTool    tool.Name = "list_hosts"
 )
 
 // stale is the code of a file that was changed after it was looked at.
@@ -41,42 +36,6 @@ type wanted struct {
 	Remove bool `json:"remove,omitempty"`
 	Force  bool `json:"force,omitempty"`
 	DryRun bool `json:"dry_run,omitempty"`
-}
-
-// done is what connect_host answers.
-type done struct {
-	Title     string          `json:"title"`
-	Scope     string          `json:"scope"`
-	Server    string          `json:"server"`
-	File      string          `json:"file"`
-	State     string          `json:"state"`
-	Applied   bool            `json:"applied"`
-	Entry     json.RawMessage `json:"entry"`
-	HostEntry string          `json:"host_entry"`
-	LetInBy   string          `json:"let_in_by"`
-	Toolsets  []string        `json:"toolsets"`
-	Host      string          `json:"host"`
-	Revoked   string          `json:"revoked"`
-	Backup    string          `json:"backup"`
-	Diff      string          `json:"diff"`
-	Next      string          `json:"next"`
-}
-
-// host is one that list_hosts lists.
-type host struct {
-	Host      string   `json:"host"`
-	Title     string   `json:"title"`
-	Aliases   []string `json:"aliases"`
-	File      string   `json:"file"`
-	Installed bool     `json:"installed"`
-	State     string   `json:"state"`
-	Detail    string   `json:"detail"`
-	Toolsets  []string `json:"toolsets"`
-	Servers   []string `json:"servers"`
-	Connect   []string `json:"connect"`
-	Snippet   string   `json:"snippet"`
-	Command   []string `json:"command"`
-	HostEntry string   `json:"host_entry"`
 }
 
 // flags are those of connect.
@@ -214,7 +173,7 @@ func (g connectCommand) address() (string, error) {
 // connect has the host connected, asking the person on the way. Where others change the file meanwhile, it is looked at and asked about again.
 func (g connectCommand) connect(ctx context.Context, f *flags) error {
 	for try := 1; ; try++ {
-		o, err := g.Call(ctx, connectTool, f.wanted)
+		o, err := g.Call(ctx, mcpclients.ConnectHost.Name, f.wanted)
 		if err != nil && fault.From(err).Code == stale && try < attempts {
 			g.Note("%s", command.Plain(fault.From(err).Message))
 			continue
@@ -222,13 +181,13 @@ func (g connectCommand) connect(ctx context.Context, f *flags) error {
 		if err != nil {
 			return g.Fail(o, err)
 		}
-		var d done
-		warnings, err := g.read(o, &d)
-		if err != nil {
+		var report planner.Report[mcpclients.ConnectResult]
+		if err := command.DecodeAnswer(o, &report); err != nil {
 			return err
 		}
+		d := report.Data
 		if !g.JSON {
-			g.warn(warnings)
+			g.warn(report.Warnings)
 			g.tell(d)
 			g.serving(d, f)
 		}
@@ -246,18 +205,6 @@ func (g connectCommand) connect(ctx context.Context, f *flags) error {
 	}
 }
 
-// read is a tool's data, and what it warns of.
-func (g connectCommand) read(o tool.Outcome, into any) ([]string, error) {
-	var report struct {
-		Data     json.RawMessage `json:"data"`
-		Warnings []string        `json:"warnings"`
-	}
-	if err := json.Unmarshal(o.Value, &report); err != nil || json.Unmarshal(report.Data, into) != nil {
-		return nil, fault.ErrInternal.Sayf("the answer of %s is not what is expected", o.Spec.Name)
-	}
-	return report.Warnings, nil
-}
-
 func (g connectCommand) warn(warnings []string) {
 	for _, w := range warnings {
 		g.Note("warning: %s", command.Plain(w))
@@ -265,7 +212,7 @@ func (g connectCommand) warn(warnings []string) {
 }
 
 // tell says what was done.
-func (g connectCommand) tell(d done) {
+func (g connectCommand) tell(d mcpclients.ConnectResult) {
 	file := command.Plain(d.File)
 	switch d.State {
 	case "already_connected":
@@ -295,7 +242,7 @@ func (g connectCommand) tell(d done) {
 const more = "projects"
 
 // serving says what the entry serves, and the command that has it serve projects, too.
-func (g connectCommand) serving(d done, f *flags) {
+func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
 	if len(d.Toolsets) == 0 || f.Remove {
 		return
 	}
@@ -321,20 +268,20 @@ func (g connectCommand) serving(d done, f *flags) {
 // preview shows what would be done; alone, nothing follows it.
 func (g connectCommand) preview(ctx context.Context, w wanted, alone bool) error {
 	w.DryRun = true
-	o, err := g.Call(ctx, connectTool, w)
+	o, err := g.Call(ctx, mcpclients.ConnectHost.Name, w)
 	if err != nil {
 		return g.Fail(o, err)
 	}
 	if g.JSON {
 		return g.Show(o)
 	}
-	var d done
-	warnings, err := g.read(o, &d)
-	if err != nil {
+	var report planner.Report[mcpclients.ConnectResult]
+	if err := command.DecodeAnswer(o, &report); err != nil {
 		return err
 	}
+	d := report.Data
 	if alone {
-		g.warn(warnings)
+		g.warn(report.Warnings)
 	}
 	switch {
 	case d.Diff != "":
@@ -347,7 +294,7 @@ func (g connectCommand) preview(ctx context.Context, w wanted, alone bool) error
 
 // list shows every host and how it stands.
 func (g connectCommand) list(ctx context.Context, a asked) error {
-	o, err := g.Call(ctx, listTool, a)
+	o, err := g.Call(ctx, mcpclients.ListHosts.Name, a)
 	if err != nil {
 		return g.Fail(o, err)
 	}
@@ -372,16 +319,14 @@ func (g connectCommand) list(ctx context.Context, a asked) error {
 	return nil
 }
 
-func (g connectCommand) hosts(o tool.Outcome) ([]host, error) {
-	var answer struct {
-		Hosts []host `json:"hosts"`
-	}
-	_, err := g.read(o, &answer)
-	return answer.Hosts, err
+func (g connectCommand) hosts(o tool.Outcome) ([]mcpclients.HostStatus, error) {
+	var report planner.Report[mcpclients.HostList]
+	err := command.DecodeAnswer(o, &report)
+	return report.Data.Hosts, err
 }
 
 // state is how a host stands, in words.
-func state(h host) string {
+func state(h mcpclients.HostStatus) string {
 	switch h.State {
 	case "connected":
 		if len(h.Toolsets) > 0 {
@@ -403,7 +348,7 @@ func state(h host) string {
 
 // byHand says what to write where, and the host's own command.
 func (g connectCommand) byHand(ctx context.Context, a asked) error {
-	o, err := g.Call(ctx, listTool, a)
+	o, err := g.Call(ctx, mcpclients.ListHosts.Name, a)
 	if err != nil {
 		return g.Fail(o, err)
 	}
@@ -431,7 +376,7 @@ func (g connectCommand) complete(cmd *cobra.Command, args []string, _ string) ([
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	o, err := g.Call(cmd.Context(), listTool, asked{})
+	o, err := g.Call(cmd.Context(), mcpclients.ListHosts.Name, asked{})
 	var names []cobra.Completion
 	if hosts, unread := g.hosts(o); err == nil && unread == nil {
 		for _, h := range hosts {

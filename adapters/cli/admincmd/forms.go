@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -65,7 +66,7 @@ func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string
 
 // narrow has the forms of a host entry count no more, and does nothing else: it takes something away, so nobody is asked.
 func (g connectCommand) narrow(ctx context.Context, f *flags) error {
-	o, err := g.Call(ctx, listTool, f.asked)
+	o, err := g.Call(ctx, mcpclients.ListHosts.Name, f.asked)
 	if err != nil {
 		return g.Fail(o, err)
 	}
@@ -96,7 +97,7 @@ func (g connectCommand) remark(format string, entry ...any) {
 }
 
 // said is what is said of a host's forms behind how it stands: that they count, where they do.
-func (g connectCommand) said(ctx context.Context, h host) string {
+func (g connectCommand) said(ctx context.Context, h mcpclients.HostStatus) string {
 	a, err := g.App()
 	if err != nil {
 		return ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -63,14 +64,6 @@ func listKeys(ctx context.Context, s *command.Shell) error {
 // adding is what the command line says of a key that is enrolled.
 type adding struct{ name, which string }
 
-// keyInput is what enroll_key takes of a security key.
-type keyInput struct {
-	Kind   enrolled.Kind `json:"kind"`
-	Name   string        `json:"name"`
-	Handle string        `json:"handle"`
-	Public []byte        `json:"public"`
-}
-
 // addKey enrols a security key of the person's ssh agent. It is touched once before anything is asked: one that signs without a touch would prove nothing.
 func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	if !s.Interactive() {
@@ -97,7 +90,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 		return err
 	}
 	s.Patient = true
-	if _, err := s.Call(ctx, "enroll_key", keyInput{Kind: k.Kind, Name: k.Name, Handle: k.Credential, Public: k.Public}); err != nil {
+	if _, err := s.Call(ctx, control.EnrollKey.Name, control.KeyInput{Kind: k.Kind, Name: k.Name, Handle: k.Credential, Public: k.Public}); err != nil {
 		return err
 	}
 	s.Line("enrolled the security key %s (%s)", command.Plain(k.Name), k.Credential)
@@ -147,7 +140,7 @@ func choose(ctx context.Context, s *command.Shell, door command.Door, which stri
 
 func removeKey(ctx context.Context, s *command.Shell, id string) error {
 	s.Patient = true
-	o, err := s.Call(ctx, "remove_key", map[string]string{"id": id})
+	o, err := s.Call(ctx, control.RemoveKey.Name, control.KeyID{ID: id})
 	if err != nil {
 		return s.Fail(o, fault.From(err))
 	}

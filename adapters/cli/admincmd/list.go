@@ -26,21 +26,13 @@ type toolView struct {
 	Confirm     policy.Strength `json:"confirm"`
 	Permission  string          `json:"permission"` // read, execute or write: what it needs at most
 	Risk        string          `json:"risk,omitempty"`
-	Decision    outlook         `json:"decision"` // what policy says, as things are
+	Decision    policy.Decision `json:"decision"` // what policy says, as things are
 	Input       json.RawMessage `json:"input_schema"`
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// outlook is what policy says to a call of a tool that does all it may do.
-type outlook struct {
-	Verdict  policy.Verdict  `json:"verdict"`
-	Rule     string          `json:"rule"` // what decided
-	Mode     policy.Mode     `json:"mode"`
-	Strength policy.Strength `json:"strength"`
-}
-
-// words is an outlook for people.
-func (o outlook) words() string {
+// decided is a decision for people.
+func decided(o policy.Decision) string {
 	if o.Rule == "" { // what is set could not be read
 		return "not known"
 	}
@@ -69,7 +61,7 @@ func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.
 	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
 	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
 		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.OutputSchema(),
-		Decision: outlook{Verdict: d.Verdict, Rule: d.Rule, Mode: d.Mode, Strength: d.Strength}}
+		Decision: d}
 	if spec.Risk > policy.RiskNone {
 		v.Risk = spec.Risk.String()
 	}
@@ -95,14 +87,14 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 	var groups []string
 	for _, v := range views {
 		if v.Category == "" {
-			rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.asks(), v.Decision.words(), summary(v.Description)})
+			rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.asks(), decided(v.Decision), summary(v.Description)})
 			continue
 		}
 		group := v.Toolset + ": " + v.Category
 		if sorted[group] == nil {
 			groups = append(groups, group)
 		}
-		sorted[group] = append(sorted[group], []string{string(v.Name), v.Permission, v.Risk, v.Decision.words(), summary(v.Description)})
+		sorted[group] = append(sorted[group], []string{string(v.Name), v.Permission, v.Risk, decided(v.Decision), summary(v.Description)})
 	}
 	if len(rows) > 0 {
 		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "what it does"}, rows)

@@ -2,15 +2,14 @@ package admincmd
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/access"
-	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // link is a one-time log-in.
@@ -50,14 +49,8 @@ func issue(ctx context.Context, s *command.Shell, door command.Door, c access.Cr
 		return made, command.ErrUnanswered.Sayf("%s needs a person at a terminal; nothing was made", what).With(command.Hint("run this at a terminal"))
 	}
 	s.Patient = true // what wants a passkey is approved in the console, while this waits with the secret
-	o, err := s.Call(ctx, "create_credential", c.Request())
-	if err != nil {
-		return made, err
-	}
-	if err := json.Unmarshal(o.Value, &made); err != nil {
-		return made, fault.From(err)
-	}
-	return made, nil
+	made, _, err = command.Do(ctx, s, control.CreateCredential, c.Request())
+	return made, err
 }
 
 // LoginCommand is the command login.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
@@ -58,7 +59,7 @@ func forgetOwner(ctx context.Context, s *command.Shell, name string) error {
 	if err := owner.CheckName(name); err != nil {
 		return err
 	}
-	o, err := s.Call(ctx, "forget_owner", map[string]string{"owner": name})
+	o, err := s.Call(ctx, control.ForgetOwner.Name, control.OwnerInput{Name: name})
 	if err != nil {
 		return s.Fail(o, err)
 	}

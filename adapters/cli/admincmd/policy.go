@@ -1,8 +1,8 @@
 package admincmd
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
@@ -216,48 +217,15 @@ func change(ctx context.Context, s *command.Shell, edit func(*app.Settings) erro
 	return showPolicy(ctx, s)
 }
 
-// inForce is the answer of the tool get_policy, as far as it is shown.
-type inForce struct {
-	SessionMode  string             `json:"session_mode"`
-	OperatorMode string             `json:"operator_mode"`
-	Ceiling      string             `json:"max_mode"`
-	Level        string             `json:"permission_level"`
-	Tools        map[string]string  `json:"tool_permissions"`
-	Auto         policy.AutoApprove `json:"auto_approve"`
-	Revision     int64              `json:"settings_revision"`
-	Approval     string             `json:"approval"`
-	Require      map[string]string  `json:"require"`
-	Forms        []string           `json:"forms"`
-	DecidedBy    map[string]string  `json:"decided_by"`
-	Warnings     []string           `json:"warnings"`
-}
-
-// by is the layer that decided a setting.
-func (p inForce) by(key string) string {
-	if name, ok := p.DecidedBy[key]; ok {
-		return name
-	}
-	return policy.BuiltIn
-}
-
 func showPolicy(ctx context.Context, s *command.Shell) error {
-	o, err := s.Call(ctx, "get_policy", struct{}{})
+	p, o, err := command.Do(ctx, s, control.GetPolicy, control.NoInput{})
 	if err != nil {
 		return s.Fail(o, err)
 	}
 	if s.JSON {
 		return s.Show(o)
 	}
-	var p inForce
-	if err := json.Unmarshal(o.Value, &p); err != nil {
-		return err
-	}
-	either := func(s, otherwise string) string {
-		if s == "" {
-			return otherwise
-		}
-		return s
-	}
+	by := func(key string) string { return cmp.Or(p.DecidedBy[key], policy.BuiltIn) }
 	auto := "off"
 	if p.Auto.Enabled {
 		auto = "on"
@@ -266,24 +234,24 @@ func showPolicy(ctx context.Context, s *command.Shell) error {
 		auto += ": " + strings.Join(p.Auto.Tools, ", ")
 	}
 	who := "human: a person approves"
-	if p.Approval == policy.ApprovalCaller.String() {
+	if p.Approval.ByCaller() {
 		who = "caller: no person is asked"
 	}
 	rows := [][]string{
-		{"approval", who, p.by("approval")},
-		{"permission level", either(p.Level, "unset: nothing may change"), p.by("permission_level")},
-		{"mode", either(p.OperatorMode, "the toolset's own"), p.by("mode")},
-		{"maximum mode", p.Ceiling, p.by("max_mode")},
-		{"auto-approve", auto, p.by("auto_approve")},
+		{"approval", who, by("approval")},
+		{"permission level", cmp.Or(p.Level.String(), "unset: nothing may change"), by("permission_level")},
+		{"mode", cmp.Or(p.OperatorMode.String(), "the toolset's own"), by("mode")},
+		{"maximum mode", p.Ceiling.String(), by("max_mode")},
+		{"auto-approve", auto, by("auto_approve")},
 	}
-	if p.SessionMode != "" {
-		rows = append(rows, []string{"mode of this command line", p.SessionMode, "set_mode"})
+	if p.SessionMode != policy.ModeUnset {
+		rows = append(rows, []string{"mode of this command line", p.SessionMode.String(), "set_mode"})
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
-		rows = append(rows, []string{"tool " + name, p.Tools[name], p.by("tool " + name)})
+		rows = append(rows, []string{"tool " + name, p.Tools[name].String(), by("tool " + name)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Require)) {
-		rows = append(rows, []string{"approving " + key + " needs", p.Require[key], p.by("require " + key)})
+		rows = append(rows, []string{"approving " + key + " needs", p.Require[key].String(), by("require " + key)})
 	}
 	for _, entry := range p.Forms {
 		rows = append(rows, []string{"forms of " + command.Plain(entry), "may approve what is below high risk", "your settings"})
@@ -295,6 +263,6 @@ func showPolicy(ctx context.Context, s *command.Shell) error {
 	for _, w := range p.Warnings {
 		s.Note("warning: %s", w)
 	}
-	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, append(rows, granted...))
+	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.SettingsVersion), "decided by"}, append(rows, granted...))
 	return nil
 }

@@ -77,7 +77,7 @@ func showTool(ctx context.Context, s *command.Shell, name string) error {
 	s.Line("%s: %s", v.Name, v.Title)
 	s.Line("\n%s\n", v.Description)
 	s.Table([]string{"toolset", "contract", "class", "effects", "confirm", "permission", "risk", "now"},
-		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.asks(), v.Permission, v.Risk, v.Decision.words()}})
+		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.asks(), v.Permission, v.Risk, decided(v.Decision)}})
 	s.Line("\narguments (JSON Schema):\n%s", command.Indent(v.Input))
 	return nil
 }

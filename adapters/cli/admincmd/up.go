@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -107,7 +108,7 @@ func (g connectCommand) invite(ctx context.Context) error {
 	if g.JSON {
 		return nil
 	}
-	o, err := g.Call(ctx, listTool, asked{})
+	o, err := g.Call(ctx, mcpclients.ListHosts.Name, asked{})
 	if err != nil {
 		g.Note("countersign connect lists the hosts that can be connected")
 		return nil // it serves all the same
@@ -142,7 +143,7 @@ func (g connectCommand) findable() {
 }
 
 // standing is how a host stands, in a few words behind its title.
-func standing(h host) string {
+func standing(h mcpclients.HostStatus) string {
 	switch {
 	case h.State == "connected":
 		return ": connected"

@@ -192,6 +192,14 @@ func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcom
 	return s.Run(ctx, tool.Call{Tool: name, Args: raw})
 }
 
+// Do is Call through the typed handle of a tool, whose answer it reads. A dry run has none: it is in the outcome.
+func Do[In, Out any](ctx context.Context, s *Shell, ref tool.Ref[In, Out], in In) (answer Out, o tool.Outcome, err error) {
+	if o, err = s.Call(ctx, ref.Name, in); err == nil && !o.DryRun {
+		err = DecodeAnswer(o, &answer)
+	}
+	return answer, o, err
+}
+
 // Run is Call for a call made by hand. Session, Client and Principal are filled in, and Progress where it is nil: a bar is drawn.
 func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	a, err := s.App()

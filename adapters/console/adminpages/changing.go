@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -54,8 +55,8 @@ func turned(what, was, is string) string {
 }
 
 func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	var now inForce
-	if err := s.desk.Read(r.Context(), v, "get_policy", nil, &now); err != nil {
+	var now control.PolicyAnswer
+	if err := s.desk.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
 		return
 	}
@@ -67,11 +68,11 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 		if level == policy.LevelUnset {
 			return "", policy.ErrWord.Sayf("choose a permission level")
 		}
-		if was := r.PostFormValue("was"); was != now.Level {
+		if was := r.PostFormValue("was"); was != now.Level.String() {
 			return "", ErrSettingsChanged.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
 		}
 		set.Level = level
-		return turned("The permission level", now.Level, level.String()), nil
+		return turned("The permission level", now.Level.String(), level.String()), nil
 	})
 }
 
@@ -197,16 +198,13 @@ func changed(r *http.Request) ui.Node {
 }
 
 func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.desk.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: "set_mode", Args: map[string]string{"mode": r.PostFormValue("mode")}, Back: settingSection,
+	s.desk.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
 		Show: func(o tool.Outcome) ui.Node {
-			var told struct {
-				Mode, Previous string
-				Canceled       int `json:"canceled_confirmations"`
-			}
+			var told control.ModeAnswer
 			if json.Unmarshal(o.Value, &told) != nil {
 				return nil
 			}
-			text := "The mode of this console was " + either(told.Previous, "not set") + " and is " + told.Mode + " now."
+			text := "The mode of this console was " + either(told.Previous.String(), "not set") + " and is " + told.Mode.String() + " now."
 			if told.Canceled > 0 {
 				text += " Questions that were withdrawn because of it: " + number(told.Canceled) + "."
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/passkey"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -141,13 +142,12 @@ func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		return
 	}
 	name := strings.TrimSpace(r.PostFormValue("name"))
-	s.desk.Do(w, r, v, ui.Task{Title: "Enrol the passkey " + ui.Printable(name), Tool: "enroll_key", Back: ui.KeysPath, Args: map[string]any{
-		"kind": k.Kind, "name": name, "handle": k.Credential, "public": k.Public, "rp_id": k.RPID, "user_verified": k.Verified, "backup_eligible": k.Backup, "backed_up": k.BackedUp,
-		"model": k.Model, "transports": k.Transports}})
+	s.desk.Do(w, r, v, ui.Task{Title: "Enrol the passkey " + ui.Printable(name), Tool: control.EnrollKey.Name, Back: ui.KeysPath, Args: control.KeyInput{Kind: k.Kind, Name: name,
+		Handle: k.Credential, Public: k.Public, RPID: k.RPID, Verified: k.Verified, Backup: k.Backup, BackedUp: k.BackedUp, Model: k.Model, Transports: k.Transports}})
 }
 
 func (s KeyPages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.desk.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: "remove_key", Back: ui.KeysPath, Args: map[string]string{"id": r.PathValue("id")}})
+	s.desk.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: control.RemoveKey.Name, Back: ui.KeysPath, Args: control.KeyID{ID: r.PathValue("id")}})
 }
 
 func fail(w http.ResponseWriter, v httpauth.Visitor, err error) {

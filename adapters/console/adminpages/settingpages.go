@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -73,19 +74,9 @@ func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) ht
 	mux.Handle("POST /settings/credentials/{id}/revoke", person(s.revoke))
 }
 
-// inForce is the answer of the tool get_policy, as far as it is shown.
-type inForce struct {
-	SessionMode  string   `json:"session_mode"`
-	OperatorMode string   `json:"operator_mode"`
-	Ceiling      string   `json:"max_mode"`
-	Level        string   `json:"permission_level"`
-	Always       []string `json:"always_allowed"`
-	Revision     int64    `json:"settings_revision"`
-}
-
 func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	var now inForce
-	if err := s.desk.Read(r.Context(), v, "get_policy", nil, &now); err != nil {
+	var now control.PolicyAnswer
+	if err := s.desk.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
 		return
 	}
@@ -107,14 +98,14 @@ func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 }
 
 // warning says when a tool is allowed although the level is read-only (product rules: rulings on policy).
-func warning(now inForce, set app.Settings) ui.Node {
+func warning(now control.PolicyAnswer, set app.Settings) ui.Node {
 	var allowed []string
 	for _, name := range slices.Sorted(maps.Keys(set.Tools)) {
 		if set.Tools[name] == policy.Allowed {
 			allowed = append(allowed, name)
 		}
 	}
-	if now.Level != policy.ReadOnly.String() || len(allowed) == 0 {
+	if now.Level != policy.ReadOnly || len(allowed) == 0 {
 		return nil
 	}
 	return ui.Notice(ui.Warn, ui.P(ui.Text("Allowed although the level is read_only: "+strings.Join(allowed, ", "))))
@@ -126,12 +117,12 @@ func levels() []ui.Choice {
 		{Value: policy.FullAccess.String(), Text: "full_access: only what wants a name typed asks"}}
 }
 
-func levelPart(v httpauth.Visitor, now inForce) ui.Node {
+func levelPart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
 	choices := levels()
-	if now.Level == "" {
+	if now.Level == policy.LevelUnset {
 		choices = append([]ui.Choice{{Value: "", Text: "nobody has set one: nothing changes"}}, choices...)
 	}
-	return ui.Part("Permission level", ui.PostForm(v, settingSection+"/level", ui.Hidden("was", now.Level), ui.SelectField("level", "level", "How much any tool may do", now.Level, choices...),
+	return ui.Part("Permission level", ui.PostForm(v, settingSection+"/level", ui.Hidden("was", now.Level.String()), ui.SelectField("level", "level", "How much any tool may do", now.Level.String(), choices...),
 		ui.SubmitButton("Set the level")))
 }
 
@@ -197,12 +188,12 @@ func open(g confirm.Always) string {
 	return who + ", with these arguments"
 }
 
-func modePart(v httpauth.Visitor, now inForce) ui.Node {
-	return ui.Part("Mode of this console", ui.P(ui.Text("Ask refuses changes, plan shows what they would do, execute carries them out. The highest mode here is "+now.Ceiling+
+func modePart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
+	return ui.Part("Mode of this console", ui.P(ui.Text("Ask refuses changes, plan shows what they would do, execute carries them out. The highest mode here is "+now.Ceiling.String()+
 		"; the operator sets it with --max-mode.")),
-		ui.Facts(ui.Fact{Name: "The operator's mode", Value: ui.Text(either(now.OperatorMode, "each toolset's own"))},
-			ui.Fact{Name: "Always allowed in this console", Value: listedSetting(now.Always)}),
-		ui.PostForm(v, settingSection+"/mode", ui.SelectField("mode", "mode", "Mode of what you do here", either(now.SessionMode, policy.Execute.String()),
+		ui.Facts(ui.Fact{Name: "The operator's mode", Value: ui.Text(either(now.OperatorMode.String(), "each toolset's own"))},
+			ui.Fact{Name: "Always allowed in this console", Value: listedSetting(now.AlwaysAllowed)}),
+		ui.PostForm(v, settingSection+"/mode", ui.SelectField("mode", "mode", "Mode of what you do here", either(now.SessionMode.String(), policy.Execute.String()),
 			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Set the mode")))
 }
 

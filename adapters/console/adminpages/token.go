@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -51,7 +52,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.V
 	}
 	secret := httpauth.Secret(httpauth.TokenPrefix)
 	c.Digest = access.DigestOf(secret)
-	s.desk.Do(w, r, v, ui.Task{Title: "Make the token " + ui.Printable(c.Name), Tool: "create_credential", Args: c.Request(), Back: settingSection,
+	s.desk.Do(w, r, v, ui.Task{Title: "Make the token " + ui.Printable(c.Name), Tool: control.CreateCredential.Name, Args: c.Request(), Back: settingSection,
 		Show: told(secret)})
 }
 
