@@ -177,11 +177,20 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	c := r.call
 	value, err := r.guarded(ctx)
-	if f, ok := value.(tool.ForwardedCall); ok && err == nil {
-		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.View, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry
-		return a.Call(ctx, f.Call)
+	if f := forwarded(value); f != nil && err == nil {
+		next := *f
+		next.RequestID, next.Progress, next.Person, next.View, next.Within, next.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry
+		return a.Call(ctx, next)
 	}
 	return r.finish(ctx, value, err)
+}
+
+// forwarded is the call that takes the place of a value; nil where the value is the answer.
+func forwarded(value any) *tool.Call {
+	if f, ok := value.(tool.Forwarder); ok {
+		return f.Forwards()
+	}
+	return nil
 }
 
 // guarded is run with a panic turned into an error: one broken tool never takes the process along.

@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -16,9 +18,38 @@ type ConfirmInput struct {
 	Decision string `json:"decision,omitempty" jsonschema:"enum=approve,enum=deny,enum=always,description=default approve"`
 }
 
+// ConfirmAnswer is what came of a confirmation: the request that was denied, or else what the call answered that was repeated.
+type ConfirmAnswer struct {
+	Denied *confirm.View
+	Value  json.RawMessage // of the call that was repeated, as its own tool answers
+
+	repeat *tool.Call // the pipeline makes this call, and its outcome takes the place of this answer
+}
+
+// Forwards returns the call that is repeated.
+func (a ConfirmAnswer) Forwards() *tool.Call { return a.repeat }
+
+// MarshalJSON writes the one that there is.
+func (a ConfirmAnswer) MarshalJSON() ([]byte, error) {
+	if a.Denied != nil {
+		return tool.Encode(a.Denied)
+	}
+	return tool.Encode(a.Value)
+}
+
+// UnmarshalJSON reads the one that it is: a request that was denied or cancelled says so, under the hash of its plan.
+func (a *ConfirmAnswer) UnmarshalJSON(doc []byte) error {
+	*a = ConfirmAnswer{Value: slices.Clone(doc)}
+	var v confirm.View
+	if json.Unmarshal(doc, &v) == nil && v.ID != "" && !v.PlanHash.IsZero() && (v.State == confirm.Denied.String() || v.State == confirm.Canceled.String()) {
+		*a = ConfirmAnswer{Denied: &v}
+	}
+	return nil
+}
+
 // confirm repeats the confirmed call in place of its own answer. It never spends the token itself: the repeated call does, after
 // its plan has been worked out anew and found to be the one confirmed.
-func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (any, error) {
+func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (ConfirmAnswer, error) {
 	token, now := confirm.NewToken(in.Token), s.Clock.Now()
 	var grant confirm.Request
 	err := s.Ledger.Settle(ctx, token.Digest(), func(g *confirm.Request) error {
@@ -42,13 +73,14 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		if errors.Is(err, confirm.ErrBurnt) {
 			s.ended(ctx, grant.ID, tool.ReasonMistyped, sc.Client)
 		}
-		return nil, err
+		return ConfirmAnswer{}, err
 	}
 	if in.Decision == "deny" {
 		s.withdrawn(ctx, grant, sc.Client)
-		return grant.View(), nil
+		v := grant.View()
+		return ConfirmAnswer{Denied: &v}, nil
 	}
-	return tool.ForwardedCall{Call: tool.Call{
+	return ConfirmAnswer{repeat: &tool.Call{
 		ID: sc.CallID, Session: sc.Session, Client: sc.Client, Principal: sc.Principal, Mode: grant.Mode,
 		Tool: tool.Name(grant.Binding.Tool), Args: grant.Args, Token: token, Typed: in.Typed,
 		Always: in.Decision == "always",

@@ -52,7 +52,7 @@ type Deps struct {
 // The typed handles.
 var (
 	SetMode           = tool.Ref[SetModeInput, ModeAnswer]{Name: "set_mode"}
-	Confirm           = tool.Ref[ConfirmInput, any]{Name: "confirm"}
+	Confirm           = tool.Ref[ConfirmInput, ConfirmAnswer]{Name: "confirm"}
 	CancelConfirm     = tool.Ref[CancelInput, CancelAnswer]{Name: "cancel_confirm"}
 	ListConfirmations = tool.Ref[NoInput, ConfirmationList]{Name: "list_confirmations"}
 	GetPolicy         = tool.Ref[NoInput, PolicyAnswer]{Name: "get_policy"}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -19,7 +20,7 @@ import (
 // The control tools under the names of seed 004. They are served with its toolset, and do what those without the prefix do.
 var (
 	AmofSetMode  = tool.Ref[SetModeInput, AmofMode]{Name: "amof_set_mode"}
-	AmofConfirm  = tool.Ref[AmofConfirmInput, any]{Name: "amof_confirm"}
+	AmofConfirm  = tool.Ref[AmofConfirmInput, AmofConfirmed]{Name: "amof_confirm"}
 	AmofCancel   = tool.Ref[AmofToken, AmofCancelled]{Name: "amof_cancel_confirm"}
 	AmofAwaiting = tool.Ref[NoInput, AmofWaiting]{Name: "amof_list_confirmations"}
 )
@@ -66,6 +67,38 @@ type AmofWaiting struct {
 	ConfirmationList
 	Text spoken `json:"_text"`
 }
+
+// AmofConfirmed is what came of a confirmation: that it was withdrawn, or else what the call answered that was repeated.
+type AmofConfirmed struct {
+	Cancelled *AmofCancelled
+	Value     json.RawMessage // of the call that was repeated, as its own tool answers
+
+	repeat *tool.Call // as ConfirmAnswer has it
+}
+
+// Forwards returns the call that is repeated.
+func (a AmofConfirmed) Forwards() *tool.Call { return a.repeat }
+
+// MarshalJSON writes the one that there is.
+func (a AmofConfirmed) MarshalJSON() ([]byte, error) {
+	if a.Cancelled != nil {
+		return tool.Encode(a.Cancelled)
+	}
+	return tool.Encode(a.Value)
+}
+
+// UnmarshalJSON reads the one that it is: only a confirmation that was withdrawn has the status cancelled and a tool.
+func (a *AmofConfirmed) UnmarshalJSON(doc []byte) error {
+	*a = AmofConfirmed{Value: slices.Clone(doc)}
+	var c AmofCancelled
+	if json.Unmarshal(doc, &c) == nil && c.Status == amofCancelled && c.Tool != "" {
+		*a = AmofConfirmed{Cancelled: &c}
+	}
+	return nil
+}
+
+// amofCancelled is the status of a confirmation that was withdrawn.
+const amofCancelled = "cancelled"
 
 // Seed004 returns the control tools under the names of seed 004.
 func Seed004(d Deps) []tool.Entry {
@@ -123,30 +156,31 @@ func (d Deps) effective(call, session policy.Mode) policy.Mode {
 
 // amofConfirm is confirm in the words of the contract: what the person typed counts without blanks around it, and whose confirmation it is stays
 // untold. It says so when the mode was lowered since, which cancelled what was asked for.
-func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmInput) (any, error) {
+func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmInput) (AmofConfirmed, error) {
 	if in.Decision == "no" {
-		return s.amofCancel(ctx, sc, AmofToken{Token: in.Token})
+		c, err := s.amofCancel(ctx, sc, AmofToken{Token: in.Token})
+		return AmofConfirmed{Cancelled: &c}, err
 	}
-	value, err := s.confirm(ctx, sc, ConfirmInput{Token: in.Token, Typed: strings.TrimSpace(in.Typed)})
+	answer, err := s.confirm(ctx, sc, ConfirmInput{Token: in.Token, Typed: strings.TrimSpace(in.Typed)})
 	if err != nil && !errors.Is(err, confirm.ErrCanceled) {
-		return nil, unowned(err)
+		return AmofConfirmed{}, unowned(err)
 	}
 	session, unread := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
 	if unread != nil {
-		return nil, cmp.Or(err, unread)
+		return AmofConfirmed{}, cmp.Or(err, unread)
 	}
 	if err != nil {
 		if session.Mode != policy.ModeUnset && session.Mode < policy.Execute {
 			err = modeChanged(session.Mode)
 		}
-		return nil, err
+		return AmofConfirmed{}, err
 	}
-	if f, ok := value.(tool.ForwardedCall); ok && s.Default != nil && ofSeed(f.Call.Tool) {
-		if mode := s.effective(f.Call.Mode, session.Mode); mode < policy.Execute {
-			return nil, modeChanged(mode)
+	if f := answer.repeat; f != nil && s.Default != nil && ofSeed(f.Tool) {
+		if mode := s.effective(f.Mode, session.Mode); mode < policy.Execute {
+			return AmofConfirmed{}, modeChanged(mode)
 		}
 	}
-	return value, nil
+	return AmofConfirmed{repeat: answer.repeat}, nil
 }
 
 // ofSeed reports a tool of the toolset that has these tools under its own names.
@@ -169,7 +203,7 @@ func (s service) amofCancel(ctx context.Context, sc tool.Scope, in AmofToken) (A
 	if err != nil {
 		return AmofCancelled{}, unowned(err)
 	}
-	return AmofCancelled{Status: "cancelled", Tool: a.View.Tool, Text: spoken{"Cancelled the confirmation of " + a.View.Tool}}, nil
+	return AmofCancelled{Status: amofCancelled, Tool: a.View.Tool, Text: spoken{"Cancelled the confirmation of " + a.View.Tool}}, nil
 }
 
 func (s service) amofList(ctx context.Context, sc tool.Scope, in NoInput) (AmofWaiting, error) {

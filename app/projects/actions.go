@@ -24,8 +24,8 @@ var (
 	ListActions    = tool.Ref[ListInput, ActionList]{Name: "list_actions"}
 	GetAction      = tool.Ref[ActionInput, ActionView]{Name: "get_action"}
 	ListExecutions = tool.Ref[HistoryInput, ExecutionList]{Name: "list_action_executions"}
-	GetExecution   = tool.Ref[ExecutionInput, any]{Name: "get_execution_status"}
-	GetPermissions = tool.Ref[PermissionInput, any]{Name: "get_action_permissions"}
+	GetExecution   = tool.Ref[ExecutionInput, ExecutionAnswer]{Name: "get_execution_status"}
+	GetPermissions = tool.Ref[PermissionInput, PermissionAnswer]{Name: "get_action_permissions"}
 	TriggerWebhook = tool.Ref[TriggerInput, TriggerResult]{Name: "trigger_webhook"}
 )
 
@@ -225,22 +225,62 @@ type ExecutionInput struct {
 	ID string `json:"executionId" jsonschema:"minLength=1,description=of an execution\\, a call (callId) or a process"`
 }
 
+// ExecutionAnswer is whatever has the ID that was asked for: an execution, a call or a process. The other two are nil.
+type ExecutionAnswer struct {
+	Execution *project.Execution
+	Call      *tool.Record
+	Process   *runner.Process
+}
+
+// MarshalJSON writes the one that there is.
+func (a ExecutionAnswer) MarshalJSON() ([]byte, error) {
+	switch {
+	case a.Call != nil:
+		return tool.Encode(a.Call)
+	case a.Process != nil:
+		return tool.Encode(a.Process)
+	}
+	return tool.Encode(a.Execution)
+}
+
+// UnmarshalJSON reads the one that it is: only calls have the name of a tool, and only processes a pid.
+func (a *ExecutionAnswer) UnmarshalJSON(doc []byte) error {
+	var has struct {
+		Tool *string `json:"toolName"`
+		PID  *int    `json:"pid"`
+	}
+	if err := json.Unmarshal(doc, &has); err != nil {
+		return err
+	}
+	*a = ExecutionAnswer{}
+	switch {
+	case has.Tool != nil:
+		return json.Unmarshal(doc, &a.Call)
+	case has.PID != nil:
+		return json.Unmarshal(doc, &a.Process)
+	}
+	return json.Unmarshal(doc, &a.Execution)
+}
+
 // execution finds whatever has that ID: an execution, a call, or a process.
-func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput) (any, error) {
+func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput) (ExecutionAnswer, error) {
 	e, err := s.settled(ctx, in.ID)
 	if err == nil {
-		return fitting(e, runner.OutputBudget(sc)), nil
+		e = fitting(e, runner.OutputBudget(sc))
+		return ExecutionAnswer{Execution: &e}, nil
 	}
 	if !errors.Is(err, project.ErrExecutionNotFound) {
-		return nil, err
+		return ExecutionAnswer{}, err
 	}
 	if r, err := s.Runs.Load(ctx, in.ID); err == nil {
-		return s.call(r), nil
+		r = s.call(r)
+		return ExecutionAnswer{Call: &r}, nil
 	}
 	if state, err := s.Runner.Processes.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[runner.LabelCapability] == runner.CapabilityProjects {
-		return runner.ProcessOf(state), nil
+		running := runner.ProcessOf(state)
+		return ExecutionAnswer{Process: &running}, nil
 	}
-	return nil, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
+	return ExecutionAnswer{}, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
 }
 
 // fitting is the execution with as much of its newest output as takes at most room bytes as JSON, beside its result.
@@ -283,24 +323,30 @@ type Permissions struct {
 	Default webhook.Level        `json:"defaultLevel"`
 }
 
-func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInput) (any, error) {
+// PermissionAnswer is the level in force for the action that was named, or every rule where none was. The other one is nil.
+type PermissionAnswer struct {
+	*Permission
+	*Permissions
+}
+
+func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInput) (PermissionAnswer, error) {
 	rules, err := s.Rules.List(ctx)
 	if err != nil {
-		return nil, err
+		return PermissionAnswer{}, err
 	}
 	if in.ID == "" {
 		if rules == nil {
 			rules = []webhook.ActionRule{}
 		}
-		return Permissions{Rules: rules, Default: webhook.RequireConfirm}, nil
+		return PermissionAnswer{Permissions: &Permissions{Rules: rules, Default: webhook.RequireConfirm}}, nil
 	}
 	a, err := s.Actions.Find(ctx, in.ID)
 	if err != nil {
-		return nil, err
+		return PermissionAnswer{}, err
 	}
 	p := Permission{ActionID: a.ID}
 	p.Level, p.From = webhook.ResolveLevel(rules, a.ID, a.Type)
-	return p, nil
+	return PermissionAnswer{Permission: &p}, nil
 }
 
 // allowed is the action with that ID if it may be carried out at all, and what its rule says.

@@ -2,6 +2,7 @@ package projects
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"time"
@@ -109,12 +110,43 @@ type StartedScript struct {
 	Message    string          `json:"message"`
 }
 
-// either waits for the script or lets it run on.
-func (s scriptService) either(ctx context.Context, sc tool.Scope, p runPlan) (any, error) {
-	if !p.background {
-		return s.foreground(ctx, sc, p)
+// NPMScriptAnswer is a script that was waited for, or one that runs on in the background. The other one is nil.
+type NPMScriptAnswer struct {
+	Result  *ScriptResult
+	Started *StartedScript
+}
+
+// MarshalJSON writes the one that there is.
+func (a NPMScriptAnswer) MarshalJSON() ([]byte, error) {
+	if a.Started != nil {
+		return tool.Encode(a.Started)
 	}
-	return s.start(ctx, sc, p)
+	return tool.Encode(a.Result)
+}
+
+// UnmarshalJSON reads the one that it is: both say whether it runs in the background.
+func (a *NPMScriptAnswer) UnmarshalJSON(doc []byte) error {
+	var is struct {
+		Background bool `json:"background"`
+	}
+	if err := json.Unmarshal(doc, &is); err != nil {
+		return err
+	}
+	*a = NPMScriptAnswer{}
+	if is.Background {
+		return json.Unmarshal(doc, &a.Started)
+	}
+	return json.Unmarshal(doc, &a.Result)
+}
+
+// either waits for the script or lets it run on.
+func (s scriptService) either(ctx context.Context, sc tool.Scope, p runPlan) (NPMScriptAnswer, error) {
+	if !p.background {
+		result, err := s.foreground(ctx, sc, p)
+		return NPMScriptAnswer{Result: &result}, err
+	}
+	started, err := s.start(ctx, sc, p)
+	return NPMScriptAnswer{Started: &started}, err
 }
 
 func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (StartedScript, error) {

@@ -20,7 +20,7 @@ import (
 // The typed handles.
 var (
 	RunScript        = tool.Ref[RunInput, ScriptResult]{Name: "run_script"}
-	RunNPMScript     = tool.Ref[RunNPMInput, any]{Name: "run_npm_script"}
+	RunNPMScript     = tool.Ref[RunNPMInput, NPMScriptAnswer]{Name: "run_npm_script"}
 	ListProcesses    = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
 	GetProcessOutput = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
 	StopProcess      = tool.Ref[StopInput, StoppedProcess]{Name: "stop_background_process"}

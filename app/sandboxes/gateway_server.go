@@ -18,7 +18,7 @@ import (
 
 // The typed handles.
 var (
-	GatewayStatus  = tool.Ref[NoInput, any]{Name: "opencode_mcp_status"}
+	GatewayStatus  = tool.Ref[NoInput, GatewayView]{Name: "opencode_mcp_status"}
 	GatewayRestart = tool.Ref[NoInput, GatewayRestarted]{Name: "opencode_mcp_restart"}
 	GatewayStop    = tool.Ref[NoInput, GatewayStopped]{Name: "opencode_stop_mcp_tool"}
 )
@@ -60,7 +60,13 @@ func BriefOf(s sandbox.State) GatewayBrief {
 
 // GatewayView is the gateway as its own tool shows it.
 type GatewayView struct {
-	Status     string     `json:"status"`
+	Status  string `json:"status"`            // running, stopped or not_started
+	Message string `json:"message,omitempty"` // before there ever was one
+	*GatewayDetails
+}
+
+// GatewayDetails is the rest of a gateway that was started once.
+type GatewayDetails struct {
 	PID        *int       `json:"pid"`
 	Port       *int       `json:"port"`
 	Active     int        `json:"active_projects"`
@@ -69,22 +75,16 @@ type GatewayView struct {
 	Error      *string    `json:"error"`
 }
 
-// GatewayNotStarted is the answer before there ever was one.
-type GatewayNotStarted struct {
-	Status  string `json:"status"`
-	Message string `json:"message"`
-}
-
-func (g GatewayManager) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, error) {
+func (g GatewayManager) status(ctx context.Context, _ tool.Scope, _ NoInput) (GatewayView, error) {
 	state, err := g.Current(ctx)
 	if err != nil {
-		return nil, err
+		return GatewayView{}, err
 	}
 	if state.Gateway.Port == 0 {
-		return GatewayNotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
+		return GatewayView{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
 	}
 	b := BriefOf(state)
-	w := GatewayView{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.NilIfZero(state.Gateway.StartedAt), LastHealth: tool.NilIfZero(state.Gateway.LastHealth), Error: tool.NilIfZero(state.Gateway.Error)}
+	w := GatewayView{Status: "stopped", GatewayDetails: &GatewayDetails{PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.NilIfZero(state.Gateway.StartedAt), LastHealth: tool.NilIfZero(state.Gateway.LastHealth), Error: tool.NilIfZero(state.Gateway.Error)}}
 	if b.Running {
 		w.Status = "running"
 	}

@@ -110,13 +110,13 @@ type DestroyInput struct {
 // Resources is the project.
 func (in DestroyInput) Resources() []string { return []string{in.URL} }
 
-// ProjectDestroyed is a project that is gone.
+// ProjectDestroyed is a project that is gone, or that none is recorded for that URL, so that there is nothing to destroy.
 type ProjectDestroyed struct {
-	Status  string   `json:"status"`
-	Project string   `json:"project"`
+	Status  string   `json:"status"` // success or not_found
+	Project string   `json:"project,omitempty"`
 	URL     string   `json:"git_url"`
 	Message string   `json:"message"`
-	Deleted []string `json:"deleted"`
+	Deleted []string `json:"deleted,omitzero"` // of a project that was recorded
 }
 
 // destroyPlan is a project about to be destroyed. One that is not recorded has nothing to lose.
@@ -207,43 +207,43 @@ func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss
 }
 
 // destroy takes the project away. It is written down first, so that one that was interrupted is finished by the next call about the project.
-func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (any, error) {
+func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (ProjectDestroyed, error) {
 	f := plan.found
 	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
-		return ProjectNotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
+		return ProjectDestroyed{Status: notFound, URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
 	}
 	release, err := s.mend.LockProject(ctx, f.URL)
 	if err != nil {
-		return nil, err
+		return ProjectDestroyed{}, err
 	}
 	defer release()
 	for _, box := range f.Project.Sandboxes {
 		if where := s.Owner.Elsewhere(box.Preparing); where != "" {
-			return nil, sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
+			return ProjectDestroyed{}, sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
 		}
 	}
 	if !plan.force { // somebody may have worked there since the plan was made
 		losses, err := s.losses(ctx, f)
 		if err = cmp.Or(err, unforced(f, losses)); err != nil {
-			return nil, err
+			return ProjectDestroyed{}, err
 		}
 	}
 	if _, err := s.mend.StopServer(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
-		return nil, err
+		return ProjectDestroyed{}, err
 	}
 	doing, err := s.Begin(sc, plan.Plan, "destroy", "")
 	if err != nil {
-		return nil, err
+		return ProjectDestroyed{}, err
 	}
 	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = doing }); err != nil {
-		return nil, err
+		return ProjectDestroyed{}, err
 	}
 	deleted, err := s.mend.DestroyProject(ctx, f)
 	if errors.Is(err, sandbox.ErrBaseDir) { // nothing was deleted
-		return nil, errors.Join(err, s.mend.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
+		return ProjectDestroyed{}, errors.Join(err, s.mend.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
 	}
 	if err != nil {
-		return nil, err
+		return ProjectDestroyed{}, err
 	}
 	return ProjectDestroyed{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project was destroyed on this machine; its remote and its key stay", Deleted: deleted}, nil
 }

@@ -14,10 +14,10 @@ import (
 // The typed handles.
 var (
 	ProjectStart   = tool.Ref[StartInput, ProjectStarted]{Name: "opencode_project_start"}
-	ProjectStatus  = tool.Ref[URLInput, any]{Name: "opencode_project_status"}
+	ProjectStatus  = tool.Ref[URLInput, ProjectView]{Name: "opencode_project_status"}
 	ProjectStop    = tool.Ref[URLInput, ProjectDone]{Name: "opencode_project_stop"}
 	ProjectRestart = tool.Ref[URLInput, ProjectStarted]{Name: "opencode_project_restart"}
-	ProjectDestroy = tool.Ref[DestroyInput, any]{Name: "opencode_project_destroy"}
+	ProjectDestroy = tool.Ref[DestroyInput, ProjectDestroyed]{Name: "opencode_project_destroy"}
 	ProjectList    = tool.Ref[ProjectNoInput, ProjectListing]{Name: "opencode_project_list"}
 )
 
@@ -104,13 +104,6 @@ type ProjectDone struct {
 	Message string `json:"message"`
 }
 
-// ProjectNotFound is the answer for a project that is not recorded, where that is no error.
-type ProjectNotFound struct {
-	Status  string `json:"status"`
-	URL     string `json:"git_url"`
-	Message string `json:"message"`
-}
-
 // ServerView is a server as status shows it.
 type ServerView struct {
 	PID     *int    `json:"pid"`
@@ -122,11 +115,20 @@ type ServerView struct {
 	Error   string  `json:"last_error,omitempty"`
 }
 
-// ProjectView is a project as status shows it.
+// ProjectView is a project as status shows it, or that none is recorded for that URL, which is no error.
 type ProjectView struct {
-	Status     string       `json:"status"`
-	Project    string       `json:"project"`
-	URL        string       `json:"git_url"`
+	Status  string `json:"status"` // ok or not_found
+	Project string `json:"project,omitempty"`
+	URL     string `json:"git_url"`
+	Message string `json:"message,omitempty"` // of a project that is not recorded
+	*ProjectDetails
+}
+
+// notFound is the status of a project that is not recorded.
+const notFound = "not_found"
+
+// ProjectDetails is the rest of a project that is recorded.
+type ProjectDetails struct {
 	Server     ServerView   `json:"opencode"`
 	Gateway    GatewayBrief `json:"global_mcp_tool"`
 	BaseDir    string       `json:"base_dir"`
@@ -159,8 +161,8 @@ func exposed(host string) bool {
 
 func (s service) view(ctx context.Context, f FoundProject) ProjectView {
 	p := f.Project
-	v := ProjectView{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.NilIfZero(p.LastHealth),
-		Worktrees: sandbox.SandboxNames(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}
+	v := ProjectView{Status: "ok", Project: p.Name, URL: f.URL.String(), ProjectDetails: &ProjectDetails{BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.NilIfZero(p.LastHealth),
+		Worktrees: sandbox.SandboxNames(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}}
 	running := p.Server.Status == sandbox.Running
 	v.Server = ServerView{PID: tool.NilIfZero(p.Server.PID), Port: tool.NilIfZero(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
 	if !running {
@@ -179,17 +181,17 @@ func (s service) view(ctx context.Context, f FoundProject) ProjectView {
 	return v
 }
 
-func (s service) status(ctx context.Context, _ tool.Scope, in URLInput) (any, error) {
+func (s service) status(ctx context.Context, _ tool.Scope, in URLInput) (ProjectView, error) {
 	var f FoundProject
 	var err error
 	if f.URL, _, _, err = s.Homes.Identify(ctx, in.URL); err != nil {
-		return nil, err
+		return ProjectView{}, err
 	}
 	if f.State, err = s.current.do(ctx, s.Current); err != nil { // which looks at all of them, so that all who ask at once share a look
-		return nil, err
+		return ProjectView{}, err
 	}
 	if f.Project, f.Known = f.State.Projects[f.URL.String()]; !f.Known {
-		return ProjectNotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
+		return ProjectView{Status: notFound, URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
 	}
 	f.Layout = s.Homes.Layout(f.Project.Name, f.Project.BaseDir)
 	return s.view(ctx, f), nil

@@ -254,8 +254,11 @@ type TokenOffer interface {
 	Offer() (Name, json.RawMessage, Plan)
 }
 
-// ForwardedCall is the value of a tool whose result is that of another call; confirm uses it to repeat the approved call.
-type ForwardedCall struct{ Call Call }
+// Forwarder is a value that can stand for the result of another call, which the pipeline makes in its place: confirm repeats the approved call. A nil call
+// forwards nothing.
+type Forwarder interface {
+	Forwards() *Call
+}
 
 // Scope is the caller that a tool's code runs for.
 type Scope struct {

@@ -69,7 +69,7 @@ func (w *workshop) queue(t *testing.T) string {
 	require.NoError(t, err)
 	queued, err := w.deps.Enqueue(t.Context(), tool.Scope{Session: "s1", CallID: "c1"}, p)
 	require.NoError(t, err)
-	return queued.(appruns.QueuedRun).RunID
+	return queued.RunID
 }
 
 // TestARun is heard from the queue to its end, with what it said.

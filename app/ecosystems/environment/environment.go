@@ -28,8 +28,8 @@ type Deps struct {
 
 // The typed handles.
 var (
-	Deploy  = tool.Ref[DeployInput, any]{Name: "amof_spin_deploy"}
-	Destroy = tool.Ref[DestroyInput, any]{Name: "amof_spin_destroy"}
+	Deploy  = tool.Ref[DeployInput, EnvironmentAnswer]{Name: "amof_spin_deploy"}
+	Destroy = tool.Ref[DestroyInput, EnvironmentAnswer]{Name: "amof_spin_destroy"}
 	Status  = tool.Ref[StatusInput, StatusAnswer]{Name: "ecosystem_spin_status"}
 	Ask     = tool.Ref[AskInput, AskAnswer]{Name: "ecosystem_spin_ask"}
 )
@@ -44,8 +44,8 @@ func Entries(d Deps) []tool.Entry {
 	status.People, ask.People = true, true
 	deploy.When, destroy.When = "unless it is deployed so already", "unless nothing is deployed"
 	return []tool.Entry{
-		bind.Command(Deploy, deploy, s.planDeploy, s.Enqueue),
-		bind.Command(Destroy, destroy, s.planDestroy, s.Enqueue),
+		bind.Command(Deploy, deploy, s.planDeploy, s.queue),
+		bind.Command(Destroy, destroy, s.planDestroy, s.queue),
 		bind.Query(Status, status, s.status),
 		bind.Command(Ask, ask, s.planAsk, s.ask),
 	}
@@ -121,20 +121,32 @@ type payload struct {
 	Args        []string `json:"args,omitempty"`
 }
 
-// noop is the answer where there is nothing to do.
-type noop struct {
-	Status    string          `json:"status"` // success
-	Noop      bool            `json:"noop"`
-	Ecosystem string          `json:"ecosystem"`
-	Message   string          `json:"message"`
-	Current   ecosystem.Brief `json:"current_state"`
+// EnvironmentAnswer is the run that a deployment or destruction was queued as, or that there is nothing to do.
+type EnvironmentAnswer struct {
+	Status    string           `json:"status"`           // queued, or success where there is nothing to do
+	RunID     string           `json:"run_id,omitempty"` // with Action and Position of a queued run alone
+	Action    string           `json:"action,omitempty"`
+	Noop      bool             `json:"noop,omitempty"` // with Message and Current where there is nothing to do
+	Ecosystem string           `json:"ecosystem"`
+	Position  int              `json:"position,omitempty"` // in the queue, counted from 1
+	Message   string           `json:"message,omitempty"`
+	Current   *ecosystem.Brief `json:"current_state,omitempty"`
 	runs.Envelope
 }
 
-func (s service) idle(sc tool.Scope, p picture, message string, next ...runs.Action) noop {
+// queue queues the run, unless there is nothing to do.
+func (s service) queue(ctx context.Context, sc tool.Scope, p runs.Plan) (EnvironmentAnswer, error) {
+	if nothing, ok := p.Noop.(EnvironmentAnswer); ok {
+		return nothing, nil
+	}
+	q, err := s.Enqueue(ctx, sc, p)
+	return EnvironmentAnswer{Status: q.Status, RunID: q.RunID, Action: q.Action, Ecosystem: q.Ecosystem, Position: q.Position, Envelope: q.Envelope}, err
+}
+
+func (s service) idle(sc tool.Scope, p picture, message string, next ...runs.Action) EnvironmentAnswer {
 	name := p.found.Layout.Name
-	text := runs.AnswerText{Summary: "Found nothing to do", Details: []string{message}}
-	return noop{Status: "success", Noop: true, Ecosystem: name, Message: message, Current: p.state.Brief(), Envelope: s.Show(sc, runs.Subject{Ecosystem: name}, text, next...)}
+	text, current := runs.AnswerText{Summary: "Found nothing to do", Details: []string{message}}, p.state.Brief()
+	return EnvironmentAnswer{Status: "success", Noop: true, Ecosystem: name, Message: message, Current: &current, Envelope: s.Show(sc, runs.Subject{Ecosystem: name}, text, next...)}
 }
 
 // short keeps a name at a length that fits a summary.

@@ -27,13 +27,26 @@ func (in PushInput) Validate() error {
 	return nil
 }
 
-// NothingToPush is the answer where there is nothing to do.
-type NothingToPush struct {
-	Status  string   `json:"status"`
-	Noop    bool     `json:"noop"`
-	Message string   `json:"message"`
-	Preview *Preview `json:"preview,omitempty"`
+// PushAnswer is the run that a push was queued as, or that there is nothing to push.
+type PushAnswer struct {
+	Status    string   `json:"status"`           // queued, or success where there is nothing to push
+	RunID     string   `json:"run_id,omitempty"` // with Action, Ecosystem and Position of a queued run alone
+	Action    string   `json:"action,omitempty"`
+	Ecosystem string   `json:"ecosystem,omitempty"`
+	Position  int      `json:"position,omitempty"` // in the queue, counted from 1
+	Noop      bool     `json:"noop,omitempty"`     // with Message and Preview where there is nothing to push
+	Message   string   `json:"message,omitempty"`
+	Preview   *Preview `json:"preview,omitempty"`
 	runs.Envelope
+}
+
+// queuePush queues the run, unless there is nothing to push.
+func (s service) queuePush(ctx context.Context, sc tool.Scope, p runs.Plan) (PushAnswer, error) {
+	if nothing, ok := p.Noop.(PushAnswer); ok {
+		return nothing, nil
+	}
+	q, err := s.Enqueue(ctx, sc, p)
+	return PushAnswer{Status: q.Status, RunID: q.RunID, Action: q.Action, Ecosystem: q.Ecosystem, Position: q.Position, Envelope: q.Envelope}, err
 }
 
 func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (runs.Plan, error) {
@@ -66,7 +79,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 	}
 	if n == 0 {
 		text := runs.AnswerText{Summary: "Found nothing to push", Details: PreviewLines(preview)}
-		p.Noop = NothingToPush{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
+		p.Noop = PushAnswer{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
 			Envelope: s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, runs.SuggestAction("status", f.Layout.Name, nil))}
 	}
 	if p.Payload, err = tool.Encode(o); err != nil {

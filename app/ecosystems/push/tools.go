@@ -22,9 +22,9 @@ type Deps struct {
 
 // The typed handles.
 var (
-	Push    = tool.Ref[PushInput, any]{Name: "amof_push_ecosystem"}
-	Archive = tool.Ref[ArchiveInput, any]{Name: "amof_archive_ecosystem"}
-	Discard = tool.Ref[runs.Target, any]{Name: "amof_discard_ecosystem"}
+	Push    = tool.Ref[PushInput, PushAnswer]{Name: "amof_push_ecosystem"}
+	Archive = tool.Ref[ArchiveInput, runs.QueuedRun]{Name: "amof_archive_ecosystem"}
+	Discard = tool.Ref[runs.Target, runs.QueuedRun]{Name: "amof_discard_ecosystem"}
 	Restore = tool.Ref[RestoreInput, Restored]{Name: "ecosystem_restore"}
 	Trash   = tool.Ref[runs.EcosystemInput, TrashList]{Name: "ecosystem_trash"}
 )
@@ -60,7 +60,7 @@ func Entries(d Deps) []tool.Entry {
 	restore.People, trash.People = true, true
 	push.When = "unless there is nothing to push"
 	return []tool.Entry{
-		bind.Command(Push, push, s.planPush, s.Enqueue),
+		bind.Command(Push, push, s.planPush, s.queuePush),
 		bind.Command(Archive, archive, s.planArchive, s.Enqueue),
 		bind.Command(Discard, discard, s.planDiscard, s.Enqueue),
 		bind.Command(Restore, restore, s.planRestore, s.restore),

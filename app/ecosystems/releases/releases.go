@@ -13,8 +13,8 @@ var (
 	Status   = tool.Ref[runs.EcosystemInput, StatusResult]{Name: "amof_release_status"}
 	Validate = tool.Ref[ValidateInput, Validation]{Name: "amof_release_validate"}
 	Log      = tool.Ref[LogInput, ReleaseLog]{Name: "amof_release_log"}
-	Bump     = tool.Ref[BumpInput, any]{Name: "amof_release_bump"}
-	Promote  = tool.Ref[PromoteInput, any]{Name: "amof_release_promote"}
+	Bump     = tool.Ref[BumpInput, runs.QueuedRun]{Name: "amof_release_bump"}
+	Promote  = tool.Ref[PromoteInput, runs.QueuedRun]{Name: "amof_release_promote"}
 )
 
 // The actions of the runs.

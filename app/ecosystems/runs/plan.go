@@ -152,33 +152,30 @@ type QueuedRun struct {
 }
 
 // Enqueue stores the run that applies the plan and wakes a worker. After it returns, the run is carried out or reported, whatever happens to this process.
-func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
-	if p.Noop != nil {
-		return p.Noop, nil
-	}
+func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (QueuedRun, error) {
 	l, err := d.Places.Layout(ctx, p.root, p.Ecosystem)
 	if err != nil {
-		return nil, err
+		return QueuedRun{}, err
 	}
 	open, err := d.Runs.List(ctx, ecosystem.RunFilter{Root: p.root, Ecosystem: p.Ecosystem, Statuses: []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunPaused, ecosystem.RunRunning}})
 	if err != nil {
-		return nil, err
+		return QueuedRun{}, err
 	}
 	if len(open) >= ecosystem.MaxQueued {
-		return nil, ecosystem.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
+		return QueuedRun{}, ecosystem.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
 	}
 	r := p.run()
 	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, ecosystem.RunQueued
 	r.CreatedAt, r.SessionID, r.Call = d.Clock.Now().UTC(), sc.Session, sc.CallID
 	if err := d.Runs.Add(ctx, r); err != nil {
-		return nil, err
+		return QueuedRun{}, err
 	}
 	queued := ecosystem.RunEvent{Level: "info", Type: "lifecycle_action_queued", Message: p.Action + " of " + p.Ecosystem + " queued"}
 	if err := d.Runs.Append(ctx, r.ID, queued); err != nil {
-		return nil, err
+		return QueuedRun{}, err
 	}
 	if err := d.Workers.Wake(ctx, l); err != nil {
-		return nil, err
+		return QueuedRun{}, err
 	}
 	position := ecosystem.QueuePosition(r.ID, append(open, r))
 	text := AnswerText{Summary: fmt.Sprintf("Queued %s as run %s (position %d)", p.Action, r.Short(), position)}

@@ -91,7 +91,7 @@ func (r *rig) queue(name, action string, facts any) string {
 	require.NoError(r.t, r.store.Append(r.t.Context(), audit.Event{Phase: audit.Intent, CallID: call, Plan: p.Hash()}))
 	queued, err := r.deps.Enqueue(r.t.Context(), tool.Scope{Session: "s1", CallID: call}, p)
 	require.NoError(r.t, err)
-	return queued.(appruns.QueuedRun).RunID
+	return queued.RunID
 }
 
 func (r *rig) worker(performers ...appruns.Performer) appruns.Worker {

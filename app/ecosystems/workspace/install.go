@@ -233,9 +233,9 @@ func (s service) conflicts(f runs.Ecosystem, at ecosystemport.InstallTarget, g e
 func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
 // install queues the run.
-func (s service) install(ctx context.Context, sc tool.Scope, p installPlan) (any, error) {
+func (s service) install(ctx context.Context, sc tool.Scope, p installPlan) (runs.QueuedRun, error) {
 	if err := refused(p.Ecosystem, p.conflicts); err != nil {
-		return nil, err
+		return runs.QueuedRun{}, err
 	}
 	return s.Enqueue(ctx, sc, p.Plan)
 }

@@ -16,8 +16,8 @@ import (
 
 // The typed handles.
 var (
-	Install = tool.Ref[InstallInput, any]{Name: "amof_install_ecosystem"}
-	Sync    = tool.Ref[SyncInput, any]{Name: "amof_sync_ecosystem"}
+	Install = tool.Ref[InstallInput, runs.QueuedRun]{Name: "amof_install_ecosystem"}
+	Sync    = tool.Ref[SyncInput, runs.QueuedRun]{Name: "amof_sync_ecosystem"}
 )
 
 // The runs' actions.

@@ -146,7 +146,7 @@ func hindrance(r ecosystem.Repo, c ecosystemport.Checkout) string {
 }
 
 // sync queues the run.
-func (s service) sync(ctx context.Context, sc tool.Scope, p runs.Plan) (any, error) {
+func (s service) sync(ctx context.Context, sc tool.Scope, p runs.Plan) (runs.QueuedRun, error) {
 	return s.Enqueue(ctx, sc, p)
 }
 

@@ -83,17 +83,17 @@ func kept(trees []ecosystemport.TicketTree) []TicketRepo {
 	return items
 }
 
-func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (any, error) {
-	if p.Noop != nil {
-		return p.Noop, nil
+func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (TicketResult, error) {
+	if nothing, ok := p.Noop.(TicketResult); ok {
+		return nothing, nil
 	}
 	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
-		return nil, err
+		return TicketResult{}, err
 	}
 	defer unlock()
 	if err := known(p.found, p.id); err != nil {
-		return nil, err
+		return TicketResult{}, err
 	}
 	items, failed := []TicketRepo{}, 0
 	for _, t := range treesOf(p.found.Manifest(), p.found.State, p.id) {
@@ -110,7 +110,7 @@ func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (any, 
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return TicketResult{}, err
 	}
 	summary := "Switched to " + p.id
 	if failed > 0 {

@@ -28,7 +28,7 @@ type TicketDeps struct {
 var (
 	ListTickets  = tool.Ref[runs.EcosystemInput, TicketList]{Name: "amof_ticket_list"}
 	StartTicket  = tool.Ref[StartInput, TicketResult]{Name: "amof_ticket_start"}
-	SwitchTicket = tool.Ref[SwitchInput, any]{Name: "amof_ticket_switch"}
+	SwitchTicket = tool.Ref[SwitchInput, TicketResult]{Name: "amof_ticket_switch"}
 	EndTicket    = tool.Ref[EndInput, TicketResult]{Name: "amof_ticket_end"}
 )
 
