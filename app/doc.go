@@ -22,7 +22,7 @@
 //     (packageflow-security contract §4.4; ErrLimit), every answer is on record in the audit log with who gave it, and "always allow" counts for the
 //     session that asked, for 12 hours at most
 //   - policy layers and settings: policy_layers.go (which layer decided what), audit.go (Settings, changed only by a recorded call; the audit queries), and
-//     settings_diff.go (LoosenedSettings and ChangedSettings: what a change of settings would allow, so that the user can approve it)
+//     settings_diff.go (LoosenedSettings, TightenedSettings and ChangedSettings: what a change of settings would allow, so that the user can approve it)
 //   - denials: denial.go says why policy holds a call back and what would allow it; policy itself decides in package policy
 //   - enabled tools: selection.go (Selection). It applies the server configuration to the registry; who may call an enabled tool is policy's
 //   - call records (Calls): calllog.go, queried through callrecords.go. A record is kept while its call is under way; records that only look open,

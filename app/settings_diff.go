@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,74 +12,107 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// LoosenedSettings returns what the settings next allow that had does not, one line each, in a fixed order; nothing for a change that only narrows. builtIn is
-// the permission level if none is set.
-func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) []string {
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if next.Approval.ByCaller() && !had.Approval.ByCaller() {
-		say("no person is asked any more: whoever calls a tool approves its plan with the token it is given")
-	}
-	level := func(s ports.Settings) policy.Level {
-		if s.Level == policy.LevelUnset {
-			return builtIn
+// settingChange is one setting that differs: what it is set to in a few words, what it allows that could not happen before, and how it differs. Lists that only grow
+// differ in nothing but what they allow.
+type settingChange struct {
+	name    string
+	opens   []string
+	changes string
+	wholly  bool // opens says all of it
+}
+
+// settingChanges returns what differs between the settings, in a fixed order. builtIn is the permission level if none is set.
+func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingChange {
+	var all []settingChange
+	add := func(name, what, before, after string, wholly bool, opens ...string) {
+		c := settingChange{name: name, opens: opens, wholly: wholly && len(opens) > 0}
+		if before != after {
+			c.changes = fmt.Sprintf("%s: %s, was %s", what, after, before)
 		}
-		return s.Level
+		if c.changes != "" || len(opens) > 0 {
+			all = append(all, c)
+		}
 	}
-	if level(next) > level(had) {
-		say("permission level %s instead of %s", level(next), level(had))
+	when := func(opens bool, format string, args ...any) []string {
+		if opens {
+			return []string{fmt.Sprintf(format, args...)}
+		}
+		return nil
 	}
-	if ceiling(next) > ceiling(had) {
-		say("calls may go up to mode %s instead of %s", ceiling(next), ceiling(had))
-	}
+	word := func(s string) string { return cmp.Or(s, "not set") }
+	add("approval "+next.Approval.String(), "approval", word(had.Approval.String()), word(next.Approval.String()), true, when(next.Approval.ByCaller() && !had.Approval.ByCaller(),
+		"no person is asked any more: whoever calls a tool approves its plan with the token it is given")...)
+	before, after := cmp.Or(had.Level, builtIn), cmp.Or(next.Level, builtIn)
+	add("permission level "+after.String(), "permission level", word(had.Level.String()), word(next.Level.String()), true, when(after > before, "permission level %s instead of %s", after, before)...)
+	add("highest mode "+ceiling(next).String(), "highest mode", word(had.MaxMode.String()), word(next.MaxMode.String()), true,
+		when(ceiling(next) > ceiling(had), "calls may go up to mode %s instead of %s", ceiling(next), ceiling(had))...)
 	for _, tool := range keys(had.Tools, next.Tools) {
-		if loose(next.Tools[tool]) > loose(had.Tools[tool]) {
-			say("%s: %s instead of %s", tool, settingSaid(next.Tools[tool]), settingSaid(had.Tools[tool]))
-		}
+		was, is := had.Tools[tool], next.Tools[tool]
+		add(strings.TrimSpace(tool+" "+is.String()), "tool "+tool, settingSaid(was), settingSaid(is), true, when(loose(is) > loose(was), "%s: %s instead of %s", tool, settingSaid(is), settingSaid(was))...)
 	}
+	var opens, names []string
 	for _, tool := range next.Auto.Tools {
 		if next.Auto.Enabled && !(had.Auto.Enabled && slices.Contains(had.Auto.Tools, tool)) {
-			say("%s: runs without asking, unless its plan is of high risk", tool)
+			opens, names = append(opens, tool+": runs without asking, unless its plan is of high risk"), append(names, tool)
 		}
 	}
+	add(strings.Join(names, ", "), "answered in advance", list(had.Auto.Enabled, had.Auto.Tools), list(next.Auto.Enabled, next.Auto.Tools), holds(next.Auto.Tools, had.Auto.Tools), opens...)
 	for _, key := range keys(had.Require, next.Require) {
-		if next.Require[key] < had.Require[key] {
-			say("approving %s needs %s instead of %s", key, next.Require[key].Words(), had.Require[key].Words())
-		}
+		was, is := had.Require[key], next.Require[key]
+		add("approving "+key, "approving "+key+" needs", was.Words(), is.Words(), true, when(is < was, "approving %s needs %s instead of %s", key, is.Words(), was.Words())...)
 	}
+	opens, names = nil, nil
 	for _, entry := range next.Forms {
 		if !slices.Contains(had.Forms, entry) {
-			say("the form of the host entry %s approves plans below high risk; any process of this user can start that entry and answer its form itself", entry)
+			opens = append(opens, fmt.Sprintf("the form of the host entry %s approves plans below high risk; any process of this user can start that entry and answer its form itself", entry))
+			names = append(names, "the form of "+entry)
+		}
+	}
+	add(strings.Join(names, ", "), "forms that may approve", list(true, had.Forms), list(true, next.Forms), holds(next.Forms, had.Forms), opens...)
+	return all
+}
+
+// holds reports whether all has every one of some.
+func holds(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
+}
+
+// LoosenedSettings returns what the settings next allow that had does not, one line each, in a fixed order; nothing for a change that only narrows. builtIn is
+// the permission level if none is set.
+func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) (lines []string) {
+	for _, c := range settingChanges(had, next, builtIn) {
+		lines = append(lines, c.opens...)
+	}
+	return lines
+}
+
+// LoosenedNames returns the settings that LoosenedSettings has lines about, as what they are set to, in a few words each.
+func LoosenedNames(had, next ports.Settings, builtIn policy.Level) (names []string) {
+	for _, c := range settingChanges(had, next, builtIn) {
+		if len(c.opens) > 0 {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// ChangedSettings returns all differences between the settings, one line each, in a fixed order.
+func ChangedSettings(had, next ports.Settings) (lines []string) {
+	for _, c := range settingChanges(had, next, policy.LevelUnset) {
+		if c.changes != "" {
+			lines = append(lines, c.changes)
 		}
 	}
 	return lines
 }
 
-// ChangedSettings returns all differences between the settings, one line each, in a fixed order.
-func ChangedSettings(had, next ports.Settings) []string {
-	var lines []string
-	differs := func(what, before, after string) {
-		if before != after {
-			lines = append(lines, fmt.Sprintf("%s: %s, was %s", what, after, before))
+// TightenedSettings returns the lines of ChangedSettings that LoosenedSettings does not say already.
+func TightenedSettings(had, next ports.Settings, builtIn policy.Level) (lines []string) {
+	for _, c := range settingChanges(had, next, builtIn) {
+		if c.changes != "" && !c.wholly {
+			lines = append(lines, c.changes)
 		}
 	}
-	word := func(s string) string {
-		if s == "" {
-			return "not set"
-		}
-		return s
-	}
-	differs("approval", word(had.Approval.String()), word(next.Approval.String()))
-	differs("permission level", word(had.Level.String()), word(next.Level.String()))
-	differs("highest mode", word(had.MaxMode.String()), word(next.MaxMode.String()))
-	for _, tool := range keys(had.Tools, next.Tools) {
-		differs("tool "+tool, settingSaid(had.Tools[tool]), settingSaid(next.Tools[tool]))
-	}
-	differs("answered in advance", list(had.Auto.Enabled, had.Auto.Tools), list(next.Auto.Enabled, next.Auto.Tools))
-	for _, key := range keys(had.Require, next.Require) {
-		differs("approving "+key+" needs", had.Require[key].Words(), next.Require[key].Words())
-	}
-	differs("forms that may approve", list(true, had.Forms), list(true, next.Forms))
 	return lines
 }
 

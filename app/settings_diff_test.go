@@ -25,3 +25,20 @@ func TestAutoApproveIsAskedAboutWhenItIsOpen(t *testing.T) {
 	assert.Empty(t, opens(with(true, "deploy_apply", "run_script"), with(false, "deploy_apply", "run_script")))
 	assert.Empty(t, opens(with(true, "deploy_apply", "run_script"), with(true, "deploy_apply")))
 }
+
+// TestNothingOfAChangeIsSaidTwice: what a change opens is one line, and what differs besides is another; a list that also lost something is one of both.
+func TestNothingOfAChangeIsSaidTwice(t *testing.T) {
+	had := ports.Settings{Level: policy.ExecuteWithConfirm, Tools: map[string]policy.Setting{"deploy": policy.Allowed, "run_script": policy.Blocked},
+		Auto: policy.AutoApprove{Enabled: true, Tools: []string{"deploy_apply"}}, Forms: []string{"codex"}}
+	next := ports.Settings{Level: policy.FullAccess, Tools: map[string]policy.Setting{"deploy": policy.AlwaysConfirm, "run_script": policy.Allowed},
+		Auto: policy.AutoApprove{Enabled: true, Tools: []string{"run_workflow"}}, Forms: []string{"codex", "cursor"}}
+	assert.Equal(t, []string{"permission level full_access instead of execute_with_confirm", "run_script: runs without asking instead of blocked",
+		"run_workflow: runs without asking, unless its plan is of high risk",
+		"the form of the host entry cursor approves plans below high risk; any process of this user can start that entry and answer its form itself"},
+		app.LoosenedSettings(had, next, policy.ReadOnly))
+	assert.Equal(t, []string{"permission level full_access", "run_script allowed", "run_workflow", "the form of cursor"}, app.LoosenedNames(had, next, policy.ReadOnly))
+	assert.Equal(t, []string{"tool deploy: always asks, was runs without asking", "answered in advance: run_workflow, was deploy_apply"}, app.TightenedSettings(had, next, policy.ReadOnly))
+	assert.Len(t, app.ChangedSettings(had, next), 5)
+	assert.Empty(t, app.LoosenedSettings(next, next, policy.ReadOnly))
+	assert.Empty(t, app.ChangedSettings(next, next))
+}

@@ -69,6 +69,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	backup := l.Call(t.Context(), call("create_backup", map[string]any{"file": file}))
 	require.Equal(t, fault.Code("confirm_token_required"), code(backup))
 	assert.Contains(t, string(backup.Issued.Plan), "keys/secret.key: opens what the database seals")
+	assert.NotContains(t, string(backup.Issued.Plan), backup.Issued.Prompt, "nothing is said twice")
 	assert.Equal(t, policy.RiskHigh.String(), backup.Issued.Risk)
 	require.NoError(t, person.Call(t.Context(), l.App, call("create_backup", map[string]any{"file": file})).Err)
 	require.NoError(t, l.Call(t.Context(), forget).Err, "it is used")

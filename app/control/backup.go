@@ -3,9 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app"
@@ -83,8 +81,13 @@ func (p backupPlan) Hash() canon.Hash {
 	return sum
 }
 
-// Prompt says what it opens.
-func (p backupPlan) Prompt() string { return p.Opens }
+// Prompt says what is written; what that opens is a row of the plan.
+func (p backupPlan) Prompt() string {
+	if p.Replaces {
+		return "write a backup with the keys of this home to " + p.File + ", in place of the file that is there"
+	}
+	return "write a backup with the keys of this home to " + p.File
+}
 
 // Announcement tells of a file that holds the keys.
 func (p backupPlan) Announcement() string { return "a backup was made, with the keys of the home" }
@@ -112,10 +115,7 @@ func (s service) planBackup(ctx context.Context, sc tool.Scope, in BackupInput) 
 	if p.BackupContents, err = s.Backups.Holds(ctx); err != nil {
 		return p, err
 	}
-	p.Opens = fmt.Sprintf("write a backup with the keys of this home to %s: whoever can read that file reads what was sealed and can sign as this home's audit", p.File)
-	if p.Replaces {
-		p.Opens += "; the file that is there is replaced"
-	}
+	p.Opens = "whoever can read that file reads what was sealed and can sign as this home's audit"
 	return p, nil
 }
 
@@ -149,7 +149,7 @@ type restorePlan struct {
 	Keeps     []string        `json:"stays_as_it_is,omitempty"`
 	Withdrawn ports.Withdrawn `json:"does_not_come_back"`
 	Loosens   []string        `json:"settings_that_open"`     // what could not happen with the settings as they are now, a line each
-	Changes   []string        `json:"settings_that_differ"`   // a line each
+	Changes   []string        `json:"settings_that_differ"`   // what differs besides, a line each
 	KeysBack  []string        `json:"keys_that_count_again"`  // enrolled keys that do not count now
 	KeysGone  []string        `json:"keys_that_do_not_count"` // enrolled keys that count now, and are not in the backup
 	Config    string          `json:"config_yaml,omitempty"`  // where it differs
@@ -167,8 +167,14 @@ func (p restorePlan) Hash() canon.Hash {
 	return sum
 }
 
-// Prompt says what it does.
-func (p restorePlan) Prompt() string { return p.Opens }
+// Prompt says what it does; what that opens stands in the rows of the plan.
+func (p restorePlan) Prompt() string {
+	prompt := "put the home back to the backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
+	if len(p.Loosens) > 0 {
+		prompt += ", with settings that allow more"
+	}
+	return prompt
+}
 
 // Announcement tells of it: settings and keys are older ones now.
 func (p restorePlan) Announcement() string {
@@ -199,17 +205,15 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 	if err != nil {
 		return restorePlan{}, err
 	}
+	counted := effective(had, rules)
 	p := restorePlan{File: v.File, Sum: v.Sum.Hex(), MadeAt: v.MadeAt, Of: v.Home, Version: v.Version, Records: v.Records, Brings: v.Brings, Replaces: v.Replaces, Keeps: v.Keeps,
-		Withdrawn: v.Withdrawn, Loosens: append([]string{}, app.LoosenedSettings(effective(had, rules), v.Settings, s.Operator.Level)...),
-		Changes: append([]string{}, app.ChangedSettings(had, v.Settings)...), KeysBack: []string{}, KeysGone: []string{}, Config: v.Config, view: v, free: s.Backups.Free, proven: proven{strongest(rules)}}
+		Withdrawn: v.Withdrawn, Loosens: append([]string{}, app.LoosenedSettings(counted, v.Settings, s.Operator.Level)...),
+		Changes: append([]string{}, otherwise(had, counted, v.Settings, s.Operator.Level)...), KeysBack: []string{}, KeysGone: []string{}, Config: v.Config, view: v, free: s.Backups.Free, proven: proven{strongest(rules)}}
 	p.Loosens = append(p.Loosens, v.Opens...)
 	if err := s.compareKeys(ctx, &p); err != nil {
 		return p, err
 	}
-	p.Opens = fmt.Sprintf("put the home back to the backup of %s UTC, with its settings and keys as they were then; what is there now is set aside in it", v.MadeAt.UTC().Format(time.DateTime))
-	if len(p.Loosens) > 0 {
-		p.Opens += "; that opens: " + strings.Join(p.Loosens, "; ")
-	}
+	p.Opens = "settings and keys are as they were then; what is there now is set aside in the home"
 	return p, nil
 }
 

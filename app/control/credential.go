@@ -69,8 +69,13 @@ func (p credentialPlan) Insists() bool { return true }
 // link does not pass where more than a browser is required, so a user who lost a passkey can still log in.
 func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
-// Prompt says what it opens.
-func (p credentialPlan) Prompt() string { return p.Opens }
+// Prompt says what is made; what that opens is a row of the plan.
+func (p credentialPlan) Prompt() string {
+	if p.Kind == access.Login {
+		return "log a browser in to the console"
+	}
+	return "make a token for " + p.Name
+}
 
 // Announcement tells of a new way in: whoever has it acts in somebody's name.
 func (p credentialPlan) Announcement() string {
@@ -143,7 +148,7 @@ func strongest(r policy.Resolved) policy.Proving {
 // opens is what the credential lets happen, in a sentence.
 func opens(c access.Credential, byCaller bool) string {
 	if c.Kind == access.Login {
-		return fmt.Sprintf("log a browser in to the console: whoever opens the link first, within %d minutes, approves and changes settings in your name for up to %d days",
+		return fmt.Sprintf("whoever opens the link first, within %d minutes, approves and changes settings in your name for up to %d days",
 			int(access.LoginTTL.Minutes()), int(access.BrowserTTL.Hours()/24))
 	}
 	what := "every tool that is served"
@@ -164,7 +169,7 @@ func opens(c access.Credential, byCaller bool) string {
 	if byCaller {
 		asks = "no person is asked: it approves its own plans"
 	}
-	return fmt.Sprintf("make a token for %s: whoever has it calls %s, %s; %s", c.Name, what, until, asks)
+	return fmt.Sprintf("whoever has it calls %s, %s; %s", what, until, asks)
 }
 
 func (s service) createCredential(ctx context.Context, sc tool.Scope, p credentialPlan) (access.Credential, error) {

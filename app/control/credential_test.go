@@ -74,7 +74,8 @@ func TestACredentialIsMadeOnceAPersonHasApprovedIt(t *testing.T) {
 	assert.True(t, asked.Issued.Pending)
 	assert.Equal(t, "high", asked.Issued.Risk)
 	assert.Equal(t, policy.ProvingPerson, asked.Issued.Needs)
-	assert.Contains(t, asked.Issued.Prompt, "make a token for ci: whoever has it calls the tools of packs, only to read, up to mode plan, until ")
+	assert.Equal(t, "make a token for ci", asked.Issued.Prompt)
+	assert.Contains(t, string(asked.Issued.Plan), `"opens":"whoever has it calls the tools of packs, only to read, up to mode plan, until `)
 	assert.Empty(t, g.live(), "asking makes nothing")
 
 	c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "codex"}}
@@ -112,7 +113,7 @@ func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 	login := g.Call(t.Context(), g.call(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf("code")}, app.ReadOnlyPermissions))
 	require.NotNil(t, login.Issued, "%v", login.Err)
 	assert.Equal(t, policy.ProvingPerson, login.Issued.Needs, "a lost passkey keeps nobody out of the console")
-	assert.Contains(t, login.Issued.Prompt, "approves and changes settings in your name")
+	assert.Contains(t, string(login.Issued.Plan), "approves and changes settings in your name")
 	made := g.Call(t.Context(), g.call(access.Credential{Kind: access.Token, Name: "x", Digest: access.DigestOf("x")}, policy.All))
 	require.NotNil(t, made.Issued, "%v", made.Err)
 	assert.Equal(t, policy.ProvingPasskey, made.Issued.Needs, "a token wants the strongest proof that anything wants")

@@ -91,8 +91,14 @@ func (p keyPlan) Insists() bool { return true }
 // Needs requires another surface than the one that the first key of a kind was made on, and later an enrolled key.
 func (p keyPlan) Needs() policy.Proving { return p.needs }
 
-// Prompt says what it opens.
-func (p keyPlan) Prompt() string { return p.Opens }
+// Prompt says what is done with the key; what comes of it is a row of the plan.
+func (p keyPlan) Prompt() string {
+	verb := "enrol"
+	if p.hash == p.key.Removal() {
+		verb = "remove"
+	}
+	return fmt.Sprintf("%s the %s %q", verb, p.Kind.Words(), p.Name)
+}
 
 // Announcement tells of keys that come and go: whoever has one approves in somebody's name.
 func (p keyPlan) Announcement() string {
@@ -163,7 +169,7 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 			p.replaces = have.ID
 		}
 	}
-	p.Opens = fmt.Sprintf("enrol the %s %q: whoever has it approves in your name, also what needs a %s, until it is removed", key.Kind.Words(), key.Name, key.Kind.Words())
+	p.Opens = fmt.Sprintf("whoever has it approves in your name, also what needs a %s, until it is removed", key.Kind.Words())
 	return p, nil
 }
 
@@ -188,10 +194,10 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	}
 	key := all[i].Key
 	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: in.ID, Fingerprint: canon.SumBytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Removal(), needs: policy.ProvingPerson}
-	p.Opens = fmt.Sprintf("remove the %s %q, which does not count: %s", key.Kind.Words(), key.Name, all[i].Why)
+	p.Opens = "it does not count: " + all[i].Why
 	if all[i].Counts {
 		p.needs = needsFor(key.Kind, all)
-		p.Opens = fmt.Sprintf("remove the %s %q: it approves nothing any more", key.Kind.Words(), key.Name)
+		p.Opens = "it approves nothing any more"
 		if !slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == key.Kind && s.ID != in.ID }) {
 			p.Opens += fmt.Sprintf(", and there is no other: the next %s is enrolled without one, and what policy requires one for waits until then", key.Kind.Words())
 		}

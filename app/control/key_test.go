@@ -145,7 +145,8 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 	c := byHand("enroll_key", string(k.Input("laptop")))
 	i := h.asked(c)
 	assert.Equal(t, policy.ProvingTerminal, i.Needs)
-	assert.Contains(t, i.Prompt, `enrol the passkey "laptop": whoever has it approves in your name`)
+	assert.Equal(t, `enrol the passkey "laptop"`, i.Prompt)
+	assert.Contains(t, string(i.Plan), `"opens":"whoever has it approves in your name`)
 	assert.Zero(t, i.Masked, "nothing of it looks like a secret: %s", i.Plan)
 	for name, p := range map[string]confirm.Proof{"console": atConsole, "program": {Surface: confirm.SurfaceProgram, User: "me"}, "form": {Surface: confirm.SurfaceForm, Entry: "x"}} {
 		require.ErrorIs(t, h.settle(c, given(p)).Err, confirm.ErrProof, name)

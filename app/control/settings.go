@@ -45,9 +45,10 @@ func settingsSpec() tool.Spec {
 // settingsPlan is a change of the settings.
 type settingsPlan struct {
 	Opens    []string       `json:"opens"`   // what could not happen before, a line each; empty for a change that only narrows
-	Changes  []string       `json:"changes"` // all that differs, a line each
+	Changes  []string       `json:"changes"` // what differs besides, a line each
 	Settings ports.Settings `json:"settings"`
 	Had      ports.Settings `json:"-"`
+	looser   []string       // the settings that Opens is about, by name
 	require  policy.Proving
 }
 
@@ -81,12 +82,12 @@ func (p settingsPlan) Announcement() string {
 	return "the settings were changed, so that more may happen than before"
 }
 
-// Prompt says what would be opened.
+// Prompt names what would allow more; how much more is a row of the plan.
 func (p settingsPlan) Prompt() string {
 	if len(p.Opens) == 0 {
 		return "change the settings"
 	}
-	return "change the settings, which allows more: " + strings.Join(p.Opens, "; ")
+	return "change the settings, which allows more: " + strings.Join(p.looser, ", ")
 }
 
 // ErrNarrow is returned when a caller with a limited set of tools changes settings that apply to all of them.
@@ -117,11 +118,22 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	if err != nil {
 		return settingsPlan{}, err
 	}
-	opens := app.LoosenedSettings(effective(had, rules), next, s.Operator.Level)
+	counted := effective(had, rules)
+	opens, looser := app.LoosenedSettings(counted, next, s.Operator.Level), app.LoosenedNames(counted, next, s.Operator.Level)
 	if rules.OffRecord {
+		looser = append(looser, "what was stored until now")
 		opens = append(opens, "what was stored until now is not what the last change on record stored, so something else may have loosened it; from here on it counts as approved")
 	}
-	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, app.ChangedSettings(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
+	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, otherwise(had, counted, next, s.Operator.Level)...), Settings: next, Had: had, looser: looser, require: strongest(rules)}, nil
+}
+
+// otherwise is what differs besides what the plan says to be opened. Where settings did not count as they were stored, that does not say what was stored,
+// and everything is listed.
+func otherwise(had, counted, next ports.Settings, builtIn policy.Level) []string {
+	if had.Sum() != counted.Sum() {
+		return app.ChangedSettings(had, next)
+	}
+	return app.TightenedSettings(had, next, builtIn)
 }
 
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.

@@ -88,7 +88,7 @@ func TestWhatIsAnsweredInAdvance(t *testing.T) {
 	s, l, _ := openSetting(t, policy.Execute)
 	seen := s.Get("/settings")
 	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
-		See("change the settings, which allows more: run_script: runs without asking, unless its plan is of high risk; run_workflow: runs without asking").Approve().
+		See("change the settings, which allows more: run_script, run_workflow", "run_script: runs without asking, unless its plan is of high risk", "run_workflow: runs without asking").Approve().
 		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
 	set, err := l.Settings(context.Background())
 	require.NoError(t, err)
@@ -254,11 +254,11 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 		return set
 	}
 	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
-	asks.See("change the settings, which allows more: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs an answer in a terminal or in the console",
-		"permission level: full_access, was not set")
+	asks.See("change the settings, which allows more: permission level full_access", "permission level full_access instead of execute_with_confirm", "high risk",
+		"Approval needs an answer in a terminal or in the console").Miss("permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
-	asks.Press("Deny: change the settings, which allows more: permission level full_access instead of execute_with_confirm").See("a person denied this call")
+	asks.Press("Deny: change the settings, which allows more: permission level full_access").See("a person denied this call")
 	assert.Zero(t, settings().Revision)
 
 	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
@@ -308,7 +308,7 @@ func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
 	began := time.Now()
 	s, l, keeper := openSetting(t, policy.Execute)
 	asks := s.Get("/settings").Press("Make the token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
-	asks.See("make a token for ci <b>: whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
+	asks.See("make a token for ci <b>", "whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
 	all, err := keeper.List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)
