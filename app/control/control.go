@@ -17,7 +17,7 @@ import (
 )
 
 // Name is the toolset's name; the toolset is always enabled.
-const Name = "control"
+const Name = tool.ControlToolset
 
 // Contract is the contract of these tools.
 const Contract tool.Contract = "countersign.v1"

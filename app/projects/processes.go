@@ -19,12 +19,9 @@ const (
 	maxTail     = 2000
 )
 
-// ProcessView is a background process as lists show it.
-type ProcessView = runner.Process
-
 // ProcessList is all of them, newest first.
 type ProcessList struct {
-	Processes []ProcessView `json:"processes"`
+	Processes []runner.Process `json:"processes"`
 	Total     int           `json:"total"`
 }
 
@@ -35,7 +32,7 @@ func (s scriptService) ours(state process.State) bool {
 
 func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (ProcessList, error) {
 	states, err := s.Runner.Processes.List(ctx)
-	out := ProcessList{Processes: []ProcessView{}}
+	out := ProcessList{Processes: []runner.Process{}}
 	for _, state := range states {
 		if s.ours(state) {
 			out.Processes = append(out.Processes, runner.ProcessOf(state))

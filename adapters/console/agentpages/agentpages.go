@@ -44,9 +44,6 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	})
 }
 
-// arguments are the arguments of a tool.
-type arguments = ui.Args
-
 // place is what a page is about: a config repository, a profile, agents and a machine. What is empty is the operator's.
 type place struct{ repo, profile, target, machine string }
 
@@ -84,8 +81,8 @@ func (p place) at(path string, pairs ...string) string {
 }
 
 // args are the arguments that say so, as far as the tool takes them.
-func (p place) args(of tool.Name) arguments {
-	args := arguments{}
+func (p place) args(of tool.Name) ui.Args {
+	args := ui.Args{}
 	for _, f := range p.fields() {
 		if takes(of, f[0]) {
 			args.Set(f[0], f[1])
@@ -157,7 +154,7 @@ func (s *Section) reading(r *http.Request, v httpauth.Visitor, p place) reading 
 }
 
 // read is what a tool says about the place. extra may be nil.
-func read[T any](r reading, name tool.Name, extra arguments) (report[T], error) {
+func read[T any](r reading, name tool.Name, extra ui.Args) (report[T], error) {
 	args := r.at.args(name)
 	for k, v := range extra {
 		args[k] = v

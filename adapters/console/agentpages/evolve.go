@@ -26,11 +26,11 @@ func editsOf(q url.Values) edits {
 }
 
 // proposing are the arguments of evolve_propose, and restoring those of evolve_restore.
-func (e edits) proposing() arguments {
+func (e edits) proposing() ui.Args {
 	return e.args("evolve_propose").Set("module_id", e.module).Set("scope", e.scope).Set("branch", e.branch)
 }
 
-func (e edits) restoring() arguments { return e.args("evolve_restore").Set("module_id", e.module) }
+func (e edits) restoring() ui.Args { return e.args("evolve_restore").Set("module_id", e.module) }
 
 // hidden is all of it in a form.
 func (e edits) hidden() ui.Node {
@@ -86,7 +86,7 @@ func (r reading) proposal(e edits) ui.Node {
 
 // edited is the lines of the edits, as a deployment would take them back.
 func (r reading) edited(p Proposal) ui.Node {
-	preview, err := read[Preview](r, "preview", arguments{"diff": true})
+	preview, err := read[Preview](r, "preview", ui.Args{"diff": true})
 	if err != nil {
 		return nil // they can be proposed without
 	}
@@ -130,7 +130,7 @@ func more(n int) ui.Node {
 }
 
 // with is arguments with one more that is true.
-func with(a arguments, name string) arguments {
+func with(a ui.Args, name string) ui.Args {
 	a[name] = true
 	return a
 }

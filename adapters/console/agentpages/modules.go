@@ -102,7 +102,7 @@ func (r reading) deployed() map[string][]string {
 		return out
 	}
 	newest := list.Data.Snapshots[len(list.Data.Snapshots)-1]
-	whole, err := read[whole](r, "agents_snapshots_show", arguments{"id": newest.ID})
+	whole, err := read[whole](r, "agents_snapshots_show", ui.Args{"id": newest.ID})
 	if err != nil {
 		return out
 	}
@@ -167,7 +167,7 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 
 // overlay is where a module's overlay is, and whether it is up to date.
 func (r reading) overlay(id, scope string) ui.Node {
-	about := arguments{"module_id": id, "scope": scope}
+	about := ui.Args{"module_id": id, "scope": scope}
 	where, err := read[struct {
 		Dir string `json:"overlay_dir"`
 	}](r, "agents_overlay_path", about)
@@ -182,7 +182,7 @@ func (r reading) overlay(id, scope string) ui.Node {
 				Updated []string `json:"updated"`
 				Deleted []string `json:"deleted"`
 			} `json:"report"`
-		}](r, "agents_overlay_rebase", arguments{"module_id": id, "scope": scope, "dry_run": true})
+		}](r, "agents_overlay_rebase", ui.Args{"module_id": id, "scope": scope, "dry_run": true})
 		n := len(rebased.Data.Report.Updated) + len(rebased.Data.Report.Deleted)
 		switch {
 		case err != nil && fault.From(err).Code == noOverlay:

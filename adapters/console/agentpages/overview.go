@@ -19,7 +19,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	look := s.reading(r, v, p)
 	body := []ui.Node{p.form("", ui.SelectField("only", "only", "Drift", first(kinds), ui.Choice{Text: "all of it"}, ui.Choice{Value: "missing", Text: "missing"},
 		ui.Choice{Value: "modified", Text: "modified"}, ui.Choice{Value: "extra", Text: "extra"})), look.interrupted()}
-	extra := arguments{}
+	extra := ui.Args{}
 	if len(kinds) > 0 {
 		extra["only"] = kinds
 	}
@@ -30,7 +30,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 			ui.InlineCode("countersign agents init"), ui.Text("; or name another one above.")), look.health(doctor, ill))})
 		return
 	}
-	preview, err := read[Preview](look, "preview", arguments{"diff": true})
+	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
 	var unplanned ui.Node
 	if err != nil {
 		unplanned = trouble(err)
@@ -81,7 +81,7 @@ func agents(st status, doctor doctor) ui.Node {
 
 // drift is every file that is not as it should be, with what a deployment would make of it.
 func (r reading) drift(st status, pv Preview) ui.Node {
-	explained, _ := read[status](r, "explain", arguments{"kind": "status"}) // without it, only the modules are not named
+	explained, _ := read[status](r, "explain", ui.Args{"kind": "status"}) // without it, only the modules are not named
 	modules := map[string][]string{}
 	for _, d := range explained.Data.Drift {
 		modules[d.Key()] = d.Modules

@@ -39,11 +39,11 @@ func (s *Section) planned(r *http.Request, v httpauth.Visitor, p place) (Plan, u
 	if err != nil {
 		return plan.Data, ui.Page{}, err
 	}
-	preview, err := read[Preview](look, "preview", arguments{"diff": true})
+	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
 	if err != nil {
 		return plan.Data, ui.Page{}, err
 	}
-	explained, _ := read[explained](look, "explain", arguments{"kind": "plan"}) // without it, only the modules are not named
+	explained, _ := read[explained](look, "explain", ui.Args{"kind": "plan"}) // without it, only the modules are not named
 	d := plan.Data
 	return d, ui.Page{Title: "Plan: " + d.Summary.Words(), Crumbs: p.crumbs(), Body: []ui.Node{
 		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
@@ -66,7 +66,7 @@ func (r reading) lines(d Plan, preview Preview) ui.Node {
 
 // alone is the page of one file of the plan, where there are too many lines for one page.
 func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p place, file string) {
-	preview, err := read[Preview](s.reading(r, v, p), "preview", arguments{"diff": true})
+	preview, err := read[Preview](s.reading(r, v, p), "preview", ui.Args{"diff": true})
 	if err != nil {
 		s.Fail(w, v, err)
 		return

@@ -70,7 +70,7 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		s.Show(w, r, v, ui.Page{Title: "Snapshot", Crumbs: crumbs, Body: []ui.Node{unserved("Snapshots")}})
 		return
 	}
-	one, err := read[whole](look, "agents_snapshots_show", arguments{"id": r.PathValue("id")})
+	one, err := read[whole](look, "agents_snapshots_show", ui.Args{"id": r.PathValue("id")})
 	if err != nil {
 		s.Fail(w, v, err)
 		return

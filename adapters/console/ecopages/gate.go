@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -14,35 +15,17 @@ type gate struct {
 	Mode    string // ask, plan or execute: of a call that says none
 	Most    string // the operator's ceiling
 	problem string // why the settings cannot be read: then nothing may change
-	rows    []row
-}
-
-// row is one tool in the matrix of modes.
-type row struct {
-	Number  int    `json:"num"`
-	Tool    string `json:"tool"`
-	Scope   string `json:"scope"`
-	Safety  string `json:"safety"`
-	Ask     string `json:"ask"`
-	Plan    string `json:"plan"`
-	Execute string `json:"execute"`
-	Confirm string `json:"confirm"`
+	rows    []ecosystems.PolicyRow
 }
 
 // Gate asks how far the session of a visitor may go.
 func (d Base) Gate(r *http.Request, v httpauth.Visitor) (gate, error) {
-	var scope struct {
-		Mode    string `json:"mode"`
-		MaxMode string `json:"max_mode"`
-		Problem string `json:"settings_problem"`
-	}
-	var matrix struct {
-		Rows []row `json:"rows"`
-	}
-	if err := d.Calls.Read(r.Context(), v, "amof_scope_info", nil, &scope); err != nil {
+	var scope ecosystems.ScopeAnswer
+	var matrix ecosystems.PublishedPolicy
+	if err := d.Calls.Read(r.Context(), v, ecosystems.ScopeInfo.Name, nil, &scope); err != nil {
 		return gate{}, err
 	}
-	err := d.Calls.Read(r.Context(), v, "amof_policy", nil, &matrix)
+	err := d.Calls.Read(r.Context(), v, ecosystems.Policy.Name, nil, &matrix)
 	return gate{Mode: scope.Mode, Most: scope.MaxMode, problem: scope.Problem, rows: matrix.Rows}, err
 }
 
@@ -98,7 +81,7 @@ func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 func (g gate) Hint(name tool.Name) string {
 	for _, r := range g.rows {
 		if r.Tool == string(name) {
-			return r.said(g.Mode)
+			return inMode(r, g.Mode)
 		}
 	}
 	switch g.Mode {
@@ -110,8 +93,8 @@ func (g gate) Hint(name tool.Name) string {
 	return ""
 }
 
-// said is what becomes of the tool in that mode.
-func (r row) said(mode string) string {
+// inMode is what becomes of the tool in that mode.
+func inMode(r ecosystems.PolicyRow, mode string) string {
 	does := map[string]string{"ask": r.Ask, "plan": r.Plan, "execute": r.Execute}[mode]
 	words := map[string]string{"blocked": "it is refused", "explain": "it is not done, only explained", "dry-run": "it is a dry run, which shows what it would do",
 		"execute": "it is done at once", "yes": "it is done at once"}[does]
@@ -132,7 +115,7 @@ func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor)
 		d.Fail(w, v, err)
 		return
 	}
-	rows := ui.Map(g.rows, func(r row) ui.Node {
+	rows := ui.Map(g.rows, func(r ecosystems.PolicyRow) ui.Node {
 		return ui.Row(mono(r.Tool), said(r.Safety), said(r.Ask), said(r.Plan), said(r.Execute), said(r.Confirm))
 	})
 	ui.Page{Title: "What each mode does", Section: RootPath, Crumbs: []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}, Notice: d.Came(r), Body: []ui.Node{

@@ -9,20 +9,14 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 )
 
-// item is an ecosystem in the list.
+// item is an ecosystem in the list, with what is counted of it.
 type item struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Repos       []string `json:"repos"`
-	Provisioner *string  `json:"provisioner"`
-	Installed   bool     `json:"installed"`
-	Active      *string  `json:"active_ticket"`
-	Selected    bool     `json:"selected"`
-	Retired     bool     `json:"retired"`
-	Problem     string   `json:"problem"`
-
+	ecosystems.EcosystemItem
 	tickets int // open ones; negative: not counted
 	running int // runs that are under way or wait
 }
@@ -33,35 +27,34 @@ const mostCounted = 24
 // list shows the ecosystems of the workspace.
 func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	retired := r.URL.Query().Get("retired") == "true"
-	var all struct {
-		Ecosystems []item `json:"ecosystems"`
-		Root       string `json:"workspace_root"`
-	}
-	if err := s.desk.Calls.Read(r.Context(), v, "amof_list_ecosystems", map[string]any{"include_retired": retired}, &all); err != nil {
+	var all ecosystems.EcosystemList
+	if err := s.desk.Calls.Read(r.Context(), v, ecosystems.List.Name, map[string]any{"include_retired": retired}, &all); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
-	var active struct{ Runs []runItem }
+	var active runs.RunList
 	g, err := s.desk.Gate(r, v)
 	if err == nil {
-		err = s.desk.Calls.Read(r.Context(), v, "amof_get_active_runs", map[string]any{"limit": 200}, &active)
+		err = s.desk.Calls.Read(r.Context(), v, runs.Active.Name, map[string]any{"limit": 200}, &active)
 	}
 	if err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
-	for i := range all.Ecosystems {
+	items := make([]item, len(all.Ecosystems))
+	for i, e := range all.Ecosystems {
+		items[i].EcosystemItem = e
 		for _, run := range active.Runs {
-			if run.Ecosystem == all.Ecosystems[i].Name {
-				all.Ecosystems[i].running++
+			if run.Ecosystem == e.Name {
+				items[i].running++
 			}
 		}
 	}
-	s.countTickets(r, v, all.Ecosystems)
+	s.countTickets(r, v, items)
 	body := []ui.Node{g.Panel(v, RootPath),
 		ui.P(ui.Text("Workspace "), mono(all.Root), ui.Text(". "), ui.LinkTo(RootPath+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
 		ui.DataTable("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
-			ui.Map(all.Ecosystems, item.row), "There is no ecosystem here yet. The form below makes one."),
+			ui.Map(items, item.row), "There is no ecosystem here yet. The form below makes one."),
 		ui.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
 		ui.Part("A new ecosystem", g.CreateForm(v))}
 	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.desk.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
@@ -86,7 +79,7 @@ func (i item) row() ui.Node {
 	if i.tickets >= 0 {
 		tickets = strconv.Itoa(i.tickets)
 	}
-	if active := ui.Deref(i.Active); active != "" {
+	if active := ui.Deref(i.ActiveTicket); active != "" {
 		tickets += ", " + active + " active"
 	}
 	return ui.Row(name, is, WithNote(said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), said(tickets), said(strconv.Itoa(i.running)), said(ui.Deref(i.Provisioner)), said(i.Description))
@@ -105,8 +98,8 @@ func (s *section) countTickets(r *http.Request, v httpauth.Visitor, all []item) 
 			continue
 		}
 		g.Go(func() error {
-			var found struct{ Count int }
-			if s.desk.Calls.Read(r.Context(), v, "amof_ticket_list", map[string]any{"ecosystem": all[i].Name}, &found) == nil {
+			var found workspace.TicketList
+			if s.desk.Calls.Read(r.Context(), v, workspace.ListTickets.Name, map[string]any{"ecosystem": all[i].Name}, &found) == nil {
 				all[i].tickets = found.Count
 			}
 			return nil // one that cannot be counted has no number

@@ -1,15 +1,14 @@
 package ecopages
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 )
 
 // How many lines of a log a page shows, unless it is asked for others, and at most.
@@ -19,35 +18,22 @@ const (
 	mostLogLines = 1000
 )
 
-// runItem is a run in a list.
-type runItem struct {
-	ID        string     `json:"run_id"`
-	Ecosystem string     `json:"ecosystem"`
-	Action    string     `json:"action"`
-	Status    string     `json:"status"`
-	Created   time.Time  `json:"created_at"`
-	Started   *time.Time `json:"started_at"`
-	Finished  *time.Time `json:"finished_at"`
-	ExitCode  *int       `json:"exit_code"`
-	Position  *int       `json:"position"`
-}
-
-// open reports a run that has not ended.
-func (r runItem) open() bool {
+// isOpen reports a run that has not ended.
+func isOpen(r runs.RunItem) bool {
 	return r.Status == "queued" || r.Status == "paused" || r.Status == "running"
 }
 
 // runTable shows runs. With cancel, those that are open can be ended.
-func runTable(runs []runItem, cancel func(runItem) ui.Node, empty string) ui.Node {
+func runTable(all []runs.RunItem, cancel func(runs.RunItem) ui.Node, empty string) ui.Node {
 	heads := []string{"Run", "Ecosystem", "What", "Is", "Asked for", "Started", "Ended", "Exit code"}
 	if cancel != nil {
 		heads = append(heads, "What can be done")
 	}
 	var rows []ui.Node
-	for _, r := range runs {
-		is := WithNote(RunStatusBadge(r.Status), map[bool]string{true: "place " + number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
+	for _, r := range all {
+		is := WithNote(RunStatusBadge(string(r.Status)), map[bool]string{true: "place " + number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
 		cells := []ui.Node{ui.LinkTo(PagePath(r.Ecosystem, "runs", r.ID), ShortID(r.ID)), ui.LinkTo(PagePath(r.Ecosystem), r.Ecosystem), said(strings.ReplaceAll(r.Action, "_", " ")), is,
-			ui.When(r.Created), when(r.Started), when(r.Finished), said(number(r.ExitCode))}
+			ui.When(r.CreatedAt), when(r.StartedAt), when(r.FinishedAt), said(number(r.ExitCode))}
 		if cancel != nil {
 			cells = append(cells, cancel(r))
 		}
@@ -57,8 +43,8 @@ func runTable(runs []runItem, cancel func(runItem) ui.Node, empty string) ui.Nod
 }
 
 // cancel ends a run that is open.
-func cancel(a *EcosystemPage, r runItem) ui.Node {
-	if !r.open() {
+func cancel(a *EcosystemPage, r runs.RunItem) ui.Node {
+	if !isOpen(r) {
 		return nil
 	}
 	return ui.ActionForm(a.V, PagePath(a.Name, "cancel"), "Cancel", "run "+ShortID(r.ID), ui.Hidden("run_id", r.ID))
@@ -77,8 +63,8 @@ func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 			args[name] = value
 		}
 	}
-	var all struct{ Runs []runItem }
-	if !a.Need("amof_list_runs", args, &all) {
+	var all runs.RunList
+	if !a.Need(runs.List.Name, args, &all) {
 		return
 	}
 	choices := []ui.Choice{{Text: "any"}}
@@ -87,38 +73,15 @@ func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	}
 	a.Add(ui.Search(PagePath(a.Name, "runs"), ui.SelectField("run-status", "status", "Those that are", q.Get("status"), choices...),
 		ui.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), ui.SubmitButton("Show")),
-		runTable(all.Runs, func(r runItem) ui.Node { return cancel(a, r) }, "There is no such run."))
+		runTable(all.Runs, func(r runs.RunItem) ui.Node { return cancel(a, r) }, "There is no such run."))
 	a.Write("runs", liveRuns, liveCalls)
 }
 
-// progressOf is how far a run is.
-type progressOf struct {
-	runItem
-	Terminal bool            `json:"terminal"`
-	Last     *string         `json:"last_message"`
-	Error    string          `json:"error"`
-	Code     string          `json:"code"`
-	Result   json.RawMessage `json:"result"`
-}
-
-// log is what a run said.
-type log struct {
-	Events []struct {
-		At      time.Time `json:"timestamp"`
-		Level   string    `json:"level"`
-		Type    string    `json:"type"`
-		Message string    `json:"message"`
-	} `json:"events"`
-	Total     int64 `json:"total"`
-	Truncated bool  `json:"truncated"`
-	Next      int64 `json:"next"`
-}
-
-// text is the log as lines, each with its moment, and its level where that is out of the ordinary.
-func (l log) text() string {
+// logText is the log as lines, each with its moment, and its level where that is out of the ordinary.
+func logText(l runs.LogsAnswer) string {
 	var b strings.Builder
 	for _, e := range l.Events {
-		b.WriteString(e.At.UTC().Format("15:04:05 "))
+		b.WriteString(e.Timestamp.UTC().Format("15:04:05 "))
 		if e.Level != "" && e.Level != "info" {
 			b.WriteString(e.Level + ": ")
 		}
@@ -134,8 +97,8 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		return
 	}
 	id, q := r.PathValue("run"), r.URL.Query()
-	var now progressOf
-	if err := s.desk.Calls.Read(r.Context(), v, "amof_get_run_status", map[string]any{"run_id": id}, &now); err != nil {
+	var now runs.StatusAnswer
+	if err := s.desk.Calls.Read(r.Context(), v, runs.Status.Name, map[string]any{"run_id": id}, &now); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
@@ -155,16 +118,16 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 			args[name] = value
 		}
 	}
-	var heard log
-	if err := s.desk.Calls.Read(r.Context(), v, "amof_get_run_logs", args, &heard); err != nil {
+	var heard runs.LogsAnswer
+	if err := s.desk.Calls.Read(r.Context(), v, runs.Logs.Name, args, &heard); err != nil {
 		s.desk.Fail(w, v, err)
 		return
 	}
 	a.Add(ui.Part("Run "+ShortID(now.ID), ui.Facts(
-		ui.Fact{Name: "What", Value: said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: RunStatusBadge(now.Status)},
-		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.OptionalText(number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.Created)},
-		ui.Fact{Name: "Started", Value: when(now.Started)}, ui.Fact{Name: "Ended", Value: when(now.Finished)}, ui.Fact{Name: "Exit code", Value: ui.OptionalText(number(now.ExitCode))},
-		ui.Fact{Name: "Id", Value: mono(now.ID)}), ended(now), cancel(a, now.runItem)))
+		ui.Fact{Name: "What", Value: said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: RunStatusBadge(string(now.Status))},
+		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.OptionalText(number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.CreatedAt)},
+		ui.Fact{Name: "Started", Value: when(now.StartedAt)}, ui.Fact{Name: "Ended", Value: when(now.FinishedAt)}, ui.Fact{Name: "Exit code", Value: ui.OptionalText(number(now.ExitCode))},
+		ui.Fact{Name: "Id", Value: mono(now.ID)}), ended(now), cancel(a, runs.RunItem{ID: now.ID, Status: now.Status})))
 	a.Add(logPart(PagePath(a.Name, "runs", now.ID), now, heard, q))
 	if len(now.Result) > 0 && string(now.Result) != "null" {
 		a.Add(ui.Part("What came of it", ui.JSONValue(now.Result)))
@@ -173,7 +136,7 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 }
 
 // lastOf is what a run that goes on said last.
-func lastOf(now progressOf) ui.Node {
+func lastOf(now runs.StatusAnswer) ui.Node {
 	if now.Terminal {
 		return nil
 	}
@@ -181,15 +144,15 @@ func lastOf(now progressOf) ui.Node {
 }
 
 // ended says why a run did not end well.
-func ended(now progressOf) ui.Node {
+func ended(now runs.StatusAnswer) ui.Node {
 	if now.Error == "" {
 		return nil
 	}
-	return ui.Notice(ui.Bad, ui.P(said(now.Error)), ui.P(ui.Class("quiet"), said(FirstNonEmpty(now.Code, now.Status))))
+	return ui.Notice(ui.Bad, ui.P(said(now.Error)), ui.P(ui.Class("quiet"), said(FirstNonEmpty(now.Code, string(now.Status)))))
 }
 
 // liveOf are the events after which the page of a run looks anew; none after its end.
-func liveOf(now progressOf) []string {
+func liveOf(now runs.StatusAnswer) []string {
 	if now.Terminal {
 		return nil
 	}
@@ -197,7 +160,7 @@ func liveOf(now progressOf) []string {
 }
 
 // logPart is the log, and ways to other parts of it.
-func logPart(path string, now progressOf, heard log, q url.Values) ui.Node {
+func logPart(path string, now runs.StatusAnswer, heard runs.LogsAnswer, q url.Values) ui.Node {
 	var ways ui.Group
 	way := func(words string, set url.Values) {
 		if level := q.Get("level"); level != "" && set.Get("level") == "" {
@@ -216,7 +179,7 @@ func logPart(path string, now progressOf, heard log, q url.Values) ui.Node {
 	if len(q) > 0 {
 		ways = append(ways, ui.Li(ui.LinkTo(path, "From the beginning of this page")))
 	}
-	body := ui.CodeBlock("log of run "+ShortID(now.ID), heard.text())
+	body := ui.CodeBlock("log of run "+ShortID(now.ID), logText(heard))
 	if len(heard.Events) == 0 {
 		body = ui.Empty("There is nothing in this part of the log.")
 	}

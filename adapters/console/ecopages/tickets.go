@@ -3,38 +3,21 @@ package ecopages
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 )
-
-// ticket is a feature branch across repositories.
-type ticket struct {
-	ID      string    `json:"ticket_id"`
-	Active  bool      `json:"active"`
-	Phase   string    `json:"phase"`
-	Created time.Time `json:"created_at"`
-	Repos   []struct {
-		Name     string `json:"name"`
-		Branch   string `json:"branch"`
-		Worktree string `json:"worktree"`
-		Status   string `json:"status"`
-		Problem  string `json:"problem"`
-	} `json:"repos"`
-}
 
 func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
 	}
-	var all struct {
-		Active  *string  `json:"active_ticket"`
-		Tickets []ticket `json:"tickets"`
-	}
+	var all workspace.TicketList
 	var d description
-	if !a.Need("amof_describe_ecosystem", nil, &d) {
+	if !a.Need(ecosystems.Describe.Name, nil, &d) {
 		return
 	}
 	if !d.Installed {
@@ -42,7 +25,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 		a.Write("tickets", liveRuns)
 		return
 	}
-	if !a.Need("amof_ticket_list", nil, &all) {
+	if !a.Need(workspace.ListTickets.Name, nil, &all) {
 		return
 	}
 	var rows []ui.Node
@@ -59,7 +42,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	a.Write("tickets", liveRuns, liveCalls)
 }
 
-func ticketRow(a *EcosystemPage, i int, t ticket) ui.Node {
+func ticketRow(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
 	name := ui.Group{said(t.ID)}
 	if t.Active {
 		name = append(name, ui.Text(" "), ui.Badge(ui.Good, "active"))
@@ -84,5 +67,5 @@ func ticketRow(a *EcosystemPage, i int, t ticket) ui.Node {
 		ui.SelectField(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
 			ui.Choice{Value: "local", Text: "worktrees and branches here"}, ui.Choice{Value: "all", Text: "branches at the remotes, too"}),
 		ui.CheckboxField(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
-	return ui.Row(name, ui.When(t.Created), ui.Ul(repos), ui.Group{change, end})
+	return ui.Row(name, ui.When(t.CreatedAt), ui.Ul(repos), ui.Group{change, end})
 }

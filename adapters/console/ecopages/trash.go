@@ -2,29 +2,12 @@ package ecopages
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/push"
 )
-
-// head is a branch that was taken away, and what of it is nowhere else.
-type head struct {
-	Repo     string `json:"repo"`
-	Branch   string `json:"branch"`
-	Head     string `json:"head"`
-	Unpushed int    `json:"unpushed_commits"`
-}
-
-// stowed is a workspace in the trash.
-type stowed struct {
-	ID        string    `json:"trash_id"`
-	Ecosystem string    `json:"ecosystem"`
-	Why       string    `json:"why"`
-	At        time.Time `json:"at"`
-	Until     time.Time `json:"restorable_until"`
-	Branches  []head    `json:"branches"`
-}
 
 // Trash shows what was taken away and can be brought back, and takes the workspace away.
 func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -32,16 +15,9 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	if !ok {
 		return
 	}
-	var d struct{ Installed bool }
-	var all struct {
-		Trash    []stowed `json:"trash"`
-		Archives []struct {
-			ID      string   `json:"id"`
-			File    string   `json:"archive_file"`
-			Bundles []string `json:"bundles"`
-		} `json:"archives"`
-	}
-	if !a.Need("amof_describe_ecosystem", nil, &d) || !a.Need("ecosystem_trash", nil, &all) {
+	var d ecosystems.Description
+	var all push.TrashList
+	if !a.Need(ecosystems.Describe.Name, nil, &d) || !a.Need(push.Trash.Name, nil, &all) {
 		return
 	}
 	if d.Installed {
@@ -49,7 +25,7 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	}
 	var entries, archives []ui.Node
 	for _, t := range all.Trash {
-		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), losses(t.Branches),
+		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), losses(t),
 			ui.ActionForm(a.V, PagePath(a.Name, "restore"), "Restore", t.ID, ui.Hidden("trash_id", t.ID))))
 	}
 	for _, each := range all.Archives {
@@ -61,15 +37,17 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	a.Write("trash", liveRuns, liveCalls)
 }
 
-// losses are branches, and how many of their commits are nowhere else.
-func losses(heads []head) ui.Node {
-	if len(heads) == 0 {
+// losses are the branches of an entry, and how many of their commits are nowhere else.
+func losses(t push.TrashItem) ui.Node {
+	if len(t.Branches) == 0 {
 		return ui.Text("none")
 	}
-	return ui.Ul(ui.Map(heads, func(h head) ui.Node {
+	var rows ui.Group
+	for _, h := range t.Branches {
 		words := map[bool]string{true: ", " + ui.Count(h.Unpushed, "commit", "commits") + " pushed nowhere"}[h.Unpushed > 0]
-		return ui.Li(said(h.Repo+" "), mono(h.Branch), ui.Text(" at "), mono(ShortID(h.Head)), said(words))
-	}))
+		rows = append(rows, ui.Li(said(h.Repo+" "), mono(h.Branch), ui.Text(" at "), mono(ShortID(h.Head)), said(words)))
+	}
+	return ui.Ul(rows)
 }
 
 func archive(a *EcosystemPage) ui.Node {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
 // The actions of the tool input that are treated in a way of their own.
@@ -103,8 +105,8 @@ func partDeeds() []deed {
 }
 
 // arguments are those of the tool input, as the form says.
-func (d deed) arguments(id string, form url.Values) arguments {
-	args := arguments{"action": d.action}
+func (d deed) arguments(id string, form url.Values) ui.Args {
+	args := ui.Args{"action": d.action}
 	if d.action != create {
 		args.Set("id", id).Number(revisionField, form.Get(revisionField))
 	}

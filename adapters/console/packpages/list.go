@@ -75,7 +75,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	var answer struct {
 		Payload listing `json:"payload"`
 	}
-	args := arguments{"action": "list", "limit": perPage, "offset": want.offset}
+	args := ui.Args{"action": "list", "limit": perPage, "offset": want.offset}
 	args.Set("query", want.query).Set("status", want.status).Set("freshness", want.freshness)
 	if err := s.Calls.Read(r.Context(), v, input, args, &answer); err != nil {
 		s.Fail(w, v, err)

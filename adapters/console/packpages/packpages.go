@@ -43,9 +43,6 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	s.SectionBase.Mount(mux, person, handlers)
 }
 
-// arguments are the arguments of a tool.
-type arguments = ui.Args
-
 // at is the path of a page about a pack.
 func at(id string, parts ...string) string {
 	path := root + "/" + url.PathEscape(id)

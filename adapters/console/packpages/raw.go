@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
@@ -53,14 +54,14 @@ func fileName(id string) string {
 
 // whole is the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
 func (s *section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
-	doc, err := s.document(ctx, v, arguments{"action": "get", "id": id})
+	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": id})
 	if !tooLong(err) {
 		return doc, err
 	}
 	var out strings.Builder
 	offset, limit := 0, perPiece
 	for {
-		piece, err := s.document(ctx, v, arguments{"action": "get", "id": id, "offset": offset, "limit": limit})
+		piece, err := s.document(ctx, v, ui.Args{"action": "get", "id": id, "offset": offset, "limit": limit})
 		if tooLong(err) && limit > 1 {
 			limit /= 2
 			continue

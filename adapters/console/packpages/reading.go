@@ -3,6 +3,7 @@ package packpages
 import (
 	"context"
 
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -12,19 +13,19 @@ func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack
 	var answer struct {
 		Payload Pack `json:"payload"`
 	}
-	err := s.Calls.Read(ctx, v, input, arguments{"action": "get", "id": id}, &answer)
+	err := s.Calls.Read(ctx, v, input, ui.Args{"action": "get", "id": id}, &answer)
 	return answer.Payload, err
 }
 
 // document is what the tool output says: Markdown.
-func (s *section) document(ctx context.Context, v httpauth.Visitor, args arguments) (string, error) {
+func (s *section) document(ctx context.Context, v httpauth.Visitor, args ui.Args) (string, error) {
 	out := s.Calls.Outcome(ctx, v, output, args)
 	return out.Text, out.Err
 }
 
 // compare asks for the pack against now.
 func (s *section) compare(ctx context.Context, v httpauth.Visitor, id string) (SourceDiff, error) {
-	doc, err := s.document(ctx, v, arguments{"action": "diff", "id": id})
+	doc, err := s.document(ctx, v, ui.Args{"action": "diff", "id": id})
 	if err != nil {
 		return SourceDiff{}, err
 	}
@@ -38,7 +39,7 @@ func tooLong(err error) bool { return err != nil && fault.From(err).Code == tooL
 
 // excerpts reads the code of anchors that stand next to each other in one section, from chunk number offset on. What cannot be read is said in its place.
 func (s *section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
-	doc, err := s.document(ctx, v, arguments{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
+	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
 	if tooLong(err) && len(run) > 1 {
 		half := len(run) / 2
 		out := s.excerpts(ctx, v, p, run[:half], offset)

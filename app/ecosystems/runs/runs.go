@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -240,7 +241,7 @@ type StatusAnswer struct {
 	Position   *int                `json:"position,omitempty"`
 	Error      string              `json:"error,omitempty"`
 	Code       string              `json:"code,omitempty"`
-	Result     any                 `json:"result,omitempty"`
+	Result     json.RawMessage     `json:"result,omitempty"` // what came of it
 	Envelope
 }
 
