@@ -3,37 +3,17 @@ package sandboxpages
 import (
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 func decode(doc json.RawMessage, into any) error { return json.Unmarshal(doc, into) }
 
-// view is a project as its status shows it.
-type view struct {
-	Status string `json:"status"`
-	Server struct {
-		PID     *int    `json:"pid"`
-		Port    *int    `json:"port"`
-		URL     *string `json:"url"`
-		Status  string  `json:"status"`
-		Running bool    `json:"running"`
-		Version string  `json:"version"`
-		Error   string  `json:"last_error"`
-	} `json:"opencode"`
-	Base       string     `json:"base_dir"`
-	CreatedAt  time.Time  `json:"created_at"`
-	LastHealth *time.Time `json:"last_health_check"`
-	Healthy    bool       `json:"healthy"`
-	Exposed    bool       `json:"exposed"`
-	Log        string     `json:"log"`
-}
-
-func (s *section) status(r *http.Request, v httpauth.Visitor, url string) (p view, err error) {
-	if err = s.Calls.Read(r.Context(), v, "opencode_project_status", ui.Args{"git_url": url}, &p); err == nil && p.Status == "not_found" {
+func (s *section) status(r *http.Request, v httpauth.Visitor, url string) (p sandboxes.ProjectView, err error) {
+	if err = s.Calls.Read(r.Context(), v, sandboxes.ProjectStatus.Name, ui.Args{"git_url": url}, &p); err == nil && p.ProjectDetails == nil {
 		err = errUnknown
 	}
 	return p, err
@@ -55,18 +35,18 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		return
 	}
 	boxes, err := s.boxes(r, v, of.URL)
-	body := []ui.Node{p.facts(of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
+	body := []ui.Node{facts(p, of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
 		body = append(body, ui.Part("Worktrees", ui.ErrorNotice(err)))
 	} else {
 		body = append(body, table(v, of, boxes), creating(v, of), cleanup(v, of, boxes))
 	}
 	s.Show(w, r, v, ui.Page{Title: ui.Printable(of.Name), Crumbs: crumbs(), Live: []string{"ai-tool-result"},
-		Body: append(body, s.kept(r, v, of), p.tail(of), destroying(v, of))})
+		Body: append(body, s.kept(r, v, of), tail(p, of), destroying(v, of))})
 }
 
 // facts is how the project and its server stand.
-func (p view) facts(of item) ui.Node {
+func facts(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	health := ui.Text("it does not run")
 	if p.Server.Running {
 		health = ui.Badge(ui.Bad, "does not answer")
@@ -78,7 +58,7 @@ func (p view) facts(of item) ui.Node {
 	if p.Exposed {
 		open = exposed()
 	}
-	return ui.Group{open, ui.Facts(ui.Fact{Name: "Git URL", Value: ui.OptionalCode(of.URL)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(p.Base)},
+	return ui.Group{open, ui.Facts(ui.Fact{Name: "Git URL", Value: ui.OptionalCode(of.URL)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(p.BaseDir)},
 		ui.Fact{Name: "Server", Value: ui.Badge(map[bool]string{true: ui.Good, false: ui.Plain}[p.Server.Running], p.Server.Status)}, ui.Fact{Name: "Health", Value: health},
 		ui.Fact{Name: "Address", Value: ui.OptionalCode(ui.Deref(p.Server.URL))}, ui.Fact{Name: "Port", Value: number(p.Server.Port)},
 		ui.Fact{Name: "Process", Value: number(p.Server.PID)}, ui.Fact{Name: "Version", Value: ui.OptionalText(p.Server.Version)},
@@ -87,7 +67,7 @@ func (p view) facts(of item) ui.Node {
 }
 
 // about answers for a project that is not there, or goes on with it.
-func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of item)) {
+func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of sandboxes.ProjectItem)) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -97,20 +77,20 @@ func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 }
 
 func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
-		task := ui.Task{Title: "Start the server of " + ui.Printable(of.Name), Tool: "opencode_project_start", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		task := ui.Task{Title: "Start the server of " + ui.Printable(of.Name), Tool: sandboxes.ProjectStart.Name, Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
 		switch r.PostFormValue("do") {
 		case "stop":
-			task.Title, task.Tool, task.Show = "Stop the server of "+ui.Printable(of.Name), "opencode_project_stop", nil
+			task.Title, task.Tool, task.Show = "Stop the server of "+ui.Printable(of.Name), sandboxes.ProjectStop.Name, nil
 		case "restart":
-			task.Title, task.Tool = "Restart the server of "+ui.Printable(of.Name), "opencode_project_restart"
+			task.Title, task.Tool = "Restart the server of "+ui.Printable(of.Name), sandboxes.ProjectRestart.Name
 		}
 		s.Calls.Do(w, r, v, task)
 	})
 }
 
 // destroying is the buttons that take the whole project away from this machine.
-func destroying(v httpauth.Visitor, of item) ui.Node {
+func destroying(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
 	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
 		ui.PostForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
@@ -119,29 +99,25 @@ func destroying(v httpauth.Visitor, of item) ui.Node {
 }
 
 func (s *section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: "opencode_project_destroy",
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		s.Calls.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: sandboxes.ProjectDestroy.Name,
 			Args: ui.Args{"git_url": of.URL}.Flag("force", r.PostFormValue("force")), Back: root})
 	})
 }
 
 func (s *section) key(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: "opencode_get_deploy_key", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		s.Calls.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: sandboxes.DeployKey.Name, Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
 	})
 }
 
 // keyed is work.Task.Show for a deploy key.
 func keyed(o tool.Outcome) ui.Node {
-	var k struct {
-		Public   string  `json:"public_key"`
-		Path     string  `json:"public_key_path"`
-		Register *string `json:"register_url"`
-		Says     string  `json:"instructions"`
-	}
+	var k sandboxes.KeyAnswer
+
 	if o.Err != nil || decode(o.Value, &k) != nil || k.Public == "" {
 		return nil
 	}
-	return ui.Group{ui.CodeBlock("public key", ui.Printable(k.Public)), ui.P(ui.OptionalText(k.Says)),
-		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.OptionalCode(ui.Deref(k.Register))}, ui.Fact{Name: "File", Value: ui.OptionalCode(k.Path)})}
+	return ui.Group{ui.CodeBlock("public key", ui.Printable(k.Public)), ui.P(ui.OptionalText(k.Instructions)),
+		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.OptionalCode(ui.Deref(k.RegisterURL))}, ui.Fact{Name: "File", Value: ui.OptionalCode(k.Path)})}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -22,14 +23,8 @@ type section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
 func New(desk *ui.CallRunner) *section {
-	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: toolList}}
+	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
 }
-
-// The tools that these pages call more than once.
-const (
-	toolList   = "opencode_project_list"
-	toolDelete = "opencode_sandbox_delete"
-)
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
@@ -57,44 +52,20 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 // at is a page of a project, or below it.
 func at(name, below string) string { return root + "/" + url.PathEscape(name) + below }
 
-// item is a project in a list.
-type item struct {
-	URL     string `json:"git_url"`
-	Name    string `json:"name"`
-	Running bool   `json:"opencode_running"`
-	Port    *int   `json:"opencode_port"`
-	Base    string `json:"base_dir"`
-	Trees   int    `json:"worktrees"`
-}
-
-// front is the gateway in front of all servers.
-type front struct {
-	PID     *int   `json:"pid"`
-	Port    *int   `json:"port"`
-	Status  string `json:"status"`
-	Running bool   `json:"running"`
-	Active  int    `json:"active_projects"`
-}
-
-type listing struct {
-	Projects []item `json:"projects"`
-	Gateway  *front `json:"global_mcp_tool"`
-}
-
 var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
 // find is the project of the address.
-func (s *section) find(r *http.Request, v httpauth.Visitor) (item, error) {
-	var all listing
-	if err := s.Calls.Read(r.Context(), v, toolList, nil, &all); err != nil {
-		return item{}, err
+func (s *section) find(r *http.Request, v httpauth.Visitor) (sandboxes.ProjectItem, error) {
+	var all sandboxes.ProjectListing
+	if err := s.Calls.Read(r.Context(), v, sandboxes.ProjectList.Name, nil, &all); err != nil {
+		return sandboxes.ProjectItem{}, err
 	}
 	for _, p := range all.Projects {
 		if p.Name == r.PathValue("name") {
 			return p, nil
 		}
 	}
-	return item{}, errUnknown
+	return sandboxes.ProjectItem{}, errUnknown
 }
 
 // running is the badge of a server.
@@ -114,15 +85,15 @@ func number(p *int) ui.Node {
 }
 
 func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	var all listing
-	if err := s.Calls.Read(r.Context(), v, toolList, nil, &all); err != nil {
+	var all sandboxes.ProjectListing
+	if err := s.Calls.Read(r.Context(), v, sandboxes.ProjectList.Name, nil, &all); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	var rows []ui.Node
 	for _, p := range all.Projects {
 		rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), number(p.Port),
-			ui.Text(ui.Count(p.Trees, "worktree", "worktrees")), servers(v, p)))
+			ui.Text(ui.Count(p.Worktrees, "worktree", "worktrees")), servers(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
 		ui.P(ui.LinkTo(root+"/-/upkeep", "Duplicates, orphans and models")),
@@ -131,7 +102,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // servers is the buttons that start and stop a project's server.
-func servers(v httpauth.Visitor, p item) ui.Node {
+func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
 	do := func(word, label string) ui.Node {
 		return ui.ActionForm(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
 	}
@@ -142,7 +113,7 @@ func servers(v httpauth.Visitor, p item) ui.Node {
 }
 
 // fronted is the gateway, and the buttons that restart and stop it.
-func fronted(v httpauth.Visitor, g *front) ui.Node {
+func fronted(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
 	if g == nil {
 		return nil
 	}
@@ -165,32 +136,21 @@ func starting(v httpauth.Visitor) ui.Node {
 
 func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	url := r.PostFormValue("git_url")
-	s.Calls.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: "opencode_project_start",
+	s.Calls.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: sandboxes.ProjectStart.Name,
 		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
 }
 
 func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	task := ui.Task{Title: "Restart the gateway", Tool: "opencode_mcp_restart", Back: root}
+	task := ui.Task{Title: "Restart the gateway", Tool: sandboxes.GatewayRestart.Name, Back: root}
 	if r.PostFormValue("do") == "stop" {
-		task.Title, task.Tool = "Stop the gateway", "opencode_stop_mcp_tool"
+		task.Title, task.Tool = "Stop the gateway", sandboxes.GatewayStop.Name
 	}
 	s.Calls.Do(w, r, v, task)
 }
 
 // started is work.Task.Show for a project's start: it runs, or this is what is still missing.
 func started(o tool.Outcome) ui.Node {
-	var p struct {
-		Status   string   `json:"status"`
-		Project  string   `json:"project"`
-		URL      string   `json:"opencode_url"`
-		Message  string   `json:"message"`
-		Warnings []string `json:"warnings"`
-		Public   string   `json:"public_key"`
-		Register string   `json:"register_url"`
-		Detail   string   `json:"error_detail"`
-		Gateway  string   `json:"mcp_tool_error"`
-		Exposed  bool     `json:"exposed"`
-	}
+	var p sandboxes.ProjectStarted
 	if o.Err != nil || decode(o.Value, &p) != nil || p.Project == "" {
 		return nil
 	}
@@ -199,10 +159,10 @@ func started(o tool.Outcome) ui.Node {
 		tone = ui.Warn
 	}
 	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(p.Message)), ui.P(ui.LinkTo(at(p.Project, ""), "See "+ui.Printable(p.Project)))),
-		ui.Facts(ui.Fact{Name: "Server", Value: ui.OptionalCode(p.URL)}, ui.Fact{Name: "Gateway", Value: ui.OptionalText(p.Gateway)},
-			ui.Fact{Name: "Register the key at", Value: ui.OptionalCode(p.Register)}, ui.Fact{Name: "The host said", Value: ui.OptionalText(p.Detail)})}
-	if p.Public != "" {
-		body = append(body, ui.CodeBlock("public key", ui.Printable(p.Public)))
+		ui.Facts(ui.Fact{Name: "Server", Value: ui.OptionalCode(p.ServerURL)}, ui.Fact{Name: "Gateway", Value: ui.OptionalText(p.GatewayError)},
+			ui.Fact{Name: "Register the key at", Value: ui.OptionalCode(p.RegisterURL)}, ui.Fact{Name: "The host said", Value: ui.OptionalText(p.ErrorDetail)})}
+	if p.PublicKey != "" {
+		body = append(body, ui.CodeBlock("public key", ui.Printable(p.PublicKey)))
 	}
 	if p.Exposed {
 		body = append(body, exposed())

@@ -12,12 +12,13 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // cleanup is which sandboxes can go, and why the others stay.
-func cleanup(v httpauth.Visitor, of item, all []box) ui.Node {
+func cleanup(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	if len(all) == 0 {
 		return nil
 	}
@@ -44,7 +45,7 @@ func cleanup(v httpauth.Visitor, of item, all []box) ui.Node {
 const atOnce = 20
 
 func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		all, err := s.boxes(r, v, of.URL)
 		if err != nil {
 			s.Fail(w, v, err)
@@ -62,7 +63,7 @@ func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 
 // cleaned is what came of a clean-up, sandbox by sandbox.
 func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		p := ui.Page{Title: "Clean-up of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
 		var rows []ui.Node
 		for _, id := range r.URL.Query()["job"] {
@@ -121,7 +122,7 @@ func end(path string, most int64) (text string, before int64, err error) {
 }
 
 // tail is the end of the server's log, and the way to more of it.
-func (p view) tail(of item) ui.Node {
+func tail(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	text, before, err := end(p.Log, fewBytes)
 	switch {
 	case err != nil:
@@ -133,7 +134,7 @@ func (p view) tail(of item) ui.Node {
 }
 
 func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.about(w, r, v, func(of item) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		p, err := s.status(r, v, of.URL)
 		if err != nil {
 			s.Fail(w, v, err)
@@ -165,31 +166,22 @@ func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 
 // duplicates is repositories that are there more than once, and servers that nobody manages.
 func (s *section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
-	var found struct {
-		Duplicates []struct {
-			Instances []instance `json:"instances"`
-			Says      string     `json:"recommendation"`
-		} `json:"duplicates"`
-		Foreign []struct {
-			PID int    `json:"pid"`
-			Dir string `json:"directory"`
-		} `json:"foreign_servers"`
-		Message string `json:"message"`
-	}
-	if err := s.Calls.Read(ctx, v, "opencode_detect_duplicates", nil, &found); err != nil {
+	var found sandboxes.DuplicateList
+
+	if err := s.Calls.Read(ctx, v, sandboxes.Duplicates.Name, nil, &found); err != nil {
 		return ui.Part("Duplicates", ui.ErrorNotice(err))
 	}
 	body := ui.Group{ui.P(ui.OptionalText(found.Message))}
 	for i, d := range found.Duplicates {
 		var rows []ui.Node
 		for _, p := range d.Instances {
-			rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), ui.OptionalCode(p.Base)))
+			rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), ui.OptionalCode(p.BaseDir)))
 		}
-		body = append(body, ui.DataTable(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), ui.P(ui.OptionalText(d.Says)))
+		body = append(body, ui.DataTable(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), ui.P(ui.OptionalText(d.Recommendation)))
 	}
 	var rows []ui.Node
 	for _, f := range found.Foreign {
-		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(f.PID)), ui.OptionalCode(f.Dir)))
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(f.PID)), ui.OptionalCode(f.Directory)))
 	}
 	if len(rows) > 0 {
 		body = append(body, ui.P(ui.Text("These agent servers were not started here, and are left alone:")), ui.DataTable("agent servers of others", []string{"Process", "Directory"}, rows, ""))
@@ -197,35 +189,20 @@ func (s *section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
 	return ui.Part("Duplicates", body)
 }
 
-// instance is one of several projects that are the same repository.
-type instance struct {
-	URL     string `json:"git_url"`
-	Name    string `json:"project_name"`
-	Base    string `json:"base_dir"`
-	Running bool   `json:"opencode_running"`
-}
-
 func (s *section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Calls.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: "opencode_cleanup_orphaned", Back: root + "/-/upkeep", Show: orphaned})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: sandboxes.Orphans.Name, Back: root + "/-/upkeep", Show: orphaned})
 }
 
 // orphaned is work.Task.Show for orphans that were cleaned up.
 func orphaned(o tool.Outcome) ui.Node {
-	var found struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
-		Orphans []struct {
-			Project string `json:"project"`
-			PID     int    `json:"pid"`
-			Why     string `json:"reason"`
-		} `json:"orphaned_processes"`
-	}
+	var found sandboxes.OrphanList
+
 	if o.Err != nil || decode(o.Value, &found) != nil {
 		return nil
 	}
 	var rows []ui.Node
 	for _, one := range found.Orphans {
-		rows = append(rows, ui.Row(ui.OptionalText(one.Project), ui.Text(fmt.Sprint(one.PID)), ui.OptionalText(one.Why)))
+		rows = append(rows, ui.Row(ui.OptionalText(one.Project), ui.Text(fmt.Sprint(one.PID)), ui.OptionalText(one.Reason)))
 	}
 	tone := ui.Good
 	if found.Status != "success" {
@@ -236,13 +213,9 @@ func orphaned(o tool.Outcome) ui.Node {
 
 // models is the default model of the agent servers, and the choice.
 func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
-	var m struct {
-		Current   *string  `json:"current_model"`
-		Available []string `json:"available_models"`
-		Path      string   `json:"config_path"`
-		Warning   string   `json:"warning"`
-	}
-	if err := s.Calls.Read(ctx, v, "opencode_llm_config", nil, &m); err != nil {
+	var m sandboxes.ModelAnswer
+
+	if err := s.Calls.Read(ctx, v, sandboxes.Model.Name, nil, &m); err != nil {
 		return ui.Part("Model", ui.ErrorNotice(err))
 	}
 	current := ui.Deref(m.Current)
@@ -264,5 +237,5 @@ func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
 }
 
 func (s *section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.Calls.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: "opencode_llm_set_model", Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: sandboxes.SetModel.Name, Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
 }
