@@ -48,7 +48,7 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 		when(ceiling(next) > ceiling(had), "calls may go up to mode %s instead of %s", ceiling(next), ceiling(had))...)
 	for _, tool := range keys(had.Tools, next.Tools) {
 		was, is := had.Tools[tool], next.Tools[tool]
-		add(strings.TrimSpace(tool+" "+is.String()), "tool "+tool, settingSaid(was), settingSaid(is), true, when(loose(is) > loose(was), "%s: %s instead of %s", tool, settingSaid(is), settingSaid(was))...)
+		add(strings.TrimSuffix(tool+": "+is.String(), ": "), "tool "+tool, settingSaid(was), settingSaid(is), true, when(loose(is) > loose(was), "%s: %s instead of %s", tool, settingSaid(is), settingSaid(was))...)
 	}
 	var opens, names []string
 	for _, tool := range next.Auto.Tools {

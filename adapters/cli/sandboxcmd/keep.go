@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -57,7 +58,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 		if ref, err = g.keptAs(ctx, url, ref); err != nil {
 			return err
 		}
-		return command.CallAndShow(ctx, g.Runner, "sandbox_restore", command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
+		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
 	}
 	return c
 }
@@ -186,7 +187,7 @@ func (g sandboxGroup) clean() *cobra.Command {
 }
 
 // planned is what a clean-up would do.
-func planned(all SandboxList) cleaning {
+func planned(all sandboxes.SandboxListing) cleaning {
 	plan := cleaning{Status: "success", Project: all.Project, URL: all.URL, Remove: []judged{}, Keep: []judged{}}
 	for _, b := range all.Sandboxes {
 		j := judged{Name: b.Name, Branch: b.Branch, Directory: b.Directory, Reason: b.Cleanup}
@@ -219,7 +220,7 @@ func (g sandboxGroup) take(ctx context.Context, plan *cleaning) error {
 	var failed error
 	for i := range plan.Remove {
 		j := &plan.Remove[i]
-		_, err := g.Send(ctx, "opencode_sandbox_delete", command.Arguments{"git_url": plan.URL, "name": j.Name}, nil)
+		_, err := g.Send(ctx, sandboxes.SandboxDelete.Name, command.Arguments{"git_url": plan.URL, "name": j.Name}, nil)
 		if err == nil {
 			j.Deleted = true
 			if !g.JSON {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -43,7 +44,7 @@ func (g group) logs() *cobra.Command {
 			return err
 		}
 		var v view
-		if _, err := g.Ask(cmd.Context(), statusTool, command.Arguments{"git_url": url}, &v); err != nil {
+		if _, err := g.Ask(cmd.Context(), sandboxes.ProjectStatus.Name, command.Arguments{"git_url": url}, &v); err != nil {
 			return err
 		}
 		if err := v.Verdict(); err != nil {

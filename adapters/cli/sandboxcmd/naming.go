@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -19,11 +20,9 @@ var (
 )
 
 // Projects is every project, by name.
-func (d Runner) Projects(ctx context.Context) ([]Project, error) {
-	var v struct {
-		Projects []Project `json:"projects"`
-	}
-	_, err := d.Ask(ctx, "opencode_project_list", command.Arguments{}, &v)
+func (d Runner) Projects(ctx context.Context) ([]sandboxes.ProjectItem, error) {
+	var v sandboxes.ProjectListing
+	_, err := d.Ask(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &v)
 	return v.Projects, err
 }
 
@@ -63,15 +62,15 @@ func isPath(word string) bool {
 }
 
 // having is the project whose directory dir lies in, links resolved.
-func having(all []Project, dir string) (found Project, ok bool) {
+func having(all []sandboxes.ProjectItem, dir string) (found sandboxes.ProjectItem, ok bool) {
 	at, err := real(dir)
 	if err != nil {
 		return found, false
 	}
 	longest := 0
 	for _, p := range all {
-		base, err := real(p.Base)
-		if err != nil || p.Base == "" || len(base) <= longest {
+		base, err := real(p.BaseDir)
+		if err != nil || p.BaseDir == "" || len(base) <= longest {
 			continue
 		}
 		if at == base || strings.HasPrefix(at, base+string(filepath.Separator)) {
@@ -108,9 +107,9 @@ func (d Runner) Subject(ctx context.Context, args []string) (url, name string, e
 }
 
 // Sandboxes is the sandboxes of the project at url.
-func (d Runner) Sandboxes(ctx context.Context, url string) (SandboxList, error) {
-	var all SandboxList
-	_, err := d.Ask(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all)
+func (d Runner) Sandboxes(ctx context.Context, url string) (sandboxes.SandboxListing, error) {
+	var all sandboxes.SandboxListing
+	_, err := d.Ask(ctx, sandboxes.SandboxList.Name, command.Arguments{"git_url": url}, &all)
 	return all, err
 }
 
@@ -137,10 +136,8 @@ func (d Runner) CompleteSandbox(cmd *cobra.Command, args []string, begun string)
 }
 
 func (d Runner) projects(ctx context.Context, begun string) (out []cobra.Completion) {
-	var v struct {
-		Projects []Project `json:"projects"`
-	}
-	if !d.Quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+	var v sandboxes.ProjectListing
+	if !d.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &v) {
 		return nil
 	}
 	for _, p := range v.Projects {
@@ -150,11 +147,9 @@ func (d Runner) projects(ctx context.Context, begun string) (out []cobra.Complet
 }
 
 func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Completion) {
-	var v struct {
-		Projects []Project `json:"projects"`
-	}
+	var v sandboxes.ProjectListing
 	url := word
-	if !d.Quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+	if !d.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &v) {
 		return nil
 	}
 	if word == "" || isPath(word) {
@@ -166,8 +161,8 @@ func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Comp
 			url = p.URL
 		}
 	}
-	var all SandboxList
-	if url == "" || !d.Quietly(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all) {
+	var all sandboxes.SandboxListing
+	if url == "" || !d.Quietly(ctx, sandboxes.SandboxList.Name, command.Arguments{"git_url": url}, &all) {
 		return nil
 	}
 	for _, b := range all.Sandboxes {

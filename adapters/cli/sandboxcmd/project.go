@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -22,22 +23,7 @@ const (
 )
 
 // started is a project whose server runs, or what is still missing.
-type started struct {
-	Status       string   `json:"status"`
-	Project      string   `json:"project"`
-	URL          string   `json:"git_url"`
-	Base         string   `json:"base_dir"`
-	ServerURL    string   `json:"opencode_url"`
-	PID          int      `json:"opencode_pid"`
-	Version      string   `json:"opencode_version"`
-	GatewayPort  int      `json:"mcp_tool_port"`
-	GatewayError string   `json:"mcp_tool_error"`
-	Warnings     []string `json:"warnings"`
-	Exposed      bool     `json:"exposed"`
-	PublicKey    string   `json:"public_key"`
-	KeyPath      string   `json:"public_key_path"`
-	Why          string   `json:"error_detail"`
-}
+type started struct{ sandboxes.ProjectStarted }
 
 // Verdict is exit code 4 of a start that waits for a key: the server does not run.
 func (s started) Verdict() error {
@@ -68,7 +54,7 @@ func (g group) start() *cobra.Command {
 				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
 			}
 		}
-		return command.CallAndShow(ctx, g.Runner, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectStart.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
 			g.drawStarted(ctx, s)
 		})
 	}
@@ -88,7 +74,7 @@ func (g group) drawStarted(ctx context.Context, s started) {
 		verb = "runs already"
 	}
 	g.Line("%s %s: %s", command.Plain(s.Project), verb, command.Plain(s.ServerURL))
-	pairs := []command.Pair{{Name: "directory", Value: s.Base}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
+	pairs := []command.Pair{{Name: "directory", Value: s.BaseDir}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
 	g.Pairs(pairs...)
 	if s.GatewayError != "" {
 		g.Note("warning: the gateway does not run: %s", command.Plain(s.GatewayError))
@@ -121,13 +107,13 @@ func port(n int) string {
 // drawWaiting shows the key that the host has to know: alone on the output, so that it can be piped to where it belongs.
 func (g group) drawWaiting(ctx context.Context, s started) {
 	g.Step("%s waits for a key: its repository cannot be read with this one yet", command.Plain(s.Project))
-	if s.Why != "" {
-		g.Note("why: %s", command.Plain(s.Why))
+	if s.ErrorDetail != "" {
+		g.Note("why: %s", command.Plain(s.ErrorDetail))
 	}
 	g.Line("%s", command.Plain(s.PublicKey))
-	g.Note("the key is in %s", command.Plain(s.KeyPath))
+	g.Note("the key is in %s", command.Plain(s.PublicKeyPath))
 	var k keyed
-	if strings.HasSuffix(s.KeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
+	if strings.HasSuffix(s.PublicKeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
 		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents shall push), then repeat this command", command.Plain(*k.Register))
 		return
 	}
@@ -191,7 +177,7 @@ func (g group) restart() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.CallAndShow(ctx, g.Runner, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectRestart.Name, command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
 	}
 	return c
 }
@@ -213,7 +199,7 @@ func (g group) destroy() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_project_destroy", call, func(s said) {
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.ProjectDestroy.Name, call, func(s said) {
 			g.drawSaid(s)
 			for _, path := range s.Deleted {
 				g.Note("deleted %s", command.Plain(path))
@@ -223,14 +209,8 @@ func (g group) destroy() *cobra.Command {
 	return c
 }
 
-// gatewayBrief is the gateway as projects show it.
-type gatewayBrief struct {
-	Port    *int   `json:"port"`
-	Status  string `json:"status"`
-	Running bool   `json:"running"`
-}
-
-func (b gatewayBrief) String() string {
+// gatewayWords is the gateway in a few words.
+func gatewayWords(b sandboxes.GatewayBrief) string {
 	if b.Running {
 		return fmt.Sprintf("running at port %d", known(b.Port))
 	}
@@ -240,10 +220,7 @@ func (b gatewayBrief) String() string {
 func (g group) list() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
 		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
-			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_project_list", command.Arguments{}, func(found struct {
-				Projects []Project     `json:"projects"`
-				Gateway  *gatewayBrief `json:"global_mcp_tool"`
-			}) {
+			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.ProjectList.Name, command.Arguments{}, func(found sandboxes.ProjectListing) {
 				if len(found.Projects) == 0 {
 					g.Note("%s", noProjects)
 					return
@@ -254,11 +231,11 @@ func (g group) list() *cobra.Command {
 					if p.Running {
 						server = strings.TrimSpace("running " + port(known(p.Port)))
 					}
-					rows = append(rows, []string{p.Name, server, strconv.Itoa(p.Sandboxes), p.URL, p.Base})
+					rows = append(rows, []string{p.Name, server, strconv.Itoa(p.Worktrees), p.URL, p.BaseDir})
 				}
 				g.Table([]string{"project", "server", "sandboxes", "url", "directory"}, rows)
 				if found.Gateway != nil {
-					g.Note("gateway: %s", found.Gateway)
+					g.Note("gateway: %s", gatewayWords(*found.Gateway))
 				}
 			})
 		}}

@@ -2,7 +2,6 @@ package sandboxcmd
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,42 +16,6 @@ type Runner struct{ command.Runner }
 // NewRunner is the runner of a shell.
 func NewRunner(s *command.Shell) Runner {
 	return Runner{command.Runner{Shell: s, Words: command.Words{Text: commandText, Hint: hint, Details: drawDetails}}}
-}
-
-// Project is a project in the list of them (opencode contract §13.1).
-type Project struct {
-	URL       string `json:"git_url"`
-	Name      string `json:"name"`
-	Base      string `json:"base_dir"`
-	Running   bool   `json:"opencode_running"`
-	Port      *int   `json:"opencode_port"`
-	Sandboxes int    `json:"worktrees"`
-}
-
-// Sandbox is a sandbox in the list of a project's (opencode contract §12.3).
-type Sandbox struct {
-	Name      string            `json:"name"`
-	Branch    string            `json:"branch"`
-	Directory string            `json:"directory"`
-	Head      string            `json:"head"`
-	Changes   int               `json:"changes"`
-	Dirty     bool              `json:"dirty"`
-	Ahead     int               `json:"ahead"`
-	Behind    int               `json:"behind"`
-	Unpushed  int               `json:"unpushed"`
-	Locked    bool              `json:"locked"`
-	Gone      bool              `json:"prunable"`
-	CreatedAt time.Time         `json:"created_at,omitzero"`
-	Leases    map[string]string `json:"leases,omitempty"`
-	Removable bool              `json:"removable"`
-	Cleanup   string            `json:"cleanup"`
-}
-
-// SandboxList is a project's sandboxes.
-type SandboxList struct {
-	Project   string    `json:"project"`
-	URL       string    `json:"git_url"`
-	Sandboxes []Sandbox `json:"sandboxes"`
 }
 
 // UnsavedWork is work in one place that is nowhere else.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -101,11 +102,11 @@ func TestListAndStatus(t *testing.T) {
 func TestStatusOfAllAsksAllAtOnce(t *testing.T) {
 	const projects = 20
 	list := struct {
-		Status   string               `json:"status"`
-		Projects []sandboxcmd.Project `json:"projects"`
+		Status   string                  `json:"status"`
+		Projects []sandboxes.ProjectItem `json:"projects"`
 	}{Status: "success"}
 	for i := range projects {
-		list.Projects = append(list.Projects, sandboxcmd.Project{URL: fmt.Sprintf("ssh://git@h/p/%02d", i), Name: fmt.Sprintf("p-%02d", i)})
+		list.Projects = append(list.Projects, sandboxes.ProjectItem{URL: fmt.Sprintf("ssh://git@h/p/%02d", i), Name: fmt.Sprintf("p-%02d", i)})
 	}
 	var all sync.WaitGroup
 	all.Add(projects)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -23,31 +24,8 @@ func commands(d Runner) []*cobra.Command {
 	return []*cobra.Command{g.create(), g.list(), g.enter(), g.reset(), g.remove(), g.restore(), g.clean()}
 }
 
-// ran is a command that was run in a new sandbox.
-type ran struct {
-	Command  string `json:"command"`
-	ExitCode int    `json:"exit_code"`
-	TimedOut bool   `json:"timed_out"`
-	Output   string `json:"output"`
-}
-
 // created is a new sandbox.
-type created struct {
-	Status   string `json:"status"`
-	Project  string `json:"project"`
-	Worktree struct {
-		Name      string `json:"name"`
-		Branch    string `json:"branch"`
-		Directory string `json:"directory"`
-	} `json:"worktree"`
-	Message string            `json:"message"`
-	Note    string            `json:"note"`
-	Warning string            `json:"warning"`
-	Copied  []string          `json:"copied"`
-	Setup   []ran             `json:"setup"`
-	Start   *ran              `json:"start_command"`
-	Leases  map[string]string `json:"leases"`
-}
+type created struct{ sandboxes.SandboxCreated }
 
 // Verdict is exit code 1 of a sandbox that is there and not ready.
 func (c created) Verdict() error {
@@ -74,7 +52,7 @@ func (g sandboxGroup) create() *cobra.Command {
 			return err
 		}
 		call := command.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", run)
-		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_create", call, g.drawCreated))
+		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxCreate.Name, call, g.drawCreated))
 	}
 	return c
 }
@@ -116,7 +94,7 @@ func (g sandboxGroup) drawCreated(c created) {
 }
 
 // drawRan shows what a command printed, for people: on the error stream, because the output is the sandbox.
-func (g sandboxGroup) drawRan(r ran) {
+func (g sandboxGroup) drawRan(r sandboxes.CommandResult) {
 	ending := "done"
 	switch {
 	case r.TimedOut:
@@ -144,7 +122,7 @@ func (g sandboxGroup) list() *cobra.Command {
 	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
 		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, and whether countersign sandbox clean would delete them.\n" +
 			"countersign sandbox list lists the projects."}
-	return ProjectCommand(g.Runner, c, "opencode_sandbox_list", func(all SandboxList) {
+	return ProjectCommand(g.Runner, c, sandboxes.SandboxList.Name, func(all sandboxes.SandboxListing) {
 		if len(all.Sandboxes) == 0 {
 			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", command.Plain(all.Project), command.Plain(all.Project))
 			return
@@ -155,14 +133,14 @@ func (g sandboxGroup) list() *cobra.Command {
 			if b.Removable {
 				removable = "yes: " + b.Cleanup
 			}
-			rows = append(rows, []string{b.Name, b.Branch, holds(b), command.Age(b.CreatedAt), removable})
+			rows = append(rows, []string{b.Name, b.Branch, holds(b), command.Age(known(b.CreatedAt)), removable})
 		}
 		g.Table([]string{"name", "branch", "state", "made", "clean-up takes it"}, rows)
 	})
 }
 
 // holds is what a sandbox has beside what it was made from, in a few words.
-func holds(b Sandbox) string {
+func holds(b sandboxes.SandboxItem) string {
 	var words []string
 	for _, n := range []struct {
 		count int
@@ -178,7 +156,7 @@ func holds(b Sandbox) string {
 	if b.Locked {
 		words = append(words, "locked")
 	}
-	if b.Gone {
+	if b.Prunable {
 		words = append(words, "directory gone")
 	}
 	if len(words) == 0 {
@@ -203,7 +181,7 @@ func (g sandboxGroup) reset() *cobra.Command {
 		if ignored {
 			call["clean_ignored"] = true
 		}
-		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_reset", call, func(r struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxReset.Name, call, func(r struct {
 			Branch  string   `json:"branch"`
 			Head    string   `json:"head"`
 			To      string   `json:"reset_to"`
@@ -239,7 +217,7 @@ func (g sandboxGroup) remove() *cobra.Command {
 		if force {
 			call["force"] = true
 		}
-		return command.CallAndShow(cmd.Context(), g.Runner, "opencode_sandbox_delete", call, func(s struct {
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxDelete.Name, call, func(s struct {
 			Project string   `json:"project"`
 			Backups []string `json:"backup_refs"`
 		}) {

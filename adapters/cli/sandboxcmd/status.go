@@ -5,40 +5,26 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// statusTool looks at one project.
-const statusTool = "opencode_project_status"
-
 // view is a project as its status shows it.
-type view struct {
-	Status  string `json:"status"`
-	Project string `json:"project"`
-	URL     string `json:"git_url"`
-	Message string `json:"message"`
-	Server  struct {
-		PID     *int    `json:"pid"`
-		URL     *string `json:"url"`
-		Status  string  `json:"status"`
-		Running bool    `json:"running"`
-		Version string  `json:"version"`
-		Error   string  `json:"last_error"`
-	} `json:"opencode"`
-	Gateway   gatewayBrief `json:"global_mcp_tool"`
-	Base      string       `json:"base_dir"`
-	CreatedAt time.Time    `json:"created_at"`
-	Healthy   bool         `json:"healthy"`
-	Sandboxes []string     `json:"worktrees"`
-	Exposed   bool         `json:"exposed"`
-	Log       string       `json:"log"`
+type view struct{ sandboxes.ProjectView }
+
+// UnmarshalJSON reads it; one that is not recorded has empty details.
+func (v *view) UnmarshalJSON(doc []byte) error {
+	err := json.Unmarshal(doc, &v.ProjectView)
+	if v.ProjectDetails == nil {
+		v.ProjectDetails = &sandboxes.ProjectDetails{}
+	}
+	return err
 }
 
 // Verdict is the failure of a project that is not there.
@@ -75,7 +61,7 @@ func (g group) status() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return command.CallAndShow(cmd.Context(), g.Runner, statusTool, command.Arguments{"git_url": url}, g.drawView)
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.ProjectStatus.Name, command.Arguments{"git_url": url}, g.drawView)
 	}
 	return c
 }
@@ -85,8 +71,8 @@ func (g group) drawView(v view) {
 		return
 	}
 	g.Pairs(command.Pair{Name: "project", Value: v.Project}, command.Pair{Name: "url", Value: v.URL}, command.Pair{Name: "server", Value: v.standing()},
-		command.Pair{Name: "at", Value: known(v.Server.URL)}, command.Pair{Name: "pid", Value: number(known(v.Server.PID))}, command.Pair{Name: "gateway", Value: v.Gateway.String()},
-		command.Pair{Name: "directory", Value: v.Base}, command.Pair{Name: "sandboxes", Value: strings.Join(v.Sandboxes, ", ")},
+		command.Pair{Name: "at", Value: known(v.Server.URL)}, command.Pair{Name: "pid", Value: number(known(v.Server.PID))}, command.Pair{Name: "gateway", Value: gatewayWords(v.Gateway)},
+		command.Pair{Name: "directory", Value: v.BaseDir}, command.Pair{Name: "sandboxes", Value: strings.Join(v.Worktrees, ", ")},
 		command.Pair{Name: "created", Value: command.Age(v.CreatedAt)}, command.Pair{Name: "log", Value: v.Log})
 	if v.Exposed {
 		g.Note("warning: %s", exposure)
@@ -123,7 +109,7 @@ func (g group) statusOfAll(ctx context.Context) error {
 			rows = append(rows, []string{all[i].Name, "not known: " + fault.From(f.err).Message, "", "", all[i].URL})
 			continue
 		}
-		rows = append(rows, []string{all[i].Name, f.view.standing(), known(f.view.Server.URL), strconv.Itoa(len(f.view.Sandboxes)), all[i].URL})
+		rows = append(rows, []string{all[i].Name, f.view.standing(), known(f.view.Server.URL), strconv.Itoa(len(f.view.Worktrees)), all[i].URL})
 	}
 	g.Table([]string{"project", "server", "at", "sandboxes", "url"}, rows)
 	return nil
@@ -132,7 +118,7 @@ func (g group) statusOfAll(ctx context.Context) error {
 // atOnce bounds how many projects are looked at side by side; most of that time is waiting for servers.
 const atOnce = 32
 
-func (g group) lookAt(ctx context.Context, all []Project) ([]looked, error) {
+func (g group) lookAt(ctx context.Context, all []sandboxes.ProjectItem) ([]looked, error) {
 	door, err := g.Opened()
 	if err != nil {
 		return nil, err
@@ -147,7 +133,7 @@ func (g group) lookAt(ctx context.Context, all []Project) ([]looked, error) {
 				found[i].err = err
 				return nil
 			}
-			o := door.App.Call(ctx, tool.Call{Tool: statusTool, Args: args, Session: command.Session, Client: g.Client, Principal: door.Principal, Person: true})
+			o := door.App.Call(ctx, tool.Call{Tool: sandboxes.ProjectStatus.Name, Args: args, Session: command.Session, Client: g.Client, Principal: door.Principal, Person: true})
 			if found[i].err = o.Err; o.Err == nil {
 				found[i].doc, found[i].err = o.Value, command.DecodeAnswer(o, &found[i].view)
 			}
