@@ -22,7 +22,7 @@ const (
 // ProcessList is all of them, newest first.
 type ProcessList struct {
 	Processes []runner.Process `json:"processes"`
-	Total     int           `json:"total"`
+	Total     int              `json:"total"`
 }
 
 // ours are the background processes of projects.

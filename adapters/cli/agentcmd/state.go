@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -36,17 +37,12 @@ func (s Screen) driftLine(indent string, d drift, path string) {
 
 // Status shows the data of status: drift under the root where it is, and what to do next.
 func (s Screen) Status(data json.RawMessage) error {
-	type sums struct {
-		Extra    int `json:"extra"`
-		Missing  int `json:"missing"`
-		Modified int `json:"modified"`
-	}
 	d, err := DecodeData[struct {
-		Drift   []drift  `json:"drift"`
-		Omitted int      `json:"drift_omitted"`
-		Next    []string `json:"next_actions"`
-		Summary sums     `json:"summary"`
-		Total   *sums    `json:"summary_total"`
+		Drift   []drift               `json:"drift"`
+		Omitted int                   `json:"drift_omitted"`
+		Next    []string              `json:"next_actions"`
+		Summary planner.DriftSummary  `json:"summary"`
+		Total   *planner.DriftSummary `json:"summary_total"`
 	}](data)
 	if err != nil {
 		return err

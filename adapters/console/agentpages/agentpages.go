@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -135,12 +136,6 @@ func (p place) crumbs(more ...ui.PageLink) []ui.PageLink {
 	return append([]ui.PageLink{{Text: "Deployments", Href: p.at("")}}, more...)
 }
 
-// report is the value of every tool of deployments.
-type report[T any] struct {
-	Data     T        `json:"data"`
-	Warnings []string `json:"warnings"`
-}
-
 // reading calls a tool that only reads about a place.
 type reading struct {
 	*Section
@@ -154,12 +149,12 @@ func (s *Section) reading(r *http.Request, v httpauth.Visitor, p place) reading 
 }
 
 // read is what a tool says about the place. extra may be nil.
-func read[T any](r reading, name tool.Name, extra ui.Args) (report[T], error) {
+func read[T any](r reading, name tool.Name, extra ui.Args) (planner.Report[T], error) {
 	args := r.at.args(name)
 	for k, v := range extra {
 		args[k] = v
 	}
-	var out report[T]
+	var out planner.Report[T]
 	err := r.Calls.ReadWide(r.ctx, r.v, name, args, &out)
 	return out, err
 }

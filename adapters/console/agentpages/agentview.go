@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
@@ -81,25 +82,17 @@ func (p Preview) Diffs(changes []present.Change) map[string]File {
 	return out
 }
 
-// module is where a file, or a part of it, comes from. What is not known of a module that is gone is nil.
-type module struct {
-	ID    string  `json:"module_id"`
-	Type  *string `json:"module_type"`
-	Layer *string `json:"layer"`
-	Path  *string `json:"module_path"`
-}
-
 // explained is the data of the tool explain of a plan.
 type explained struct {
 	Changes []struct {
 		present.Change
-		Modules []module `json:"modules"`
+		Modules []deployments.ExplainedModule `json:"modules"`
 	} `json:"changes"`
 }
 
 // Origins are the modules of each change, by Change.Key.
-func (e explained) Origins() map[string][]module {
-	out := map[string][]module{}
+func (e explained) Origins() map[string][]deployments.ExplainedModule {
+	out := map[string][]deployments.ExplainedModule{}
 	for _, c := range e.Changes {
 		out[c.Key()] = c.Modules
 	}
@@ -107,13 +100,13 @@ func (e explained) Origins() map[string][]module {
 }
 
 // origin is modules for people.
-func origin(modules []module) ui.Node {
+func origin(modules []deployments.ExplainedModule) ui.Node {
 	var out ui.Group
 	for i, m := range modules {
 		if i > 0 {
 			out = append(out, ui.Br())
 		}
-		out = append(out, ui.InlineCode(ui.Printable(m.ID)))
+		out = append(out, ui.InlineCode(ui.Printable(m.ModuleID)))
 		if m.Layer != nil {
 			out = append(out, ui.Span(ui.Class("quiet"), ui.Text(" from "+ui.Printable(*m.Layer))))
 		}
@@ -122,7 +115,7 @@ func origin(modules []module) ui.Node {
 }
 
 // Table is the changes of a plan, one a line; origins may be nil.
-func (p Plan) Table(caption string, origins map[string][]module) ui.Node {
+func (p Plan) Table(caption string, origins map[string][]deployments.ExplainedModule) ui.Node {
 	heads := []string{"Change", "Agent", "File"}
 	notes := slices.ContainsFunc(p.Changes, func(c present.Change) bool { return c.Reason != "" || c.Note() != "" })
 	if notes {

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -55,7 +56,7 @@ func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 
 // marked reads a plan that is asked about, and gives the mark of its data.
 func marked[T interface{ Mark() string }](plan json.RawMessage) string {
-	var p report[T]
+	var p planner.Report[T]
 	if json.Unmarshal(plan, &p) != nil {
 		return ""
 	}

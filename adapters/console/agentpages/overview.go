@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -120,7 +121,7 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 }
 
 // health is what stands in the way of deployments, and what to do about it.
-func (r reading) health(doctor report[doctor], ill error) ui.Node {
+func (r reading) health(doctor planner.Report[doctor], ill error) ui.Node {
 	if ill != nil {
 		return ui.Part("Health", trouble(ill))
 	}

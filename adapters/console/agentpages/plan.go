@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -120,7 +121,7 @@ func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 		again(w, v, shown, out.Err)
 		return
 	}
-	var offered report[Plan]
+	var offered planner.Report[Plan]
 	if err := json.Unmarshal(out.Value, &offered); err != nil || offered.Data.Mark() != plan.Mark() {
 		again(w, v, shown, ErrShown)
 		return

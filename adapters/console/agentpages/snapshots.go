@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 )
 
 // initial is where the way back ends: before the first deployment.
@@ -46,7 +47,7 @@ func goBack(p place) ui.Node {
 func (p place) history(l snapshotList) ui.Node {
 	rows := make([]ui.Node, 0, len(l.Snapshots)+1)
 	for _, snap := range slices.Backward(l.Snapshots) {
-		rows = append(rows, ui.Row(ui.LinkTo(p.at("/snapshots/"+segment(snap.ID)), ui.Printable(snap.ID)), ui.When(snap.Created), ui.Text(snap.What()),
+		rows = append(rows, ui.Row(ui.LinkTo(p.at("/snapshots/"+segment(snap.ID)), ui.Printable(snap.ID)), ui.When(snap.CreatedAt), ui.Text(snap.What()),
 			ui.Text(ui.Printable(snap.Status)), ui.Text(ui.Printable(strings.Join(snap.Targets, ", "))), ui.Text(strconv.Itoa(snap.Changes)), ui.Text(strconv.Itoa(snap.Managed)),
 			ui.A(ui.Href(p.at("/rollback", "to", snap.ID)), ui.Aria("label", "Go back to "+ui.Printable(snap.ID)), ui.Text("Go back"))))
 	}
@@ -86,7 +87,7 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	}
 	s.Show(w, r, v, ui.Page{Title: "Snapshot " + ui.Printable(d.ID), Crumbs: crumbs, Body: []ui.Node{
 		warned(one.Warnings),
-		ui.Facts(ui.Fact{Name: "Made", Value: ui.When(d.Created)}, ui.Fact{Name: "What was done", Value: ui.Text(d.What())}, ui.Fact{Name: "State", Value: ui.OptionalText(d.Status)},
+		ui.Facts(ui.Fact{Name: "Made", Value: ui.When(d.CreatedAt)}, ui.Fact{Name: "What was done", Value: ui.Text(d.What())}, ui.Fact{Name: "State", Value: ui.OptionalText(d.Status)},
 			ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(d.Targets, ", "))}, ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)},
 			ui.Fact{Name: "Project", Value: ui.OptionalCode(d.Project)}),
 		ui.P(ui.LinkTo(p.at("/rollback", "to", d.ID), "See what going back to it would change")),
@@ -116,7 +117,7 @@ func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to strin
 	args := p.args("rollback").Set("to", to)
 	args["yes"] = true
 	out := s.Calls.Rehearse(r.Context(), v, "rollback", args)
-	var would report[returning]
+	var would planner.Report[returning]
 	if out.Err != nil {
 		return would.Data, ui.Page{}, out.Err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 )
 
 // drift is a deployed file that is not as it should be.
@@ -30,11 +32,7 @@ func (d drift) Badge() ui.Node {
 }
 
 // counts counts drift by its kind.
-type counts struct {
-	Missing  int `json:"missing"`
-	Modified int `json:"modified"`
-	Extra    int `json:"extra"`
-}
+type counts struct{ planner.DriftSummary }
 
 // Total is all drift.
 func (c counts) Total() int { return c.Missing + c.Modified + c.Extra }
@@ -95,17 +93,7 @@ type interrupted struct {
 }
 
 // Snapshot is what was done once, and can be gone back to.
-type Snapshot struct {
-	ID           string    `json:"id"`
-	Kind         string    `json:"kind"`
-	Status       string    `json:"status"`
-	Created      time.Time `json:"created_at"`
-	Targets      []string  `json:"targets"`
-	Profile      string    `json:"profile"`
-	Managed      int       `json:"managed"`
-	Changes      int       `json:"changes"`
-	RolledBackTo string    `json:"rolled_back_to"`
-}
+type Snapshot struct{ deployments.SnapshotData }
 
 // What is what was done, in words.
 func (s Snapshot) What() string {

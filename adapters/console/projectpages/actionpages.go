@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/projects"
 )
 
 // ActionsPath is the path of the list of actions.
@@ -94,14 +94,6 @@ func kinds(none string) []ui.Choice {
 	return []ui.Choice{{Value: "", Text: none}, {Value: present.TypeScript, Text: "programs"}, {Value: present.TypeWebhook, Text: "webhooks"}, {Value: present.TypeWorkflow, Text: "workflows"}}
 }
 
-// rule is what a person decided for an action, for a type, or for all.
-type rule struct {
-	Action string    `json:"actionId"`
-	Type   string    `json:"actionType"`
-	Level  string    `json:"permissionLevel"`
-	At     time.Time `json:"createdAt"`
-}
-
 // levels are what a rule may say.
 func levels() []ui.Choice {
 	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run unasked"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
@@ -119,22 +111,20 @@ func level(word string) string {
 
 // rules is what was decided, and the form that decides for all of a type.
 func (s *actionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
-	var answer struct {
-		Rules []rule `json:"permissions"`
-	}
-	if err := s.Calls.Read(ctx, v, "get_action_permissions", nil, &answer); err != nil {
+	var answer projects.Permissions
+	if err := s.Calls.Read(ctx, v, projects.GetPermissions.Name, nil, &answer); err != nil {
 		return ui.Part("Rules", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for _, one := range answer.Rules {
 		of := ui.Text("all actions")
 		switch {
-		case one.Action != "":
-			of = ui.LinkTo(ActionPath(one.Action), one.Action)
+		case one.ActionID != "":
+			of = ui.LinkTo(ActionPath(one.ActionID), one.ActionID)
 		case one.Type != "":
-			of = ui.Text("every " + one.Type)
+			of = ui.Text("every " + string(one.Type))
 		}
-		rows = append(rows, ui.Row(of, ui.Text(level(one.Level)), ui.When(one.At)))
+		rows = append(rows, ui.Row(of, ui.Text(level(string(one.Level))), ui.When(one.CreatedAt)))
 	}
 	table := ui.DataTable("rules", []string{"For", "Rule", "Since"}, rows, "There is no rule: every action asks.")
 	if !s.Calls.Serves(v, "action_rule_set") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -95,23 +96,14 @@ func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, proje
 	return ui.Part("Workflows", workflowTable(all, map[string]string{project: "this project"}), s.creating(v, ui.Hidden("project", project)))
 }
 
-// workflowProject is a registered project, to choose from.
-type workflowProject struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Path string `json:"path"`
-}
-
-func (s *workflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []workflowProject, names map[string]string) {
-	var answer struct {
-		Projects []workflowProject `json:"projects"`
-	}
-	if s.Calls.Read(ctx, v, "list_projects", nil, &answer) != nil { // then there are none to choose from
+func (s *workflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []projects.ProjectItem, names map[string]string) {
+	var answer projects.ProjectList
+	if s.Calls.Read(ctx, v, projects.ListProjects.Name, nil, &answer) != nil { // then there are none to choose from
 		return nil, nil
 	}
 	names = map[string]string{}
 	for _, p := range answer.Projects {
-		names[p.ID] = p.Name
+		names[string(p.ID)] = p.Name
 	}
 	return answer.Projects, names
 }
@@ -122,10 +114,10 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		s.Fail(w, v, err)
 		return
 	}
-	projects, names := s.projects(r.Context(), v)
+	registered, names := s.projects(r.Context(), v)
 	choices := []ui.Choice{{Value: "", Text: "none: it is global"}}
-	for _, p := range projects {
-		choices = append(choices, ui.Choice{Value: p.ID, Text: ui.Printable(p.Name)})
+	for _, p := range registered {
+		choices = append(choices, ui.Choice{Value: string(p.ID), Text: ui.Printable(p.Name)})
 	}
 	s.Show(w, r, v, ui.Page{Title: "Workflows", Crumbs: workflowCrumbs(""), Live: []string{"ai-tool-result"}, Body: []ui.Node{workflowTable(all, names),
 		s.creating(v, ui.SelectField("project", "project", "Project", "", choices...))}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -44,13 +45,11 @@ func (s *Section) find(r *http.Request, v httpauth.Visitor) (known, error) {
 	if s.Calls.Serves(v, toolShow) {
 		return p, s.Calls.Read(r.Context(), v, toolShow, ui.Args{"project": id}, &p)
 	}
-	var all struct {
-		Projects []item `json:"projects"`
-	}
-	err := s.Calls.Read(r.Context(), v, "list_projects", nil, &all)
+	var all projects.ProjectList
+	err := s.Calls.Read(r.Context(), v, projects.ListProjects.Name, nil, &all)
 	for _, p := range all.Projects {
-		if p.ID == id {
-			return known{ID: p.ID, Name: p.Name, Path: p.Path, Description: ui.Deref(p.Description)}, nil
+		if string(p.ID) == id {
+			return known{ID: id, Name: p.Name, Path: p.Path, Description: ui.Deref(p.Description)}, nil
 		}
 	}
 	return p, cmp.Or(err, error(errUnknown))

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -28,7 +29,7 @@ type Section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
 func New(desk *ui.CallRunner) *Section {
-	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Projects", Toolset: "projects", Probe: "list_projects"}}
+	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Projects", Toolset: "projects", Probe: projects.ListProjects.Name}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -49,32 +50,18 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 // at is the page of a project.
 func at(id string) string { return projectPath(id) }
 
-// item is a project in a list.
-type item struct {
-	ID          string  `json:"id"`
-	Name        string  `json:"name"`
-	Path        string  `json:"path"`
-	Description *string `json:"description"`
-	Type        *string `json:"projectType"`
-	Manager     *string `json:"packageManager"`
-	Branch      *string `json:"currentBranch"`
-	Workflows   int     `json:"workflowCount"`
-}
-
 func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	query := r.URL.Query().Get("q")
-	var all struct {
-		Projects []item `json:"projects"`
-	}
-	if err := s.Calls.Read(r.Context(), v, "list_projects", ui.Args{}.Set("query", query), &all); err != nil {
+	var all projects.ProjectList
+	if err := s.Calls.Read(r.Context(), v, projects.ListProjects.Name, ui.Args{}.Set("query", query), &all); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
 	states := s.states(r.Context(), v, all.Projects)
 	var rows []ui.Node
 	for i, p := range all.Projects {
-		rows = append(rows, ui.Row(ui.LinkTo(at(p.ID), ui.Printable(p.Name)), words(p.Type), words(p.Manager), words(p.Branch), states[i],
-			ui.Text(ui.Count(p.Workflows, "workflow", "workflows")), ui.OptionalCode(p.Path)))
+		rows = append(rows, ui.Row(ui.LinkTo(at(string(p.ID)), ui.Printable(p.Name)), words(p.ProjectType), words(p.PackageManager), words(p.CurrentBranch), states[i],
+			ui.Text(ui.Count(p.WorkflowCount, "workflow", "workflows")), ui.OptionalCode(p.Path)))
 	}
 	empty := "No project is registered. Register a directory below, and agents can look at it and ask to run its scripts."
 	if query != "" {
@@ -94,15 +81,15 @@ func ways() ui.Node {
 }
 
 // words is what is known of something, or that nothing is.
-func words(p *string) ui.Node {
+func words[T ~string](p *T) ui.Node {
 	if p == nil || *p == "" {
 		return ui.Text("–")
 	}
-	return ui.OptionalText(*p)
+	return ui.OptionalText(string(*p))
 }
 
 // states is how the work tree of each project stands, as far as git says it soon.
-func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []item) []ui.Node {
+func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []projects.ProjectItem) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	out := make([]ui.Node, len(all))

@@ -98,7 +98,7 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) u
 	}
 	choices := []ui.Choice{{Value: "", Text: here}}
 	for _, p := range all {
-		if p.ID != f.Project {
+		if string(p.ID) != f.Project {
 			choices = append(choices, ui.Choice{Value: p.Path, Text: ui.Printable(p.Name)})
 		}
 	}
