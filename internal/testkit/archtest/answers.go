@@ -72,9 +72,32 @@ func (m *Module) spoken(dir, name string) bool {
 // isHandle reports a tool.Ref.
 func isHandle(e ast.Expr) bool {
 	lit, ok := e.(*ast.CompositeLit)
-	if !ok {
-		return false
+	return ok && handleTypes(lit) != nil
+}
+
+// handleTypes are the types of what the tool of a tool.Ref takes and answers; nil for another value.
+func handleTypes(lit *ast.CompositeLit) []ast.Expr {
+	if index, ok := lit.Type.(*ast.IndexListExpr); ok && names(index.X, "tool", "Ref") {
+		return index.Indices
 	}
-	index, ok := lit.Type.(*ast.IndexListExpr)
-	return ok && names(index.X, "tool", "Ref")
+	return nil
+}
+
+// Handles reports typed handles that say nothing of what their tool answers.
+func Handles(m *Module) (found []Finding) {
+	for _, p := range m.Packages {
+		for _, f := range p.code() {
+			ast.Inspect(f.Syntax, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.CompositeLit); ok {
+					if types := handleTypes(lit); types != nil {
+						if answer, ok := types[len(types)-1].(*ast.Ident); ok && answer.Name == "any" {
+							found = append(found, m.at(f, lit.Pos(), "this handle answers any; give the answer a type of its own, which callers and schemas go by"))
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
 }

@@ -29,6 +29,7 @@ func rules() map[string]func(*archtest.Module) []archtest.Finding {
 		"answers": func(m *archtest.Module) []archtest.Finding {
 			return archtest.Answers(m, []string{"adapters/cli/...", "adapters/console/..."})
 		},
+		"handles": archtest.Handles,
 		"codes": func(m *archtest.Module) []archtest.Finding {
 			_, found := archtest.Codes(m)
 			return found
