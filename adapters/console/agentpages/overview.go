@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
@@ -146,9 +147,7 @@ func (r reading) interrupted() ui.Node {
 	if !r.serves("agents_pending") {
 		return nil
 	}
-	pending, err := read[struct {
-		Interrupted *interrupted `json:"interrupted"`
-	}](r, "agents_pending", nil)
+	pending, err := read[deployments.PendingData](r, deployments.Pending.Name, nil)
 	if err != nil {
 		return trouble(err)
 	}
@@ -156,8 +155,8 @@ func (r reading) interrupted() ui.Node {
 	if i == nil {
 		return nil
 	}
-	of := "the interrupted " + ui.Printable(i.Kind)
-	return ui.Notice(ui.Bad, ui.P(ui.Text("The "+ui.Printable(i.Kind)+" of "), ui.When(i.Started), ui.Text(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
+	of := "the interrupted " + ui.Printable(string(i.Kind))
+	return ui.Notice(ui.Bad, ui.P(ui.Text("The "+ui.Printable(string(i.Kind))+" of "), ui.When(i.StartedAt), ui.Text(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
 		strconv.Itoa(i.Total)+" writes. Nothing can be deployed before it is finished or taken back.")),
 		ui.ActionForm(r.v, root+"/recover", "Finish it", of, r.at.hidden(), ui.Hidden("kind", "resume")),
 		ui.ActionForm(r.v, root+"/recover", "Take it back", of, r.at.hidden(), ui.Hidden("kind", "undo")))

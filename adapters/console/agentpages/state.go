@@ -3,7 +3,6 @@ package agentpages
 import (
 	"cmp"
 	"strconv"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/present"
@@ -81,15 +80,6 @@ type doctor struct {
 		Issues     []string `json:"issues"`
 		Suggestion *string  `json:"suggestion"`
 	} `json:"roots"`
-}
-
-// interrupted is an operation that was begun and never finished.
-type interrupted struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Started time.Time `json:"started_at"`
-	Done    int       `json:"writes_done"`
-	Total   int       `json:"writes_total"`
 }
 
 // Snapshot is what was done once, and can be gone back to.
