@@ -6,48 +6,22 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 )
 
 // Import shows the data of import and import --apply.
 func (s Screen) Import(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		Applied   bool   `json:"applied"`
-		Repo      string `json:"repo"`
-		Conflicts []struct {
-			Kind  string   `json:"kind"`
-			Count int      `json:"count"`
-			Paths []string `json:"sample_paths"`
-			Hint  string   `json:"hint"`
-		} `json:"conflicts"`
-		LeftOut []struct {
-			Source string `json:"source_path"`
-			Reason string `json:"reason"`
-		} `json:"left_out"`
-		Next []string `json:"next_actions"`
-		Plan []struct {
-			Op     string `json:"op"`
-			ID     string `json:"module_id"`
-			Source string `json:"source_path"`
-			Dest   string `json:"dest_path"`
-			Skip   string `json:"skip_reason"`
-		} `json:"plan"`
-		Summary struct {
-			Candidates int `json:"candidates"`
-			Create     int `json:"create"`
-			Existing   int `json:"skipped_existing_module"`
-			Invalid    int `json:"skipped_invalid"`
-			LeftOut    int `json:"left_out"`
-		} `json:"summary"`
-	}](data)
+	d, err := DecodeData[authoring.ImportData](data)
 	if err != nil {
 		return err
 	}
 	for _, i := range d.Plan {
-		if i.Skip != "" {
-			s.Line("%s    %s  %s", s.Tinted("skip", command.Faded), command.Plain(i.ID), s.Tinted(i.Source+" ("+strings.ReplaceAll(i.Skip, "_", " ")+")", command.Faded))
+		if i.SkipReason != "" {
+			s.Line("%s    %s  %s", s.Tinted("skip", command.Faded), command.Plain(i.ModuleID), s.Tinted(i.Source+" ("+strings.ReplaceAll(i.SkipReason, "_", " ")+")", command.Faded))
 			continue
 		}
-		s.Line("%s  %s  %s -> %s", s.Tinted("create", command.Added), command.Plain(i.ID), command.Plain(i.Source), command.Plain(i.Dest))
+		s.Line("%s  %s  %s -> %s", s.Tinted("create", command.Added), command.Plain(i.ModuleID), command.Plain(i.Source), command.Plain(i.Dest))
 	}
 	for _, l := range d.LeftOut {
 		s.Line("%s  %s", s.Tinted("left out", command.Faded), s.Tinted(command.Plain(l.Source+" ("+strings.ReplaceAll(l.Reason, "_", " ")+")"), command.Faded))
@@ -56,7 +30,7 @@ func (s Screen) Import(data json.RawMessage) error {
 		s.Line("%s  %d more", s.Tinted("left out", command.Faded), more)
 	}
 	for _, c := range d.Conflicts {
-		s.Line("%s  %s: %s", s.Tinted("conflict", command.Removed), strings.ReplaceAll(c.Kind, "_", " "), command.Plain(strings.Join(c.Paths, ", ")))
+		s.Line("%s  %s: %s", s.Tinted("conflict", command.Removed), strings.ReplaceAll(c.Kind, "_", " "), command.Plain(strings.Join(c.Sample, ", ")))
 		if c.Hint != "" {
 			s.Line("          %s", command.Plain(c.Hint))
 		}
@@ -73,46 +47,34 @@ func (s Screen) Import(data json.RawMessage) error {
 			d.Summary.Candidates, command.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid, left)
 	}
 	if d.Applied || d.Summary.Create > 0 {
-		s.Next(d.Next)
+		s.Next(d.NextActions)
 	}
 	return nil
 }
 
 // Proposal shows the data of evolve propose.
 func (s Screen) Proposal(data json.RawMessage) error {
-	type at struct {
-		ID     string   `json:"module_id"`
-		IDs    []string `json:"module_ids"`
-		Target string   `json:"target"`
-		Path   string   `json:"path"`
-		Why    string   `json:"reason_message"`
-		Next   []string `json:"next_actions"`
-	}
-	d, err := DecodeData[struct {
-		Branch     string   `json:"branch"`
-		Candidates []at     `json:"candidates"`
-		Committed  *bool    `json:"committed"`
-		Created    bool     `json:"created"`
-		Files      []string `json:"files_posix"`
-		Reason     string   `json:"reason"`
-		Skipped    []at     `json:"skipped"`
-	}](data)
+	d, err := DecodeData[deployments.ProposeData](data)
 	if err != nil {
 		return err
 	}
 	for _, c := range d.Candidates {
-		s.Line("%s  %s  %s", s.Tinted("propose", command.Changed), command.Plain(c.ID), command.Plain(c.Path))
+		s.Line("%s  %s  %s", s.Tinted("propose", command.Changed), command.Plain(c.ModuleID), command.Plain(c.Path))
 	}
 	var next []string
-	for _, c := range d.Skipped {
-		s.Line("%s     %s  %s", s.Tinted("skip", command.Faded), command.Plain(c.Path), s.Tinted(c.Why, command.Faded))
+	var skipped []deployments.EvolveSkip
+	if d.Skipped != nil {
+		skipped = *d.Skipped
+	}
+	for _, c := range skipped {
+		s.Line("%s     %s  %s", s.Tinted("skip", command.Faded), command.Plain(c.Path), s.Tinted(c.ReasonMessage, command.Faded))
 		if len(next) == 0 {
-			next = c.Next
+			next = c.NextActions
 		}
 	}
 	switch {
 	case d.Created:
-		for _, f := range d.Files {
+		for _, f := range d.FilesPosix {
 			s.Line("wrote  %s", command.Plain(f))
 		}
 		s.Line("proposed on branch %s: look at it, merge it, deploy", command.Plain(d.Branch))
@@ -130,12 +92,7 @@ func (s Screen) Proposal(data json.RawMessage) error {
 
 // Restored shows the data of evolve restore.
 func (s Screen) Restored(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		Restored []struct {
-			Target string `json:"target"`
-			Path   string `json:"path"`
-		} `json:"restored"`
-	}](data)
+	d, err := DecodeData[deployments.RestoreData](data)
 	if err != nil {
 		return err
 	}
@@ -152,16 +109,7 @@ func (s Screen) Restored(data json.RawMessage, done bool) error {
 
 // Rebased shows the data of overlay rebase, and the details of one with conflicts.
 func (s Screen) Rebased(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		ID     string `json:"module_id"`
-		Dir    string `json:"overlay_dir"`
-		Report struct {
-			Updated   []string `json:"updated"`
-			Deleted   []string `json:"deleted"`
-			Skipped   []string `json:"skipped"`
-			Conflicts []string `json:"conflicts"`
-		} `json:"report"`
-	}](data)
+	d, err := DecodeData[authoring.RebaseData](data)
 	if err != nil {
 		return err
 	}
@@ -174,30 +122,13 @@ func (s Screen) Rebased(data json.RawMessage, done bool) error {
 	list("delete  ", command.Removed, d.Report.Deleted)
 	list("skip    ", command.Faded, d.Report.Skipped)
 	list("conflict", command.Removed, d.Report.Conflicts)
-	s.Line("%s the overlay of %s in %s", DoneVerb(done, "rebased", "rebase"), command.Plain(d.ID), command.Plain(d.Dir))
+	s.Line("%s the overlay of %s in %s", DoneVerb(done, "rebased", "rebase"), command.Plain(d.ModuleID), command.Plain(d.Dir))
 	return nil
 }
 
 // Synced shows the data of sync.
 func (s Screen) Synced(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		Repo     string   `json:"repo"`
-		Remote   string   `json:"remote"`
-		Branch   string   `json:"branch"`
-		Commands []string `json:"commands"`
-		FetchURL string   `json:"fetch_url"`
-		PushURLs []string `json:"push_urls"`
-		GitDir   string   `json:"git_dir"`
-		Head     string   `json:"head"`
-		Ahead    int      `json:"ahead"`
-		Commits  []string `json:"commits"`
-		Hooks    []struct {
-			Path string `json:"path"`
-			Sum  string `json:"sha256"`
-		} `json:"hooks"`
-		Filters  []string `json:"filters"`
-		Settings []string `json:"settings"`
-	}](data)
+	d, err := DecodeData[authoring.SyncData](data)
 	if err != nil {
 		return err
 	}

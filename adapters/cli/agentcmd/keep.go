@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -134,15 +135,7 @@ func (g group) recovery() *cobra.Command {
 }
 
 func (g group) drawPending(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		Interrupted *struct {
-			ID    string `json:"id"`
-			Kind  string `json:"kind"`
-			Done  int    `json:"writes_done"`
-			Total int    `json:"writes_total"`
-		} `json:"interrupted"`
-		Next []string `json:"next_actions"`
-	}](data)
+	d, err := DecodeData[deployments.PendingData](data)
 	switch {
 	case err != nil:
 		return err
@@ -150,18 +143,13 @@ func (g group) drawPending(data json.RawMessage) error {
 		g.Line("nothing was interrupted")
 		return nil
 	}
-	g.Line("%s %s was interrupted after %d of %d writes", command.Plain(d.Interrupted.Kind), command.Plain(d.Interrupted.ID), d.Interrupted.Done, d.Interrupted.Total)
-	g.Screen().Next(d.Next)
+	g.Line("%s %s was interrupted after %d of %d writes", command.Plain(string(d.Interrupted.Kind)), command.Plain(d.Interrupted.ID), d.Interrupted.Done, d.Interrupted.Total)
+	g.Screen().Next(d.NextActions)
 	return nil
 }
 
 func (g group) drawRecovered(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		Action string   `json:"action"`
-		ID     *string  `json:"id"`
-		Kind   *string  `json:"kind"`
-		Left   []string `json:"left"`
-	}](data)
+	d, err := DecodeData[deployments.RecoverData](data)
 	switch {
 	case err != nil:
 		return err
@@ -173,7 +161,7 @@ func (g group) drawRecovered(data json.RawMessage, done bool) error {
 	if d.Action == "undo" {
 		words = DoneVerb(done, "took back", "take back")
 	}
-	g.Line("%s %s %s", words, command.Plain(*d.Kind), command.Plain(*d.ID))
+	g.Line("%s %s %s", words, command.Plain(string(*d.Kind)), command.Plain(*d.ID))
 	for _, path := range d.Left {
 		g.Line("left alone: %s", command.Plain(path))
 	}

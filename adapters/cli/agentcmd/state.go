@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
@@ -84,20 +85,7 @@ func (s Screen) Status(data json.RawMessage) error {
 
 // Doctor shows the data of doctor, and of doctor --fix.
 func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
-	d, err := DecodeData[struct {
-		Fixes []struct {
-			Path    string `json:"gitignore_path"`
-			Updated bool   `json:"updated"`
-		} `json:"gitignore_fixes"`
-		Machine string   `json:"machine_id"`
-		Next    []string `json:"next_actions"`
-		Roots   []struct {
-			Target     string   `json:"target"`
-			Root       string   `json:"root"`
-			Issues     []string `json:"issues"`
-			Suggestion *string  `json:"suggestion"`
-		} `json:"roots"`
-	}](data)
+	d, err := DecodeData[deployments.DoctorData](data)
 	if err != nil {
 		return err
 	}
@@ -117,7 +105,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 	if len(rows) > 0 {
 		s.Table([]string{"target", "directory", "state"}, rows)
 	}
-	for _, f := range d.Fixes {
+	for _, f := range d.GitignoreFixes {
 		if fixing && f.Updated {
 			s.Line("%s the line for manifests to %s", DoneVerb(done, "added", "add"), command.Plain(f.Path))
 		}
@@ -126,8 +114,8 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 	if problems > 0 {
 		attention = count(problems, "directory needs attention", "directories need attention")
 	}
-	s.Line("machine %s: %s", command.Plain(d.Machine), attention)
-	s.Next(slices.DeleteFunc(d.Next, func(action string) bool { return strings.HasPrefix(action, "mkdir ") })) // which a deployment does
+	s.Line("machine %s: %s", command.Plain(d.MachineID), attention)
+	s.Next(slices.DeleteFunc(d.NextActions, func(action string) bool { return strings.HasPrefix(action, "mkdir ") })) // which a deployment does
 	return nil
 }
 
