@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
 
-func mortal(t *testing.T) hosttest.Host {
+func mortal(t *testing.T) machineHost {
 	h := host(t)
 	h.Die = func(t *testing.T, tx deployment.Transaction, n int) bool {
 		return dies(t, order{Action: "apply", Home: h.Home, Tx: tx, Die: n, At: h.Clock.Now()})
@@ -22,11 +21,11 @@ func mortal(t *testing.T) hosttest.Host {
 	return h
 }
 
-func TestRecovering(t *testing.T) { hosttest.Recovering(t, mortal) }
+func TestRecovering(t *testing.T) { recovering(t, mortal) }
 
 // stage is a prepared host that is put back to how it was as often as it is needed, at the same paths.
 type stage struct {
-	h     hosttest.Host
+	h     machineHost
 	tx    deployment.Transaction
 	saved string
 	dirs  []string
@@ -99,7 +98,7 @@ func (s *stage) do(t *testing.T, action string, die int) (died bool) {
 // lists are the home's own lists, which go with the files.
 func (s *stage) lists(t *testing.T) map[string]string {
 	lists := map[string]string{}
-	for name, text := range hosttest.Tree(t, filepath.Join(s.h.Home, "state")) {
+	for name, text := range tree(t, filepath.Join(s.h.Home, "state")) {
 		if filepath.Dir(name) == filepath.Join(s.h.Home, "state") && strings.HasSuffix(name, ".json") {
 			lists[name] = text
 		}
@@ -115,9 +114,9 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 func killedAtEveryStep(t *testing.T, s *stage) {
-	before, listsBefore := hosttest.Tree(t, s.h.Dir), s.lists(t)
+	before, listsBefore := tree(t, s.h.Dir), s.lists(t)
 	require.False(t, s.do(t, "apply", 0))
-	after, listsAfter := hosttest.Tree(t, s.h.Dir), s.lists(t)
+	after, listsAfter := tree(t, s.h.Dir), s.lists(t)
 	require.NotEqual(t, before, after)
 	journalled := 0
 	for n := 1; ; n += stride {
@@ -130,11 +129,11 @@ func killedAtEveryStep(t *testing.T, s *stage) {
 			p, err := s.h.Recovery.Pending(t.Context(), s.h.Home)
 			require.NoError(t, err)
 			if p == nil && journalled > 0 {
-				require.Equal(t, after, hosttest.Tree(t, s.h.Dir), "killed at step %d, everything was done", n)
+				require.Equal(t, after, tree(t, s.h.Dir), "killed at step %d, everything was done", n)
 				continue
 			}
 			if p == nil {
-				require.Equal(t, before, hosttest.Tree(t, s.h.Dir), "killed at step %d, nothing was done", n)
+				require.Equal(t, before, tree(t, s.h.Dir), "killed at step %d, nothing was done", n)
 				continue
 			}
 			journalled = n
@@ -143,7 +142,7 @@ func killedAtEveryStep(t *testing.T, s *stage) {
 			if action == "undo" {
 				wantFiles, wantLists = before, listsBefore
 			}
-			require.Equal(t, wantFiles, hosttest.Tree(t, s.h.Dir), "%s after a kill at step %d", action, n)
+			require.Equal(t, wantFiles, tree(t, s.h.Dir), "%s after a kill at step %d", action, n)
 			require.Equal(t, wantLists, s.lists(t), "%s after a kill at step %d", action, n)
 		}
 		if ended {
@@ -168,9 +167,9 @@ func (s *stage) recovers(t *testing.T, action string, die int) (died bool) {
 // TestRecoveryKilledAtEveryStep kills resume and undo themselves, at every step, and then does either.
 func TestRecoveryKilledAtEveryStep(t *testing.T) {
 	s := prepared(t, false)
-	before := hosttest.Tree(t, s.h.Dir)
+	before := tree(t, s.h.Dir)
 	require.False(t, s.do(t, "apply", 0))
-	after := hosttest.Tree(t, s.h.Dir)
+	after := tree(t, s.h.Dir)
 	want := map[string]map[string]string{"resume": after, "undo": before}
 	for _, first := range []string{"resume", "undo"} {
 		for n := 1; ; n += stride {
@@ -184,7 +183,7 @@ func TestRecoveryKilledAtEveryStep(t *testing.T) {
 				last = []string{"resume", "undo"}[n/stride%2]
 				s.recovers(t, last, 0)
 			}
-			require.Equal(t, want[last], hosttest.Tree(t, s.h.Dir), "%s was killed at step %d, then %s", first, n, last)
+			require.Equal(t, want[last], tree(t, s.h.Dir), "%s was killed at step %d, then %s", first, n, last)
 			if !died {
 				require.Greater(t, n, 10)
 				break

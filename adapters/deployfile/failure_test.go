@@ -20,14 +20,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
 
 func TestTwoProcessesWithOneTransaction(t *testing.T) {
 	for range 5 {
 		h := host(t)
 		h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "new"), Text: "x"})
+		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "mine"), Text: "theirs"}, wish{Path: h.Path("root", "new"), Text: "x"})
 		var outcomes [2]string
 		var all sync.WaitGroup
 		for i := range outcomes {
@@ -47,7 +46,7 @@ func TestTwoProcessesWithOneTransaction(t *testing.T) {
 
 func TestWaitsForTheLockAsLongAsTheCallerDoes(t *testing.T) {
 	h := host(t)
-	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "x"), Text: "x"})
 	held, err := docfile.NewDir(filepath.Join(h.Home, "state")).Lock(t.Context(), "deploy.lock")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -59,7 +58,7 @@ func TestWaitsForTheLockAsLongAsTheCallerDoes(t *testing.T) {
 }
 
 // sabotaged is a host whose steps are watched.
-func sabotaged(t *testing.T) (hosttest.Host, *atomic.Pointer[func(step, path string)]) {
+func sabotaged(t *testing.T) (machineHost, *atomic.Pointer[func(step, path string)]) {
 	var saboteur atomic.Pointer[func(step, path string)]
 	h := hostWith(t, t.TempDir(), func(step, path string) {
 		if act := saboteur.Load(); act != nil {
@@ -78,11 +77,11 @@ func TestFailureIsTakenBack(t *testing.T) {
 		}
 	}
 	saboteur.Store(&act)
-	before := hosttest.Tree(t, h.Dir)
+	before := tree(t, h.Dir)
 	_, err := h.Machine.Apply(t.Context(), tx, nil)
 	require.ErrorIs(t, err, deployment.ErrDisk)
 	assert.ErrorContains(t, err, h.Path("root", "new", "dir", "exec"))
-	assert.Equal(t, before, hosttest.Tree(t, h.Dir))
+	assert.Equal(t, before, tree(t, h.Dir))
 	p, err := h.Recovery.Pending(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Nil(t, p)
@@ -99,10 +98,10 @@ func TestALinkPutThereWhileWriting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, saboteur := sabotaged(t)
 			h.Put(t, h.Path("root", "sub", "mine"), "mine", 0o600)
-			tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"}, hosttest.Wish{Path: h.Path("root", "sub", "more", "y"), Text: "y"})
+			tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "sub", "x"), Text: "x"}, wish{Path: h.Path("root", "sub", "more", "y"), Text: "y"})
 			evil := t.TempDir()
 			require.NoError(t, os.CopyFS(evil, os.DirFS(h.Path(swapped...))))
-			before := hosttest.Tree(t, evil)
+			before := tree(t, evil)
 			act := func(step, _ string) {
 				if step == "journalled" {
 					assert.NoError(t, os.Rename(h.Path(swapped...), h.Path(swapped...)+".was"))
@@ -112,7 +111,7 @@ func TestALinkPutThereWhileWriting(t *testing.T) {
 			saboteur.Store(&act)
 			_, err := h.Machine.Apply(t.Context(), tx, nil)
 			require.ErrorIs(t, err, deployment.ErrStale)
-			assert.Equal(t, before, hosttest.Tree(t, evil))
+			assert.Equal(t, before, tree(t, evil))
 		})
 	}
 }
@@ -120,7 +119,7 @@ func TestALinkPutThereWhileWriting(t *testing.T) {
 func TestFailureThatCannotBeTakenBack(t *testing.T) {
 	h, saboteur := sabotaged(t)
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "mine"), Text: "theirs"}, wish{Path: h.Path("root", "sub", "x"), Text: "x"})
 	placed := make(chan struct{})
 	var archive string
 	var kept []byte
@@ -165,7 +164,7 @@ func TestAnEditInTheLastMomentSurvives(t *testing.T) {
 		h, saboteur := sabotaged(t)
 		h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 		h.Put(t, h.Path("root", "other"), "mine", 0o600)
-		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "other"), Text: "theirs"})
+		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "mine"), Text: "theirs"}, wish{Path: h.Path("root", "other"), Text: "theirs"})
 		act := func(step, path string) {
 			if step == "staged" && path == h.Path("root", "mine") {
 				assert.NoError(t, edit(path))
@@ -174,7 +173,7 @@ func TestAnEditInTheLastMomentSurvives(t *testing.T) {
 		saboteur.Store(&act)
 		_, err := h.Machine.Apply(t.Context(), tx, nil)
 		require.ErrorIs(t, err, deployment.ErrStale, name)
-		tree := hosttest.Tree(t, h.Path("root"))
+		tree := tree(t, h.Path("root"))
 		if name == "edited" {
 			assert.Equal(t, "-rw------- edited in the last moment", tree[h.Path("root", "mine")])
 		} else {
@@ -203,15 +202,15 @@ func TestPermissionDenied(t *testing.T) {
 	h := hostWith(t, dir, nil)
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 	require.NoError(t, os.Mkdir(h.Path("root", "fixed"), 0o755))
-	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "fixed", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "mine"), Text: "theirs"}, wish{Path: h.Path("root", "fixed", "x"), Text: "x"})
 	require.NoError(t, os.Chmod(h.Path("root", "fixed"), 0o555))
 	require.NoError(t, os.MkdirAll(h.Home, 0o755))
-	before := hosttest.Tree(t, h.Dir)
+	before := tree(t, h.Dir)
 	cmd := unprivileged(t, dir, order{Action: "apply", Home: h.Home, Tx: tx, At: h.Clock.Now()})
 	out, err := cmd.Output()
 	require.Error(t, err)
 	assert.Equal(t, string(deployment.ErrPermission.Code), strings.TrimSpace(string(out)))
-	assert.Equal(t, before, hosttest.Tree(t, h.Dir))
+	assert.Equal(t, before, tree(t, h.Dir))
 	p, err := h.Recovery.Pending(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Nil(t, p)
@@ -254,7 +253,7 @@ func copyFile(t testing.TB, from, to string, mode os.FileMode) string {
 
 func TestPermissionDetails(t *testing.T) {
 	h, saboteur := sabotaged(t)
-	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: h.Path("root", "x"), Text: "x"})
 	act := func(step, _ string) {
 		if step == "journalled" { // the root becomes something that cannot be entered
 			assert.NoError(t, os.MkdirAll(h.Dir, 0o755))
@@ -275,5 +274,5 @@ func TestPermissionDetails(t *testing.T) {
 
 func TestWithFsync(t *testing.T) {
 	t.Setenv("AGENTPACK_FSYNC", " Yes ")
-	hosttest.Applying(t, host)
+	applying(t, host)
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
 
 // foreign writes a snapshot as the original tool does (agentpack contract §4.5, Appendix C): of a file that held before and holds after.
-func foreign(t *testing.T, h hosttest.Host, id, path, before, after string) {
+func foreign(t *testing.T, h machineHost, id, path, before, after string) {
 	dir := filepath.Join(h.Home, "state", "snapshots")
 	h.Put(t, filepath.Join(dir, id+".json"), fmt.Sprintf(`{
   "kind": "deploy",
@@ -49,10 +48,10 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	}
 
 	h.Put(t, path, "edited", 0o644)
-	back := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: path, Text: "after"})
+	back := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, wish{Path: path, Text: "after"})
 	back.Kind, back.RolledBackTo, back.Writes[0].Data = deployment.KindRollback, id, deployment.Content{Sum: deployment.SumOf([]byte("after"))}
 	ours := h.Apply(t, back)
-	assert.Equal(t, "-rw-r--r-- after", hosttest.Tree(t, h.Path("root"))[path], "its content is where the original tool put it")
+	assert.Equal(t, "-rw-r--r-- after", tree(t, h.Path("root"))[path], "its content is where the original tool put it")
 	assert.True(t, deployment.LaterSnapshot(ours, id))
 
 	freed, err := h.Snapshots.Prune(t.Context(), h.Home, []string{id})
@@ -78,7 +77,7 @@ func TestDamagedState(t *testing.T) {
 	h := host(t)
 	roots := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-	tx := h.Deploy(t, roots, hosttest.Wish{Path: h.Path("root", "mine"), Text: "x"})
+	tx := h.Deploy(t, roots, wish{Path: h.Path("root", "mine"), Text: "x"})
 	originals := filepath.Join(h.Home, "state", "originals.json")
 	h.Put(t, originals, "{", 0o600)
 	_, err := h.Machine.Apply(t.Context(), tx, nil)

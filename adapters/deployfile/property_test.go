@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
+
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -29,22 +29,22 @@ func TestInverseRestoresEverything(t *testing.T) {
 			person(r, h.Path("root", path))
 		}
 		roots := []deployment.Root{h.Root("codex", "root")}
-		start := hosttest.Tree(t, h.Dir)
+		start := tree(t, h.Dir)
 		first, ok := tryDeploy(t, r, h, roots)
 		if !ok {
-			require.Equal(r, start, hosttest.Tree(t, h.Dir), "what is refused changes nothing")
+			require.Equal(r, start, tree(t, h.Dir), "what is refused changes nothing")
 			return
 		}
-		one := hosttest.Tree(t, h.Dir)
+		one := tree(t, h.Dir)
 		s, err := h.Snapshots.Load(t.Context(), h.Home, first)
 		require.NoError(r, err)
 		second, ok := tryDeploy(t, r, h, roots)
 		if ok {
 			h.Apply(t, h.Inverse(t, second, roots, s.Managed))
 		}
-		require.Equal(r, withoutManifests(one), withoutManifests(hosttest.Tree(t, h.Dir)))
+		require.Equal(r, withoutManifests(one), withoutManifests(tree(t, h.Dir)))
 		h.Apply(t, h.Inverse(t, first, roots, nil))
-		require.Equal(r, start, hosttest.Tree(t, h.Dir))
+		require.Equal(r, start, tree(t, h.Dir))
 	})
 }
 
@@ -73,7 +73,7 @@ func person(r *rapid.T, path string) {
 }
 
 // tryDeploy deploys something random; false when that cannot be done here.
-func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []deployment.Root) (string, bool) {
+func tryDeploy(t *testing.T, r *rapid.T, h machineHost, roots []deployment.Root) (string, bool) {
 	w := deployment.Wanted{Roots: roots, Targets: []string{"codex"}}
 	paths := somePaths(r, "wanted")
 	for _, path := range paths {

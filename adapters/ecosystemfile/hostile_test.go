@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 )
 
 const runID = "00000001-0000-4000-8000-000000000000"
@@ -32,7 +31,7 @@ func house(t testing.TB) (*ecosystemfile.Store, ecosystem.Layout) {
 
 func at(t testing.TB, base string) (*ecosystemfile.Store, ecosystem.Layout) {
 	t.Helper()
-	u := ecosystemtest.User{Home: filepath.Join(base, "home"), Dir: ecosystemtest.Workspace(t, filepath.Join(base, "ws"), "demo"), Clock: &clock.Fake{}}
+	u := user{Home: filepath.Join(base, "home"), Dir: workspace(t, filepath.Join(base, "ws"), "demo"), Clock: &clock.Fake{}}
 	s := store(u)
 	l, err := s.Layout(t.Context(), u.Dir, "demo")
 	require.NoError(t, err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/internal/testkit/projecttest/cataloguetest"
+	"github.com/countersign-dev/countersign/internal/testkit/cataloguetest"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -44,7 +44,7 @@ func TestLauncher(t *testing.T) {
 	bin, err := fakeserver.Install(t.TempDir())
 	require.NoError(t, err)
 	p := osproc.New(osproc.Options{Dir: t.TempDir(), Supervisor: []string{self, "supervise"}})
-	sandboxtest.Launcher(t, sandboxtest.LauncherHouse{
+	launcher(t, launcherHouse{
 		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Bin: bin,
 	})
 }

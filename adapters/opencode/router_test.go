@@ -20,7 +20,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -30,7 +30,7 @@ var (
 )
 
 func TestRouter(t *testing.T) {
-	sandboxtest.Router(t, sandboxtest.RouterHouse{
+	router(t, routerHouse{
 		Open: func(_ testing.TB, table string, secret func(context.Context, string) (string, error)) sandboxport.Router {
 			return opencode.NewRouter(opencode.RouterOptions{Table: table, Secret: secret})
 		},

@@ -34,7 +34,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 )
 
 const (

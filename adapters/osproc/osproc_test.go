@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/processtest"
+
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(0)
 		case "serve":
-			_ = processtest.Serve(os.Stdin, os.Stdout, open(os.Args[2]))
+			_ = serve(os.Stdin, os.Stdout, open(os.Args[2]))
 			os.Exit(0)
 		}
 	}
@@ -56,8 +56,8 @@ func open(dir string) *osproc.Processes {
 }
 
 func TestProcesses(t *testing.T) {
-	processtest.Processes(t, processtest.House{
-		Open:      func(_ testing.TB, dir string) processtest.Ports { return open(dir) },
+	processes(t, house{
+		Open:      func(_ testing.TB, dir string) adapter { return open(dir) },
 		Elsewhere: func(_ testing.TB, dir string) *exec.Cmd { return exec.Command(os.Args[0], "serve", dir) },
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/projectfile"
-	"github.com/countersign-dev/countersign/internal/testkit/projecttest/dirtest"
 )
 
 // village is that many ordinary projects: 30 entries each, a package.json of 40 scripts and 60 dependencies.
@@ -44,7 +43,7 @@ func village(b *testing.B, n int) (roots []string) {
 // BenchmarkFacts is what 200 projects say of themselves; it must stay below a millisecond each.
 func BenchmarkFacts(b *testing.B) {
 	roots := village(b, 200)
-	d := open(b, dirtest.Machine{Home: "/nowhere"})
+	d := open(b, machine{Home: "/nowhere"})
 	each(b, len(roots), func() {
 		for _, dir := range roots {
 			_, err := d.Facts(b.Context(), dir)
@@ -56,7 +55,7 @@ func BenchmarkFacts(b *testing.B) {
 // BenchmarkResolve finds a directory among 200 roots.
 func BenchmarkResolve(b *testing.B) {
 	roots := village(b, 200)
-	d := open(b, dirtest.Machine{Home: "/nowhere"})
+	d := open(b, machine{Home: "/nowhere"})
 	each(b, 1, func() {
 		_, _, err := d.Resolve(b.Context(), roots[150], roots)
 		require.NoError(b, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -80,9 +80,9 @@ func TestConformance(t *testing.T) {
 	var _ sandboxport.Models = (*sandboxfile.Models)(nil)
 	for _, name := range []string{"opencode.jsonc", "opencode.json", "config.json"} {
 		t.Run(name, func(t *testing.T) {
-			sandboxtest.Models(t, func(t testing.TB) sandboxtest.ModelHouse {
+			models(t, func(t testing.TB) modelHouse {
 				h := newHome(t)
-				return sandboxtest.ModelHouse{Models: h.open(), Put: func(doc string) { h.put(name, doc) }, Text: func() (string, bool) {
+				return modelHouse{Models: h.open(), Put: func(doc string) { h.put(name, doc) }, Text: func() (string, bool) {
 					text, err := os.ReadFile(h.path(name))
 					return string(text), err == nil
 				}}

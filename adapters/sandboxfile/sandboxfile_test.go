@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/filetest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -138,18 +138,18 @@ func write(t testing.TB, path, text string) {
 }
 
 func TestStates(t *testing.T) {
-	filetest.States(t, func(t testing.TB) func() sandboxport.States {
+	states(t, func(t testing.TB) func() sandboxport.States {
 		home := place(t)
 		return func() sandboxport.States { return open(home) }
 	})
 }
 
 func TestHomes(t *testing.T) {
-	filetest.Homes(t, func(_ testing.TB, home string) sandboxport.ProjectDirs { return open(home) })
+	homes(t, func(_ testing.TB, home string) sandboxport.ProjectDirs { return open(home) })
 }
 
 func TestKeys(t *testing.T) {
-	filetest.Keys(t, func(_ testing.TB, home string) sandboxport.Keys { return open(home) })
+	keys(t, func(_ testing.TB, home string) sandboxport.Keys { return open(home) })
 }
 
 func TestPlaces(t *testing.T) {
@@ -165,7 +165,7 @@ func TestPlaces(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	home := place(t)
-	url := filetest.URL(t, origin)
+	url := url(t, origin)
 	s := sandboxfile.New(sandboxfile.Options{Home: home, Clock: &clock.Fake{}, Patience: 30 * time.Millisecond})
 	release, err := s.Hold(t.Context(), url)
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestPatienceEnds(t *testing.T) {
 func TestHomeless(t *testing.T) {
 	t.Chdir(place(t))
 	s := open("")
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	_, loaded := s.Load(t.Context())
 	_, updated := s.Update(t.Context(), func(*sandbox.State) error { return nil })
 	_, held := s.Hold(t.Context(), p.URL)

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/filetest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -202,10 +202,10 @@ func TestProgram(t *testing.T) {
 func TestDepartedRepository(t *testing.T) {
 	home := place(t)
 	s := open(home)
-	bare := filetest.Bare(t, filepath.Join(home, "srv", "repo.git"))
+	bare := bareRepository(t, filepath.Join(home, "srv", "repo.git"))
 	url, _, _, err := s.Identify(t.Context(), bare)
 	require.NoError(t, err)
-	filetest.Put(t, s, filetest.Record(t, url.String()))
+	put(t, s, record(t, url.String()))
 	require.NoError(t, os.RemoveAll(filepath.Join(home, "srv")))
 	got, _, warnings, err := s.Identify(t.Context(), bare)
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestLinkedRoots(t *testing.T) {
 	}
 	s := open(home)
 	furnish(t, s)
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	l := s.Layout(p.Name, "")
 	require.NoError(t, s.Prepare(t.Context(), p, l))
 	require.NoError(t, os.Remove(filepath.Join(l.Base, sandbox.MarkerFile)))
@@ -237,7 +237,7 @@ func TestLinkedRoots(t *testing.T) {
 func TestDeletionGoesOn(t *testing.T) {
 	home := place(t)
 	s := open(home)
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	l := s.Layout(p.Name, filepath.Join(home, "own"))
 	require.NoError(t, s.Prepare(t.Context(), p, l))
 	entries, err := os.ReadDir(l.Base)

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/filetest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -48,7 +48,7 @@ func update(t testing.TB, s *sandboxfile.Store, change func(*sandbox.State)) san
 // furnish records two projects, one of them with everything.
 func furnish(t testing.TB, s *sandboxfile.Store) {
 	at := time.Date(2026, 2, 11, 10, 0, 0, 0, time.UTC)
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	p.CloneURL, p.ProjectID, p.BaseDir = "https://github.com/user/repo", "0123abcd", "/home/me/.opencode-projects/user-repo"
 	p.CreatedAt, p.LastHealth = at, at.Add(time.Minute)
 	p.Server = sandbox.Server{ProcessID: "proc-1", PID: 123, Port: 4113, Status: sandbox.Running, StartedAt: at, Version: "1.18.33", Exe: "/usr/bin/opencode", UsedAt: at.Add(time.Hour)}
@@ -58,7 +58,7 @@ func furnish(t testing.TB, s *sandboxfile.Store) {
 	}
 	p.Setup = "5e7"
 	p.Doing = &sandbox.Operation{What: "create", Sandbox: "Fix-1", Owner: "me", Since: at}
-	q := filetest.Record(t, "ssh://git@host:2222/other/thing")
+	q := record(t, "ssh://git@host:2222/other/thing")
 	q.SSHKey, q.BaseDir, q.CreatedAt = "/home/me/.ssh/id_ed25519", "/data/thing", at
 	q.Server = sandbox.Server{Port: 4120, Status: sandbox.Failed, LastError: "it ended"}
 	update(t, s, func(s *sandbox.State) {
@@ -128,12 +128,12 @@ func tableOf(t testing.TB, home string) sandboxport.ServerTable {
 func TestTableOfServers(t *testing.T) {
 	home := place(t)
 	s := open(home, "OPENCODE_HOSTNAME", "0.0.0.0")
-	a, b, c := filetest.Record(t, "git@h:o/b"), filetest.Record(t, "git@h:o/a"), filetest.Record(t, "git@h:o/none")
+	a, b, c := record(t, "git@h:o/b"), record(t, "git@h:o/a"), record(t, "git@h:o/none")
 	a.Server = sandbox.Server{Port: 4101, Status: sandbox.Running}
-	filetest.Put(t, s, a)
+	put(t, s, a)
 	b.Server = sandbox.Server{Port: 4102, Status: sandbox.Starting}
-	filetest.Put(t, s, b)
-	filetest.Put(t, s, c)
+	put(t, s, b)
+	put(t, s, c)
 	table := tableOf(t, home)
 	require.Len(t, table.Servers, 2, "a project that never had a server is not listed")
 	assert.Equal(t, a.URL.String(), *table.Default, "the first one added")
@@ -157,9 +157,9 @@ func TestTableKeepsWhatPeopleChose(t *testing.T) {
 		{"id":"git@github.com:user/repo.git","git_url":"git@github.com:user/repo.git","project_name":"user-repo","title":"Mine","url":"x","password":"s3cr3t","status":"active",
 		 "added_at":"2025-01-01T00:00:00Z","password_env":"OTHER_PASSWORD"}]}`)
 	s := open(home)
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	p.Server = sandbox.Server{Port: 4113, Status: sandbox.Stopped}
-	filetest.Put(t, s, p)
+	put(t, s, p)
 	text := read(t, memory(home, tableFile))
 	assert.NotContains(t, text, "s3cr3t", "the password is not kept twice")
 	for _, want := range []string{`"version": "2.0"`, `"default_server": "user-repo"`, `"working_dir": "/w"`, `"title": "Mine"`, `"added_at": "2025-01-01T00:00:00Z"`, `"OTHER_PASSWORD"`, `"http://127.0.0.1:4113"`} {
@@ -170,10 +170,10 @@ func TestTableKeepsWhatPeopleChose(t *testing.T) {
 func TestHostOfServers(t *testing.T) {
 	home := place(t)
 	write(t, memory(home, "opencode-manager.env"), "OPENCODE_HOSTNAME=192.0.2.7\n")
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	p.Server.Port = 4113
 	for host, want := range map[string]string{"": "http://192.0.2.7:4113", "::1": "http://[::1]:4113", "::": "http://127.0.0.1:4113", "no host!": "http://127.0.0.1:4113", "box.lan": "http://box.lan:4113"} {
-		filetest.Put(t, open(home, "OPENCODE_HOSTNAME", host), p)
+		put(t, open(home, "OPENCODE_HOSTNAME", host), p)
 		assert.Equal(t, want, tableOf(t, home).Servers[0].URL, host)
 	}
 }
@@ -237,12 +237,12 @@ func TestUnreadableState(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	home := place(t)
 	s := open(home)
-	p := filetest.Record(t, origin)
+	p := record(t, origin)
 	p.Server.Port = 4101
-	filetest.Put(t, s, p)
+	put(t, s, p)
 	oldState, oldTable := read(t, memory(home, stateFile)), read(t, memory(home, tableFile))
 	p.Server.Port = 4102
-	filetest.Put(t, s, p)
+	put(t, s, p)
 	newState, newTable := read(t, memory(home, stateFile)), read(t, memory(home, tableFile))
 	sum := sha256.Sum256([]byte(newState))
 
@@ -286,7 +286,7 @@ func TestCutOff(t *testing.T) {
 func TestKilled(t *testing.T) {
 	home := place(t)
 	s := open(home)
-	filetest.Put(t, s, filetest.Record(t, origin))
+	put(t, s, record(t, origin))
 	for round := range 8 {
 		cmd := child(t, "write", home)
 		out, err := cmd.StdoutPipe()
@@ -360,7 +360,7 @@ func TestHeldByAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	require.True(t, bufio.NewScanner(out).Scan())
-	url := filetest.URL(t, origin)
+	url := url(t, origin)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	_, err = open(home).Hold(ctx, url)
@@ -450,7 +450,7 @@ func BenchmarkLoad(b *testing.B) {
 	s := open(place(b))
 	update(b, s, func(s *sandbox.State) {
 		for i := range 50 {
-			p := filetest.Record(b, fmt.Sprintf("git@host:owner/repo-%d", i))
+			p := record(b, fmt.Sprintf("git@host:owner/repo-%d", i))
 			p.Server.Port = 4100 + i
 			for j := range 10 {
 				name := fmt.Sprintf("box-%d", j)

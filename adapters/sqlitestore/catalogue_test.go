@@ -16,8 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/internal/testkit/cataloguetest"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest"
-	"github.com/countersign-dev/countersign/internal/testkit/projecttest/cataloguetest"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )

@@ -16,12 +16,12 @@ import (
 	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/internal/testkit/projecttest"
+
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
 func TestContract(t *testing.T) {
-	projecttest.Webhooks(t, func(_ testing.TB, w projecttest.WebhookWorld) projectport.Webhooks {
+	webhooks(t, func(_ testing.TB, w webhookWorld) projectport.Webhooks {
 		return webhookhttp.NewClient(webhookhttp.ClientOptions{RootCAs: w.Roots, Lookup: w.Lookup, Wait: w.Wait})
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
 type adminArgs = map[string]any

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
 // BenchmarkStatus asks for the status of 20 projects with servers, all at once, and compares that with the slowest status of one of them alone, which

@@ -21,9 +21,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 

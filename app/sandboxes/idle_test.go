@@ -20,9 +20,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 

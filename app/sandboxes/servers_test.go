@@ -21,9 +21,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
 // wished is the port that the project of a repository gets when it is free.

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/cmd/internal/wiring"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 )
 
 // TestMain lets the test binary be the command, for scripts and for sessions with child processes.

@@ -1,5 +1,5 @@
 // Package ecosystemport declares what ecosystems need: paths, manifests, recorded state, runs and their logs, git, and provisioners. The comments of each
-// method are its contract; internal/testkit/ecosystemtest runs it against the adapters.
+// method are its contract; the adapters' tests hold them to it.
 package ecosystemport
 
 import (

@@ -1,5 +1,6 @@
 // Package projectport declares what projects need: the catalogue (projects, workflows, actions, rules, templates, executions), the projects' directories,
-// git, webhooks and a shell parser. The comments of each method are its contract; internal/testkit/projecttest runs it against the adapters.
+// git, webhooks and a shell parser. The comments of each method are its contract; internal/testkit/cataloguetest runs that of the
+// catalogue against every adapter, and the other adapters' tests hold them to theirs.
 package projectport
 
 import (

@@ -11,12 +11,12 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/internal/testkit/deploytest"
+
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 func TestConformance(t *testing.T) {
-	deploytest.Look(t, func(testing.TB) deploytest.Looker { return observe.NewObserver(observe.OpenIndex("")) })
+	look(t, func(testing.TB) looker { return observe.NewObserver(observe.OpenIndex("")) })
 }
 
 // TestPathsInAnyOrder: sorted, target after target, repeated and shuffled paths are seen alike, and what is told in the order of the paths

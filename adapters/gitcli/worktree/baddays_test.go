@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -31,7 +31,7 @@ func reset(name string) sandboxport.Reset {
 func hasty() *worktree.Client { return worktree.New(worktree.Options{Patience: 50 * time.Millisecond}) }
 
 func TestAnotherGitsLockIsNamed(t *testing.T) {
-	p := treetest.Open(t, house(t), someFiles)
+	p := openPlace(t, house(t), someFiles)
 	dir := p.Make("x", "")
 	p.Put(dir, "a.txt", "changed\n")
 	lock := filepath.Join(p.Clone, ".git", "worktrees", "x", "index.lock")
@@ -40,7 +40,7 @@ func TestAnotherGitsLockIsNamed(t *testing.T) {
 	require.ErrorIs(t, err, sandbox.ErrBusy)
 	assert.Contains(t, fault.From(err).Message, lock)
 	assert.Equal(t, gitcli.Held{Lock: lock}, fault.From(err).Details)
-	assert.Equal(t, "changed\n", treetest.Text(dir, "a.txt"))
+	assert.Equal(t, "changed\n", text(dir, "a.txt"))
 	list, err := hasty().Survey(t.Context(), p.Clone)
 	require.NoError(t, err)
 	assert.Equal(t, 1, list[0].Changes, "looking needs no lock")
@@ -50,7 +50,7 @@ func TestAnotherGitsLockIsNamed(t *testing.T) {
 	done, err := p.Repos.Reset(t.Context(), p.Clone, dir, reset("x"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, done.Backups)
-	assert.Equal(t, "one\n", treetest.Text(dir, "a.txt"))
+	assert.Equal(t, "one\n", text(dir, "a.txt"))
 
 	before := p.Traces()
 	lock = filepath.Join(p.Clone, ".git", "refs", "heads", "sandbox", "y.lock")
@@ -94,7 +94,7 @@ func stub(t *testing.T) killing {
 }
 
 // work leaves a commit and changes in a worktree, in the middle of a merge.
-func work(p *treetest.Place, dir string) string {
+func work(p *place, dir string) string {
 	p.Put(dir, "a.txt", "ours\n")
 	p.Put(dir, "mine.txt", "mine\n")
 	head := p.Save(dir, "only here")
@@ -108,7 +108,7 @@ func work(p *treetest.Place, dir string) string {
 }
 
 // saved asserts that what work left can be got back from some backup.
-func saved(t *testing.T, p *treetest.Place, name, head string) {
+func saved(t *testing.T, p *place, name, head string) {
 	t.Helper()
 	list, err := p.Repos.Backups(t.Context(), p.Clone)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func saved(t *testing.T, p *treetest.Place, name, head string) {
 }
 
 func TestResetThatWasKilledIsCompleted(t *testing.T) {
-	p := treetest.Open(t, house(t), someFiles)
+	p := openPlace(t, house(t), someFiles)
 	k := stub(t)
 	stopped := 0
 	for _, n := range strings.Fields("1 2 4 6 8 10 12 14 16 18 20 22 26") {
@@ -155,7 +155,7 @@ func TestResetThatWasKilledIsCompleted(t *testing.T) {
 }
 
 func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
-	p := treetest.Open(t, house(t), someFiles)
+	p := openPlace(t, house(t), someFiles)
 	k := stub(t)
 	stopped := 0
 	for _, n := range strings.Fields("1 3 5 7 9 11 13 15 17 18 19 20") {
@@ -164,11 +164,11 @@ func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
 		dir := p.Make(name, "")
 		head := work(p, dir)
 		k.arm(n)
-		if _, err := hasty().Remove(t.Context(), p.Clone, dir, treetest.Force(name, "sandbox/"+name)); err != nil {
+		if _, err := hasty().Remove(t.Context(), p.Clone, dir, force(name, "sandbox/"+name)); err != nil {
 			stopped++
 		}
 		k.arm("9999")
-		r := treetest.Force(name, "sandbox/"+name)
+		r := force(name, "sandbox/"+name)
 		r.At = r.At.Add(time.Minute)
 		_, err := p.Repos.Remove(t.Context(), p.Clone, dir, r)
 		require.NoError(t, err, n)
@@ -179,7 +179,7 @@ func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
 }
 
 func TestAddThatFailsAnywhereLeavesNothing(t *testing.T) {
-	p := treetest.Open(t, house(t), someFiles)
+	p := openPlace(t, house(t), someFiles)
 	k := stub(t)
 	p.Make("first", "") // so that directories are there
 	for _, n := range []string{"1", "2", "3", "4", "5"} {
@@ -192,11 +192,11 @@ func TestAddThatFailsAnywhereLeavesNothing(t *testing.T) {
 			cancel()
 			k.arm("9999")
 			if err == nil {
-				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
+				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), force("x", plan.Branch))
 				require.NoError(t, err)
 			} else if branch := p.In(p.Clone, "for-each-ref", "refs/heads/"+plan.Branch); branch != "" {
 				// Every later git fails too, the one that would take the branch back included: then the removal does it.
-				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), treetest.Force("x", plan.Branch))
+				_, err = p.Repos.Remove(t.Context(), p.Clone, p.At("x"), force("x", plan.Branch))
 				require.NoError(t, err)
 			}
 			assert.Equal(t, before, p.Traces(), "%s %s", n, what)
@@ -211,8 +211,8 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 			t.Skip("no small file system can be mounted here")
 		}
 	}
-	treetest.Alone(t)
-	p := treetest.Open(t, house(t), "-- small.txt --\nx\n")
+	alone(t)
+	p := openPlace(t, house(t), "-- small.txt --\nx\n")
 	large := make([]byte, 3<<20)
 	for i := range large {
 		large[i] = byte(i*i>>8) ^ byte(i)

@@ -10,13 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
 )
 
 // wide makes a place of n files.
-func wide(b *testing.B, n int) *treetest.Place {
-	p := treetest.Open(b, house(b), "-- first --\nx\n")
+func wide(b *testing.B, n int) *place {
+	p := openPlace(b, house(b), "-- first --\nx\n")
 	for i := range n {
 		p.Put(p.Dir, fmt.Sprintf("d%02d/e%d/file-%d.txt", i%97, i%7, i), fmt.Sprintf("line %d\nanother line of text\n", i))
 	}
@@ -51,7 +49,7 @@ func BenchmarkAdd(b *testing.B) {
 		begin = time.Now()
 		bare(b, p.Clone, "worktree", "add", "-b", "bare/"+name, other)
 		theirs += time.Since(begin)
-		_, err = p.Repos.Remove(b.Context(), p.Clone, p.At(name), treetest.Force(name, "sandbox/"+name))
+		_, err = p.Repos.Remove(b.Context(), p.Clone, p.At(name), force(name, "sandbox/"+name))
 		require.NoError(b, err)
 		bare(b, p.Clone, "worktree", "remove", "--force", other)
 		require.NoError(b, os.RemoveAll(other))

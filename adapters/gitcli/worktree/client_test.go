@@ -5,21 +5,20 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/keeptest"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
 // TestMain has the tests work where that is quick.
 func TestMain(m *testing.M) { os.Exit(workroom.Run(m, "")) }
 
-func house(testing.TB) treetest.House {
+func house(testing.TB) repos {
 	c := worktree.New(worktree.Options{})
-	return treetest.House{Repos: c}
+	return repos{Repos: c}
 }
 
-func TestRemotes(t *testing.T) { treetest.Remotes(t, house) }
+func TestRemotes(t *testing.T) { remotes(t, house) }
 
-func TestTrees(t *testing.T) { treetest.Trees(t, house) }
+func TestTrees(t *testing.T) { trees(t, house) }
 
-func TestKeeping(t *testing.T) { keeptest.Keeping(t, house) }
+func TestKeeping(t *testing.T) { keeping(t, house) }

@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // trap is a clone whose configuration runs a program of its own wherever it can. Each leaves a file behind.
 type trap struct {
-	*treetest.Place
+	*place
 	gitfixture.Traps
 	t *testing.T
 }
@@ -35,8 +35,8 @@ func (r trap) careless(dir string, args ...string) {
 }
 
 func set(t *testing.T) trap {
-	p := treetest.Open(t, house(t), "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil merge=evil\n-- .gitignore --\n*.log\n-- .worktreeinclude --\n*.log\n")
-	r := trap{Place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
+	p := openPlace(t, house(t), "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil merge=evil\n-- .gitignore --\n*.log\n-- .worktreeinclude --\n*.log\n")
+	r := trap{place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
 	names := []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "post-commit", "post-merge", "pre-auto-gc", "post-rewrite", "fsmonitor-watchman"}
 	hooks := r.Hooks(names...)
 	require.NoError(t, os.MkdirAll(filepath.Join(p.Clone, ".git", "hooks"), 0o755))
@@ -68,7 +68,7 @@ func (r trap) everything() {
 	require.NoError(t, err)
 	require.NoError(t, r.Repos.Fetch(t.Context(), r.Clone, r.Access()))
 	dir := r.Make("x", "")
-	assert.Equal(t, "one\n", treetest.Text(dir, "x.c"))
+	assert.Equal(t, "one\n", text(dir, "x.c"))
 	later := time.Now().Add(time.Hour)
 	for _, step := range []string{"reset", "remove"} {
 		require.NoError(t, os.Chtimes(filepath.Join(dir, "y.c"), later, later)) // git compares it again
@@ -91,11 +91,11 @@ func (r trap) everything() {
 			require.Len(t, done.Backups, 1)
 			continue
 		}
-		kept, err := r.Repos.Remove(t.Context(), r.Clone, dir, treetest.Force("x", "sandbox/x"))
+		kept, err := r.Repos.Remove(t.Context(), r.Clone, dir, force("x", "sandbox/x"))
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
 		require.NoError(t, r.Repos.Restore(t.Context(), r.Clone, r.At("y"), kept[0], "y"))
-		assert.Equal(t, []string{"changed\n", "new\n"}, []string{treetest.Text(r.At("y"), "x.c"), treetest.Text(r.At("y"), "new.c")})
+		assert.Equal(t, []string{"changed\n", "new\n"}, []string{text(r.At("y"), "x.c"), text(r.At("y"), "new.c")})
 	}
 }
 
@@ -139,8 +139,8 @@ func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 }
 
 func TestSubmodulesRunNothing(t *testing.T) {
-	p := treetest.Open(t, house(t), "-- a --\na\n")
-	r := trap{Place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
+	p := openPlace(t, house(t), "-- a --\na\n")
+	r := trap{place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
 	lib := filepath.Join(t.TempDir(), "lib")
 	p.Git("init", "--quiet", "--initial-branch=main", lib)
 	p.Put(lib, "x.c", "lib\n")
@@ -153,7 +153,7 @@ func TestSubmodulesRunNothing(t *testing.T) {
 	p.In(p.Clone, "reset", "--quiet", "--hard", "origin/main")
 	dir := p.Make("x", "")
 	sub := filepath.Join(dir, "lib")
-	require.Equal(t, "lib\n", treetest.Text(sub, "x.c"))
+	require.Equal(t, "lib\n", text(sub, "x.c"))
 	for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "core.fsmonitor", "diff.external"} {
 		p.In(sub, "config", key, r.Program(key))
 	}
@@ -169,7 +169,7 @@ func TestSubmodulesRunNothing(t *testing.T) {
 	_, err = p.Repos.Reset(t.Context(), p.Clone, dir, sandboxport.Reset{Name: "x", At: time.Unix(1e9, 0)})
 	require.NoError(t, err)
 	p.Put(sub, "x.c", "changed\n")
-	kept, err := p.Repos.Remove(t.Context(), p.Clone, dir, treetest.Force("x", "sandbox/x"))
+	kept, err := p.Repos.Remove(t.Context(), p.Clone, dir, force("x", "sandbox/x"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, kept)
 	assert.Empty(t, r.Sprung())
@@ -177,7 +177,7 @@ func TestSubmodulesRunNothing(t *testing.T) {
 
 // TestTheUsersOwnFiltersStay: what the user configured for all repositories is not a repository's to say.
 func TestTheUsersOwnFiltersStay(t *testing.T) {
-	p := treetest.Open(t, house(t), "-- x.big --\nLARGE\n-- .gitattributes --\n*.big filter=upper\n")
+	p := openPlace(t, house(t), "-- x.big --\nLARGE\n-- .gitattributes --\n*.big filter=upper\n")
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[filter \"upper\"]\n\tclean = tr a-z A-Z\n\tsmudge = cat\n\trequired = true\n"), 0o644))
 	p.In(p.Clone, "config", "filter.other.clean", "false")
 	dir := p.Make("x", "")
@@ -189,7 +189,7 @@ func TestTheUsersOwnFiltersStay(t *testing.T) {
 
 // TestNobodyIsAskedForPasswords: a server that wants one is a server that cannot be reached, whatever helpers are configured.
 func TestNobodyIsAskedForPasswords(t *testing.T) {
-	treetest.Alone(t)
+	alone(t)
 	asked := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		asked += q.Header.Get("Authorization")
@@ -215,7 +215,7 @@ func TestNobodyIsAskedForPasswords(t *testing.T) {
 
 // TestTheKeyIsUsedAsGiven: git has a shell read the command.
 func TestTheKeyIsUsedAsGiven(t *testing.T) {
-	treetest.Alone(t)
+	alone(t)
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "ssh"), []byte("#!/bin/sh\nfor a; do echo \"[$a]\"; done >>'"+said+"'\necho 'Permission denied (publickey).' >&2\nexit 255\n"), 0o755))

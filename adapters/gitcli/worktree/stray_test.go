@@ -8,13 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // TestLossesOfStrays: of a directory of which git knows nothing everything is told, with its clone and without.
 func TestLossesOfStrays(t *testing.T) {
-	p := treetest.Open(t, house(t), "-- a.txt --\na\n")
+	p := openPlace(t, house(t), "-- a.txt --\na\n")
 	dir, empty, absent := filepath.Join(t.TempDir(), "one"), t.TempDir(), filepath.Join(t.TempDir(), "none")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 	for name, text := range map[string]string{"mine.txt": "mine\n", ".git": "gitdir: /nowhere\n", "sub/x": "x\n"} {

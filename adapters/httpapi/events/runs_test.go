@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 )
 
 // workshop is a workspace with one ecosystem and a door to the tools about runs, which are carried out when a test says so.
@@ -39,7 +39,7 @@ func newWorkshop(t *testing.T) *workshop {
 	files := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: root, Dir: root, Clock: system.Clock{}})
 	workers := ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"worker"}, Start: func(context.Context, []string, string) error { return nil }})
 	store, runs := memstore.New(), files.Runs()
-	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}), Audit: ecosystemtest.Known{Runs: runs},
+	w := &workshop{root: root, deps: appruns.QueueDeps{Watch: ecosystemfile.NewWatch(runs), Server: ecosystemfile.NewControlPlane("1", system.Clock{}), Audit: ecosystemrig.Known{Runs: runs},
 		Deps: appruns.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}}
 	l, err := files.Layout(t.Context(), root, "demo")

@@ -36,7 +36,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -146,7 +146,7 @@ func (r *rig) assemble(top string) {
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
 		Provisioners: ecosystemfile.ProvisionerFinder{}, Surveyor: ecogit.NewSurveyor(), Processes: r.procs, Code: projectfile.Reader{Parser: projectfile.Parser{}},
 	}
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs()), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}, Performers: environment.Performers(r.deps)}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: r.deps.Deps, Watch: ecosystemfile.NewWatch(r.store.Runs()), Audit: ecosystemrig.Known{Runs: r.deps.Runs}}, Performers: environment.Performers(r.deps)}
 }
 
 // settles has services listened to until that is so, however long it takes a busy machine.

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -50,7 +50,7 @@ func doomed(a []string) error {
 	}
 	d.States, d.Git, d.Trash = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Trash, k}
 	if a[4] != restore {
-		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
+		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
 	}
 	door, d, err := doorOf(d, push.Entries)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -123,7 +123,7 @@ func (r *rig) open(d push.Deps) {
 	door := r.App
 	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
 	d = r.deps
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
 }
 
 // call is one as a person makes it, about demo.

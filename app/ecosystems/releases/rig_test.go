@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports"
@@ -56,7 +56,7 @@ func depsOf(root, home string, c ports.Clock) releases.Deps {
 }
 
 func workerOf(d releases.Deps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: releases.Performers(d)}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: releases.Performers(d)}
 }
 
 // rig is a workspace root with the installed ecosystem demo, and everything real over it.

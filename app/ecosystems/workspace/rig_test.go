@@ -25,7 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -94,7 +94,7 @@ func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 }
 
 func workerOf(d workspace.InstallDeps) runs.Worker {
-	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemtest.Known{Runs: d.Runs}}, Performers: workspace.Performers(d)}
+	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: workspace.Performers(d)}
 }
 
 // open opens the door over the rig's dependencies as they are now.

@@ -20,7 +20,6 @@ type Stem struct {
 	Port   string   // ports/packport
 	Slice  string   // app/packs
 	Store  string   // adapters/packfile
-	Kit    string   // internal/testkit/packtest
 	Adapts []string // the other modules its store needs
 
 	Engines []string // packages of ours that its store is built on, besides documents and YAML
@@ -29,17 +28,17 @@ type Stem struct {
 // Stems are the five capabilities of the product.
 func Stems() []Stem {
 	return []Stem{
-		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Kit: "packtest", Adapts: []string{frontmatter}},
-		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest", Adapts: []string{xSys}, Engines: []string{"adapters/gitcli"}},
-		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Kit: "projecttest", Adapts: []string{shellSyntax}},
-		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Kit: "sandboxtest", Engines: []string{"adapters/docedit"}},
-		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile", Kit: "ecosystemtest"},
+		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Adapts: []string{frontmatter}},
+		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Adapts: []string{xSys}, Engines: []string{"adapters/gitcli"}},
+		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Adapts: []string{shellSyntax}},
+		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Engines: []string{"adapters/docedit"}},
+		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile"},
 	}
 }
 
 // Dirs are the directories that belong to the capability, whether they exist or not.
 func (s Stem) Dirs() []string {
-	return []string{"domain/" + s.Name, "ports/" + s.Port, "app/" + s.Slice, "adapters/" + s.Store, "internal/testkit/" + s.Kit}
+	return []string{"domain/" + s.Name, "ports/" + s.Port, "app/" + s.Slice, "adapters/" + s.Store}
 }
 
 // The other modules that a row may name. Everything else needs a row of its own, and a reason.
@@ -147,9 +146,6 @@ func stemRows(s Stem) []Row {
 		{Packages: []string{"adapters/" + s.Store + "/..."}, Std: []string{Any}, Modules: append([]string{xSync}, s.Adapts...),
 			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec", "adapters/" + s.Store + "/..."}, s.Engines),
 			Reason: "a capability's on-disk format serves that capability alone"},
-		{Packages: []string{"internal/testkit/" + s.Kit}, Std: []string{Any}, Modules: testLibraries,
-			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "app/bind", "app/" + s.Slice + "/...", "internal/testkit/..."}),
-			Reason: "a conformance suite proves one capability's ports and knows no adapter"},
 	}
 }
 
@@ -251,7 +247,8 @@ func outerRows() []Row {
 			Reason: "what measures the product reads its source and starts its program, and shares no code with it"},
 		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
-		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
+		{Packages: []string{"internal/testkit/porttest/...", "internal/testkit/runtest", "internal/testkit/packtest", "internal/testkit/cataloguetest"}, Std: []string{Any},
+			Module: []string{"domain/...", "ports/...", "internal/testkit/..."}, Modules: testLibraries,
 			Reason: "a conformance suite proves ports and knows no adapter"},
 		{Packages: []string{"internal/testkit/resultschema"}, Std: []string{Any}, Module: []string{"domain/tool", "adapters/present"}, Modules: append([]string{checkSchema}, testLibraries...),
 			Reason: "what holds answers to published schemas reads both as a client does"},

@@ -1,2 +1,0 @@
-// Package projecttest is the conformance suites for the ports of projects.
-package projecttest
