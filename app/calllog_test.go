@@ -20,8 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/runtest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // living is a machine on which the named processes run.
@@ -42,7 +42,7 @@ func (l living) Elsewhere(name string) string { return "" }
 func openCalls(t *testing.T, owners ports.Owner) (*app.Calls, *memstore.Runs, *clock.Fake, *strings.Builder) {
 	t.Helper()
 	now, store, log := &clock.Fake{}, memstore.New().Runs(), &strings.Builder{}
-	now.Advance(runtest.Run(0).At.Sub(now.Now()))
+	now.Advance(porttest.Run(0).At.Sub(now.Now()))
 	return app.NewCalls(store, owners, now, slog.New(slog.NewTextHandler(log, nil))), store, now, log
 }
 
@@ -50,7 +50,7 @@ func openCalls(t *testing.T, owners ports.Owner) (*app.Calls, *memstore.Runs, *c
 func TestOldRunsAreForgottenNowAndThen(t *testing.T) {
 	k, store, now, _ := openCalls(t, living{"me"})
 	ended := func(n int) tool.Record {
-		r := runtest.Run(n)
+		r := porttest.Run(n)
 		r.Status, r.Reason, r.At = tool.StatusDenied, tool.ReasonPolicy, now.Now()
 		return r
 	}
@@ -71,13 +71,13 @@ func TestOldRunsAreForgottenNowAndThen(t *testing.T) {
 
 func TestARunIsStartedOnce(t *testing.T) {
 	k, store, now, _ := openCalls(t, living{"me"})
-	waiting := runtest.Run(1)
+	waiting := porttest.Run(1)
 	require.NoError(t, store.Add(t.Context(), waiting))
 	again := waiting
 	again.CallID = "call_again"
 	require.NoError(t, k.Start(t.Context(), again))
 	require.ErrorIs(t, k.Start(t.Context(), again), tool.ErrMove, "its confirmation is spent")
-	fresh := runtest.Run(2)
+	fresh := porttest.Run(2)
 	require.NoError(t, k.Start(t.Context(), fresh), "of a confirmation without a record there is a new one")
 	fresh.ConfirmationID = ""
 	require.ErrorIs(t, k.Start(t.Context(), fresh), tool.ErrTaken)
@@ -94,11 +94,11 @@ func TestARunIsStartedOnce(t *testing.T) {
 func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
 	k, store, now, log := openCalls(t, living{"me", "other"})
 	for n, owner := range []string{"me", "other", "gone", "away: another container"} {
-		r := runtest.Run(n)
+		r := porttest.Run(n)
 		r.Status, r.Owner = tool.StatusExecuting, owner
 		require.NoError(t, store.Add(t.Context(), r))
 	}
-	require.NoError(t, store.Add(t.Context(), runtest.Run(4)))
+	require.NoError(t, store.Add(t.Context(), porttest.Run(4)))
 	now.Advance(5*time.Minute + 4*time.Second)
 	said := func(list func(context.Context, ports.RunFilter) ([]tool.Record, error)) string {
 		found, err := list(t.Context(), ports.RunFilter{})
@@ -131,32 +131,32 @@ func (sealed) Purge(context.Context, int, time.Time) (int, error)             { 
 func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 	_, store, now, log := openCalls(t, living{"me"})
 	k := app.NewCalls(sealed{store}, living{"me"}, now, slog.New(slog.NewTextHandler(log, nil)))
-	require.NoError(t, store.Add(t.Context(), runtest.Run(0)))
+	require.NoError(t, store.Add(t.Context(), porttest.Run(0)))
 	now.Advance(time.Hour)
 	for status, want := range map[tool.Status]int{tool.StatusNone: 1, tool.StatusPendingConfirmation: 0} {
 		found, err := k.List(t.Context(), ports.RunFilter{Status: status})
 		require.NoError(t, err)
 		require.Len(t, found, want, "%s", status)
 	}
-	r, err := k.Load(t.Context(), runtest.Run(0).CallID)
+	r, err := k.Load(t.Context(), porttest.Run(0).CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonExpired, r.Reason)
 	assert.Contains(t, log.String(), "open runs could not be settled")
-	k.Note(t.Context(), runtest.Run(1))
+	k.Note(t.Context(), porttest.Run(1))
 	k.Deny(t.Context(), "cf_00000000", tool.ReasonUserDenied, "terminal", "")
 	assert.Contains(t, log.String(), "a run could not be recorded")
 	assert.Contains(t, log.String(), "a denial could not be recorded")
-	require.ErrorIs(t, k.Start(t.Context(), runtest.Run(1)), errSealed)
+	require.ErrorIs(t, k.Start(t.Context(), porttest.Run(1)), errSealed)
 	require.ErrorIs(t, k.Finish(t.Context(), "call_00000000", tool.Result{}, ""), errSealed)
 }
 
 func TestADenialNeedsNoRecord(t *testing.T) {
 	k, store, now, log := openCalls(t, living{"me"})
 	k.Deny(t.Context(), "cf_nobody", tool.ReasonUserDenied, "terminal", "")
-	require.NoError(t, store.Add(t.Context(), runtest.Run(1)))
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonCancelled, "", "")
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, tool.ReasonUserDenied, "terminal", "")
-	r, err := k.Load(t.Context(), runtest.Run(1).CallID)
+	require.NoError(t, store.Add(t.Context(), porttest.Run(1)))
+	k.Deny(t.Context(), porttest.Run(1).ConfirmationID, tool.ReasonCancelled, "", "")
+	k.Deny(t.Context(), porttest.Run(1).ConfirmationID, tool.ReasonUserDenied, "terminal", "")
+	r, err := k.Load(t.Context(), porttest.Run(1).CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonCancelled, r.Reason, "the first word counts")
 	assert.Equal(t, now.Now(), r.EndedAt)

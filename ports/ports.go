@@ -1,5 +1,5 @@
 // Package ports declares the interfaces that the core needs: storage, audit log, time, processes, notifications. The comments of each interface are its
-// contract; the suites of internal/testkit/porttest run it against every adapter.
+// contract; the suites of ports/porttest run it against every adapter.
 //
 // "Port" here means what the core calls, not an inbound adapter.
 package ports

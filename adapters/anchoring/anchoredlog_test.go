@@ -21,8 +21,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // house is a home with its record, and a directory elsewhere for anchors.

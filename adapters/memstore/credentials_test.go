@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/accesstest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func credentials(testing.TB) ports.Credentials { return memstore.New().Credentials() }
 
-func TestCredentials(t *testing.T) { accesstest.Credentials(t, credentials) }
+func TestCredentials(t *testing.T) { porttest.Credentials(t, credentials) }
 
-func BenchmarkCredentials(b *testing.B) { accesstest.BenchmarkCredentials(b, credentials) }
+func BenchmarkCredentials(b *testing.B) { porttest.BenchmarkCredentials(b, credentials) }

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/keytest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func TestEnrolledKeys(t *testing.T) {
-	keytest.Keys(t, func(testing.TB) ports.EnrolledKeys { return memstore.New().Keys() })
+	porttest.Keys(t, func(testing.TB) ports.EnrolledKeys { return memstore.New().Keys() })
 }

@@ -4,9 +4,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
-	"github.com/countersign-dev/countersign/internal/testkit/runtest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func ledger(testing.TB) ports.Ledger          { return memstore.New() }
@@ -22,10 +21,10 @@ func TestLedger(t *testing.T)        { porttest.Ledger(t, ledger) }
 func TestAuditLog(t *testing.T)      { porttest.AuditLog(t, auditLog) }
 func TestSettingsStore(t *testing.T) { porttest.SettingsStore(t, settings) }
 func TestSessions(t *testing.T)      { porttest.Sessions(t, sessions) }
-func TestRuns(t *testing.T)          { runtest.Runs(t, runs) }
+func TestRuns(t *testing.T)          { porttest.Runs(t, runs) }
 
 func BenchmarkLedger(b *testing.B)        { porttest.BenchmarkLedger(b, ledger) }
 func BenchmarkAuditLog(b *testing.B)      { porttest.BenchmarkAuditLog(b, auditLog) }
 func BenchmarkSettingsStore(b *testing.B) { porttest.BenchmarkSettingsStore(b, settings) }
 func BenchmarkSessions(b *testing.B)      { porttest.BenchmarkSessions(b, sessions) }
-func BenchmarkRuns(b *testing.B)          { runtest.BenchmarkRuns(b, runs) }
+func BenchmarkRuns(b *testing.B)          { porttest.BenchmarkRuns(b, runs) }

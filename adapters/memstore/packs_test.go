@@ -16,8 +16,12 @@ import (
 var _ packport.Doctor = (*memstore.Packs)(nil)
 
 func TestPacks(t *testing.T) {
-	packtest.Repository(t, func(_ testing.TB, c ports.Clock) packport.Repository { return memstore.NewPacks(c) })
+	packtest.Repository(t, packsInMemory)
 }
+
+func BenchmarkPacks(b *testing.B) { packtest.BenchmarkRepository(b, packsInMemory) }
+
+func packsInMemory(_ testing.TB, c ports.Clock) packport.Repository { return memstore.NewPacks(c) }
 
 func TestPacksAreNeverDamaged(t *testing.T) {
 	r := memstore.NewPacks(&clock.Fake{})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // ofSchema makes a database as the program wrote it that knew that many migrations.

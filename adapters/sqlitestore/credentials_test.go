@@ -21,8 +21,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/accesstest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func storeAt(t testing.TB, path string) *sqlitestore.Store {
@@ -35,15 +35,15 @@ func openAccess(t testing.TB) ports.Credentials {
 	return sqlitestore.NewCredentials(storeAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
 }
 
-func TestCredentials(t *testing.T) { accesstest.Credentials(t, openAccess) }
+func TestCredentials(t *testing.T) { porttest.Credentials(t, openAccess) }
 
-func BenchmarkCredentials(b *testing.B) { accesstest.BenchmarkCredentials(b, openAccess) }
+func BenchmarkCredentials(b *testing.B) { porttest.BenchmarkCredentials(b, openAccess) }
 
 // TestReadsMakeNoDatabase: looking for what is not there leaves no file.
 func TestReadsMakeNoDatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := sqlitestore.NewCredentials(storeAt(t, filepath.Join(dir, "countersign.db")))
-	_, err := s.Find(t.Context(), accesstest.Credential(1).Digest)
+	_, err := s.Find(t.Context(), porttest.Credential(1).Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
 	_, err = s.List(t.Context())
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestReadsMakeNoDatabase(t *testing.T) {
 func TestOneProcessSeesTheOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	one, other := sqlitestore.NewCredentials(storeAt(t, path)), sqlitestore.NewCredentials(storeAt(t, path))
-	c := accesstest.Credential(1)
+	c := porttest.Credential(1)
 	_, err := other.Find(t.Context(), c.Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
 	require.NoError(t, one.Add(t.Context(), c))
@@ -84,12 +84,12 @@ func TestOneExchangeWinsAcrossProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	handles := []*sqlitestore.Credentials{sqlitestore.NewCredentials(storeAt(t, path)), sqlitestore.NewCredentials(storeAt(t, path))}
 	for n := range 5 {
-		login := accesstest.LogIn(n)
+		login := porttest.LogIn(n)
 		require.NoError(t, handles[n%2].Add(t.Context(), login))
 		var won, used atomic.Int64
 		start := make(chan struct{})
 		var wg sync.WaitGroup
-		for i := range accesstest.Exchangers {
+		for i := range porttest.Exchangers {
 			wg.Go(func() {
 				<-start
 				_, err := handles[i%2].Change(t.Context(), login.ID, func(c *access.Credential) error { return c.Use(c.CreatedAt.Add(time.Second)) })
@@ -105,7 +105,7 @@ func TestOneExchangeWinsAcrossProcesses(t *testing.T) {
 		}
 		close(start)
 		wg.Wait()
-		assert.Equal(t, []int64{1, accesstest.Exchangers - 1}, []int64{won.Load(), used.Load()})
+		assert.Equal(t, []int64{1, porttest.Exchangers - 1}, []int64{won.Load(), used.Load()})
 	}
 }
 
@@ -113,7 +113,7 @@ func TestOneExchangeWinsAcrossProcesses(t *testing.T) {
 func TestItSurvivesReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	first := sqlitestore.Open(path)
-	want := []access.Credential{accesstest.Credential(1), accesstest.LogIn(2)}
+	want := []access.Credential{porttest.Credential(1), porttest.LogIn(2)}
 	for _, c := range want {
 		require.NoError(t, sqlitestore.NewCredentials(first).Add(t.Context(), c))
 	}
@@ -131,16 +131,16 @@ func TestItSurvivesReopening(t *testing.T) {
 func TestADatabaseThatWasReplacedIsNotRemembered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	s := sqlitestore.NewCredentials(storeAt(t, path))
-	require.NoError(t, s.Add(t.Context(), accesstest.LogIn(1)))
-	_, err := s.Find(t.Context(), accesstest.LogIn(1).Digest)
+	require.NoError(t, s.Add(t.Context(), porttest.LogIn(1)))
+	_, err := s.Find(t.Context(), porttest.LogIn(1).Digest)
 	require.NoError(t, err)
 	for _, file := range []string{"", "-wal", "-shm"} {
 		require.NoError(t, os.Rename(path+file, path+".old"+file))
 	}
-	require.NoError(t, s.Add(t.Context(), accesstest.LogIn(2)), "a database that was taken away is made anew")
-	_, err = s.Find(t.Context(), accesstest.LogIn(1).Digest)
+	require.NoError(t, s.Add(t.Context(), porttest.LogIn(2)), "a database that was taken away is made anew")
+	_, err = s.Find(t.Context(), porttest.LogIn(1).Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
-	_, err = s.Find(t.Context(), accesstest.LogIn(2).Digest)
+	_, err = s.Find(t.Context(), porttest.LogIn(2).Digest)
 	require.NoError(t, err)
 }
 
@@ -148,7 +148,7 @@ func TestADatabaseThatWasReplacedIsNotRemembered(t *testing.T) {
 func TestSecretsAreNowhere(t *testing.T) {
 	dir := t.TempDir()
 	s := storeAt(t, filepath.Join(dir, "countersign.db"))
-	c := accesstest.Credential(7)
+	c := porttest.Credential(7)
 	c.Digest = access.DigestOf("cs_the-secret-itself")
 	require.NoError(t, sqlitestore.NewCredentials(s).Add(t.Context(), c))
 	for _, suffix := range []string{"", "-wal"} {
@@ -171,10 +171,10 @@ func TestTheDatabaseItselfKeepsTheEnd(t *testing.T) {
 			return err
 		})
 	}
-	used := accesstest.LogIn(1)
+	used := porttest.LogIn(1)
 	require.NoError(t, used.Use(used.CreatedAt))
 	require.NoError(t, s.Add(t.Context(), used))
-	require.NoError(t, s.Add(t.Context(), accesstest.Credential(2)))
+	require.NoError(t, s.Add(t.Context(), porttest.Credential(2)))
 	require.Error(t, say(`UPDATE credentials SET ended_at = 0 WHERE kind = 'login'`))
 	require.Error(t, say(`INSERT INTO credentials SELECT seq + 9, 'other', kind, name, zeroblob(32), 0, 0, 0, body FROM credentials WHERE kind = 'token'`))
 	require.Error(t, say(`UPDATE credentials SET digest = x'00' WHERE kind = 'token'`))

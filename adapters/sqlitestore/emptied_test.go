@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // A database that something has emptied is not a new one: it is neither read as one nor begun anew.

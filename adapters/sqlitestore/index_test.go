@@ -13,7 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // looked is what approvals and settings are looked up by, and the record of lookedUp that each finds.

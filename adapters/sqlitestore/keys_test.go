@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/keytest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func TestKeys(t *testing.T) {
-	keytest.Keys(t, func(t testing.TB) ports.EnrolledKeys {
+	porttest.Keys(t, func(t testing.TB) ports.EnrolledKeys {
 		s := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
 		t.Cleanup(func() { assert.NoError(t, s.Close()) })
 		return sqlitestore.NewKeys(s)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/runtest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 func callOpenAt(t testing.TB, path string) *sqlitestore.Store {
@@ -26,9 +26,9 @@ func openCall(t testing.TB) ports.Runs {
 	return sqlitestore.NewRuns(callOpenAt(t, filepath.Join(t.TempDir(), "countersign.db")))
 }
 
-func TestRuns(t *testing.T) { runtest.Runs(t, openCall) }
+func TestRuns(t *testing.T) { porttest.Runs(t, openCall) }
 
-func BenchmarkRuns(b *testing.B) { runtest.BenchmarkRuns(b, openCall) }
+func BenchmarkRuns(b *testing.B) { porttest.BenchmarkRuns(b, openCall) }
 
 // TestReadsMakeNoDatabase: looking for what is not there leaves no file.
 func TestCallReadsMakeNoDatabase(t *testing.T) {
@@ -36,9 +36,9 @@ func TestCallReadsMakeNoDatabase(t *testing.T) {
 	runs := sqlitestore.NewRuns(callOpenAt(t, filepath.Join(dir, "countersign.db")))
 	_, err := runs.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
-	_, err = runs.Purge(t.Context(), 0, runtest.Run(1).At)
+	_, err = runs.Purge(t.Context(), 0, porttest.Run(1).At)
 	require.NoError(t, err)
-	require.ErrorIs(t, runs.Change(t.Context(), "call_1", tool.Denial(tool.ReasonExpired, runtest.Run(1).At)), tool.ErrRecordUnknown)
+	require.ErrorIs(t, runs.Change(t.Context(), "call_1", tool.Denial(tool.ReasonExpired, porttest.Run(1).At)), tool.ErrRecordUnknown)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
@@ -48,7 +48,7 @@ func TestCallReadsMakeNoDatabase(t *testing.T) {
 func TestCallOneProcessSeesTheOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
 	one, other := sqlitestore.NewRuns(callOpenAt(t, path)), sqlitestore.NewRuns(callOpenAt(t, path))
-	r := runtest.Run(1)
+	r := porttest.Run(1)
 	require.NoError(t, one.Add(t.Context(), r))
 	require.NoError(t, other.Change(t.Context(), r.ConfirmationID, func(r *tool.Record) error { return r.Start("call_2", "token", "other", r.At) }))
 	got, err := one.Load(t.Context(), "call_2")
@@ -74,7 +74,7 @@ func TestTheDatabaseItselfHoldsTheStates(t *testing.T) {
 	for _, from := range tool.Statuses() {
 		for _, to := range tool.Statuses() {
 			n++
-			r := runtest.Run(n)
+			r := porttest.Run(n)
 			r.Status = from
 			if from == tool.StatusCompleted {
 				r.Status = tool.StatusExecuting

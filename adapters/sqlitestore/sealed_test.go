@@ -17,8 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 

@@ -22,8 +22,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // raw speaks SQL to the database, past the store.

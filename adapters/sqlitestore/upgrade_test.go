@@ -13,9 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest"
-	"github.com/countersign-dev/countersign/internal/testkit/porttest/accesstest"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
 // TestOlderDatabaseIsBroughtUpToDate: what the first schema holds is all there after an update, also when the first call only reads.
@@ -75,10 +74,10 @@ func TestADatabaseWithoutCredentialsIsBroughtUpToDate(t *testing.T) {
 			s := openAt(t, path)
 			credentials := sqlitestore.NewCredentials(s)
 			first(t, credentials)
-			require.NoError(t, credentials.Add(t.Context(), accesstest.Credential(1)))
-			got, err := credentials.Find(t.Context(), accesstest.Credential(1).Digest)
+			require.NoError(t, credentials.Add(t.Context(), porttest.Credential(1)))
+			got, err := credentials.Find(t.Context(), porttest.Credential(1).Digest)
 			require.NoError(t, err)
-			assert.Equal(t, accesstest.Credential(1), got)
+			assert.Equal(t, porttest.Credential(1), got)
 			settings, err := s.Load(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, policy.ReadOnly, settings.Level)

@@ -76,8 +76,10 @@ const (
 	terminalText     = "github.com/charmbracelet/x/ansi"
 )
 
+const testify = "github.com/stretchr/testify"
+
 // testLibraries are what tests and suites may lean on.
-var testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
+var testLibraries = []string{testify, "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
 
 // pure is the part of the standard library that cannot touch the machine. Package time is in it for its types; Pure bans its clock.
 var pure = []string{
@@ -247,8 +249,10 @@ func outerRows() []Row {
 			Reason: "what measures the product reads its source and starts its program, and shares no code with it"},
 		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
-		{Packages: []string{"internal/testkit/porttest/...", "internal/testkit/runtest", "internal/testkit/packtest", "internal/testkit/cataloguetest"}, Std: []string{Any},
-			Module: []string{"domain/...", "ports/...", "internal/testkit/..."}, Modules: testLibraries,
+		{Packages: []string{"ports/porttest"}, Std: []string{Any}, Module: append([]string{"ports"}, kernel...), Modules: []string{testify},
+			Reason: "who writes an adapter outside this module runs the suites of its ports, which know no adapter and no test tool of ours"},
+		{Packages: []string{"internal/testkit/packtest", "internal/testkit/cataloguetest"}, Std: []string{Any},
+			Module: []string{"domain/...", "ports/...", "internal/testkit/clock", "internal/testkit/ids"}, Modules: testLibraries,
 			Reason: "a conformance suite proves ports and knows no adapter"},
 		{Packages: []string{"internal/testkit/resultschema"}, Std: []string{Any}, Module: []string{"domain/tool", "adapters/present"}, Modules: append([]string{checkSchema}, testLibraries...),
 			Reason: "what holds answers to published schemas reads both as a client does"},

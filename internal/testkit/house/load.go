@@ -72,7 +72,7 @@ func (m *module) add(fsys fs.FS, p string) error {
 	dir, lines := path.Dir(p), bytes.Count(src, []byte("\n"))
 	at := m.packages[dir]
 	if at == nil {
-		at = &pkg{dir: dir, product: !strings.HasPrefix(dir+"/", "internal/testkit/")}
+		at = &pkg{dir: dir, product: !strings.HasPrefix(dir+"/", "internal/testkit/") && dir != "ports/porttest"}
 		m.packages[dir] = at
 	}
 	if strings.HasSuffix(p, "_test.go") {

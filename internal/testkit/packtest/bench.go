@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/ids"
-	"github.com/countersign-dev/countersign/ports/packport"
 )
 
 // BenchmarkRepository measures get, lookup, list and update of a pack in stores of 10 and 5,000 packs; the ratio between the two sizes
@@ -39,25 +38,5 @@ func BenchmarkRepository(b *testing.B, open Open) {
 				}
 			})
 		}
-	}
-}
-
-// BenchmarkExcerpts measures one pass over a file of about 50 MB: every line, and 40 lines of it.
-func BenchmarkExcerpts(b *testing.B, open OpenSource) {
-	line := "\tif err := verify(token, now); err != nil { return err }\n"
-	const lines = 900_000
-	text := make([]byte, 0, lines*len(line))
-	for range lines {
-		text = append(text, line...)
-	}
-	e := open(b, map[pack.Root]Tree{"": {"big.go": string(text)}})
-	for name, step := range map[string]int{"every line": 1, "40 lines": lines / 40} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				_, err := e.Read(b.Context(), packport.Location{Path: "big.go"}, 1, func(n int, _ []byte) int { return n + step })
-				require.NoError(b, err)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-// Package packtest is the conformance suite for the pack ports, with benchmarks of the same promises. A test passes it a function that opens a store.
+// Package packtest is the suite that every packport.Repository runs, with benchmarks. A test passes it a function that opens a store.
 package packtest
 
 import (

@@ -1,4 +1,4 @@
-package packtest
+package packfile_test
 
 import (
 	"context"
@@ -15,23 +15,23 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Tree is the files of one source root, by slash path. A value is the file's text, or, after Link, where a symbolic link points:
+// rootFiles is the files of one source root, by slash path. A value is the file's text, or, after Link, where a symbolic link points:
 // relative to its directory, or absolute when it starts with Root (the root's own absolute path) or Outside (a directory beside it
 // that holds the file secret.txt). A path that ends in / is a directory.
-type Tree map[string]string
+type rootFiles map[string]string
 
 // How a Tree spells links.
 const (
-	Link    = "\x00link:"
-	Root    = "\x00root/"
-	Outside = "\x00outside/"
+	linkTo     = "\x00link:"
+	ownRoot    = "\x00root/"
+	besideRoot = "\x00outside/"
 )
 
-// OpenSource makes a source over the trees, and is gone when the test is.
-type OpenSource func(t testing.TB, roots map[pack.Root]Tree) packport.Excerpts
+// openSource makes a source over the trees, and is gone when the test is.
+type openSource func(t testing.TB, roots map[pack.Root]rootFiles) packport.Excerpts
 
-// Excerpts holds a source to packport's contract.
-func Excerpts(t *testing.T, open OpenSource) {
+// excerpts holds a source to packport's contract.
+func excerpts(t *testing.T, open openSource) {
 	t.Run("SplitsLines", func(t *testing.T) { splitsLines(t, open) })
 	t.Run("SkipsToWantedLines", func(t *testing.T) { skipsToWantedLines(t, open) })
 	t.Run("RefusesByReason", func(t *testing.T) { refusesByReason(t, open) })
@@ -54,7 +54,7 @@ func everyLine(t testing.TB, e packport.Excerpts, at packport.Location) ([]strin
 	return got, total
 }
 
-func splitsLines(t *testing.T, open OpenSource) {
+func splitsLines(t *testing.T, open openSource) {
 	long := strings.Repeat("x", 300_000)
 	for name, c := range map[string]struct {
 		text string
@@ -71,7 +71,7 @@ func splitsLines(t *testing.T, open OpenSource) {
 		"across buffers":      {long + "\n" + long + "y\nz", []string{long, long + "y", "z"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := open(t, map[pack.Root]Tree{"": {"f.txt": c.text}})
+			e := open(t, map[pack.Root]rootFiles{"": {"f.txt": c.text}})
 			got, total := everyLine(t, e, packport.Location{Path: "f.txt"})
 			assert.Equal(t, c.want, got)
 			assert.Equal(t, len(c.want), total)
@@ -79,12 +79,12 @@ func splitsLines(t *testing.T, open OpenSource) {
 	}
 }
 
-func skipsToWantedLines(t *testing.T, open OpenSource) {
+func skipsToWantedLines(t *testing.T, open openSource) {
 	var b strings.Builder
 	for n := 1; n <= 50_000; n++ {
 		fmt.Fprintf(&b, "line %d\n", n)
 	}
-	e := open(t, map[pack.Root]Tree{"": {"f.txt": b.String()}})
+	e := open(t, map[pack.Root]rootFiles{"": {"f.txt": b.String()}})
 	read := func(from int, next map[int]int) (visited []int, lines int) {
 		lines, err := e.Read(t.Context(), packport.Location{Path: "f.txt"}, from, func(n int, line []byte) int {
 			assert.Equal(t, fmt.Sprintf("line %d", n), string(line))
@@ -114,10 +114,10 @@ func skipsToWantedLines(t *testing.T, open OpenSource) {
 	}
 }
 
-func refusesByReason(t *testing.T, open OpenSource) {
-	e := open(t, map[pack.Root]Tree{"": {
-		"dir/": "", "dir/f.txt": "a\n", "bad.txt": "ok\n\xff\xfe\n", "dangling": Link + "nowhere", "out": Link + Outside + "secret.txt",
-		"outdir": Link + Outside, "up": Link + "../outside/secret.txt", "long.txt": "a\n" + strings.Repeat("x", 5<<20) + "\nb\n",
+func refusesByReason(t *testing.T, open openSource) {
+	e := open(t, map[pack.Root]rootFiles{"": {
+		"dir/": "", "dir/f.txt": "a\n", "bad.txt": "ok\n\xff\xfe\n", "dangling": linkTo + "nowhere", "out": linkTo + besideRoot + "secret.txt",
+		"outdir": linkTo + besideRoot, "up": linkTo + "../outside/secret.txt", "long.txt": "a\n" + strings.Repeat("x", 5<<20) + "\nb\n",
 	}})
 	for path, want := range map[pack.Path]error{
 		"nope.txt": packport.ErrMissing, "nodir/f.txt": packport.ErrMissing, "dangling": packport.ErrMissing, "dir": packport.ErrDirectory, ".": packport.ErrDirectory,
@@ -137,8 +137,8 @@ func refusesByReason(t *testing.T, open OpenSource) {
 	}
 }
 
-func namesRoots(t *testing.T, open OpenSource) {
-	e := open(t, map[pack.Root]Tree{"": {"f.txt": "default\n"}, "api": {"f.txt": "api\n"}})
+func namesRoots(t *testing.T, open openSource) {
+	e := open(t, map[pack.Root]rootFiles{"": {"f.txt": "default\n"}, "api": {"f.txt": "api\n"}})
 	got, _ := everyLine(t, e, packport.Location{Path: "f.txt"})
 	assert.Equal(t, []string{"default"}, got)
 	got, _ = everyLine(t, e, packport.Location{Root: "api", Path: "./f.txt"})
@@ -147,9 +147,9 @@ func namesRoots(t *testing.T, open OpenSource) {
 	require.ErrorIs(t, err, packport.ErrRoot)
 }
 
-func followsLinksInside(t *testing.T, open OpenSource) {
-	e := open(t, map[pack.Root]Tree{"": {
-		"real/f.txt": "here\n", "relative": Link + "real/f.txt", "sub/up": Link + "../real/f.txt", "absolute": Link + Root + "real/f.txt", "dirlink": Link + "real",
+func followsLinksInside(t *testing.T, open openSource) {
+	e := open(t, map[pack.Root]rootFiles{"": {
+		"real/f.txt": "here\n", "relative": linkTo + "real/f.txt", "sub/up": linkTo + "../real/f.txt", "absolute": linkTo + ownRoot + "real/f.txt", "dirlink": linkTo + "real",
 	}})
 	for _, path := range []pack.Path{"relative", "sub/up", "absolute", "dirlink/f.txt"} {
 		got, _ := everyLine(t, e, packport.Location{Path: path})
@@ -157,12 +157,12 @@ func followsLinksInside(t *testing.T, open OpenSource) {
 	}
 }
 
-func readsConcurrently(t *testing.T, open OpenSource) {
-	tree := Tree{}
+func readsConcurrently(t *testing.T, open openSource) {
+	tree := rootFiles{}
 	for f := range 8 {
 		tree[fmt.Sprintf("f%d.txt", f)] = strings.Repeat(fmt.Sprintf("file %d\n", f), 2000)
 	}
-	e := open(t, map[pack.Root]Tree{"": tree})
+	e := open(t, map[pack.Root]rootFiles{"": tree})
 	var group sync.WaitGroup
 	for i := range 32 {
 		group.Go(func() {
@@ -180,8 +180,8 @@ func readsConcurrently(t *testing.T, open OpenSource) {
 	group.Wait()
 }
 
-func stopsReading(t *testing.T, open OpenSource) {
-	e := open(t, map[pack.Root]Tree{"": {"f.txt": strings.Repeat("line\n", 1<<20)}})
+func stopsReading(t *testing.T, open openSource) {
+	e := open(t, map[pack.Root]rootFiles{"": {"f.txt": strings.Repeat("line\n", 1<<20)}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	visited := 0
@@ -193,4 +193,24 @@ func stopsReading(t *testing.T, open OpenSource) {
 	})
 	require.True(t, errors.Is(err, context.Canceled), "got %v", err)
 	assert.Less(t, visited, 1<<20, "a cancelled read ends early")
+}
+
+// BenchmarkExcerpts measures one pass over a file of about 50 MB: every line, and 40 lines of it.
+func BenchmarkExcerpts(b *testing.B) {
+	line := "\tif err := verify(token, now); err != nil { return err }\n"
+	const lines = 900_000
+	text := make([]byte, 0, lines*len(line))
+	for range lines {
+		text = append(text, line...)
+	}
+	e := onDisk(b, map[pack.Root]rootFiles{"": {"big.go": string(text)}})
+	for name, step := range map[string]int{"every line": 1, "40 lines": lines / 40} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				_, err := e.Read(b.Context(), packport.Location{Path: "big.go"}, 1, func(n int, _ []byte) int { return n + step })
+				require.NoError(b, err)
+			}
+		})
+	}
 }

@@ -1,5 +1,4 @@
-// Package keytest is the conformance suite for ports.EnrolledKeys. It opens an adapter for each case; the adapter closes itself by t.Cleanup.
-package keytest
+package porttest
 
 import (
 	"context"

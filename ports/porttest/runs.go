@@ -1,5 +1,4 @@
-// Package runtest is the conformance suite for ports.Runs, with a benchmark. It opens an adapter for each case; the adapter closes itself by t.Cleanup.
-package runtest
+package porttest
 
 import (
 	"context"
@@ -18,9 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
-
-// issued has nanoseconds, so that a store that rounds times is found out.
-var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 
 // Run is the nth record of a test, waiting for its confirmation, with every field set that such a record has. Records are asked for a
 // second apart.
@@ -71,7 +67,7 @@ func runsEmpty(t *testing.T, s ports.Runs) {
 func runsKeep(t *testing.T, s ports.Runs) {
 	want := Run(1)
 	require.NoError(t, s.Add(t.Context(), want))
-	assert.Equal(t, want, load(t, s, want.CallID))
+	assert.Equal(t, want, loadRun(t, s, want.CallID))
 	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *tool.Record) error {
 		return r.Start("call_redeemed", "token", "42 7 boot", issued.Add(time.Minute))
 	}))
@@ -83,15 +79,15 @@ func runsKeep(t *testing.T, s ports.Runs) {
 	want.StartedAt, want.EndedAt = issued.Add(time.Minute), issued.Add(time.Minute+1234567*time.Microsecond)
 	result.DurationMS = 1234
 	want.Result = &result
-	assert.Equal(t, want, load(t, s, want.CallID))
+	assert.Equal(t, want, loadRun(t, s, want.CallID))
 
 	bare := tool.Record{CallID: "call_bare", Status: tool.StatusDenied, At: issued.In(time.FixedZone("far", -7*3600)), Reason: tool.ReasonPolicy}
 	require.NoError(t, s.Add(t.Context(), bare))
 	bare.At, bare.Args = issued, json.RawMessage("{}")
-	assert.Equal(t, bare, load(t, s, bare.CallID), "arguments that are missing are an empty object")
+	assert.Equal(t, bare, loadRun(t, s, bare.CallID), "arguments that are missing are an empty object")
 }
 
-func load(t *testing.T, s ports.Runs, id string) tool.Record {
+func loadRun(t *testing.T, s ports.Runs, id string) tool.Record {
 	t.Helper()
 	r, err := s.Load(t.Context(), id)
 	require.NoError(t, err)
@@ -112,11 +108,11 @@ func runsRefuse(t *testing.T, s ports.Runs) {
 	nameless := Run(4)
 	nameless.CallID = ""
 	require.ErrorIs(t, s.Add(t.Context(), nameless), tool.ErrMove)
-	assert.Equal(t, []string{first.CallID}, listed(t, s, ports.RunFilter{}))
-	assert.Equal(t, first, load(t, s, first.CallID))
+	assert.Equal(t, []string{first.CallID}, listRuns(t, s, ports.RunFilter{}))
+	assert.Equal(t, first, loadRun(t, s, first.CallID))
 }
 
-func listed(t *testing.T, s ports.Runs, f ports.RunFilter) []string {
+func listRuns(t *testing.T, s ports.Runs, f ports.RunFilter) []string {
 	t.Helper()
 	found, err := s.List(t.Context(), f)
 	require.NoError(t, err)
@@ -136,15 +132,15 @@ func runsIDs(t *testing.T, s ports.Runs) {
 	bare.ConfirmationID = "" // an empty id is nobody's
 	require.NoError(t, s.Add(t.Context(), bare))
 	for _, id := range []string{one.CallID, "call_again", one.ConfirmationID} {
-		assert.Equal(t, one.CallID, load(t, s, id).CallID)
+		assert.Equal(t, one.CallID, loadRun(t, s, id).CallID)
 		require.NoError(t, s.Change(t.Context(), id, func(r *tool.Record) error { r.What += "."; return nil }))
 	}
-	assert.Equal(t, one.What+"...", load(t, s, one.CallID).What)
-	assert.Equal(t, other, load(t, s, other.ConfirmationID))
+	assert.Equal(t, one.What+"...", loadRun(t, s, one.CallID).What)
+	assert.Equal(t, other, loadRun(t, s, other.ConfirmationID))
 	_, err := s.Load(t.Context(), "")
 	require.ErrorIs(t, err, tool.ErrRecordUnknown)
 	require.NoError(t, s.Change(t.Context(), other.CallID, func(r *tool.Record) error { r.CallID = "call_else"; return nil }))
-	assert.Equal(t, other, load(t, s, other.CallID), "a record keeps its identity")
+	assert.Equal(t, other, loadRun(t, s, other.CallID), "a record keeps its identity")
 }
 
 func runsMove(t *testing.T, s ports.Runs) {
@@ -170,12 +166,12 @@ func runsMove(t *testing.T, s ports.Runs) {
 					require.ErrorIs(t, to(next), tool.ErrMove, "%s to %s", at, next)
 				}
 			}
-			assert.Equal(t, at, load(t, s, r.CallID).Status)
+			assert.Equal(t, at, loadRun(t, s, r.CallID).Status)
 		}
-		last := load(t, s, r.CallID)
+		last := loadRun(t, s, r.CallID)
 		if last.Status.Final() {
 			require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.What = "rewritten"; return nil }), tool.ErrMove)
-			assert.Equal(t, last, load(t, s, r.CallID), "what has ended stays as it is")
+			assert.Equal(t, last, loadRun(t, s, r.CallID), "what has ended stays as it is")
 		}
 	}
 }
@@ -188,7 +184,7 @@ func runsFailure(t *testing.T, s ports.Runs) {
 	assert.Panics(t, func() {
 		s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.What = "x"; panic("half way") }) //nolint:errcheck // it panics
 	})
-	assert.Equal(t, r, load(t, s, r.CallID))
+	assert.Equal(t, r, loadRun(t, s, r.CallID))
 }
 
 func runsContention(t *testing.T, s ports.Runs) {
@@ -230,9 +226,9 @@ func runsOrder(t *testing.T, s ports.Runs) {
 	old.CallID, old.At = "call_old", issued.Add(-time.Hour)
 	require.NoError(t, s.Add(t.Context(), old), "what is added last may be the oldest")
 	for limit, n := range map[int]int{-1: ports.RunsListed, 0: ports.RunsListed, 1: 1, 7: 7, ports.RunsAtMost: ports.RunsAtMost, ports.RunsAtMost + 1: ports.RunsAtMost} {
-		assert.Equal(t, want[:n], listed(t, s, ports.RunFilter{Limit: limit}), "limit %d", limit)
+		assert.Equal(t, want[:n], listRuns(t, s, ports.RunFilter{Limit: limit}), "limit %d", limit)
 	}
-	assert.Equal(t, []string{"call_old"}, listed(t, s, ports.RunFilter{Before: issued, Limit: 5}))
+	assert.Equal(t, []string{"call_old"}, listRuns(t, s, ports.RunFilter{Before: issued, Limit: 5}))
 }
 
 func runsFilter(t *testing.T, s ports.Runs) {
@@ -254,10 +250,10 @@ func runsFilter(t *testing.T, s ports.Runs) {
 		{ports.RunFilter{Before: other.At}, []string{one.CallID}},
 		{ports.RunFilter{Before: one.At}, nil},
 	} {
-		assert.Equal(t, c.want, listed(t, s, c.filter), "%+v", c.filter)
+		assert.Equal(t, c.want, listRuns(t, s, c.filter), "%+v", c.filter)
 	}
 	require.NoError(t, s.Change(t.Context(), one.CallID, tool.Denial(tool.ReasonUserDenied, issued)))
-	assert.Equal(t, []string{other.CallID, one.CallID}, listed(t, s, ports.RunFilter{Status: tool.StatusDenied}))
+	assert.Equal(t, []string{other.CallID, one.CallID}, listRuns(t, s, ports.RunFilter{Status: tool.StatusDenied}))
 }
 
 func runsPurge(t *testing.T, s ports.Runs) {
@@ -277,7 +273,7 @@ func runsPurge(t *testing.T, s ports.Runs) {
 	n, err = s.Purge(t.Context(), 0, issued)
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
-	assert.Equal(t, []string{"call_00000009", "call_00000007", "call_00000005", "call_00000003", "call_00000001"}, listed(t, s, ports.RunFilter{}))
+	assert.Equal(t, []string{"call_00000009", "call_00000007", "call_00000005", "call_00000003", "call_00000001"}, listRuns(t, s, ports.RunFilter{}))
 }
 
 func runsCopies(t *testing.T, s ports.Runs) {
@@ -285,7 +281,7 @@ func runsCopies(t *testing.T, s ports.Runs) {
 	want := r.Copy()
 	require.NoError(t, s.Add(t.Context(), r))
 	r.Args[2] = 'X'
-	got := load(t, s, r.CallID)
+	got := loadRun(t, s, r.CallID)
 	assert.Equal(t, want, got)
 	got.Args[2] = 'X'
 	found, err := s.List(t.Context(), ports.RunFilter{})
@@ -295,7 +291,7 @@ func runsCopies(t *testing.T, s ports.Runs) {
 	var kept *tool.Record
 	require.NoError(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { kept = r; return nil }))
 	kept.Args[2] = 'X'
-	assert.Equal(t, want, load(t, s, r.CallID))
+	assert.Equal(t, want, loadRun(t, s, r.CallID))
 }
 
 func runsContext(t *testing.T, s ports.Runs) {

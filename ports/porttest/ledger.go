@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/internal/testkit/ids"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -31,7 +30,7 @@ const Contenders = 64
 
 // Grant is the nth grant of a test, and the token that redeems it. Every field is set; grants are issued a second apart.
 func Grant(n int) (confirm.Request, confirm.Token) {
-	token := confirm.NewToken(ids.Token(uint64(n)))
+	token := confirm.NewToken(fmt.Sprintf("00000000-0000-4000-8000-%012d", n))
 	at := issued.Add(time.Duration(n) * time.Second)
 	return confirm.Request{
 		ID: fmt.Sprintf("cf_%08d", n), Digest: token.Digest(),

@@ -1,9 +1,6 @@
-// Package accesstest is the conformance suite for ports.Credentials, with a benchmark. It opens an adapter for each case; the adapter closes itself by
-// t.Cleanup.
-package accesstest
+package porttest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -18,9 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/ports"
 )
-
-// issued is when the first credentials are made. It has nanoseconds, so that a store that rounds times is found out.
-var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 
 // Exchangers is how many use one log-in at once.
 const Exchangers = 16
@@ -65,28 +59,21 @@ func Credentials(t *testing.T, open func(testing.TB) ports.Credentials) {
 	}
 }
 
-// ended is a context that has ended.
-func ended(t testing.TB) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
-}
-
-func add(t testing.TB, s ports.Credentials, all ...access.Credential) {
+func addCredentials(t testing.TB, s ports.Credentials, all ...access.Credential) {
 	t.Helper()
 	for _, c := range all {
 		require.NoError(t, s.Add(t.Context(), c))
 	}
 }
 
-func found(t testing.TB, s ports.Credentials, c access.Credential) access.Credential {
+func findCredential(t testing.TB, s ports.Credentials, c access.Credential) access.Credential {
 	t.Helper()
 	got, err := s.Find(t.Context(), c.Digest)
 	require.NoError(t, err)
 	return got
 }
 
-func listed(t testing.TB, s ports.Credentials) []access.Credential {
+func listCredentials(t testing.TB, s ports.Credentials) []access.Credential {
 	t.Helper()
 	all, err := s.List(t.Context())
 	require.NoError(t, err)
@@ -102,7 +89,7 @@ func credentialsEmpty(t *testing.T, s ports.Credentials) {
 	}
 	_, err := s.Change(t.Context(), "key_1", func(*access.Credential) error { t.Error("there is nothing to change"); return nil })
 	require.ErrorIs(t, err, access.ErrMissing)
-	assert.Empty(t, listed(t, s))
+	assert.Empty(t, listCredentials(t, s))
 	n, err := s.Purge(t.Context(), issued.Add(time.Hour))
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -113,10 +100,10 @@ func credentialsKeep(t *testing.T, s ports.Credentials) {
 	full.EndedAt = issued.Add(time.Hour)
 	zone := time.FixedZone("far", -7*3600)
 	far.CreatedAt, far.ExpiresAt = far.CreatedAt.In(zone), far.ExpiresAt.In(zone)
-	add(t, s, full, bare, far)
+	addCredentials(t, s, full, bare, far)
 	far = LogIn(2)
 	for _, want := range []access.Credential{full, bare, far} {
-		assert.Equal(t, want, found(t, s, want))
+		assert.Equal(t, want, findCredential(t, s, want))
 		changed, err := s.Change(t.Context(), want.ID, func(c *access.Credential) error {
 			assert.Equal(t, want, *c)
 			return nil
@@ -124,20 +111,20 @@ func credentialsKeep(t *testing.T, s ports.Credentials) {
 		require.NoError(t, err)
 		assert.Equal(t, want, changed)
 	}
-	assert.Equal(t, []access.Credential{bare, full, far}, listed(t, s))
+	assert.Equal(t, []access.Credential{bare, full, far}, listCredentials(t, s))
 }
 
 func credentialsDoubles(t *testing.T, s ports.Credentials) {
 	first, second := LogIn(1), LogIn(2)
-	add(t, s, first)
+	addCredentials(t, s, first)
 	sameID := second
 	sameID.ID = first.ID
 	require.ErrorIs(t, s.Add(t.Context(), sameID), access.ErrTaken)
 	sameDigest := second
 	sameDigest.Digest = first.Digest
 	require.ErrorIs(t, s.Add(t.Context(), sameDigest), access.ErrTaken)
-	add(t, s, second) // what was refused left nothing behind
-	assert.Equal(t, []access.Credential{first, second}, listed(t, s))
+	addCredentials(t, s, second) // what was refused left nothing behind
+	assert.Equal(t, []access.Credential{first, second}, listCredentials(t, s))
 }
 
 func credentialsNames(t *testing.T, s ports.Credentials) {
@@ -146,30 +133,30 @@ func credentialsNames(t *testing.T, s ports.Credentials) {
 		c.Kind, c.Name = kind, "ci"
 		return c
 	}
-	add(t, s, named(1, access.Token))
+	addCredentials(t, s, named(1, access.Token))
 	err := s.Add(t.Context(), named(2, access.Token))
 	require.ErrorIs(t, err, access.ErrTaken)
 	assert.ErrorContains(t, err, `"ci"`)
-	add(t, s, named(3, access.Login), named(4, access.Login), named(5, access.Browser), named(6, access.Browser))
+	addCredentials(t, s, named(3, access.Login), named(4, access.Login), named(5, access.Browser), named(6, access.Browser))
 	end := func(n int) {
 		_, err := s.Change(t.Context(), Credential(n).ID, func(c *access.Credential) error { c.Revoke(issued); return nil })
 		require.NoError(t, err)
 	}
 	end(1)
-	add(t, s, named(7, access.Token))
+	addCredentials(t, s, named(7, access.Token))
 	other := Credential(8)
 	other.Name = "CI"
-	add(t, s, other)
+	addCredentials(t, s, other)
 	_, err = s.Change(t.Context(), other.ID, func(c *access.Credential) error { c.Name = "ci"; return nil })
 	require.ErrorIs(t, err, access.ErrTaken, "a name is not taken later either")
-	assert.Equal(t, other, found(t, s, other))
+	assert.Equal(t, other, findCredential(t, s, other))
 	end(7)
-	add(t, s, named(9, access.Token))
+	addCredentials(t, s, named(9, access.Token))
 }
 
 func credentialsContention(t *testing.T, s ports.Credentials) {
 	for n := range 5 {
-		add(t, s, LogIn(n))
+		addCredentials(t, s, LogIn(n))
 		var won, used atomic.Int64
 		start := make(chan struct{})
 		var wg sync.WaitGroup
@@ -200,7 +187,7 @@ func credentialsContention(t *testing.T, s ports.Credentials) {
 }
 
 func credentialsChanges(t *testing.T, s ports.Credentials) {
-	add(t, s, Credential(1))
+	addCredentials(t, s, Credential(1))
 	var wg sync.WaitGroup
 	for range Exchangers {
 		wg.Go(func() {
@@ -216,34 +203,34 @@ func credentialsChanges(t *testing.T, s ports.Credentials) {
 		})
 	}
 	wg.Wait()
-	assert.Equal(t, Credential(1).UsedAt.Add(5*Exchangers*time.Second), found(t, s, Credential(1)).UsedAt)
+	assert.Equal(t, Credential(1).UsedAt.Add(5*Exchangers*time.Second), findCredential(t, s, Credential(1)).UsedAt)
 }
 
 func credentialsFailure(t *testing.T, s ports.Credentials) {
-	add(t, s, Credential(1))
+	addCredentials(t, s, Credential(1))
 	no := errors.New("no")
 	_, err := s.Change(t.Context(), Credential(1).ID, func(c *access.Credential) error { c.Revoke(issued); return no })
 	require.ErrorIs(t, err, no)
-	assert.Equal(t, Credential(1), found(t, s, Credential(1)))
+	assert.Equal(t, Credential(1), findCredential(t, s, Credential(1)))
 }
 
 func credentialsIdentity(t *testing.T, s ports.Credentials) {
-	add(t, s, Credential(1), Credential(2))
+	addCredentials(t, s, Credential(1), Credential(2))
 	changed, err := s.Change(t.Context(), Credential(1).ID, func(c *access.Credential) error {
 		c.ID, c.Kind, c.Digest = Credential(2).ID, access.Browser, Credential(2).Digest
 		return nil
 	})
 	require.NoError(t, err)
 	assert.Equal(t, Credential(1), changed)
-	assert.Equal(t, []access.Credential{Credential(1), Credential(2)}, listed(t, s))
+	assert.Equal(t, []access.Credential{Credential(1), Credential(2)}, listCredentials(t, s))
 }
 
 func credentialsPanic(t *testing.T, s ports.Credentials) {
-	add(t, s, Credential(1))
+	addCredentials(t, s, Credential(1))
 	assert.PanicsWithValue(t, "oh", func() {
 		_, _ = s.Change(t.Context(), Credential(1).ID, func(c *access.Credential) error { c.Revoke(issued); panic("oh") })
 	})
-	assert.Equal(t, Credential(1), found(t, s, Credential(1)))
+	assert.Equal(t, Credential(1), findCredential(t, s, Credential(1)))
 	_, err := s.Change(t.Context(), Credential(1).ID, func(c *access.Credential) error { c.Revoke(issued); return nil })
 	require.NoError(t, err, "a panic leaves no lock behind")
 }
@@ -252,21 +239,21 @@ func credentialsUnwritable(t *testing.T, s ports.Credentials) {
 	wrong := Credential(1)
 	wrong.Scope.Ceiling = 99
 	require.ErrorIs(t, s.Add(t.Context(), wrong), policy.ErrWord)
-	add(t, s, Credential(1))
+	addCredentials(t, s, Credential(1))
 	_, err := s.Change(t.Context(), wrong.ID, func(c *access.Credential) error { c.Scope.Ceiling = 99; return nil })
 	require.ErrorIs(t, err, policy.ErrWord)
-	assert.Equal(t, []access.Credential{Credential(1)}, listed(t, s))
+	assert.Equal(t, []access.Credential{Credential(1)}, listCredentials(t, s))
 }
 
 func credentialsCopies(t *testing.T, s ports.Credentials) {
 	given := Credential(1)
-	add(t, s, given)
+	addCredentials(t, s, given)
 	given.Scope.Toolsets[0] = "other"
 	for range 3 {
-		got := found(t, s, given)
+		got := findCredential(t, s, given)
 		require.Equal(t, Credential(1), got)
 		got.Scope.Toolsets[0] = "other"
-		all := listed(t, s)
+		all := listCredentials(t, s)
 		require.Equal(t, []access.Credential{Credential(1)}, all)
 		all[0].Scope.Toolsets[0] = "other"
 		var kept *access.Credential
@@ -280,31 +267,31 @@ func credentialsCopies(t *testing.T, s ports.Credentials) {
 func credentialsOrder(t *testing.T, s ports.Credentials) {
 	var want []access.Credential
 	for _, n := range []int{5, 3, 9, 1, 7} {
-		add(t, s, Credential(n))
+		addCredentials(t, s, Credential(n))
 	}
 	for _, n := range []int{1, 3, 5, 7, 9} {
 		want = append(want, Credential(n))
 	}
-	assert.Equal(t, want, listed(t, s))
+	assert.Equal(t, want, listCredentials(t, s))
 }
 
 // credentialsFresh: whatever Find remembers, it says what is stored now.
 func credentialsFresh(t *testing.T, s ports.Credentials) {
 	_, err := s.Find(t.Context(), Credential(1).Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
-	add(t, s, Credential(1))
+	addCredentials(t, s, Credential(1))
 	for n := range 5 {
 		want := Credential(1)
 		want.UsedAt = issued.Add(time.Duration(n) * time.Hour)
 		_, err := s.Change(t.Context(), want.ID, func(c *access.Credential) error { c.UsedAt = want.UsedAt; return nil })
 		require.NoError(t, err)
 		for range 2 {
-			assert.Equal(t, want, found(t, s, want))
+			assert.Equal(t, want, findCredential(t, s, want))
 		}
 	}
 	_, err = s.Change(t.Context(), Credential(1).ID, func(c *access.Credential) error { c.Revoke(issued); return nil })
 	require.NoError(t, err)
-	assert.Equal(t, issued, found(t, s, Credential(1)).EndedAt)
+	assert.Equal(t, issued, findCredential(t, s, Credential(1)).EndedAt)
 	_, err = s.Purge(t.Context(), issued.Add(time.Nanosecond))
 	require.NoError(t, err)
 	_, err = s.Find(t.Context(), Credential(1).Digest)
@@ -317,7 +304,7 @@ func credentialsPurge(t *testing.T, s ports.Credentials) {
 	expires.ExpiresAt = issued.Add(2 * time.Minute)
 	forever.ExpiresAt = time.Time{}
 	both.EndedAt, both.ExpiresAt = issued.Add(3*time.Minute), issued.Add(9*time.Minute)
-	add(t, s, ended, expires, forever, both)
+	addCredentials(t, s, ended, expires, forever, both)
 	for _, c := range []struct {
 		before time.Duration
 		gone   int
@@ -332,14 +319,14 @@ func credentialsPurge(t *testing.T, s ports.Credentials) {
 		n, err := s.Purge(t.Context(), issued.Add(c.before))
 		require.NoError(t, err)
 		assert.Equal(t, c.gone, n)
-		assert.Equal(t, c.left, listed(t, s))
+		assert.Equal(t, c.left, listCredentials(t, s))
 	}
 }
 
 func credentialsContext(t *testing.T, s ports.Credentials) {
 	require.Error(t, s.Add(ended(t), Credential(1)))
-	assert.Empty(t, listed(t, s))
-	add(t, s, Credential(1))
+	assert.Empty(t, listCredentials(t, s))
+	addCredentials(t, s, Credential(1))
 	_, err := s.Find(ended(t), Credential(1).Digest)
 	require.ErrorContains(t, err, "canceled")
 	_, err = s.Change(ended(t), Credential(1).ID, func(c *access.Credential) error { c.Revoke(issued); return nil })
@@ -348,14 +335,14 @@ func credentialsContext(t *testing.T, s ports.Credentials) {
 	require.Error(t, err)
 	_, err = s.Purge(ended(t), issued.Add(1000*time.Hour))
 	require.Error(t, err)
-	assert.Equal(t, []access.Credential{Credential(1)}, listed(t, s))
+	assert.Equal(t, []access.Credential{Credential(1)}, listCredentials(t, s))
 }
 
 // BenchmarkCredentials measures Find while nothing changes, which happens before every request.
 func BenchmarkCredentials(b *testing.B, open func(testing.TB) ports.Credentials) {
 	s := open(b)
 	for n := range 20 {
-		add(b, s, Credential(n))
+		addCredentials(b, s, Credential(n))
 	}
 	known := Credential(7).Digest
 	b.Run("Find", func(b *testing.B) {
