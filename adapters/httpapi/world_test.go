@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpapi/events"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/ratelimit"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -181,11 +181,11 @@ func newDepot(t testing.TB) *depot {
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
 	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
+		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: ratelimit.New(d.clock, func(key string) ratelimit.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
-				return memstore.Rate{Events: 60, Per: time.Minute, Burst: 2000}
+				return ratelimit.Rate{Events: 60, Per: time.Minute, Burst: 2000}
 			}
-			return memstore.Rate{}
+			return ratelimit.Rate{}
 		}), Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	options := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	var door *app.App

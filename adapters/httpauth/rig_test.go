@@ -23,7 +23,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/httpauth"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -31,6 +30,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/ids"
 	"github.com/countersign-dev/countersign/internal/testkit/logbuf"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

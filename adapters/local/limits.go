@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/ratelimit"
 )
 
 // How often programs are started and addresses called on behalf of one principal (product rulings on policy). Nothing else is limited.
@@ -14,9 +14,9 @@ const (
 )
 
 // rates is the rate of a key "toolset/kind/principal".
-func rates(key string) memstore.Rate {
+func rates(key string) ratelimit.Rate {
 	if strings.HasPrefix(key, "projects/execute/") {
-		return memstore.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}
+		return ratelimit.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}
 	}
-	return memstore.Rate{}
+	return ratelimit.Rate{}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/homearchive"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/passkey"
+	"github.com/countersign-dev/countersign/adapters/ratelimit"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sshkeys"
@@ -141,7 +141,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
+		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: ratelimit.New(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 // TestJournalsOfOthers: a journal of an interrupted deployment is finished or taken back only where the audit knows that it was begun and is not over: not

@@ -25,7 +25,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -35,6 +34,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 const (

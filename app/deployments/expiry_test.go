@@ -15,7 +15,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/adapters/docedit"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
@@ -25,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 // sampleDoor is the toolset over the sample and real files below dir, at a door whose clock a test moves.

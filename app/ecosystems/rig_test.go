@@ -16,7 +16,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems"
@@ -27,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 )
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/httpapi/events"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	appruns "github.com/countersign-dev/countersign/app/ecosystems/runs"
@@ -22,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 // workshop is a workspace with one ecosystem and a door to the tools about runs, which are carried out when a test says so.

@@ -22,7 +22,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -37,6 +36,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemrig"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"

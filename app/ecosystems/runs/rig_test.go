@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	appruns "github.com/countersign-dev/countersign/app/ecosystems/runs"
@@ -22,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
 type args = map[string]any

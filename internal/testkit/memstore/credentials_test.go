@@ -3,7 +3,7 @@ package memstore_test
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/porttest"
 )

@@ -1,4 +1,5 @@
-package memstore
+// Package ratelimit bounds how often something may happen, with a token bucket a key in the memory of this process.
+package ratelimit
 
 import (
 	"context"
@@ -30,8 +31,8 @@ type rateLimited struct {
 // bucketsKept is how many buckets are kept before those that are full again, and so say nothing any more, are thrown away.
 const bucketsKept = 1024
 
-// limiter is a ports.Limiter: one token bucket a key, full at first. All methods may be called from many goroutines.
-type limiter struct {
+// Limiter is a ports.Limiter: one token bucket a key, full at first. All methods may be called from many goroutines.
+type Limiter struct {
 	clock   ports.Clock
 	rates   func(key string) Rate
 	mu      sync.Mutex
@@ -39,13 +40,13 @@ type limiter struct {
 	sweep   int // sweep when so many buckets are kept
 }
 
-// NewLimiter bounds each key at the rate that rates names for it. It tells the time by clock alone.
-func NewLimiter(clock ports.Clock, rates func(key string) Rate) *limiter {
-	return &limiter{clock: clock, rates: rates, buckets: map[string]*rate.Limiter{}, sweep: bucketsKept}
+// New bounds each key at the rate that rates names for it. It tells the time by clock alone.
+func New(clock ports.Clock, rates func(key string) Rate) *Limiter {
+	return &Limiter{clock: clock, rates: rates, buckets: map[string]*rate.Limiter{}, sweep: bucketsKept}
 }
 
 // Take charges one call to key, or fails with ErrRateLimited and charges nothing.
-func (l *limiter) Take(ctx context.Context, key string) error {
+func (l *Limiter) Take(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (l *limiter) Take(ctx context.Context, key string) error {
 	return limited(wait)
 }
 
-func (l *limiter) bucket(key string, r Rate, now time.Time) *rate.Limiter {
+func (l *Limiter) bucket(key string, r Rate, now time.Time) *rate.Limiter {
 	if b, ok := l.buckets[key]; ok {
 		return b
 	}
@@ -95,9 +96,3 @@ func limited(wait time.Duration) error {
 	}
 	return ErrRateLimited.Sayf("too many calls; try again in %d ms", ms).With(rateLimited{RetryAfterMS: ms})
 }
-
-// Unlimited is a ports.Limiter that lets everything pass.
-type Unlimited struct{}
-
-// Take charges nothing.
-func (Unlimited) Take(context.Context, string) error { return nil }

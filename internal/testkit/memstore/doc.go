@@ -1,5 +1,5 @@
-// Package memstore implements the storage ports in memory. It is the reference implementation of the ports' contracts, and what tests and
-// short-lived hosts use; package local also takes the rate limiter from here.
+// Package memstore implements the storage ports in memory. It is the reference implementation of the ports' contracts, and what tests of
+// use cases stand on.
 //
 // Nothing outlives the process. What is taken in and handed out are copies, so nobody can reach into the store; the catalogue of projects
 // keeps values as the JSON they are written as, so a value that could not be stored elsewhere cannot be stored here. A function handed to
@@ -10,5 +10,5 @@
 //   - packs.go: Packs, a packport.Repository
 //   - catalogue.go, collection.go, projects.go, rules.go, executions.go: the catalogue of projects, workflows, actions, templates, rules and
 //     executions
-//   - limiter.go: NewLimiter, a ports.Limiter with a token bucket for each key
+//   - limiter.go: Unlimited, a ports.Limiter
 package memstore

@@ -3,8 +3,8 @@ package memstore_test
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/cataloguetest"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 

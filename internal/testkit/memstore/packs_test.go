@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/packtest"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/packport"
