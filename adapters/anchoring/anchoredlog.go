@@ -2,6 +2,8 @@
 // the system's journal, and anchors that the user adds (files, git remotes). A program that can write the database cannot change all of them unnoticed.
 //
 // AnchoredLog is a ports.AuditLog and a ports.Checked. Heads are stored in the background; failures are counted and reported and never delay a call.
+//
+// Its API may change at any time.
 package anchoring
 
 import (

@@ -3,6 +3,8 @@
 //
 // It carries no data: a woken caller checks the approval store. It may signal without a decision; where the directory cannot be watched it works within the
 // process only, so callers also check at intervals.
+//
+// Its API may change at any time.
 package bell
 
 import (

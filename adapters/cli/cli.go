@@ -1,5 +1,7 @@
 // Package cli is the command line of Countersign: the command tree, its flags, its exit codes, and how errors are shown. Commands call tools by name through
 // the core, as every transport does.
+//
+// Its API may change at any time.
 package cli
 
 import (

@@ -1,4 +1,6 @@
 // Package console is the web console, assembled from the pages of its sections. Every page and every action calls tools by name through the core.
+//
+// Its API may change at any time.
 package console
 
 import (

@@ -26,4 +26,6 @@
 //     plain ZIP without compression whose entries are named by the sum of what they hold. Archives are only ever added, or rewritten
 //     without what nobody needs any more, so a process that dies in the middle loses nothing. The caller holds the lock that keeps other
 //     writers away
+//
+// Its API may change at any time.
 package deployfile

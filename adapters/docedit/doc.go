@@ -16,4 +16,6 @@
 //     document means, a scanner of its own where everything is
 //   - textdiff.go: Differ shows how one text became another, as a unified diff that git and domain/deployment/overlay apply; DiffText tells
 //     text from binary content (agentpack contract, appendix D)
+//
+// Its API may change at any time.
 package docedit

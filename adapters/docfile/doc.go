@@ -11,4 +11,6 @@
 //     system is used: servers run without a session that could unlock one. Whoever reads both the key and what it sealed reads the values;
 //     sealing protects copies, backups and files shown to others
 //   - signer.go: Signer, an ed25519 key (ports.Signer). It is made when something is signed for the first time, and never silently again
+//
+// Its API may change at any time.
 package docfile

@@ -14,4 +14,6 @@
 //   - provisioners.go: ProvisionerFinder finds the scripts of provisioners, makes sure that they may be run, and gives every environment a private
 //     directory. Nothing is run
 //   - controlplane.go: ControlPlane, the optional HTTP listener on loopback that answers health checks (amof contract §17 and §20.7)
+//
+// Its API may change at any time.
 package ecosystemfile

@@ -40,4 +40,6 @@
 //     staged changes, worktrees, remote. The repository's files are read where they say it plainly, git is started otherwise. Nothing is
 //     written and no network used
 //   - history.go: source files as they were at a commit (History), for packs. Git is started only by the call that needs it
+//
+// Its API may change at any time.
 package gitcli

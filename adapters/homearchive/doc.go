@@ -9,4 +9,6 @@
 //   - look.go: reading one
 //   - restore.go: putting one in the place of the home. It is made ready beside what is there; then a note says what is done, and every step can be
 //     repeated, so that whoever starts next finishes what was interrupted
+//
+// Its API may change at any time.
 package homearchive

@@ -16,4 +16,6 @@
 //     (Certificate, ErrUnprotected)
 //   - serving.go: Serve serves HTTP on a listener within limits that no client can lift. When its context ends, requests under way have a
 //     few seconds before they are cancelled. Where there are too many connections, idle ones make room
+//
+// Its API may change at any time.
 package httpauth

@@ -10,4 +10,6 @@
 //     value
 //   - ntfy.go: ntfy; webhook.go: signed webhooks (Sign); mail.go: SMTP
 //   - desktop.go: notifications of the desktop session of this process (DesktopChannel)
+//
+// Its API may change at any time.
 package notify

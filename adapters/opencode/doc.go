@@ -10,4 +10,6 @@
 //     servers that the manager writes (opencode contract §9.2, §16). The table is read when it is needed, and again whenever it has
 //     changed. Whether something may be asked is not decided here, and nothing on this machine is changed
 //   - gatewayprocess.go: GatewayProcess, how the gateway itself is started as a process, and whether it is healthy
+//
+// Its API may change at any time.
 package opencode

@@ -18,4 +18,6 @@
 //   - spool.go, ring.go, files.go, tidy.go, log.go: output: a reader of each stream that never keeps the process waiting, a bounded ring of
 //     whole lines behind it, and, some times a second, what is still in the ring cleaned, redacted and appended to numbered files that any
 //     process can read (Spool, ReadOutput)
+//
+// Its API may change at any time.
 package osproc

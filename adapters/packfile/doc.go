@@ -12,4 +12,6 @@
 //   - srcfile.go, walk.go: Source, a packport.Excerpts: lines of source files below named roots. Nothing outside a root is read: every file
 //     is opened through os.Root, and a symbolic link is followed only while it stays inside. Nothing is kept open between calls, and a
 //     chunk of a file and at most one line are held at a time, whatever the file's size
+//
+// Its API may change at any time.
 package packfile

@@ -3,6 +3,8 @@
 //
 // An assertion is accepted only if the authenticator verified the user, and only for a page of exactly the expected origin, port included, outside any
 // frame of another site. Package enrolment decides which passkeys are enrolled.
+//
+// Its API may change at any time.
 package passkey
 
 import (

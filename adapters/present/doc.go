@@ -22,4 +22,6 @@
 //     is read as its contract has it (packageflow §2, agentpack §4); what is not shown anywhere is not read
 //   - orderly.go: JSON documents with members in the order in which they stand; plain.go: plain data as JSON
 //   - spoken.go: the commands that contracts name, for programs, as a person types them; what is no command of a contract stays as it is
+//
+// Its API may change at any time.
 package present

@@ -12,4 +12,6 @@
 //     about programs stand in the domain; this looks at what is there. Nothing outside of the project is read
 //   - shellparse.go, walk.go, text.go: Parser, a projectport.ShellParser, takes shell text apart with the grammar of mvdan.cc/sh. It judges
 //     nothing
+//
+// Its API may change at any time.
 package projectfile

@@ -1,4 +1,6 @@
 // Package ratelimit bounds how often something may happen, with a token bucket a key in the memory of this process.
+//
+// Its API may change at any time.
 package ratelimit
 
 import (

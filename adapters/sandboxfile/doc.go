@@ -14,4 +14,6 @@
 //     (opencode contract §6). What a private key holds is never read here, and never shown
 //   - modelfile.go, text.go: Models, the model in the configuration file of the agent server opencode (opencode contract §11). Keys of
 //     providers stand in that file, so nothing but the model ever leaves it, and nothing but the model is ever changed
+//
+// Its API may change at any time.
 package sandboxfile

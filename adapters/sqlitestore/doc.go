@@ -21,4 +21,6 @@
 //   - sealed.go, body.go, rotate.go: columns that hold secrets, sealed and each bound to its row (Column), and sealing everything anew
 //     under another key. The key is in the directory keys beside the database; what cannot be opened stays as it is, because a key that is
 //     put back may open it yet
+//
+// Its API may change at any time.
 package sqlitestore

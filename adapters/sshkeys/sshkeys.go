@@ -2,6 +2,8 @@
 // verifies such a signature from its bytes. Verifier is a ports.KeyVerifier.
 //
 // Plain ssh keys are rejected, because every program that reaches the agent can sign with them.
+//
+// Its API may change at any time.
 package sshkeys
 
 import (

@@ -1,5 +1,7 @@
 // Package system implements the ports for time, randomness and process identity with the operating system. It has no options: nothing can be seeded or
 // frozen.
+//
+// Its API may change at any time.
 package system
 
 import (

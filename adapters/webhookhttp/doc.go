@@ -13,4 +13,6 @@
 // where one is required (packageflow contract §1.9, packageflow-security contract §4.7). Workflows and tokens are asked for through the
 // functions in ServerOptions. There is one server for all workflows, because it remembers recent requests and signatures: a signature
 // starts one workflow only. Limits bound what a sender can occupy.
+//
+// Its API may change at any time.
 package webhookhttp

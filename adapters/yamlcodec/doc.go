@@ -8,4 +8,6 @@
 //     and encodeFlow
 //   - splice.go, span.go: Append and Remove change lists in a document by splicing text: every byte that a change is not about, comments,
 //     blank lines, quotes and order, stays as it was
+//
+// Its API may change at any time.
 package yamlcodec

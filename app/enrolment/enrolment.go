@@ -3,6 +3,8 @@
 //
 // A key counts if the audit log has its enrolment, approved by the user, and no later removal; a row of the database proves nothing. Signatures are
 // checked by verifiers passed to it, one for each kind of key.
+//
+// Its API may change at any time.
 package enrolment
 
 import (

@@ -2,6 +2,8 @@
 // Credential has a scope and an expiry. It stores the SHA-256 digest of its secret, never the secret itself.
 //
 // The package is pure: storage, cookies and HTTP are elsewhere, and times arrive as arguments.
+//
+// Its API may change at any time.
 package access
 
 import (

@@ -1,6 +1,8 @@
 // Package canon encodes values as canonical JSON and hashes them: equal values have equal bytes and equal labelled SHA-256 sums.
 //
 // Floats have no canonical form here and fail with ErrForm; express durations and sizes as integers.
+//
+// Its API may change at any time.
 package canon
 
 import (

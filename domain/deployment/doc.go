@@ -25,4 +25,6 @@
 // A Snapshot records one operation: what was there before every write, and what was owned afterwards. Transaction is a set of writes that happens
 // atomically (snapshot.go). SnapshotWanted returns the desired state of a snapshot, so that a rollback is an ordinary plan, and Plan.Restore has
 // that plan put back what was at a path before a deployment first wrote to it (rollback.go).
+//
+// Its API may change at any time.
 package deployment

@@ -13,4 +13,6 @@
 //     environment.go), what it says of itself and how long it is likely to take (outputs.go; §7, §20.5)
 //   - protected paths, which must not leave the machine: those that commonly hold secrets, and those that the manifest's guardrails name
 //     (protected.go; §3, §20.4). Paths alone decide, not what is in the files
+//
+// Its API may change at any time.
 package ecosystem

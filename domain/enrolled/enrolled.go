@@ -2,6 +2,8 @@
 // approval request; the signature can be verified later from the recorded bytes alone.
 //
 // The package is pure: ports.KeyVerifier verifies signatures, and ports.EnrolledKeys keeps the keys.
+//
+// Its API may change at any time.
 package enrolled
 
 import (

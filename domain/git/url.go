@@ -1,6 +1,8 @@
 // Package git is what names things in git (a clone URL in one normal form, a branch, a commit), and the one reader of what the git program
 // prints for scripts: status, worktrees, refs, lists of files. Each name is valid or does not exist, so that nothing taken from a caller can be
 // an option, a path out of the repository, or a secret. It starts no git.
+//
+// Its API may change at any time.
 package git
 
 import (

@@ -1,5 +1,7 @@
 // Package notice holds the rules of notifications about pending approvals: which are due, when, how many a minute, and their texts. A Message never
 // contains a plan, an argument or a token. The package is pure: times arrive as arguments, and package notify sends the messages.
+//
+// Its API may change at any time.
 package notice
 
 import (

@@ -1,5 +1,7 @@
 // Package owner identifies the processes that own calls, locks and records, and decides what one process can know of another. A process that cannot
 // be observed is Unknown, never Dead: only what belongs to a Dead process may be recovered.
+//
+// Its API may change at any time.
 package owner
 
 import (

@@ -15,4 +15,6 @@
 //     contract's. RenderDiff (diff.go) writes what changed since. Evidence is handed in with secrets already masked
 //
 // The package is pure: files, storage and tools are elsewhere; time and identifiers arrive as arguments.
+//
+// Its API may change at any time.
 package pack

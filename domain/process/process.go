@@ -1,5 +1,7 @@
 // Package process holds the rules of child processes: how one is started (an argument vector, never a shell line), its statuses, and its output.
 // Package ports has the interface that starts and stops them.
+//
+// Its API may change at any time.
 package process
 
 import (

@@ -12,4 +12,6 @@
 //     (execution.go; §1.4, §1.8); long text cut in the middle (truncate.go; §2.4)
 //
 // The package is pure: what was found in a directory or printed by git arrives as arguments.
+//
+// Its API may change at any time.
 package project

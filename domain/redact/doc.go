@@ -14,4 +14,6 @@
 //
 // Finding says what a secret is and where it ends; masking replaces it and keeps the structure around it. Clean text costs one table look-up a byte
 // and no allocation.
+//
+// Its API may change at any time.
 package redact

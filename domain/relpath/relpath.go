@@ -1,6 +1,8 @@
 // Package relpath provides Path, a relative path with slashes that cannot leave the root it is joined to, on any operating system.
 //
 // It does not look at the file system: open such paths through os.Root, which checks symbolic links.
+//
+// Its API may change at any time.
 package relpath
 
 import (

@@ -16,4 +16,6 @@
 //     keyed by canonical URL, directories named as they are now. Whoever stores the documents keeps a copy first
 //
 // The package is pure: what was found arrives as arguments, and what is to be done leaves as values.
+//
+// Its API may change at any time.
 package sandbox

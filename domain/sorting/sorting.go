@@ -1,5 +1,7 @@
 // Package sorting sorts slices of any type. It compiles one sorting algorithm for all element types; the generic functions of package slices are
 // compiled for each type (20 KB each, together 5 % of the binary).
+//
+// Its API may change at any time.
 package sorting
 
 import "sort"

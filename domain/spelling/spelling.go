@@ -1,4 +1,6 @@
 // Package spelling finds the known word that is nearest to a misspelled one.
+//
+// Its API may change at any time.
 package spelling
 
 import "strings"

@@ -11,6 +11,8 @@
 //
 // A character is shown by its number as ␣U+202E (packageflow-security contract §4.2), an invalid byte as ␣xFF, and the carriage return of a line end
 // as ␍. The functions are idempotent.
+//
+// Its API may change at any time.
 package visible
 
 import (

@@ -1,5 +1,7 @@
 // Package deployport declares what deployments need: the place of a call, the config repository, module sources, overlay directories, the machine that is
 // deployed to, and git. The comments of each method are its contract; the adapters' tests hold them to it.
+//
+// Its API may change at any time.
 package deployport
 
 import (

@@ -1,5 +1,7 @@
 // Package ecosystemport declares what ecosystems need: paths, manifests, recorded state, runs and their logs, git, and provisioners. The comments of each
 // method are its contract; the adapters' tests hold them to it.
+//
+// Its API may change at any time.
 package ecosystemport
 
 import (

@@ -2,6 +2,8 @@
 // internal/testkit/packtest runs it against every adapter.
 //
 // Adapters take their ports.Clock in the constructor: expired packs are absent from every result.
+//
+// Its API may change at any time.
 package packport
 
 import (

@@ -1,6 +1,8 @@
 // Package projectport declares what projects need: the catalogue (projects, workflows, actions, rules, templates, executions), the projects' directories,
 // git, webhooks and a shell parser. The comments of each method are its contract; internal/testkit/cataloguetest runs that of the
 // catalogue against every adapter, and the other adapters' tests hold them to theirs.
+//
+// Its API may change at any time.
 package projectport
 
 import (

@@ -1,5 +1,7 @@
 // Package sandboxport declares what sandboxes need: recorded state, settings and keys, git with its worktrees, agent servers, and the configuration of
 // models. The comments of each method are its contract; the adapters' tests hold them to it.
+//
+// Its API may change at any time.
 package sandboxport
 
 import (

@@ -29,4 +29,6 @@
 //   - token.go, login.go, status.go: token, login and status
 //   - connect.go, forms.go, up.go: connect adds Countersign to a host's MCP configuration by calling tools; up sets everything up,
 //     serves, and lists the hosts
+//
+// Its API may change at any time.
 package admincmd

@@ -15,4 +15,6 @@
 //   - catalogue.go, schema.go, help.go: the output of help --json and schema --json: the commands, and the form of their results
 //     (agentpack contract §5.18, appendix A)
 //   - complete.go: shell completion
+//
+// Its API may change at any time.
 package agentcmd

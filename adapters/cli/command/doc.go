@@ -23,4 +23,6 @@
 //
 //   - runner.go: Runner and Arguments, calls of tools with answers read into Go (Send, Ask, Quietly, CallAndShow), refusals explained in the
 //     Words of a group of commands, and durations and ages for people; complete.go: shell completion
+//
+// Its API may change at any time.
 package command

@@ -6,4 +6,6 @@
 //   - follow.go: a run followed to its end: on a terminal a table of repositories at its foot, lines without one
 //   - draw.go: View formats results for a terminal, as tables and lines
 //   - complete.go: shell completion; words.go: messages of tools with the command line's names
+//
+// Its API may change at any time.
 package ecocmd

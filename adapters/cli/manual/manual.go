@@ -1,5 +1,7 @@
 // Package manual is the manual: one Markdown file per topic, which `countersign help TOPIC` shows and which reads as well where the repository is
 // browsed.
+//
+// Its API may change at any time.
 package manual
 
 import (

@@ -10,4 +10,6 @@
 //   - outline.go, languages.go, extent.go: Scanner finds the definitions in a source file by the shape of its lines: good enough to point
 //     at one, in any common language, without a parser for each. It leaves out what it does not recognise, and its line numbers always exist
 //     in the text
+//
+// Its API may change at any time.
 package packcmd

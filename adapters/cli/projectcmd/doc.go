@@ -10,4 +10,6 @@
 //     triggering them
 //   - words.go: Runner, and errors with the command line's names; find.go, complete.go: projects, workflows, actions, processes and templates
 //     by id, name or path, and shell completion of them; ran.go: the output of programs
+//
+// Its API may change at any time.
 package projectcmd

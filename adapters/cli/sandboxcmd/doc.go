@@ -9,4 +9,6 @@
 //     (Position)
 //   - runner.go, naming.go, spoken.go: Runner: tool calls whose errors use the command line's names, and projects and sandboxes found by
 //     what the user typed
+//
+// Its API may change at any time.
 package sandboxcmd

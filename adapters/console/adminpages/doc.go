@@ -13,4 +13,6 @@
 //     server configuration (policy layers and enabled tools) is shown and cannot be changed
 //   - keypages.go: enrolled keys, and enrolling passkeys: the passkey that a browser made is the argument of a call, which the user approves in
 //     a terminal or with an enrolled key
+//
+// Its API may change at any time.
 package adminpages

@@ -7,4 +7,6 @@
 //     modules, what they are locked to and what is deployed of them
 //   - agentview.go, state.go: the answers of the tools as Go values for people: plans with what they would overwrite, diffs, drift and
 //     snapshots. Where there is more than is shown, the page says so, and no file that a deployment wrote is called unmanaged
+//
+// Its API may change at any time.
 package agentpages

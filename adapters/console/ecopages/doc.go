@@ -9,4 +9,6 @@
 //   - stages.go, releases.go, environment.go, trash.go: Stages: releases, the environment that is deployed, and the workspace that is
 //     archived, discarded or restored
 //   - words.go: display forms of names, texts and statuses
+//
+// Its API may change at any time.
 package ecopages

@@ -11,4 +11,6 @@
 //     link but to http, https and mailto
 //   - highlight.go, languages.go, lines.go: keywords, strings, comments and numbers told apart, by a small table for each language, in one
 //     pass whatever the text is. Put together, the spans are the text, byte for byte, and what goes to pages is escaped
+//
+// Its API may change at any time.
 package packpages

@@ -9,4 +9,6 @@
 //   - actionpages.go, action.go, history.go: stored actions, the rules that say whether each may run, and executions. Requests are made and
 //     programs started only through the core, which shows the plan first
 //   - execview.go, execution.go: executions: output while they run, and their results
+//
+// Its API may change at any time.
 package projectpages

@@ -1,5 +1,7 @@
 // Package sandboxpages provides the console's pages for sandbox projects: their agent servers, and the worktrees beside their clones with the content of
 // each. Everything shown and done is a tool call through the core.
+//
+// Its API may change at any time.
 package sandboxpages
 
 import (

@@ -27,4 +27,6 @@
 //   - pages.go, until.go, reveal.go, passkey.go: the forms that approve, deny, allow until a time, reveal what is redacted, and sign with a
 //     passkey
 //   - runview.go: the result of a call: its status, the reason for it, and who decided
+//
+// Its API may change at any time.
 package ui

@@ -14,4 +14,6 @@
 //   - places.go, gitconfig.go: where a call works: the home directory of the capability, the config repository, the machine's name, and the
 //     project around the working directory with its remote (Places). No process is started: git's files are read, git is not asked
 //   - events.go: the event log (Events)
+//
+// Its API may change at any time.
 package configrepo

@@ -14,4 +14,6 @@
 //   - stat_linux.go, stat_other.go, listing.go, listing_linux.go, listing_other.go: stat and directory lists of thousands of files in
 //     little time
 //   - gitignored.go: whether git ignores a file, asked of git, because it knows rules in more places than a working tree's .gitignore
+//
+// Its API may change at any time.
 package observe

@@ -2,6 +2,8 @@
 //
 // It never forces a push: if the remote branch is not what it was, it reports that and pushes nothing. A user who can force a push can still rewrite the
 // branch; protect it on the server.
+//
+// Its API may change at any time.
 package anchorgit
 
 import (

@@ -13,4 +13,6 @@
 //   - history.go, merge.go: status, files at a commit, three-way merges
 //   - propose.go: a proposal is a commit made from objects and a private index, so that working tree, index and HEAD stay as they are
 //   - remote.go, route.go: init, the remote, sync; Route names everything that steers a transfer besides commits
+//
+// Its API may change at any time.
 package confgit

@@ -27,4 +27,6 @@
 //   - releaseclient.go, release_push.go, release_sources.go, release_prepare.go, release_make.go: ReleaseClient reads what checkouts offer a release, prepares commits
 //     and annotated tags without anybody seeing them, makes them in one stroke, takes them back, and pushes them. No hook and no program
 //     that a repository configures is run
+//
+// Its API may change at any time.
 package ecogit

@@ -18,4 +18,6 @@
 //   - included.go, script.go, setup.go: what a repository wants in every worktree: files that git ignores and that it lists, copied from
 //     the clone within MaxFiles and MaxBytes, and the text of its setup commands as they stand in a commit. Nothing is run, and nothing
 //     outside the two directories is read or written
+//
+// Its API may change at any time.
 package worktree

@@ -12,4 +12,6 @@
 //   - topics.go: what is only known by calling a tool that reads, on the listener's behalf: background processes and their output, runs of
 //     ecosystems and their logs. The audit log records each look, so they are few, and fewer while nothing is new. No tool that changes
 //     anything is called, and a topic that ended or may not be read is not looked at again
+//
+// Its API may change at any time.
 package events

@@ -22,4 +22,6 @@
 //
 // gateway.go has GatewayHandler and ServeGateway: MCP at /mcp and the health check at /health (opencode contract §10). Every request must be addressed
 // to this machine under a name that no web page can make its own, and come from no page of another origin. The health check needs no token.
+//
+// Its API may change at any time.
 package mcphttp

@@ -5,6 +5,8 @@
 // (package wire), gives requests ids the SDK cannot mangle, and answers by itself what the SDK has no answer
 // for: garbage, arrays, shutdown, repeated handshakes, the end of input. It knows JSON-RPC and the life of a
 // session, and nothing of tools but the order of their calls.
+//
+// Its API may change at any time.
 package stdio
 
 import (

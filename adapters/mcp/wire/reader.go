@@ -10,6 +10,8 @@
 // before it: an unfinished value or frame around it is given up with an error. (So elements of an array that
 // have a line each are indented, or followed by their comma or bracket on the line.) A line end inside a
 // value that nests too deep or is too large gives it up as well.
+//
+// Its API may change at any time.
 package wire
 
 import (

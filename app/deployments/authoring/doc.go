@@ -101,4 +101,6 @@
 // Failures: those of reading manifest and lockfile, ErrLockMissing. Data: {root, lockfile: {lockfile_path, version, generated_at, modules}, modules:
 // [{id, type, resolved_source, resolved_version, sha256, files, bytes}], org_policy_pack?, change_summary?: {base_ref, base_commit, modules_added,
 // modules_removed, modules_changed}}.
+//
+// Its API may change at any time.
 package authoring

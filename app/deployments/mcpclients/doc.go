@@ -32,4 +32,6 @@
 // remove takes the entry out, with what was made for it, so that a document that nothing else has touched since is what it was before, byte for byte.
 //
 // Answers are {data, warnings}, as of every tool of deployments.
+//
+// Its API may change at any time.
 package mcpclients

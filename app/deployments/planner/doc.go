@@ -17,4 +17,6 @@
 // is asked for once there is a yes, and {} is the same call as its defaults spelled out (Selected). A call with dry_run claims no more than a query and
 // answers with its plan. The answer of every tool is a Report (entries.go): {data, warnings}, with data of the tool's own type. Warnings are unique, and
 // of very many the first are kept. Edit (edit.go) is the plan that the tools of a config repository share or extend.
+//
+// Its API may change at any time.
 package planner

@@ -13,4 +13,6 @@
 //
 // A program that a provisioner started in the background goes on when the provisioner has ended. Services that the built-in provisioner local starts
 // are background processes, and destroy ends them. An environment is destroyed with the provisioner that deployed it.
+//
+// Its API may change at any time.
 package environment

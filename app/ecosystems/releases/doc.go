@@ -8,4 +8,6 @@
 //   - making the release: Publisher in publish.go and operation_log.go. All of its objects are made first, then every repository is changed in one step
 //     each. Each step is written to the operation log (the note release/journal) before it is done, so that whatever is interrupted is finished or
 //     taken back (§20.6)
+//
+// Its API may change at any time.
 package releases

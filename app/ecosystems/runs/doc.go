@@ -17,4 +17,6 @@
 // has left. A Performer holds the code of one action and is given a Job. Run records are files that any program of the user can write, so a run is
 // carried out only if the audit log says that a call was allowed to queue it. Entries makes the tools: listing, status and cancelling in runs.go,
 // logs and summaries in logs.go, and the server's own status, start, stop and restart in server.go.
+//
+// Its API may change at any time.
 package runs

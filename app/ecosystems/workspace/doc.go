@@ -8,4 +8,6 @@
 //     unless cleanup is asked for, and unsaved work stays unless force is given; WorktreeEnsurer makes missing worktrees of tickets again
 //
 // Git is used through the ports of package ecosystemport.
+//
+// Its API may change at any time.
 package workspace

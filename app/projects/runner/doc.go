@@ -11,4 +11,6 @@
 //   - ReadSpec, ExecuteSpec and StoreSpec (plan.go) make tool specs under the categories of packageflow contract §2.7; Plan holds what the user needs to decide,
 //     and its hash is over everything it shows. EitherCasing (argument_casing.go) has a tool take its arguments in either casing
 //   - Process (process.go) is a background process as lists show it (packageflow contract §1.11)
+//
+// Its API may change at any time.
 package runner

@@ -5,4 +5,6 @@
 //   - Engine (engine.go) runs the prepared steps that it is handed, one after the other, each a process of its own, child workflows included.
 //     Executions are written as they go, so that a reader sees how far a run is, and a crash leaves a row that says which step was running. A step
 //     whose command no longer does what was approved is not run (Step.Still). A RunResult is the result of packageflow contract §2.6, row 21
+//
+// Its API may change at any time.
 package workflows

@@ -1,6 +1,8 @@
 // Package routing is the toolset of the gateway: tools that query and command the agent servers of all projects, with the server as an argument (opencode
 // contract §10). Reading starts nothing. A tool that begins work starts a stopped server. An agent's permission request is answered only after the user has
 // seen what it asks for. Package opencode sends the requests.
+//
+// Its API may change at any time.
 package gateway
 
 import (

@@ -2,6 +2,8 @@
 // changes of its lockfile (agentpack contract §5.17). Only the policy commands use it.
 //
 // The package is pure: decoded documents and files come in, issues come out.
+//
+// Its API may change at any time.
 package governance
 
 import (

@@ -15,4 +15,6 @@
 // insertion without any context, a missing final newline in the middle of a file) the patch is refused. Texts are UTF-8.
 //
 // The package is pure: bytes and a merge function (MergeFunc) are arguments.
+//
+// Its API may change at any time.
 package overlay

@@ -13,4 +13,6 @@
 //   - paths of one operating system by its separator (Paths in paths.go), so that the same decisions are made for every system on any
 //
 // The package is pure: module trees come in, desired files come out.
+//
+// Its API may change at any time.
 package target

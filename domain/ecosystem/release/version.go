@@ -2,6 +2,8 @@
 // promote, the version that repositories share now, the checks before a release, and edits of version files and changelogs (amof contract §8, §20.6).
 //
 // The package is pure: names and texts come in and go out.
+//
+// Its API may change at any time.
 package release
 
 import (

@@ -12,4 +12,6 @@
 //     (devlike.go) reports a script that does not end by itself. What is installed arrives as a Toolchain (packageflow contract §2.6, row 20)
 //   - Template (template.go, category.go) is a command that a workflow's step may begin as; BuiltinTemplates (builtin.go) lists those that come with
 //     Countersign, custom ones are the user's (packageflow contract §1.5)
+//
+// Its API may change at any time.
 package shellcmd

@@ -13,4 +13,6 @@
 //
 // The package is pure: sockets, name servers, TLS and signatures are elsewhere, and what was found out about an address or a signature arrives as an
 // argument.
+//
+// Its API may change at any time.
 package webhook

@@ -29,7 +29,8 @@ func rules() map[string]func(*archtest.Module) []archtest.Finding {
 		"answers": func(m *archtest.Module) []archtest.Finding {
 			return archtest.Answers(m, []string{"adapters/cli/...", "adapters/console/..."})
 		},
-		"handles": archtest.Handles,
+		"handles":   archtest.Handles,
+		"supported": func(m *archtest.Module) []archtest.Finding { return archtest.Supported(m, archtest.Public()) },
 		"codes": func(m *archtest.Module) []archtest.Finding {
 			_, found := archtest.Codes(m)
 			return found

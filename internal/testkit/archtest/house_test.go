@@ -28,6 +28,7 @@ func TestTheHouse(t *testing.T) {
 		codes, _ := archtest.Codes(m)
 		golden.Text(t, "codes", archtest.Catalogue(codes))
 	})
+	t.Run("api", func(t *testing.T) { golden.Text(t, "api", archtest.API(m, archtest.Public())) })
 }
 
 // TestLibcIsTheOneSQLiteWasBuiltWith: modernc.org/sqlite is generated for exactly one version of modernc.org/libc, and another one

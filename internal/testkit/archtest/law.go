@@ -41,6 +41,15 @@ func (s Stem) Dirs() []string {
 	return []string{"domain/" + s.Name, "ports/" + s.Port, "app/" + s.Slice, "adapters/" + s.Store}
 }
 
+// Public are the packages that other modules may rely on. What they export is testdata/api.golden.
+func Public() []string {
+	return []string{
+		"adapters/chat", "adapters/httpapi", "adapters/local", "adapters/mcp/mcpserver",
+		"app", "app/bind", "app/control", "app/deployments", "app/ecosystems", "app/packs", "app/projects", "app/sandboxes",
+		"domain/audit", "domain/confirm", "domain/fault", "domain/policy", "domain/tool", "ports", "ports/porttest",
+	}
+}
+
 // The other modules that a row may name. Everything else needs a row of its own, and a reason.
 const (
 	mcpSDK       = "github.com/modelcontextprotocol/go-sdk"
