@@ -33,7 +33,7 @@ type EcosystemOptions struct {
 	State      string              // directory of Countersign's own state
 	Dir        string              // stands for the working directory
 	Worker     []string            // a program, absolute, with arguments before --root and --ecosystem that make it call Drain; without one this process does
-	Supervisor []string            // a program, absolute, with arguments that make it call osproc.Supervise
+	Supervisor []string            // a program, absolute, with arguments that make it call Supervise
 }
 
 // EcosystemHost is the ecosystems of this machine; New makes it.

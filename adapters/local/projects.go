@@ -25,10 +25,14 @@ import (
 // Projects is where projects' programs are kept track of, and how they are started.
 type Projects struct {
 	Home string // the home directory; default the operating system's
-	// Supervisor is a program, absolute, with arguments that make it call osproc.Supervise: it runs what goes on in the background. Without
+	// Supervisor is a program, absolute, with arguments that make it call Supervise: it runs what goes on in the background. Without
 	// one nothing can be started in the background.
 	Supervisor []string
 }
+
+// Supervise is what the supervisor of a background process does, on the standard input that it was started with: it starts the process, and stays with it to
+// its end, whoever ends before. An error has been told to whoever started it.
+func Supervise() error { return osproc.Supervise(os.Stdin, osproc.Options{}) }
 
 // projects is the toolsets about projects. It opens nothing.
 func (l *Local) projects(core app.Core) []toolset {

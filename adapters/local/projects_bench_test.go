@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -38,7 +37,7 @@ import (
 // TestMain lets the test binary be the supervisor of processes in the background.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
-		if osproc.Supervise(os.Stdin, osproc.Options{}) != nil {
+		if local.Supervise() != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

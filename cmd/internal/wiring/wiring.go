@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/sshkeys"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -62,7 +61,7 @@ func (b Build) Main(args []string) int {
 	if len(os.Args) != 2 || os.Args[1] != supervise {
 		return cli.Main(b.Program(), args)
 	}
-	if osproc.Supervise(os.Stdin, osproc.Options{}) != nil {
+	if local.Supervise() != nil {
 		return 1 // whoever started it was told why
 	}
 	return 0

@@ -37,7 +37,7 @@ func Main(run func() int) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case supervise:
-			exit(osproc.Supervise(os.Stdin, osproc.Options{}))
+			exit(local.Supervise())
 		case oneCall:
 			exit(callOnce(os.Args[2:]))
 		}
