@@ -1,5 +1,9 @@
 // Package porttest is the conformance suites for the ports of package ports, one for each port, with benchmarks. Every adapter runs them. A suite opens an
-// adapter for each case; the adapter closes itself by t.Cleanup.
+// adapter for each case; the adapter closes itself by t.Cleanup:
+//
+//	func TestLedger(t *testing.T) {
+//		porttest.Ledger(t, func(t testing.TB) ports.Ledger { return open(t) })
+//	}
 package porttest
 
 import (
