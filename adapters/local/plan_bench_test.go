@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // The budgets of plans in which nothing changed, through the whole door, opened and closed again each time as a command does it. The files
@@ -80,7 +81,7 @@ func (f *farm) open(state string) *local.Local {
 	env := map[string]string{"HOME": f.home, "COUNTERSIGN_HOME": state}
 	c, err := local.Environment(func(name string) string { return env[name] })
 	require.NoError(f.b, err)
-	c.Deployments.Dir = f.project
+	c.Deployments.Dir, c.Options = f.project, person.ByCaller(c.Options)
 	door, err := local.Open(c)
 	require.NoError(f.b, err)
 	return door
