@@ -86,7 +86,7 @@ func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]by
 }
 
 // Prune implements deployport.Snapshots. Records go first and contents after them: whenever the process dies, every record that is left has
-// what it needs. It is refused while an operation is unfinished.
+// what it needs. What is deployed now stays as well. It is refused while an operation is unfinished.
 func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed int64, err error) {
 	h, err := OpenHome(path)
 	if err != nil {
@@ -108,6 +108,9 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 		return 0, err
 	}
 	needed, err := h.Needed(ctx, ids)
+	if err == nil {
+		err = m.keepDeployed(ctx, h, needed)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -122,4 +125,22 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 	size, err := h.Vault.Keep(func(sum deployment.Sum) bool { return needed[sum] })
 	m.options.Step("pruned", h.Vault.Dir())
 	return freed + size, observe.FileFault(err, h.Vault.Dir())
+}
+
+// keepDeployed adds what ownership manifests list as deployed: edits of these files are merged with it, whatever becomes of the snapshots.
+func (m *Machine) keepDeployed(ctx context.Context, h *home, needed map[deployment.Sum]bool) error {
+	known, err := m.Roots(ctx, h.Path)
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		l, _, err := observe.ReadManifest(deployment.Root{Target: k.Target, Path: k.Path})
+		if err != nil {
+			continue // there is nothing that could be edited
+		}
+		for i := range l.Owned {
+			needed[l.Owned[i].Sum] = true
+		}
+	}
+	return ctx.Err()
 }

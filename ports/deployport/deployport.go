@@ -120,7 +120,8 @@ type Snapshots interface {
 	Originals(ctx context.Context, home string) ([]deployment.Original, error)
 	// Blob returns stored content by its sum. It fails with ErrSnapshotDamaged.
 	Blob(ctx context.Context, home string, sum deployment.Sum) ([]byte, error)
-	// Prune deletes snapshots and the content that only they need, and returns the number of freed bytes. The originals stay.
+	// Prune deletes snapshots and the content that only they need, and returns the number of freed bytes. The originals stay, and so does what is deployed
+	// now.
 	Prune(ctx context.Context, home string, ids []string) (freed int64, err error)
 }
 
