@@ -61,7 +61,7 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 		Places: configrepo.NewPlaces(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
-	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
+	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}, Sources: compile.Sources, Merger: git}
 	return deploymentParts{git: git, files: files, machine: machine, deps: deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine,
 		Differ: docedit.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version}}
 }

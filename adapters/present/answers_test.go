@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
 func read[T any](t *testing.T, doc string) (v T) {
@@ -54,6 +55,19 @@ func TestWhatStepsAndActionsDo(t *testing.T) {
 	} {
 		assert.Equal(t, want, read[present.Action](t, doc).Does(), doc)
 	}
+}
+
+// TestTheStatesHaveWords: every state of the domain has its words, and they are all different.
+func TestTheStatesHaveWords(t *testing.T) {
+	seen := map[string]bool{"": true}
+	for _, s := range deployment.FileStates() {
+		words := present.StateWords(string(s))
+		assert.False(t, seen[words], "%s: %q", s, words)
+		seen[words] = true
+	}
+	assert.Empty(t, present.StateWords("odd"))
+	counts := read[present.StateCounts](t, `{"up_to_date":2,"conflict":1}`)
+	assert.Equal(t, []present.StateCount{{State: "up_to_date", Files: 2}, {State: "conflict", Files: 1}}, counts.Each())
 }
 
 func TestWhatChangesTake(t *testing.T) {

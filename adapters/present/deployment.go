@@ -14,6 +14,7 @@ type Change struct {
 	UpdateKind string  `json:"update_kind"`
 	DeleteKind string  `json:"delete_kind"`
 	Mode       string  `json:"mode"`
+	State      string  `json:"state"` // of the file before the change
 	Before     *string `json:"before_sha256"`
 	After      *string `json:"after_sha256"`
 }
@@ -26,19 +27,80 @@ func (c Change) Adopts() bool {
 	return c.UpdateKind == "adopt_update" || c.UpdateKind == "drifted_update" || c.DeleteKind == "drifted_delete"
 }
 
-// Note is what people have to know of a change besides what it does; often nothing.
-func (c Change) Note() string {
-	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
-	case "adopt_update":
-		return "overwrites a file that no deployment wrote"
-	case "drifted_update":
-		return "overwrites edits made since it was deployed"
-	case "drifted_delete":
-		return "deletes a file with edits made since it was deployed"
-	case "merge_update":
-		return "adds to the file, and leaves the rest of it alone"
+// StateWords is the state of a deployed file in words: what was deployed last, what is on disk and what the config repository says, compared. It is empty for
+// a file that no deployment manages.
+func StateWords(state string) string {
+	switch state {
+	case "up_to_date":
+		return "up to date"
+	case "changed_upstream":
+		return "changed upstream"
+	case "edited_here":
+		return "edited here"
+	case "conflict":
+		return "both (conflict)"
+	case "missing":
+		return "missing"
+	case "not_deployed":
+		return "not deployed yet"
 	}
 	return ""
+}
+
+// Note is what people have to know of a change besides what it does: the state of the file, and whose work is concerned; often nothing.
+func (c Change) Note() string {
+	words := StateWords(c.State)
+	note := ""
+	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
+	case "adopt_update":
+		words, note = "", "overwrites a file that no deployment wrote"
+	case "drifted_update":
+		note = "overwrites edits made since it was deployed"
+	case "drifted_delete":
+		note = "deletes a file with edits made since it was deployed"
+	case "merge_update":
+		words, note = "", "adds to the file, and leaves the rest of it alone"
+	}
+	if words != "" && note != "" {
+		return words + ": " + note
+	}
+	return words + note
+}
+
+// Why is why a change in a plan happens, for people: the state of the file, or else the reason that the plan gives.
+func Why(change []Field) string {
+	state := Text(change, "state")
+	if state == "not_deployed" {
+		state = "" // the reason says more
+	}
+	return cmp.Or(StateWords(state), Text(change, "reason"))
+}
+
+// StateCounts counts deployed files by their state.
+type StateCounts struct {
+	UpToDate        int `json:"up_to_date"`
+	ChangedUpstream int `json:"changed_upstream"`
+	EditedHere      int `json:"edited_here"`
+	Conflict        int `json:"conflict"`
+	Missing         int `json:"missing"`
+	NotDeployed     int `json:"not_deployed"`
+}
+
+// StateCount is how many files have one state.
+type StateCount struct {
+	State string
+	Files int
+}
+
+// Each is the counts that are not zero, the harmless first.
+func (c StateCounts) Each() (out []StateCount) {
+	for _, n := range []StateCount{{"up_to_date", c.UpToDate}, {"changed_upstream", c.ChangedUpstream}, {"edited_here", c.EditedHere}, {"conflict", c.Conflict},
+		{"missing", c.Missing}, {"not_deployed", c.NotDeployed}} {
+		if n.Files > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // Summary counts changes.

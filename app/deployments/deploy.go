@@ -32,7 +32,7 @@ func (p *deployPlan) Prompt() string {
 	s := p.result.Plan.Summary()
 	text := fmt.Sprintf("deploy to %s: %d to create, %d to update, %d to delete", strings.Join(p.result.Plan.Targets, ", "), s.Create, s.Update, s.Delete)
 	if n := len(p.result.Plan.Adoptions()); n > 0 {
-		text += fmt.Sprintf(" (%d of them overwrite or delete work that no deployment wrote)", n)
+		text += fmt.Sprintf(" (%d of them overwrite or delete files that no deployment wrote, or edits made here)", n)
 	}
 	return text
 }
@@ -100,7 +100,7 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, 
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
+	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(planner.EditWarnings(result.Plan), handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 

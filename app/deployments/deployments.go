@@ -62,7 +62,7 @@ func Capability(d Deps) tool.Capability {
 		bind.Query(Diff, planner.QuerySpec("Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
 		bind.Query(Preview, planner.QuerySpec("Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
 		bind.Query(Status, planner.QuerySpec("Show drift",
-			"Show deployed agent configuration files that are missing, modified, extra or not deployed yet, and what to do next.", statusSchema), s.status),
+			"Show the deployed agent configuration files that are not up to date: changed upstream, edited here, both (conflict), missing or not deployed yet; and what to do next.", statusSchema), s.status),
 		bind.Query(Doctor, planner.QuerySpec("Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
 		bind.Query(Deploy, planner.QuerySpec("Prepare a deployment",
 			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
@@ -70,7 +70,7 @@ func Capability(d Deps) tool.Capability {
 			planner.CommandOptions{Issuer: Deploy.Name, When: unlessAlike}), s.prepareApply, s.apply),
 		bind.Command(Rollback, planner.CommandSpec("Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
 			"Edits made since are kept in a new snapshot.", rollbackSchema, planner.CommandOptions{When: unlessAlike}), s.prepareRollback, s.rollback),
-		bind.Command(EvolvePropose, planner.CommandSpec("Propose drift", "Propose drift as overlay edits on a new git branch.", evolveProposeSchema,
+		bind.Command(EvolvePropose, planner.CommandSpec("Propose edits", "Propose edits of deployed files as overlay edits on a new git branch.", evolveProposeSchema,
 			planner.CommandOptions{When: "unless there is nothing to propose"}), s.preparePropose, s.propose),
 		bind.Command(EvolveRestore, planner.CommandSpec("Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema,
 			planner.CommandOptions{When: "unless nothing is missing"}), s.prepareRestore, s.restore),

@@ -17,7 +17,11 @@
 // deploy_apply needs yes first of all, then the token; it plans again, fails when the plan's hash is not the token's, and applies exactly that plan,
 // atomically, with every file checked again under a lock. status reports drift; doctor checks the setup without writing; rollback goes back
 // to a snapshot or to "initial", the state before the first deployment, and keeps edits made since in a new snapshot; explain says which module and
-// layer a file comes from; evolve_propose turns drift into overlay edits on a git branch; evolve_restore recreates missing files.
+// layer a file comes from; evolve_propose turns edits of deployed files into overlay edits on a git branch; evolve_restore recreates missing files.
+//
+// Everything that differs has a state beside its kind or op (deployment.FileState): what was deployed last, what is on disk and what the config repository
+// says now, compared. It is the member state of drift, changes, candidates and skipped files; status counts all files by it (summary_by_state, and states
+// of every root).
 //
 // Every file is owned by an entry in an ownership manifest beside it (<root>/.agentpack.manifest.<target>.json); only owned files are ever deleted.
 // Every answer is {data, warnings}; failures are errors of package domain/deployment with reason_code and next_actions in their details. Tools that
@@ -27,7 +31,8 @@
 //
 // Evolver (evolve_find.go, evolve_propose.go, evolve_restore.go) carries edits of deployed files back to where they belong: as overlay changes on a new branch of the
 // config repository, for the user to review; and it recreates deployed files that are missing (agentpack contract §5.10, §5.11). It touches neither
-// the repository's worktree nor any file that exists.
+// the repository's worktree nor any file that exists. What is proposed is the edits made here alone: a three-way merge (planner.MergeEdits and MergeKeys) of
+// what was deployed, what is on disk and what the config repository says. Conflicts and edits of what is gone upstream are told (skipped), never proposed.
 //
 // # Maintenance
 //

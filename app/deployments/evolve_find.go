@@ -3,27 +3,32 @@ package deployments
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // EvolveSkip is a file whose edits are not proposed, and what to do about it instead.
 type EvolveSkip struct {
-	ModuleID      string             `json:"module_id,omitempty"`
-	ModuleIDs     []string           `json:"module_ids,omitempty"`
-	NextActions   []string           `json:"next_actions"`
-	Path          string             `json:"path"`
-	PathPosix     string             `json:"path_posix"`
-	Reason        string             `json:"reason"`
-	ReasonCode    string             `json:"reason_code"`
-	ReasonMessage string             `json:"reason_message"`
-	Suggestions   []EvolveSuggestion `json:"suggestions,omitempty"`
-	Target        string             `json:"target"`
+	ModuleID      string               `json:"module_id,omitempty"`
+	ModuleIDs     []string             `json:"module_ids,omitempty"`
+	NextActions   []string             `json:"next_actions"`
+	Path          string               `json:"path"`
+	PathPosix     string               `json:"path_posix"`
+	Reason        string               `json:"reason"`
+	ReasonCode    string               `json:"reason_code"`
+	ReasonMessage string               `json:"reason_message"`
+	State         deployment.FileState `json:"state,omitempty"` // which side changed
+	Suggestions   []EvolveSuggestion   `json:"suggestions,omitempty"`
+	Target        string               `json:"target"`
 }
 
 // EvolveSuggestion is a way out that is no command of its own.
@@ -36,6 +41,7 @@ type EvolveSuggestion struct {
 type EvolveSummary struct {
 	Proposeable int `json:"drifted_proposeable"`
 	Skipped     int `json:"drifted_skipped"`
+	Conflicts   int `json:"skipped_conflict"`
 	Missing     int `json:"skipped_missing"`
 	MultiModule int `json:"skipped_multi_module"`
 	ReadError   int `json:"skipped_read_error"`
@@ -43,12 +49,16 @@ type EvolveSummary struct {
 
 // EvolveCandidate is one edit that can be proposed.
 type EvolveCandidate struct {
-	ModuleID  string `json:"module_id"`
-	Path      string `json:"path"`
-	PathPosix string `json:"path_posix"`
-	Target    string `json:"target"`
+	Keys      [][]string           `json:"keys,omitempty"` // of a document of which single keys are managed
+	ModuleID  string               `json:"module_id"`
+	Path      string               `json:"path"`
+	PathPosix string               `json:"path_posix"`
+	State     deployment.FileState `json:"state"` // which side changed
+	Target    string               `json:"target"`
+	Unified   string               `json:"unified,omitempty"` // what would change in the module's file
 
 	edit target.ModuleEdit
+	was  []byte // the module's file now
 }
 
 // found is everything that drifted, sorted into what can be proposed and what cannot.
@@ -57,6 +67,7 @@ type found struct {
 	skipped    []EvolveSkip
 	summary    EvolveSummary
 	warnings   []string
+	redactor   *redact.Redactor // nil until something is to be proposed
 }
 
 // Evolver finds and proposes.
@@ -73,14 +84,28 @@ type search struct {
 	scope          deployment.OverlayScope
 }
 
-// overlaidAbove is the reason of files that a layer above the proposal's has the last word on.
-const overlaidAbove = "overlaid_above"
+// The reasons of files that are passed over, beside those of package target. The first is of the agentpack contract §5.10.
+const (
+	reasonGone       = "missing"
+	reasonLink       = "symbolic_link"
+	reasonUnmanaged  = "not_deployed"     // no deployment wrote what stands there
+	reasonUnknown    = "base_unknown"     // what was deployed last is kept nowhere
+	reasonConflict   = "conflict"         // the edit and what the config repository says do not merge
+	reasonUpstream   = "removed_upstream" // the config repository does not want the file, key or section any more
+	reasonMode       = "mode_only"        // only whether the file may be executed was changed
+	reasonSecret     = "secret"           // the edit adds what looks like a secret
+	overlaidAbove    = "overlaid_above"   // a layer above the proposal's has the last word
+	reasonMultiParts = string(target.ReasonMultiModule)
+)
 
-// find looks at every desired file, or at those of one module.
+// find looks at every desired file, or at those of one module, for edits made here since the last deployment.
 func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, error) {
 	f := found{candidates: []EvolveCandidate{}, skipped: []EvolveSkip{}}
-	input := e.Compiler.Input(ctx, in.state)
-	for _, d := range r.Files {
+	var edited []drifted
+	input, entries, wanted := e.Compiler.Input(ctx, in.state), r.Entries(deployment.OwnerDeploy), map[string]bool{}
+	for i := range r.Files {
+		d := &r.Files[i]
+		wanted[d.Path] = wanted[d.Path] || d.Part == nil || !d.Merge.Ours.IsZero()
 		if in.module != "" && !slices.Contains(d.Modules, in.module) {
 			continue
 		}
@@ -88,54 +113,206 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 			f.unread(d.Path, err)
 			continue
 		}
-		if d.Part != nil && d.Merge.Ours.IsZero() {
-			continue
-		}
+		one := drifted{DriftedFile: target.DriftedFile{Input: input, File: *d}, have: entries[[2]string{d.Target, d.Path}]}
 		now := r.Observed.Files[d.Path]
-		same := now.Is(d.Content.Sum, d.Mode) || d.Part != nil && d.Merge.Now == d.Merge.Ours
+		one.state = d.State(one.have, now)
 		switch {
-		case same && now.Kind != deployment.Absent:
-		case now.Kind == deployment.Absent:
-			f.skip(d, in, "missing", "it is not there, so there is nothing to propose")
+		case one.state == deployment.StateUpToDate, one.state == deployment.StateChangedUpstream, one.state == "":
+		case now.Kind == deployment.Absent, one.state == deployment.StateMissing:
+			f.skip(one, in, reasonGone, "it is not there, so there is nothing to propose")
 		case now.Kind == deployment.Link:
-			f.skip(d, in, "symbolic_link", "a symbolic link stands there; what it leads to is not proposed")
+			f.skip(one, in, reasonLink, "a symbolic link stands there; what it leads to is not proposed")
+		case one.state == deployment.StateNotDeployed:
+			f.skip(one, in, reasonUnmanaged, "no deployment wrote what stands there, so it is no edit of a module; countersign agents import takes files over")
+		case d.Part != nil && d.Merge.Ours.IsZero():
+			f.skip(one, in, reasonUpstream, "it was edited here, and the config repository does not want it any more; a deployment with --adopt takes it out")
 		default:
-			if err := e.invert(ctx, &f, target.DriftedFile{Input: input, File: d}, in); err != nil {
-				return f, err
-			}
+			edited = append(edited, one)
 		}
 	}
+	if err := e.mergeAll(ctx, &f, edited, in); err != nil {
+		return f, err
+	}
+	e.orphans(&f, r, in, wanted)
+	e.lines(&f)
 	f.sort()
 	return f, nil
 }
 
-// invert traces one changed file back.
-func (e Evolver) invert(ctx context.Context, f *found, d target.DriftedFile, in search) error {
-	actual, _, err := e.Planner.Machine.Read(ctx, d.File.Path)
-	if err != nil {
+// lines shows what each edit would change in its module's file.
+func (e Evolver) lines(f *found) {
+	for i := range f.candidates {
+		c := &f.candidates[i]
+		if !deployment.IsText(c.was) || !deployment.IsText(c.edit.Data) {
+			continue
+		}
+		if text := e.Differ.Unified("a/"+c.edit.Path, "b/"+c.edit.Path, visible.Bytes(c.was), visible.Bytes(c.edit.Data)); len(text) <= maxUnified {
+			c.Unified = text
+		}
+	}
+}
+
+// orphans tells of files that were edited here and that the config repository does not want any more.
+func (e Evolver) orphans(f *found, r planner.Result, in search, wanted map[string]bool) {
+	for have := range r.Observed.Entries() {
+		inside := slices.ContainsFunc(r.Roots, func(root deployment.Root) bool { return root.Target == have.Target && root.Path == have.Root })
+		if have.Owner != deployment.OwnerDeploy || have.Part != nil || !inside || wanted[have.Path] || in.module != "" && !slices.Contains(have.Modules, in.module) {
+			continue
+		}
+		if state := have.State(r.Observed.Files[have.Path]); state == deployment.StateConflict {
+			f.skip(drifted{DriftedFile: target.DriftedFile{File: deployment.Desired{Target: have.Target, Path: have.Path, Modules: have.Modules}}, have: have, state: state}, in,
+				reasonUpstream, "it was edited here, and the config repository does not want it any more; a deployment with --adopt deletes it")
+		}
+	}
+}
+
+// drifted is a file that was edited here, and its entry in the ownership manifest.
+type drifted struct {
+	target.DriftedFile
+	have  *deployment.Owned
+	state deployment.FileState
+}
+
+// mergeAll puts the edits of files on top of what the config repository says now, and traces what comes of it back to the modules.
+func (e Evolver) mergeAll(ctx context.Context, f *found, edited []drifted, in search) error {
+	var files []*deployment.Desired
+	var have []*deployment.Owned
+	for i := range edited {
+		if !edited[i].keyed() {
+			files, have = append(files, &edited[i].File), append(have, edited[i].have)
+		}
+	}
+	merged, wrong := e.Planner.MergeAll(ctx, in.state.Place.Home, files, have)
+	for i := range edited {
+		var err error
+		if edited[i].keyed() {
+			err = e.mergeKeys(ctx, f, edited[i], in)
+		} else {
+			err = e.merge(ctx, f, edited[i], in, merged[0], wrong[0])
+			merged, wrong = merged[1:], wrong[1:]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyed reports a document of which single keys are managed.
+func (d drifted) keyed() bool {
+	return d.File.Part != nil && d.File.Part.Format != deployment.FormatMarkdown
+}
+
+// merge goes on with a file that was merged, or with what that failed with.
+func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merged planner.MergedEdits, err error) error {
+	switch {
+	case errors.Is(err, deployment.ErrConfig): // of the marks of a block
+		f.skip(d, in, string(target.ReasonUnsupported), fault.From(err).Message)
+		return nil
+	case err != nil && fault.From(err).Kind == fault.Internal, errors.Is(err, deployment.ErrGitMissing):
+		return err
+	case err != nil:
 		f.unread(d.File.Path, err)
 		return nil
+	case merged.Unknown:
+		f.skip(d, in, reasonUnknown, "what was deployed last is kept nowhere, so nobody knows what was edited; put the edit into the module by hand, or deploy with --adopt and edit again")
+		return nil
 	}
-	d.Actual = actual
-	inverse, err := target.Invert(d)
+	for _, open := range merged.Open {
+		f.open(d, in, open)
+	}
+	if merged.IsTaken() {
+		return nil
+	}
+	d.Actual = merged.Text
+	if d.File.Part != nil {
+		whole, err := deployment.PutBlock("", string(merged.Text))
+		if err != nil {
+			f.skip(d, in, string(target.ReasonUnsupported), fault.From(err).Message)
+			return nil
+		}
+		d.Actual = []byte(whole)
+	}
+	return e.invert(ctx, f, d, in, merged)
+}
+
+// open tells of an edit that does not merge.
+func (f *found) open(d drifted, in search, open planner.OpenConflict) {
+	switch {
+	case open.Marks:
+		f.skip(d, in, reasonMultiParts, "the marks between the modules were changed, so that nobody knows whose text was edited; put them back")
+	case open.Gone:
+		d.File.Modules = []string{open.Module}
+		f.skip(d, in, reasonUpstream, "the text of "+open.Module+" was edited here, and the config repository does not want that module here any more")
+	default:
+		if open.Module != "" {
+			d.File.Modules = []string{open.Module}
+		}
+		f.skip(d, in, reasonConflict, "it was edited here and in the config repository, at the same lines")
+	}
+}
+
+// invert traces one file with its edits back.
+func (e Evolver) invert(ctx context.Context, f *found, d drifted, in search, merged planner.MergedEdits) error {
+	inverse, err := target.Invert(d.DriftedFile)
 	switch {
 	case err != nil:
 		return err
 	case inverse.Reason != "":
-		f.skip(d.File, in, string(inverse.Reason), inverse.Message)
+		f.skip(d, in, string(inverse.Reason), inverse.Message)
+		return nil
+	case len(inverse.Edits) == 0 && merged.Outside:
+		f.skip(d, in, reasonMultiParts, "only text outside the sections of the modules was changed")
+		return nil
+	case len(inverse.Edits) == 0 && len(merged.Open) == 0:
+		f.skip(d, in, reasonMode, "only whether it may be executed was changed; change that in the module")
 		return nil
 	}
 	for _, edit := range inverse.Edits {
 		if in.module != "" && edit.Module != in.module {
 			continue
 		}
-		if above, yes := in.above(edit); yes {
-			f.skip(d.File, in, overlaidAbove, "the "+above+" overlay of "+edit.Module+" has the last word on "+edit.Path+"; propose with scope "+above)
-			continue
+		if err := e.candidate(ctx, f, d, in, edit, nil); err != nil {
+			return err
 		}
-		f.propose(EvolveCandidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.PosixPath(d.File.Path), Target: d.File.Target, edit: edit})
 	}
 	return nil
+}
+
+// candidate proposes an edit, unless something stands against it.
+func (e Evolver) candidate(ctx context.Context, f *found, d drifted, in search, edit target.ModuleEdit, keys [][]string) error {
+	if above, yes := in.above(edit); yes {
+		f.skip(d, in, overlaidAbove, "the "+above+" overlay of "+edit.Module+" has the last word on "+edit.Path+"; propose with scope "+above)
+		return nil
+	}
+	was, err := e.moduleFile(ctx, in.state, edit)
+	if err != nil {
+		return err
+	}
+	if f.secrets(edit.Data) > f.secrets(was) {
+		f.skip(d, in, reasonSecret, "the edit adds what looks like a secret, which does not belong into a git repository; put a reference such as ${NAME} there")
+		return nil
+	}
+	return e.propose(ctx, f, EvolveCandidate{Keys: keys, ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.PosixPath(d.File.Path), State: d.state, Target: d.File.Target, edit: edit, was: was})
+}
+
+// moduleFile is the file of a module as the config repository has it now.
+func (e Evolver) moduleFile(ctx context.Context, s planner.State, edit target.ModuleEdit) ([]byte, error) {
+	m, _ := s.Module(edit.Module)
+	f, there := m.Tree.Find(edit.Path)
+	if !there {
+		return nil, nil
+	}
+	return e.Compiler.Sources.Content(ctx, f.Content)
+}
+
+// secrets counts what looks like one in a text.
+func (f *found) secrets(text []byte) int {
+	if f.redactor == nil {
+		f.redactor = redact.New(redact.Options{})
+	}
+	_, n := f.redactor.Text(string(text))
+	return n
 }
 
 func (f *found) unread(path string, err error) {
@@ -155,23 +332,36 @@ func (in search) above(edit target.ModuleEdit) (string, bool) {
 	return layer, below(in.scope, deployment.OverlayScope(layer))
 }
 
-// propose keeps the first edit of a module's file; another that says something else is reported, never written over it.
-func (f *found) propose(c EvolveCandidate) {
+// propose adds an edit. Two edits of one module's file, in the outputs of two targets, are merged; where they contradict each other the first is kept and the
+// other reported, never written over it.
+func (e Evolver) propose(ctx context.Context, f *found, c EvolveCandidate) error {
 	i := slices.IndexFunc(f.candidates, func(have EvolveCandidate) bool {
 		return have.edit.Module == c.edit.Module && have.edit.Path == c.edit.Path
 	})
 	if i < 0 {
 		f.candidates = append(f.candidates, c)
 		f.summary.Proposeable++
-		return
+		return nil
 	}
-	if string(f.candidates[i].edit.Data) != string(c.edit.Data) {
+	sides := overlay.MergeSides{Base: c.was, Ours: f.candidates[i].edit.Data, Theirs: c.edit.Data}
+	both, clean, err := sides.Merge(func(base, ours, theirs []byte) ([]byte, int, error) {
+		m, err := e.Planner.Merger.Merge(ctx, base, ours, theirs)
+		return m.Text, m.Conflicts, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case clean:
+		f.candidates[i].edit.Data = both
+	default:
 		f.warnings = append(f.warnings, c.Path+" changes "+c.ModuleID+" in another way than "+f.candidates[i].Path+" does; only the latter is proposed")
 	}
+	return nil
 }
 
-func (f *found) skip(d deployment.Desired, in search, reason, message string) {
-	s := EvolveSkip{NextActions: []string{}, Path: d.Path, PathPosix: deployment.PosixPath(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
+func (f *found) skip(of drifted, in search, reason, message string) {
+	d := of.File
+	s := EvolveSkip{State: of.state, NextActions: []string{}, Path: d.Path, PathPosix: deployment.PosixPath(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
 	if len(d.Modules) == 1 {
 		s.ModuleID = d.Modules[0]
 	} else {
@@ -179,7 +369,7 @@ func (f *found) skip(d deployment.Desired, in search, reason, message string) {
 	}
 	f.summary.Skipped++
 	switch reason {
-	case "missing":
+	case reasonGone:
 		f.summary.Missing++
 		only := ""
 		if in.module != "" {
@@ -190,7 +380,15 @@ func (f *found) skip(d deployment.Desired, in search, reason, message string) {
 			{"countersign agents evolve restore", "recreates missing files and touches nothing else"},
 			{"countersign agents deploy --apply", "brings everything to what the config repository says"},
 		}
-	case string(target.ReasonMultiModule):
+	case reasonConflict:
+		f.summary.Conflicts++
+		s.NextActions = []string{in.prefix + " preview --diff --json"}
+		s.Suggestions = []EvolveSuggestion{
+			{"Put the lines of the config repository beside yours in the deployed file", "then what you wrote is proposed on top of them"},
+			{"Change the module in the config repository", "then a deployment writes what both of you mean"},
+			{"countersign agents deploy --apply --adopt", "takes the config repository's version; yours stays in a snapshot"},
+		}
+	case reasonMultiParts:
 		f.summary.MultiModule++
 		s.Suggestions = []EvolveSuggestion{
 			{"Add per-module markers to aggregated instructions outputs", "then each part can be traced to its module"},

@@ -45,7 +45,7 @@ type ProposeData struct {
 	FilesLeft  int               `json:"files_omitted,omitempty"`
 	Reason     string            `json:"reason,omitempty"`
 	Scope      string            `json:"scope,omitempty"`
-	Skipped    *[]EvolveSkip     `json:"skipped,omitempty"` // there whenever nothing was created
+	Skipped    *[]EvolveSkip     `json:"skipped,omitempty"` // there whenever nothing was created, and where an edit was left out
 	Left       int               `json:"skipped_omitted,omitempty"`
 	Summary    *EvolveSummary    `json:"summary,omitempty"`
 }
@@ -106,6 +106,16 @@ func (p *EvolveProposal) nothing() ProposeData {
 		d.Reason = "no_proposeable_drift"
 	}
 	return d
+}
+
+// leftOut are the edits that the proposal lacks, or nil.
+func (p *EvolveProposal) leftOut() *[]EvolveSkip {
+	edits := slices.DeleteFunc(slices.Clone(p.found.skipped), func(s EvolveSkip) bool { return !s.State.IsEdited() })
+	if len(edits) == 0 {
+		return nil
+	}
+	edits, _ = planner.FitJSON(edits, (p.limit-planner.AnswerOverhead)/4)
+	return &edits
 }
 
 // Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
@@ -191,10 +201,22 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 	put := func(name string, mode fs.FileMode, data []byte) {
 		files[name] = deployment.File{Path: name, Mode: mode, Content: deployment.ContentOf(data)}
 	}
+	known := map[string]overlaid{}
 	for _, c := range candidates {
-		o, err := e.overlayOf(ctx, s, scope, c.ModuleID)
-		if err != nil {
-			return nil, err
+		o, seen := known[c.ModuleID]
+		if !seen {
+			var err error
+			if o, err = e.overlayOf(ctx, s, scope, c.ModuleID); err != nil {
+				return nil, err
+			}
+			metadata, err := e.metadata(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			for name, data := range metadata {
+				put(path.Join(o.dir, name), deployment.PlainMode, data)
+			}
+			known[c.ModuleID] = o
 		}
 		if o.layer.Exists && o.layer.Kind == overlay.KindPatch {
 			patch, err := e.patch(ctx, o, c)
@@ -208,13 +230,6 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 				mode = f.Mode
 			}
 			put(path.Join(o.dir, c.edit.Path), mode, c.edit.Data)
-		}
-		metadata, err := e.metadata(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		for name, data := range metadata {
-			put(path.Join(o.dir, name), deployment.PlainMode, data)
 		}
 	}
 	tree := deployment.Tree(slices.Collect(maps.Values(files)))
@@ -280,7 +295,7 @@ func (e Evolver) Commit(ctx context.Context, p *EvolveProposal) (planner.Report[
 		return planner.Report[ProposeData]{}, err
 	}
 	yes := true
-	d := ProposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
+	d := ProposeData{Skipped: p.leftOut(), Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
 	for _, f := range p.files {
 		d.FilesPosix = append(d.FilesPosix, f.Path)
 		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))

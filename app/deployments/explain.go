@@ -44,7 +44,9 @@ type ExplainedDrift struct {
 	Modules   []string `json:"modules"`
 	Path      string   `json:"path"`
 	PathPosix string   `json:"path_posix"`
-	Target    string   `json:"target"`
+
+	State  deployment.FileState `json:"state,omitempty"` // which side changed
+	Target string               `json:"target"`
 }
 
 func (s *service) explain(ctx context.Context, sc tool.Scope, in ExplainInput) (planner.Report[ExplainData], error) {
@@ -115,7 +117,7 @@ func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state planne
 		if modules == nil {
 			modules = []string{}
 		}
-		data.Drift = append(data.Drift, ExplainedDrift{i.Actual, i.Expected, i.Kind, modules, i.Path, i.PathPosix, i.Target})
+		data.Drift = append(data.Drift, ExplainedDrift{i.Actual, i.Expected, i.Kind, modules, i.Path, i.PathPosix, i.State, i.Target})
 	}
 	data.Drift, data.DriftOmitted = planner.FitJSON(data.Drift, sc.MaxOutput-planner.AnswerOverhead)
 	return planner.Report[ExplainData]{Data: data, Warnings: planner.UniqueWarnings(r.Warnings, d.Warnings)}, nil

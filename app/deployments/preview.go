@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
@@ -75,7 +76,7 @@ func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planne
 		return planner.Report[ChangesData]{}, err
 	}
 	data, cut := dataOf(result.Plan, sc.MaxOutput)
-	return planner.Report[ChangesData]{Data: data, Warnings: append(result.Warnings, cut...)}, nil
+	return planner.NewReport(data, slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, cut)...), nil
 }
 
 // PreviewData is the data of preview.
@@ -126,7 +127,7 @@ func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (n
 	}
 	data, warnings := dataOf(result.Plan, limit)
 	out := PreviewData{Plan: PlanSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
-	warnings = append(result.Warnings, warnings...)
+	warnings = slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, warnings)
 	if c.Diff {
 		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
 		if err != nil {

@@ -17,6 +17,7 @@ type StatusData struct {
 	NextDetailed []planner.Action      `json:"next_actions_detailed,omitempty"`
 	Profile      string                `json:"profile"`
 	Summary      planner.DriftSummary  `json:"summary"`
+	States       planner.StateSummary  `json:"summary_by_state"` // of all files, whatever was asked for
 	ByRoot       []planner.RootDrift   `json:"summary_by_root"`
 	Total        *planner.DriftSummary `json:"summary_total,omitempty"`
 	Targets      []string              `json:"targets"`
@@ -39,7 +40,7 @@ func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (no
 		return none, planner.WithWarnings(err, result.Warnings)
 	}
 	total := planner.SummarizeDrift(d.Items)
-	data := StatusData{Drift: d.Items, Profile: c.Profile, Targets: state.Targets}
+	data := StatusData{Drift: d.Items, States: d.States, Profile: c.Profile, Targets: state.Targets}
 	if len(in.Only) > 0 {
 		data.Total = &total
 		data.Drift = slices.DeleteFunc(data.Drift, func(i planner.DriftItem) bool { return !slices.Contains(in.Only, i.Kind) })

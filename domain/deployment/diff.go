@@ -112,7 +112,7 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	if d.Part == nil && now.Is(d.Content.Sum, d.Mode) {
 		return Change{}, false, nil
 	}
-	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
+	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules, State: d.State(have, now)}
 	switch {
 	case now.Kind == Directory || now.Kind == Special:
 		return c, false, ErrPath.Sayf("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).
@@ -133,7 +133,7 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 		c.Gate, c.Reason = DriftedUpdate, reasonLink
 	case now.Sum == have.Sum && now.Sum == d.Content.Sum:
 		c.Gate, c.Reason = ManagedUpdate, reasonMode
-	case now.Sum == have.Sum:
+	case now.Sum == have.Sum, d.Taken:
 		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
 	default:
 		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
@@ -153,7 +153,7 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	if d.Merge.Remove {
 		c.Op, c.After = OpDelete, Content{}
 	}
-	clean := have != nil && d.Merge.Now == have.PartSum
+	clean := have != nil && (d.Merge.Now == have.PartSum || d.Taken)
 	switch {
 	case c.Before.Kind == Link: // a file takes its place, private because what it leads to may be
 		c.Mode, c.Gate, c.Reason, clean = linkMode, AdoptUpdate, reasonLink, false
@@ -162,7 +162,7 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 		}
 	case d.Merge.Now.IsZero():
 		c.Gate, c.Reason = MergeUpdate, reasonPart
-	case have == nil:
+	case have == nil, d.Merge.Theirs:
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
 	case d.Merge.Ours.IsZero() && clean:
 		c.Gate, c.Reason = ManagedUpdate, reasonGone
@@ -204,7 +204,7 @@ func (f *Owned) same(have *Owned) bool {
 
 // goodbye deletes a whole file that is owned and no longer wanted, when it is there.
 func (have *Owned) goodbye(now Seen) (Change, bool) {
-	c := Change{Target: have.Target, Op: OpDelete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
+	c := Change{Target: have.Target, Op: OpDelete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules, State: have.State(now)}
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
 		return c, false
 	}

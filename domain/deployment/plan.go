@@ -55,6 +55,7 @@ type Change struct {
 	Path    string // absolute, native
 	Gate    Gate   // of updates, and of deletions of edited files; otherwise empty
 	Reason  string
+	State   FileState // before the change; empty where a plan goes back to a snapshot
 	Before  Seen
 	After   Content     // of creations and updates
 	Mode    fs.FileMode // of creations and updates
@@ -68,20 +69,21 @@ func (c Change) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }
 // UnmarshalJSON reads what MarshalJSON shows; what is not shown stays empty.
 func (c *Change) UnmarshalJSON(text []byte) error {
 	var shown struct {
-		After      *Sum   `json:"after_sha256"`
-		Before     *Sum   `json:"before_sha256"`
-		DeleteKind Gate   `json:"delete_kind"`
-		Mode       string `json:"mode"`
-		Op         Op     `json:"op"`
-		Path       string `json:"path"`
-		Reason     string `json:"reason"`
-		Target     string `json:"target"`
-		UpdateKind Gate   `json:"update_kind"`
+		After      *Sum      `json:"after_sha256"`
+		Before     *Sum      `json:"before_sha256"`
+		DeleteKind Gate      `json:"delete_kind"`
+		Mode       string    `json:"mode"`
+		Op         Op        `json:"op"`
+		Path       string    `json:"path"`
+		Reason     string    `json:"reason"`
+		State      FileState `json:"state"`
+		Target     string    `json:"target"`
+		UpdateKind Gate      `json:"update_kind"`
 	}
 	if err := json.Unmarshal(text, &shown); err != nil {
 		return err
 	}
-	*c = Change{Target: shown.Target, Op: shown.Op, Path: shown.Path, Gate: cmp.Or(shown.UpdateKind, shown.DeleteKind), Reason: shown.Reason}
+	*c = Change{Target: shown.Target, Op: shown.Op, Path: shown.Path, Gate: cmp.Or(shown.UpdateKind, shown.DeleteKind), Reason: shown.Reason, State: shown.State}
 	if shown.After != nil {
 		c.After.Sum = *shown.After
 	}
@@ -114,6 +116,9 @@ func (c Change) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `","path":`...), c.Path)
 	b = appendText(append(b, `,"path_posix":`...), PosixPath(c.Path))
 	b = appendText(append(b, `,"reason":`...), c.Reason)
+	if c.State != "" && (c.Op != OpCreate || c.State != StateNotDeployed) { // the contract's form of a file that is new
+		b = append(append(append(b, `,"state":"`...), c.State...), '"')
+	}
 	b = appendText(append(b, `,"target":`...), c.Target)
 	if c.Op == OpUpdate {
 		b = append(append(append(b, `,"update_kind":"`...), c.Gate...), '"')
@@ -198,6 +203,17 @@ func (p Plan) Adoptions() []Change {
 	var out []Change
 	for _, c := range p.Changes {
 		if c.Gate.Adopts() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Edited are the changes that would overwrite or delete edits made here since the last deployment.
+func (p Plan) Edited() []Change {
+	var out []Change
+	for _, c := range p.Changes {
+		if c.State.IsEdited() {
 			out = append(out, c)
 		}
 	}

@@ -43,7 +43,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	}
 	changed := map[string]bool{}
 	for i, c := range p.Changes {
-		changed[c.Path] = true
+		changed[c.Path], p.Changes[i].State = true, "" // it is not the config repository that the file is compared with
 		original, known := first[c.Path]
 		switch {
 		case known && c.Op == OpUpdate && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:

@@ -57,6 +57,7 @@ type Desired struct {
 	Modules []string // identifiers, sorted, without repetitions
 	Part    *Part    // nil: the whole file is ours
 	Merge   merge    // of a part only
+	Taken   bool     // all edits of the file on disk are in Content already: merged with what was deployed, nothing is left of them
 }
 
 // merge is what came of putting a part into the file that is there (or taking it out again).
@@ -64,6 +65,7 @@ type merge struct {
 	Ours   Sum        // of the part as it should be; zero when it is taken out
 	Now    Sum        // of the part as it is; zero when nothing of it is there
 	Remove bool       // the part was all there was, in a file that a deployment made: the file goes
+	Theirs bool       // the part has keys that were never deployed, and the user has them with other values
 	Made   [][]string // containers that had to be made for the keys
 }
 

@@ -3,9 +3,11 @@ package agentcmd
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
 )
@@ -52,6 +54,14 @@ func (s Screen) Import(data json.RawMessage) error {
 	return nil
 }
 
+// stateNote is the state of a file beside its path.
+func (s Screen) stateNote(state string) string {
+	if words := present.StateWords(state); words != "" {
+		return "  " + s.Tinted("("+words+")", command.Faded)
+	}
+	return ""
+}
+
 // Proposal shows the data of evolve propose.
 func (s Screen) Proposal(data json.RawMessage) error {
 	d, err := DecodeData[deployments.ProposeData](data)
@@ -59,18 +69,26 @@ func (s Screen) Proposal(data json.RawMessage) error {
 		return err
 	}
 	for _, c := range d.Candidates {
-		s.Line("%s  %s  %s", s.Tinted("propose", command.Changed), command.Plain(c.ModuleID), command.Plain(c.Path))
+		s.Line("%s  %s  %s%s", s.Tinted("propose", command.Changed), command.Plain(c.ModuleID), command.Plain(c.Path), s.stateNote(string(c.State)))
+		if c.Unified != "" {
+			s.Line("%s", strings.TrimSuffix(s.Diff(c.Unified), "\n"))
+		}
 	}
+	edited := len(d.Candidates) > 0
 	var next []string
 	var skipped []deployments.EvolveSkip
 	if d.Skipped != nil {
 		skipped = *d.Skipped
 	}
 	for _, c := range skipped {
-		s.Line("%s     %s  %s", s.Tinted("skip", command.Faded), command.Plain(c.Path), s.Tinted(c.ReasonMessage, command.Faded))
+		s.Line("%s     %s%s  %s", s.Tinted("skip", command.Faded), command.Plain(c.Path), s.stateNote(string(c.State)), s.Tinted(c.ReasonMessage, command.Faded))
+		edited = edited || c.State == "edited_here" || c.State == "conflict"
 		if len(next) == 0 {
 			next = c.NextActions
 		}
+	}
+	if edited { // a deployment would undo the edits
+		next = slices.DeleteFunc(next, func(action string) bool { return strings.Contains(action, " deploy ") })
 	}
 	switch {
 	case d.Created:

@@ -32,12 +32,15 @@ func (g group) deploy() *cobra.Command {
 	return c
 }
 
-// adopting is the flag that a plan cannot be applied without, where there is one.
-func adopting(p present.Plan) string {
-	if len(p.Adoptions()) > 0 {
-		return " --adopt"
+// after is what to run once a plan was looked at: never what would overwrite somebody's work.
+func after(p present.Plan) string {
+	switch own := p.Adoptions(); {
+	case len(own) == 0:
+		return "countersign agents deploy --apply"
+	case slices.ContainsFunc(own, func(c present.Change) bool { return c.UpdateKind != "adopt_update" }):
+		return "countersign agents evolve propose"
 	}
-	return ""
+	return "countersign agents preview --diff"
 }
 
 // warned shows the warnings of a successful answer.
@@ -75,7 +78,10 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		if apply {
 			g.Unchanged()
 		} else if !p.Summary.Empty() {
-			g.Screen().Next([]string{"countersign agents deploy --apply" + adopting(p)})
+			g.Screen().Next([]string{after(p)})
+			if len(p.Adoptions()) > 0 {
+				g.Note("deploy --apply --adopt overwrites them all the same, and keeps what was there in a snapshot")
+			}
 		}
 		return nil
 	})

@@ -37,21 +37,21 @@ func TestPlan(t *testing.T) {
 	plan := json.RawMessage(`{"changes":[
 		{"target":"codex","op":"create","path":"/h/a b\u001b"},
 		{"target":"vscode","op":"update","path":"/p/b","update_kind":"adopt_update"},
-		{"target":"vscode","op":"update","path":"/p/c","update_kind":"managed_update"},
+		{"target":"vscode","op":"update","path":"/p/c","update_kind":"managed_update","state":"changed_upstream"},
 		{"target":"vscode","op":"update","path":"/p/m","update_kind":"merge_update"},
-		{"target":"vscode","op":"delete","path":"/p/d","delete_kind":"drifted_delete"}],
+		{"target":"vscode","op":"delete","path":"/p/d","delete_kind":"drifted_delete","state":"conflict"}],
 		"changes_omitted":2,"summary":{"create":1,"update":3,"delete":1}}`)
 	assert.Equal(t, `create  codex   /h/a b␣U+001B
 update  vscode  /p/b  (overwrites a file that no deployment wrote)
-update  vscode  /p/c
+update  vscode  /p/c  (changed upstream)
 update  vscode  /p/m  (adds to the file, and leaves the rest of it alone)
-delete  vscode  /p/d  (deletes a file with edits made since it was deployed)
+delete  vscode  /p/d  (both (conflict): deletes a file with edits made since it was deployed)
 … and 2 more
 Plan: +1 ~3 -1
 `, drawn(t, func(s agentcmd.Screen) error { return s.Plan(plan) }))
 	assert.Equal(t, `2 files are somebody's own work:
   /p/b  overwrites a file that no deployment wrote
-  /p/d  deletes a file with edits made since it was deployed
+  /p/d  both (conflict): deletes a file with edits made since it was deployed
 `, drawn(t, func(s agentcmd.Screen) error {
 		p, err := agentcmd.DecodeData[present.Plan](plan)
 		assert.True(t, s.Adoptions(p))
@@ -79,22 +79,45 @@ Plan: +1 ~1 -1
 
 func TestStatusIsByRoot(t *testing.T) {
 	status := json.RawMessage(`{"drift":[
-		{"kind":"modified","target":"vscode","root":"/p","path":"/p/x/a"},
-		{"kind":"missing","target":"codex","root":"/h","path":"/h/b"},
+		{"kind":"modified","state":"edited_here","target":"vscode","root":"/p","path":"/p/x/a"},
+		{"kind":"missing","state":"missing","target":"codex","root":"/h","path":"/h/b"},
 		{"kind":"extra","target":"vscode","root":"/p","path":"/p/c"},
-		{"kind":"missing","target":"zed","path":"/q/d"}],
-		"summary":{"modified":1,"missing":2,"extra":1},"summary_total":{"modified":1,"missing":2,"extra":1},"next_actions":["countersign agents deploy --apply --yes --json"]}`)
+		{"kind":"extra","state":"changed_upstream","target":"vscode","root":"/p","path":"/p/e"},
+		{"kind":"missing","state":"not_deployed","target":"zed","path":"/q/d"},
+		{"kind":"modified","state":"conflict","target":"zed","path":"/q/f"}],
+		"summary":{"extra":2},"summary_by_state":{"up_to_date":7,"edited_here":1,"conflict":1,"changed_upstream":1,"missing":1,"not_deployed":1},
+		"next_actions":["countersign agents preview --diff --json","countersign agents evolve propose --yes --json"]}`)
 	assert.Equal(t, `codex  /h
-  missing   b
+  missing           b
 vscode  /p
-  modified  x/a
-  extra     c
+  edited here       x/a
+  extra             c
+  changed upstream  e  (not wanted any more)
 zed  (no root)
-  missing   /q/d
-Drift: 1 modified, 2 missing, 1 extra
-in all: 1 modified, 2 missing, 1 extra
-next: countersign agents deploy --apply --adopt
+  not deployed yet  /q/d
+  both (conflict)   /q/f
+Files: 7 up to date, 1 changed upstream, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 2 extra
+next: countersign agents preview --diff
+next: countersign agents evolve propose
 `, drawn(t, func(s agentcmd.Screen) error { return s.Status(status) }))
+	assert.Equal(t, "Files: none\n", drawn(t, func(s agentcmd.Screen) error { return s.Status(json.RawMessage(`{}`)) }))
+}
+
+// TestProposal: every edit with its lines and how its file stands; no advice undoes an edit.
+func TestProposal(t *testing.T) {
+	proposal := json.RawMessage(`{"reason":"dry_run","candidates":[{"module_id":"prompt:a","path":"/h/a","state":"edited_here","unified":"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"}],
+		"skipped":[{"path":"/h/b","state":"missing","reason_message":"it is not there","next_actions":["countersign agents evolve restore --yes --json","countersign agents deploy --apply --yes --json"]},
+		{"path":"/h/c","state":"conflict","reason_message":"at the same lines","next_actions":["countersign agents preview --diff --json"]}]}`)
+	assert.Equal(t, `propose  prompt:a  /h/a  (edited here)
+--- a/a
++++ b/a
+@@ -1 +1 @@
+-x
++y
+skip     /h/b  (missing)  it is not there
+skip     /h/c  (both (conflict))  at the same lines
+next: countersign agents evolve restore
+`, drawn(t, func(s agentcmd.Screen) error { return s.Proposal(proposal) }))
 }
 
 // TestDirectories: before the files come the directories, first of all the project one stands in.

@@ -1,6 +1,7 @@
 package agentcmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,21 +16,28 @@ import (
 
 type drift struct {
 	Kind    string   `json:"kind"`
+	State   string   `json:"state"`
 	Target  string   `json:"target"`
 	Root    string   `json:"root"`
 	Path    string   `json:"path"`
 	Modules []string `json:"modules"`
 }
 
+// word is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
+func (d drift) word() string { return cmp.Or(present.StateWords(d.State), d.Kind) }
+
 func (s Screen) driftLine(indent string, d drift, path string) {
 	tint := command.Changed
-	switch d.Kind {
-	case "missing":
+	switch {
+	case d.Kind == "missing", d.State == "conflict":
 		tint = command.Removed
-	case "extra":
+	case d.State == "" && d.Kind == "extra":
 		tint = command.Faded
 	}
-	line := indent + s.Tinted(fmt.Sprintf("%-8s", d.Kind), tint) + "  " + command.Plain(path)
+	line := indent + s.Tinted(fmt.Sprintf("%-16s", d.word()), tint) + "  " + command.Plain(path)
+	if d.Kind == "extra" && d.State != "" {
+		line += "  " + s.Tinted("(not wanted any more)", command.Faded)
+	}
 	if len(d.Modules) > 0 {
 		line += "  " + s.Tinted("("+strings.Join(d.Modules, ", ")+")", command.Faded)
 	}
@@ -42,6 +50,7 @@ func (s Screen) Status(data json.RawMessage) error {
 		Drift   []drift               `json:"drift"`
 		Omitted int                   `json:"drift_omitted"`
 		Next    []string              `json:"next_actions"`
+		States  present.StateCounts   `json:"summary_by_state"`
 		Summary planner.DriftSummary  `json:"summary"`
 		Total   *planner.DriftSummary `json:"summary_total"`
 	}](data)
@@ -69,16 +78,15 @@ func (s Screen) Status(data json.RawMessage) error {
 	if d.Omitted > 0 {
 		s.Line("… and %d more", d.Omitted)
 	}
-	s.Line("Drift: %d modified, %d missing, %d extra", d.Summary.Modified, d.Summary.Missing, d.Summary.Extra)
-	if d.Total != nil {
-		s.Line("in all: %d modified, %d missing, %d extra", d.Total.Modified, d.Total.Missing, d.Total.Extra)
+	var all []string
+	for _, n := range d.States.Each() {
+		all = append(all, fmt.Sprintf("%d %s", n.Files, present.StateWords(n.State)))
 	}
+	if extra := cmp.Or(d.Total, &d.Summary).Extra; extra > 0 {
+		all = append(all, fmt.Sprintf("%d extra", extra))
+	}
+	s.Line("Files: %s", cmp.Or(strings.Join(all, ", "), "none"))
 	next := slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") }) // Warnings has told of that
-	if d.Summary.Modified > 0 || d.Total != nil && d.Total.Modified > 0 {
-		for i, action := range next {
-			next[i] = strings.Replace(action, " deploy --apply", " deploy --apply --adopt", 1) // without it, edits are not overwritten
-		}
-	}
 	s.Next(next)
 	return nil
 }

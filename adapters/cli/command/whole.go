@@ -77,8 +77,8 @@ func files(items []any) (changes []any, diffs string, ok bool) {
 		if target := present.Text(f, "target"); target != "" {
 			line += " for " + target
 		}
-		if reason := present.Text(f, "reason"); reason != "" {
-			line += " (" + reason + ")"
+		if why := present.Why(f); why != "" {
+			line += " (" + why + ")"
 		}
 		changes = append(changes, line)
 		diffs += present.Text(f, "unified")

@@ -54,17 +54,17 @@ func TestNoRepositoryYet(t *testing.T) {
 func TestOverviewAndDrift(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.Get("/deployments").Sound().See("Plan and deploy: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 missing", "not made yet", "Machine ada")
+	w.Get("/deployments").Sound().See("Plan and deploy: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 not deployed yet", "not made yet", "Machine ada")
 	w.deployed()
-	w.Get("/deployments").Sound().See("nothing to change", "as it should be", "Every deployed file is as it should be.").Miss("1 missing", "5 missing")
+	w.Get("/deployments").Sound().See("nothing to change", "5 up to date", "Every deployed file is up to date.").Miss("1 missing", "not deployed yet")
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
 	require.NoError(t, os.Remove(file(w.home, ".codex/prompts/hello.md")))
 	w.write(file(w.home, ".codex/prompts/mine.md"), "mine\n")
-	p := w.Get("/deployments").Sound().See("1 missing 1 modified 1 extra", "1 to create, 1 to update, 0 to delete", "prompt:hello", "instructions:base", "mine.md",
+	p := w.Get("/deployments").Sound().See("3 up to date 1 edited here 1 missing 1 extra", "overwrites or deletes edits made here", "1 to create, 1 to update, 0 to delete", "prompt:hello", "instructions:base", "mine.md",
 		"What a deployment would change in", "-Be <b>rude</b>.", "+Be kind & careful.")
 	p.Safe("<b>rude</b>")
-	w.Get("/deployments?only=missing").Sound().See("prompts/hello.md", "1 missing 1 modified 1 extra").Miss("mine.md")
+	w.Get("/deployments?only=missing").Sound().See("prompts/hello.md", "1 edited here 1 missing 1 extra").Miss("mine.md")
 	w.Get("/deployments?target=claude_code").Sound().See("nothing to change").Miss("hello.md", "AGENTS.md")
 	assert.Contains(t, w.Get("/deployments?profile=small").HTML, `/deployments/plan?profile=small"`)
 }
@@ -211,7 +211,7 @@ func TestEditsGoBack(t *testing.T) {
 			w.deployed()
 			w.write(file(w.project, ".claude/commands/check.md"), "---\ndescription: check things\nallowed-tools: []\n---\nCheck <b>nothing</b>.\n")
 			require.NoError(t, os.Remove(file(w.home, ".codex/prompts/hello.md")))
-			p := w.Get("/deployments/evolve").Sound().See("command:check", "-Check <b>nothing</b>.", "+Check <everything>.", "Drift that cannot be proposed (1)", "it is not there", "prompt:hello").Safe("<b>nothing")
+			p := w.Get("/deployments/evolve").Sound().See("command:check", "+Check <b>nothing</b>.", "-Check <everything>.", "edited here", "Drift that cannot be proposed (1)", "it is not there", "prompt:hello").Safe("<b>nothing")
 			done := p.Press("Propose 1 on a new branch").See("Propose edits on a new branch: done")
 			assert.Contains(t, done.Path, "/deployments/evolve?done=")
 			assert.Contains(t, w.repo.Git("branch", "--list", "evolve/*"), "evolve/propose-global-command_check-")
@@ -227,7 +227,7 @@ func TestEditsGoBack(t *testing.T) {
 
 			w.repo.Write("-- modules/hello.md --\ndirty\n")
 			p = w.Get("/deployments/evolve")
-			p.Press("Propose 2 on a new branch", "scope", "machine", "branch", "mine").See("uncommitted changes")
+			p.Press("Propose 1 on a new branch", "scope", "machine", "branch", "mine").See("uncommitted changes")
 			assert.Empty(t, w.repo.Git("branch", "--list", "mine"))
 		})
 	}
@@ -333,5 +333,5 @@ func TestManyFiles(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, w.Open(lines[0]).Status)
 	assert.Less(t, len(w.Get("/deployments").HTML), 2<<20)
 	require.NoError(t, os.RemoveAll(file(w.home, ".codex/skills")))
-	assert.Less(t, len(w.Get("/deployments").Sound().See("501 missing", "What a deployment would change in").HTML), 2<<20)
+	assert.Less(t, len(w.Get("/deployments").Sound().See("Files now 501 ", "What a deployment would change in").HTML), 2<<20)
 }

@@ -63,11 +63,11 @@ func (r reading) proposal(e edits) ui.Node {
 	d := would.Data
 	rows := make([]ui.Node, len(d.Candidates))
 	for i, c := range d.Candidates {
-		rows[i] = ui.Row(ui.InlineCode(ui.Printable(c.Module)), ui.Text(ui.Printable(c.Target)), ui.InlineCode(ui.Printable(c.Path)))
+		rows[i] = ui.Row(ui.InlineCode(ui.Printable(c.Module)), ui.Text(ui.Printable(c.Target)), c.What(), stateBadge(c.State))
 	}
-	out := ui.Group{warned(would.Warnings), ui.DataTable("Edits that can be proposed", []string{"Module", "Agent", "File"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
+	out := ui.Group{warned(would.Warnings), ui.DataTable("Edits that can be proposed", []string{"Module", "Agent", "File", "State"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
 	if len(rows) > 0 {
-		out = append(out, r.edited(d), decision(r.v, root+"/propose", "Propose "+strconv.Itoa(len(rows)+d.Omitted)+" on a new branch", d.Mark(), e.hidden()))
+		out = append(out, d.lines(), decision(r.v, root+"/propose", "Propose "+strconv.Itoa(len(rows)+d.Omitted)+" on a new branch", d.Mark(), e.hidden()))
 	}
 	if len(d.Skipped) > 0 {
 		left := make([]ui.Node, len(d.Skipped))
@@ -76,29 +76,21 @@ func (r reading) proposal(e edits) ui.Node {
 			if sk.Module != "" {
 				modules = []string{sk.Module}
 			}
-			left[i] = ui.Row(ui.Text(ui.Printable(strings.Join(modules, ", "))), ui.Text(ui.Printable(sk.Target)), ui.InlineCode(ui.Printable(sk.Path)), ui.Text(ui.Printable(sk.Message)))
+			left[i] = ui.Row(ui.Text(ui.Printable(strings.Join(modules, ", "))), ui.Text(ui.Printable(sk.Target)), ui.InlineCode(ui.Printable(sk.Path)), stateBadge(sk.State), ui.Text(ui.Printable(sk.Message)))
 		}
 		out = append(out, ui.Disclosure("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
-			ui.DataTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "Why"}, left, ""), more(d.Left)))
+			ui.DataTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "State", "Why"}, left, ""), more(d.Left)))
 	}
 	return out
 }
 
-// edited is the lines of the edits, as a deployment would take them back.
-func (r reading) edited(p Proposal) ui.Node {
-	preview, err := read[Preview](r, "preview", ui.Args{"diff": true})
-	if err != nil {
-		return nil // they can be proposed without
-	}
-	changes := map[string]present.Change{}
-	for _, c := range preview.Data.Diff.Changes {
-		changes[c.Key()] = c
-	}
-	diffs := preview.Data.Diffs(preview.Data.Diff.Changes)
+// lines are the lines of the edits, as they would change the modules' files.
+func (p Proposal) lines() ui.Node {
 	var out ui.Group
 	for _, c := range p.Candidates {
-		if change, ok := changes[present.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
-			out = append(out, ui.Disclosure("Edits in "+ui.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, diff(change, diffs)))
+		if c.Unified != "" {
+			out = append(out, ui.Disclosure("What would change in "+ui.Printable(c.Module)+" by the edits in "+ui.Printable(c.Path), false,
+				diff(present.Change{Target: c.Target, Op: "update", Path: c.Path}, map[string]File{present.Change{Target: c.Target, Path: c.Path}.Key(): {Op: "update", Unified: &c.Unified}})))
 		}
 	}
 	return out

@@ -58,14 +58,14 @@ func (r reading) ways(st status, p Plan) ui.Node {
 	}
 	return ui.Group{ui.Nav(ui.Aria("label", "What you can do"), ui.P(links)),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
-			ui.Fact{Name: "Files now", Value: cmp.Or(st.Total, &st.Summary).Badges()})}
+			ui.Fact{Name: "Files now", Value: stateBadges(st.States, cmp.Or(st.Total, &st.Summary).Extra, ui.Badge(ui.Plain, "none"))})}
 }
 
 // agents is each agent's directories, and how the files in them are.
 func agents(st status, doctor doctor) ui.Node {
-	counts := map[string]counts{}
+	differ := map[string]ui.Node{}
 	for _, c := range st.ByRoot {
-		counts[c.Target+" "+c.Root] = c.Summary
+		differ[c.Target+" "+c.Root] = stateBadges(c.States, c.Summary.Extra, nil)
 	}
 	var rows []ui.Node
 	for _, d := range doctor.Roots {
@@ -76,9 +76,17 @@ func agents(st status, doctor doctor) ui.Node {
 		case len(d.Issues) > 0:
 			state = ui.Badge(ui.Bad, strings.ReplaceAll(strings.Join(d.Issues, ", "), "_", " "))
 		}
-		rows = append(rows, ui.Row(ui.Text(ui.Printable(d.Target)), ui.InlineCode(ui.Printable(d.Root)), state, counts[d.Target+" "+d.Root].Badges()))
+		rows = append(rows, ui.Row(ui.Text(ui.Printable(d.Target)), ui.InlineCode(ui.Printable(d.Root)), state, orUpToDate(differ[d.Target+" "+d.Root])))
 	}
 	return ui.Part("Agents", ui.DataTable("Directories of agents", []string{"Agent", "Directory", "Directory is", "Files in it"}, rows, "No agent is configured."))
+}
+
+// orUpToDate is what differs in a directory, or that nothing does.
+func orUpToDate(differs ui.Node) ui.Node {
+	if differs == nil {
+		return ui.Badge(stateTone("up_to_date"), present.StateWords("up_to_date"))
+	}
+	return differs
 }
 
 // drift is every file that is not as it should be, with what a deployment would make of it.
@@ -116,7 +124,7 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(st.Omitted)+" more files are too many to be listed here."))))
 	}
 	if len(out) == 0 {
-		out = append(out, ui.Empty("Every deployed file is as it should be."))
+		out = append(out, ui.Empty("Every deployed file is up to date."))
 	}
 	return ui.Part("Drift", out)
 }

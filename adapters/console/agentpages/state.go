@@ -3,6 +3,7 @@ package agentpages
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/present"
@@ -13,6 +14,7 @@ import (
 // drift is a deployed file that is not as it should be.
 type drift struct {
 	Kind     string   `json:"kind"`
+	State    string   `json:"state"`
 	Target   string   `json:"target"`
 	Root     string   `json:"root"`
 	Path     string   `json:"path"`
@@ -24,47 +26,49 @@ type drift struct {
 // Key names the file, as Change.Key does.
 func (d drift) Key() string { return d.Target + " " + d.Path }
 
-// Badge is how the file is not as it should be.
-func (d drift) Badge() ui.Node {
-	tone := map[string]string{"missing": ui.Bad, "modified": ui.Warn}[d.Kind]
-	return ui.Badge(cmp.Or(tone, ui.Plain), d.Kind)
+// stateTone is the tone of a state's badge.
+func stateTone(state string) string {
+	return cmp.Or(map[string]string{"up_to_date": ui.Good, "edited_here": ui.Warn, "conflict": ui.Bad, "missing": ui.Bad}[state], ui.Plain)
 }
 
-// counts counts drift by its kind.
-type counts struct{ planner.DriftSummary }
+// Badge is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
+func (d drift) Badge() ui.Node {
+	if words := present.StateWords(d.State); words != "" {
+		return ui.Badge(stateTone(d.State), words)
+	}
+	return ui.Badge(ui.Plain, d.Kind)
+}
 
-// Total is all drift.
-func (c counts) Total() int { return c.Missing + c.Modified + c.Extra }
-
-// Badges are the counts that are not zero; "as it should be" for none.
-func (c counts) Badges() ui.Node {
+// stateBadges are the counts of files by state, and of extra files; otherwise for none.
+func stateBadges(c present.StateCounts, extra int, otherwise ui.Node) ui.Node {
 	var out ui.Group
-	for _, n := range []struct {
-		count      int
-		word, tone string
-	}{{c.Missing, "missing", ui.Bad}, {c.Modified, "modified", ui.Warn}, {c.Extra, "extra", ui.Plain}} {
-		if n.count > 0 {
-			out = append(out, ui.Badge(n.tone, strconv.Itoa(n.count)+" "+n.word), ui.Text(" "))
-		}
+	for _, n := range c.Each() {
+		out = append(out, ui.Badge(stateTone(n.State), strconv.Itoa(n.Files)+" "+present.StateWords(n.State)), ui.Text(" "))
+	}
+	if extra > 0 {
+		out = append(out, ui.Badge(ui.Plain, strconv.Itoa(extra)+" extra"))
 	}
 	if len(out) == 0 {
-		return ui.Badge(ui.Good, "as it should be")
+		return otherwise
 	}
 	return out
 }
 
 // status is the data of the tool status.
 type status struct {
-	Drift   []drift  `json:"drift"`
-	Omitted int      `json:"drift_omitted"`
-	Next    []string `json:"next_actions"`
-	Profile string   `json:"profile"`
-	Summary counts   `json:"summary"`
-	Total   *counts  `json:"summary_total"` // where only some kinds were asked for
-	ByRoot  []struct {
-		Root    string `json:"root"`
-		Target  string `json:"target"`
-		Summary counts `json:"summary"`
+	Drift   []drift               `json:"drift"`
+	Omitted int                   `json:"drift_omitted"`
+	Next    []string              `json:"next_actions"`
+	Profile string                `json:"profile"`
+	Summary planner.DriftSummary  `json:"summary"`
+	Total   *planner.DriftSummary `json:"summary_total"` // where only some kinds were asked for
+
+	States present.StateCounts `json:"summary_by_state"` // of all files
+	ByRoot []struct {
+		Root    string               `json:"root"`
+		Target  string               `json:"target"`
+		States  present.StateCounts  `json:"states"`
+		Summary planner.DriftSummary `json:"summary"`
 	} `json:"summary_by_root"`
 	Targets []string `json:"targets"`
 }
@@ -108,9 +112,29 @@ type whole struct {
 
 // Candidate is an edit of a deployed file that can go back into the config repository.
 type Candidate struct {
-	Module string `json:"module_id"`
-	Target string `json:"target"`
-	Path   string `json:"path"`
+	Module  string     `json:"module_id"`
+	Target  string     `json:"target"`
+	Path    string     `json:"path"`
+	State   string     `json:"state"`
+	Keys    [][]string `json:"keys"`
+	Unified string     `json:"unified"`
+}
+
+// What is the file, or the keys of it.
+func (c Candidate) What() ui.Node {
+	out := ui.Group{ui.InlineCode(ui.Printable(c.Path))}
+	for _, key := range c.Keys {
+		out = append(out, ui.Br(), ui.InlineCode(ui.Printable(strings.Join(key, "."))))
+	}
+	return out
+}
+
+// stateBadge is the badge of a state; nothing where there is none.
+func stateBadge(state string) ui.Node {
+	if words := present.StateWords(state); words != "" {
+		return ui.Badge(stateTone(state), words)
+	}
+	return ui.Text("")
 }
 
 // skipped is drift that cannot be proposed, and why.
@@ -120,6 +144,7 @@ type skipped struct {
 	Target  string   `json:"target"`
 	Path    string   `json:"path"`
 	Reason  string   `json:"reason"`
+	State   string   `json:"state"`
 	Message string   `json:"reason_message"`
 }
 

@@ -143,7 +143,7 @@ func changes(name string, all [][]present.Field) Node {
 		}
 		rows = append(rows, Row(Badge(tone, op), TextNode(Printable(present.Text(c, "target"))), Group{InlineCode(Printable(present.Text(c, "path"))),
 			If(present.Text(c, "unified") != "", Disclosure("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
-			Group{TextNode(Printable(present.Text(c, "reason")) + " "), own}))
+			Group{TextNode(Printable(present.Why(c)) + " "), own}))
 	}
 	return DataTable(name, []string{"What", "Target", "File", "Why"}, rows, "")
 }

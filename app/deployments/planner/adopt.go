@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
@@ -24,7 +25,34 @@ func AdoptError(adoptions []deployment.Change) error {
 	if n := len(adoptions); n > 1 {
 		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
 	}
-	return deployment.ErrAdopt.Sayf("%s", what).With(deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
+	details := deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
-		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample))
+		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample)
+	if counts[deployment.DriftedUpdate]+counts[deployment.DriftedDelete] > 0 {
+		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back")
+	}
+	return deployment.ErrAdopt.Sayf("%s", what).With(details)
+}
+
+// maxEdited is how many files a warning of edits names.
+const maxEdited = 5
+
+// EditWarnings says which files with edits made here a plan would overwrite or delete, and what to do instead.
+func EditWarnings(p deployment.Plan) []string {
+	edited := p.Edited()
+	if len(edited) == 0 {
+		return nil
+	}
+	paths := make([]string, 0, len(edited))
+	for _, c := range edited {
+		paths = append(paths, c.Path)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	named := strings.Join(paths[:min(len(paths), maxEdited)], ", ")
+	if more := len(paths) - maxEdited; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"a deployment overwrites or deletes edits made here: " + named +
+		"; countersign agents evolve propose takes them into the config repository first, and what is overwritten stays in a snapshot"}
 }

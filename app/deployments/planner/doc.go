@@ -5,6 +5,8 @@
 //   - Planner (planner.go) looks at the machine and compares: Deploy makes the plan forwards, Back the one for a rollback, Survey looks without
 //     planning. Roots that a deployment of this repository wrote to and that no target names any more are looked at too. In files that are otherwise
 //     the user's, only the managed part is merged (parts.go)
+//   - MergeEdits and MergeKeys (threeway.go) merge edits made here with what the config repository says now; the base is what was deployed last, from the
+//     ownership manifest or by its sum from where snapshots keep contents. A file whose edits are upstream already is written without adopt
 //   - Drift (drift.go) is what is deployed and differs, file by file and root by root (§5.6); FindDrift looks for it, next_actions.go names the commands to run
 //     next
 //   - FindHandovers (handover.go) returns the files of a plan with which agents run programs or gain permissions; AdoptError (adopt.go) is ErrAdopt for changes

@@ -11,7 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// The kinds of drift (agentpack contract §5.6). A file that a deployment would add counts as Missing.
+// The kinds of drift (agentpack contract §5.6): how a file differs from what the config repository says. A file that a deployment would add counts as
+// Missing. Which side changed is the item's state.
 const (
 	DriftMissing  = "missing"
 	DriftModified = "modified"
@@ -20,15 +21,16 @@ const (
 
 // DriftItem is one file that is not as it should be.
 type DriftItem struct {
-	Actual    *string  `json:"actual"`
-	Expected  *string  `json:"expected"`
-	Kind      string   `json:"kind"`
-	Path      string   `json:"path"`
-	PathPosix string   `json:"path_posix"`
-	Root      string   `json:"root,omitempty"`
-	RootPosix string   `json:"root_posix,omitempty"`
-	Target    string   `json:"target"`
-	Modules   []string `json:"-"`
+	Actual    *string              `json:"actual"`
+	Expected  *string              `json:"expected"`
+	Kind      string               `json:"kind"`
+	Path      string               `json:"path"`
+	PathPosix string               `json:"path_posix"`
+	Root      string               `json:"root,omitempty"`
+	RootPosix string               `json:"root_posix,omitempty"`
+	State     deployment.FileState `json:"state,omitempty"` // which side changed; empty for an extra file that no deployment wrote
+	Target    string               `json:"target"`
+	Modules   []string             `json:"-"`
 }
 
 // DriftSummary counts files by kind of drift.
@@ -38,17 +40,46 @@ type DriftSummary struct {
 	Modified int `json:"modified"`
 }
 
+// StateSummary counts the files that deployments manage, or would manage, by their state.
+type StateSummary struct {
+	ChangedUpstream int `json:"changed_upstream"`
+	Conflict        int `json:"conflict"`
+	EditedHere      int `json:"edited_here"`
+	Missing         int `json:"missing"`
+	NotDeployed     int `json:"not_deployed"`
+	UpToDate        int `json:"up_to_date"`
+}
+
+func (s *StateSummary) count(state deployment.FileState) {
+	switch state {
+	case deployment.StateUpToDate:
+		s.UpToDate++
+	case deployment.StateChangedUpstream:
+		s.ChangedUpstream++
+	case deployment.StateEditedHere:
+		s.EditedHere++
+	case deployment.StateConflict:
+		s.Conflict++
+	case deployment.StateMissing:
+		s.Missing++
+	case deployment.StateNotDeployed:
+		s.NotDeployed++
+	}
+}
+
 // RootDrift counts those of one root.
 type RootDrift struct {
-	Root      string       `json:"root"`
-	RootPosix string       `json:"root_posix"`
-	Summary   DriftSummary `json:"summary"`
-	Target    string       `json:"target"`
+	Root      string         `json:"root"`
+	RootPosix string         `json:"root_posix"`
+	States    map[string]int `json:"states"` // how many of them have each state
+	Summary   DriftSummary   `json:"summary"`
+	Target    string         `json:"target"`
 }
 
 // Drift is what is found to differ, and what follows from it.
 type Drift struct {
 	Items       []DriftItem
+	States      StateSummary
 	Warnings    []string
 	NeedsDeploy bool // a root lacks its manifest
 	AnyManifest bool
@@ -100,19 +131,28 @@ func unknown(r Result, paths []string) []string {
 
 func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, in search) error {
 	ledger, root := ledgerOf(r.Observed, in.root), in.root
-	wanted := make(map[string]bool, len(ledger.Owned))
+	wanted, entries := make(map[string]bool, len(ledger.Owned)), entriesOf(ledger)
 	var items []DriftItem
 	found := func(item DriftItem) {
 		item.Target, item.Root, item.RootPosix, item.PathPosix = root.Target, root.Path, deployment.PosixPath(root.Path), deployment.PosixPath(item.Path)
 		items = append(items, item)
 	}
+	leaving := map[string]*deployment.Desired{} // parts that go
 	for i := range r.Files {
 		f := &r.Files[i]
-		if f.Target != root.Target || f.Root != root.Path || f.Part != nil && f.Merge.Ours.IsZero() {
+		if f.Target != root.Target || f.Root != root.Path {
+			continue
+		}
+		if f.Part != nil && f.Merge.Ours.IsZero() {
+			leaving[f.Path] = f
 			continue
 		}
 		wanted[f.Path] = true
-		if item, differs := differsFrom(f, r.Observed.Files[f.Path]); differs {
+		now := r.Observed.Files[f.Path]
+		state := f.State(entries[f.Path], now)
+		d.States.count(state)
+		if item, differs := differsFrom(f, now); differs {
+			item.State = state
 			found(item)
 		}
 	}
@@ -122,7 +162,14 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 			continue
 		}
 		if now := r.Observed.Files[have.Path]; now.Kind != deployment.Absent {
-			found(DriftItem{Path: have.Path, Kind: DriftExtra, Actual: labelled(now.Sum), Modules: have.Modules})
+			state := have.State(now)
+			if part, leaves := leaving[have.Path]; leaves {
+				if state = part.State(have, now); state == deployment.StateUpToDate {
+					continue // only the user's part of it is left
+				}
+			}
+			d.States.count(state)
+			found(DriftItem{Path: have.Path, Kind: DriftExtra, Actual: labelled(now.Sum), Modules: have.Modules, State: state})
 		}
 	}
 	sorting.Stable(items, func(a, b DriftItem) int { return byComponents(a.Path, b.Path) })
@@ -148,6 +195,17 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 	}
 	d.Items = append(d.Items, items...)
 	return nil
+}
+
+// entriesOf are the entries of deployments by path.
+func entriesOf(ledger deployment.OwnershipManifest) map[string]*deployment.Owned {
+	out := make(map[string]*deployment.Owned, len(ledger.Owned))
+	for i := range ledger.Owned {
+		if have := &ledger.Owned[i]; have.Owner == deployment.OwnerDeploy {
+			out[have.Path] = have
+		}
+	}
+	return out
 }
 
 // differsFrom compares one wanted file with what stands there.
@@ -207,9 +265,12 @@ func DriftByRoot(items []DriftItem) []RootDrift {
 		i := slices.IndexFunc(out, func(r RootDrift) bool { return r.Target == item.Target && r.Root == item.Root })
 		if i < 0 {
 			i = len(out)
-			out = append(out, RootDrift{Root: item.Root, RootPosix: item.RootPosix, Target: item.Target})
+			out = append(out, RootDrift{Root: item.Root, RootPosix: item.RootPosix, States: map[string]int{}, Target: item.Target})
 		}
 		out[i].Summary.count(item.Kind)
+		if item.State != "" {
+			out[i].States[string(item.State)]++
+		}
 	}
 	sorting.By(out, func(a, b RootDrift) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.RootPosix, b.RootPosix))

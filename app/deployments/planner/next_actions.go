@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -14,9 +15,9 @@ type Action struct {
 	Command string `json:"command"`
 }
 
-// Next is what a person would do about the drift, as commands.
+// Next is what a person would do about the drift, as commands. None of them undoes anybody's work: a deployment is among them only where it overwrites no
+// edit made here and no file of the user's own. Edits are taken into the config repository first.
 func (d Drift) Next(prefix string) []string {
-	s := SummarizeDrift(d.Items)
 	var out []string
 	add := func(commands ...string) {
 		for _, command := range commands {
@@ -25,17 +26,20 @@ func (d Drift) Next(prefix string) []string {
 			}
 		}
 	}
-	if d.NeedsDeploy {
-		add("deploy --apply --yes --json")
+	work, edited, due := false, false, d.NeedsDeploy
+	for _, item := range d.Items {
+		edited = edited || item.State.IsEdited()
+		work = work || item.State == deployment.StateNotDeployed && item.Kind == DriftModified // no deployment wrote what stands there
+		due = due || item.Kind != DriftExtra
+	}
+	if len(d.Items) > 0 {
+		add("preview --diff --json")
 	}
 	switch {
-	case s.Modified+s.Missing > 0:
-		add("preview --diff --json", "deploy --apply --yes --json")
-		if d.AnyManifest {
-			add("evolve propose --yes --json")
-		}
-	case s.Extra > 0:
-		add("preview --diff --json")
+	case edited:
+		add("evolve propose --yes --json")
+	case due && !work:
+		add("deploy --apply --yes --json")
 	}
 	return out
 }

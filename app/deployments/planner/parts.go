@@ -183,6 +183,11 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byt
 	if len(d.Part.Keys) == 0 {
 		return merged, nil
 	}
+	if managed {
+		if d.Merge.Theirs, err = p.wouldReplace(d, doc, have.Part.Keys); err != nil {
+			return nil, err
+		}
+	}
 	if d.Merge.Made, err = p.Documents.Made(format, merged, d.Part.Keys); err != nil {
 		return nil, err
 	}
@@ -191,6 +196,31 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byt
 	}
 	d.Merge.Ours, err = p.valuesSum(format, merged, d.Part.Keys)
 	return merged, err
+}
+
+// wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are its user's own.
+func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, deployed []deployment.Key) (bool, error) {
+	added := slices.DeleteFunc(slices.Clone(d.Part.Keys), func(k deployment.Key) bool {
+		return slices.ContainsFunc(deployed, func(was deployment.Key) bool { return slices.Equal(k.Path, was.Path) })
+	})
+	if len(added) == 0 {
+		return false, nil
+	}
+	there, err := p.Documents.Values(d.Part.Format, doc, added)
+	if err != nil || len(there) == 0 {
+		return false, err
+	}
+	as, err := p.Documents.Set(d.Part.Format, nil, added)
+	if err != nil {
+		return false, err
+	}
+	wanted, err := p.Documents.Values(d.Part.Format, as, added)
+	for i, value := range there {
+		if !bytes.Equal(value, wanted[i]) {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // takeOut takes keys out of a document. One that the user had a value for before a deployment first wrote there gets that value back; and

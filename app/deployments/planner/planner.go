@@ -16,6 +16,8 @@ type Planner struct {
 	Snapshots deployport.Snapshots
 	Registry  deployport.Registry
 	Documents deployport.Documents
+	Sources   deployport.Sources
+	Merger    deployport.Merger
 }
 
 // Result is a plan and what it was made from.
@@ -23,17 +25,25 @@ type Result struct {
 	Plan     deployment.Plan
 	Observed deployment.Observed
 	Files    []deployment.Desired // with parts merged, and those of parts that go
+	Roots    []deployment.Root    // those that were planned for
 	Warnings []string
 }
 
 // Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
-// more are looked at too, so that nothing is left behind in them.
+// more are looked at too, so that nothing is left behind in them. A file that was edited here is guarded, unless the config repository says all of the
+// edit already.
 func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 	w, err := p.wanted(ctx, s)
 	if err != nil {
 		return Result{}, err
 	}
-	return p.make(ctx, s.Place, w)
+	r, err := p.make(ctx, s.Place, w)
+	if err != nil || !p.findTaken(ctx, s.Place.Home, &r) {
+		return r, err
+	}
+	w.Files = r.Files
+	r.Plan, err = deployment.NewPlan(w, r.Observed)
+	return r, err
 }
 
 // Survey looks as Deploy does and makes no plan. What cannot be read fails nothing: it is in Observed.Unread.
@@ -98,7 +108,7 @@ func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wan
 		look.Paths[i] = w.Files[i].Path
 	}
 	observed, err := p.Machine.Observe(ctx, look)
-	r := Result{Observed: observed, Warnings: observed.Warnings}
+	r := Result{Observed: observed, Roots: w.Roots, Warnings: observed.Warnings}
 	if err != nil {
 		return r, err
 	}

@@ -1,0 +1,419 @@
+package deployments_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
+)
+
+// teamRepo is a config repository of whole files, of a file of two modules, of a managed block, of a server and of settings.
+const teamRepo = `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [base]}}
+targets:
+  codex: {mode: files, scope: user}
+  claude_code: {mode: files, scope: user, options: {write_instructions: true, instructions_mode: section, write_mcp: true, write_settings: true}}
+modules:
+  - {id: "instructions:rules", type: instructions, tags: [base], source: {local_path: {path: rules}}}
+  - {id: "instructions:style", type: instructions, tags: [base], source: {local_path: {path: style}}}
+  - {id: "prompt:review", type: prompt, tags: [base], source: {local_path: {path: review.md}}, targets: [codex]}
+  - {id: "mcp:team", type: mcp, tags: [base], source: {local_path: {path: servers}}, targets: [claude_code]}
+  - {id: "settings:team", type: settings, tags: [base], source: {local_path: {path: settings}}, targets: [claude_code]}
+-- rules/AGENTS.md --
+# Rules
+Ask before you push.
+
+Read the tests first.
+
+Small commits.
+-- style/AGENTS.md --
+# Style
+Plain words.
+-- review.md --
+Review the change.
+
+Look at the tests.
+
+Look at the names.
+-- servers/tickets.json --
+{
+  "command": "npx",
+  "args": ["-y", "tickets"],
+  "env": {"LEVEL": "info"}
+}
+-- settings/claude_code.json --
+{
+  "model": "large",
+  "cleanupPeriodDays": 30
+}
+`
+
+// team is that repository, deployed.
+func team(t *testing.T) *deployrig.Rig {
+	t.Helper()
+	r := deployrig.New(t, teamRepo)
+	r.Entries = deployments.Capability(deployments.Deps{Compiler: r.Compiler, Planner: r.Planner, Recovery: r.Machine, Differ: docedit.Differ{}, History: r.Git, Remote: r.Git, Clock: r.Clock}).Entries
+	r.Repo.Git("config", "user.name", "A")
+	r.Repo.Git("config", "user.email", "a@example.com")
+	r.Must("deploy_apply", `{"yes":true}`)
+	return r
+}
+
+// replace edits one file in place.
+func replace(r *deployrig.Rig, dir, name, old, now string) {
+	r.T.Helper()
+	text := r.Read(dir, name)
+	require.Contains(r.T, text, old)
+	r.Write(dir, name, strings.Replace(text, old, now, 1))
+}
+
+// upstream edits a module and commits it, as a colleague does.
+func upstream(r *deployrig.Rig, name, old, now string) {
+	r.T.Helper()
+	replace(r, r.Repo.Dir, name, old, now)
+	r.Repo.Git("commit", "-qam", "a colleague's change")
+}
+
+type statusSeen struct {
+	Data struct {
+		Drift []struct {
+			Kind, State, Path string
+		}
+		Next   []string       `json:"next_actions"`
+		States map[string]int `json:"summary_by_state"`
+	}
+}
+
+// states are the states of what differs by the last part of its path, and the advice.
+func states(r *deployrig.Rig) (map[string]string, string) {
+	r.T.Helper()
+	var s statusSeen
+	require.NoError(r.T, json.Unmarshal([]byte(r.Must("status", `{}`)), &s))
+	out := map[string]string{}
+	for _, d := range s.Data.Drift {
+		out[filepath.Base(d.Path)] = d.Kind + " " + d.State
+	}
+	return out, strings.Join(s.Data.Next, "\n")
+}
+
+type proposed struct {
+	Data struct {
+		Created    bool
+		Branch     string
+		Reason     string
+		Files      []string `json:"files_posix"`
+		Candidates []struct {
+			ModuleID string `json:"module_id"`
+			Path     string
+			State    string
+			Unified  string
+			Keys     [][]string
+		}
+		Skipped []struct {
+			Path    string
+			Reason  string `json:"reason_code"`
+			State   string
+			Message string   `json:"reason_message"`
+			Modules []string `json:"module_ids"`
+			Module  string   `json:"module_id"`
+		}
+	}
+	Warnings []string
+}
+
+// propose proposes, and merges the branch as its reviewer would.
+func propose(r *deployrig.Rig, args string) (p proposed) {
+	r.T.Helper()
+	require.NoError(r.T, json.Unmarshal([]byte(r.Must("evolve_propose", args)), &p))
+	if p.Data.Created {
+		r.Repo.Git("merge", "-q", "--no-edit", p.Data.Branch)
+	}
+	return p
+}
+
+// overlays are the overlay files of the config repository by the last part of their paths.
+func overlays(r *deployrig.Rig) map[string]string {
+	r.T.Helper()
+	out := map[string]string{}
+	for name := range strings.FieldsSeq(r.Repo.Git("ls-files", "overlays")) {
+		out[filepath.Base(name)] = r.Repo.Git("show", "HEAD:"+name)
+	}
+	return out
+}
+
+type planSeen struct {
+	Data struct {
+		Changes []struct {
+			Op, Path, State string
+			Kind            string `json:"update_kind"`
+			Deletes         string `json:"delete_kind"`
+		}
+	}
+	Warnings []string
+}
+
+func plan(r *deployrig.Rig) (p planSeen) {
+	r.T.Helper()
+	require.NoError(r.T, json.Unmarshal([]byte(r.Must("plan", `{}`)), &p))
+	return p
+}
+
+// TestBothEditsFlow: a colleague changes one line upstream while the owner of the machine changes another one of the same deployed file. What is proposed
+// is the owner's line alone, and when it is merged a plain deployment brings the colleague's, overwriting nothing.
+func TestBothEditsFlow(t *testing.T) {
+	r := team(t)
+	prompt := filepath.Join(".codex", "prompts", "review.md")
+	upstream(r, "review.md", "Review the change.", "Review the whole change.")
+	now, next := states(r)
+	assert.Equal(t, map[string]string{"review.md": "modified changed_upstream"}, now)
+	assert.Contains(t, next, "deploy --apply")
+	assert.NotContains(t, next, "evolve propose", "there is nothing to propose")
+	assert.Equal(t, "no_drift", propose(r, `{"dry_run":true}`).Data.Reason, "what is new upstream is not proposed back")
+
+	replace(r, r.UserHome, prompt, "Look at the names.", "Look at the names, too.")
+	now, next = states(r)
+	assert.Equal(t, map[string]string{"review.md": "modified conflict"}, now)
+	assert.NotContains(t, next, "deploy", "it would undo the edit")
+	assert.Contains(t, next, "evolve propose")
+	p := plan(r)
+	require.Len(t, p.Data.Changes, 1)
+	assert.Equal(t, "drifted_update conflict", p.Data.Changes[0].Kind+" "+p.Data.Changes[0].State)
+	assert.Contains(t, p.Warnings[0], "edits made here")
+	assert.Contains(t, p.Warnings[0], "evolve propose")
+	_, err := r.Call(r.Entries, "deploy_apply", `{"yes":true}`)
+	require.NotNil(t, err)
+	assert.Contains(t, err.Details.(deployment.Details)["hint"], "evolve propose")
+
+	made := propose(r, `{"yes":true}`)
+	require.True(t, made.Data.Created)
+	const both = "Review the whole change.\n\nLook at the tests.\n\nLook at the names, too.\n"
+	assert.Equal(t, both, overlays(r)["review.md"]+"\n")
+	now, next = states(r)
+	assert.Equal(t, map[string]string{"review.md": "modified changed_upstream"}, now, "the edit is upstream now")
+	assert.Contains(t, next, "deploy --apply")
+	r.Must("deploy_apply", `{"yes":true}`)
+	assert.Equal(t, both, r.Read(r.UserHome, prompt))
+	now, _ = states(r)
+	assert.Empty(t, now)
+	assert.Equal(t, "no_drift", propose(r, `{"yes":true}`).Data.Reason)
+}
+
+// TestAConflictStaysOne until somebody resolves it: it is told, and never proposed in part or back.
+func TestAConflictStaysOne(t *testing.T) {
+	r := team(t)
+	prompt := filepath.Join(".codex", "prompts", "review.md")
+	upstream(r, "review.md", "Look at the tests.", "Look at all tests.")
+	replace(r, r.UserHome, prompt, "Look at the tests.", "Look at the tests, slowly.")
+	for range 2 {
+		p := propose(r, `{"yes":true}`)
+		assert.Equal(t, "no_proposeable_drift", p.Data.Reason)
+		require.Len(t, p.Data.Skipped, 1)
+		assert.Equal(t, "conflict conflict prompt:review", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State+" "+p.Data.Skipped[0].Module)
+	}
+	replace(r, r.UserHome, prompt, "Look at the tests, slowly.", "Look at all tests.\nSlowly.") // the owner takes the colleague's line over
+	require.True(t, propose(r, `{"yes":true}`).Data.Created)
+	assert.Contains(t, overlays(r)["review.md"], "Look at all tests.\nSlowly.")
+	now, _ := states(r)
+	assert.Empty(t, now)
+}
+
+// TestModulesComeAndGo: in a file of several modules each one's text is merged by itself. Upstream's removal of a module is never proposed back, and an edit of
+// the text that is removed is told.
+func TestModulesComeAndGo(t *testing.T) {
+	r := team(t)
+	agents := filepath.Join(".codex", "AGENTS.md")
+	upstream(r, "agentpack.yaml", `"instructions:style", type: instructions, tags: [base]`, `"instructions:style", type: instructions, tags: [later]`)
+	upstream(r, "rules/AGENTS.md", "# Rules", "# Our rules")
+	now, _ := states(r)
+	assert.Equal(t, "modified changed_upstream", now["AGENTS.md"])
+	assert.Equal(t, "modified changed_upstream", now["CLAUDE.md"])
+	assert.Equal(t, "no_drift", propose(r, `{"dry_run":true}`).Data.Reason)
+
+	replace(r, r.UserHome, agents, "Small commits.", "Small commits only.")
+	replace(r, r.UserHome, filepath.Join(".claude", "CLAUDE.md"), "Read the tests first.", "Read the tests and the names first.")
+	replace(r, r.UserHome, filepath.Join(".claude", "CLAUDE.md"), "Plain words.", "Plain words always.")
+	made := propose(r, `{"dry_run":true}`)
+	require.Len(t, made.Data.Candidates, 1, "%+v", made)
+	made = propose(r, `{"yes":true}`)
+	require.True(t, made.Data.Created)
+	assert.Equal(t, "# Our rules\nAsk before you push.\n\nRead the tests and the names first.\n\nSmall commits only.", overlays(r)["AGENTS.md"],
+		"both edits of one module, on top of the colleague's")
+	p := propose(r, `{"dry_run":true}`)
+	assert.Equal(t, "no_proposeable_drift", p.Data.Reason)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "removed_upstream instructions:style", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].Module)
+	assert.Contains(t, p.Data.Skipped[0].Path, "CLAUDE.md")
+	now, _ = states(r)
+	assert.Equal(t, "modified changed_upstream", now["AGENTS.md"], "all that was edited there is upstream")
+	assert.Equal(t, "modified conflict", now["CLAUDE.md"])
+}
+
+// TestWhatWentHereOrUpstream: a file that the user deleted is missing and nothing to propose; one that is gone upstream is not proposed back, and one that
+// was edited besides is told and guarded.
+func TestWhatWentHereOrUpstream(t *testing.T) {
+	r := team(t)
+	prompt := filepath.Join(".codex", "prompts", "review.md")
+	require.NoError(t, os.Remove(filepath.Join(r.UserHome, prompt)))
+	now, next := states(r)
+	assert.Equal(t, map[string]string{"review.md": "missing missing"}, now)
+	assert.Contains(t, next, "deploy --apply")
+	p := propose(r, `{"yes":true}`)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "missing missing", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
+	r.Must("evolve_restore", `{"yes":true}`)
+
+	upstream(r, "agentpack.yaml", `"prompt:review", type: prompt, tags: [base]`, `"prompt:review", type: prompt, tags: [later]`)
+	now, _ = states(r)
+	assert.Equal(t, map[string]string{"review.md": "extra changed_upstream"}, now)
+	assert.Equal(t, "no_drift", propose(r, `{"yes":true}`).Data.Reason)
+	replace(r, r.UserHome, prompt, "Review", "Please review")
+	now, next = states(r)
+	assert.Equal(t, map[string]string{"review.md": "extra conflict"}, now)
+	assert.NotContains(t, next, "deploy")
+	p = propose(r, `{"yes":true}`)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "removed_upstream conflict", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
+	change := plan(r).Data.Changes
+	require.Len(t, change, 1)
+	assert.Equal(t, "drifted_delete conflict", change[0].Deletes+" "+change[0].State)
+}
+
+// TestWhatNoDeploymentWrote is no edit: it is not proposed, and no deployment that overwrites it is advised.
+func TestWhatNoDeploymentWrote(t *testing.T) {
+	r := team(t)
+	r.Write(r.Repo.Dir, "extra.md", "Ours.\n")
+	replace(r, r.Repo.Dir, "agentpack.yaml", "modules:\n", "modules:\n  - {id: \"prompt:extra\", type: prompt, tags: [base], source: {local_path: {path: extra.md}}, targets: [codex]}\n")
+	r.Repo.Git("add", "-A")
+	r.Repo.Git("commit", "-qm", "one more")
+	now, next := states(r)
+	assert.Equal(t, map[string]string{"extra.md": "missing not_deployed"}, now)
+	assert.Contains(t, next, "deploy --apply")
+	r.Write(r.UserHome, ".codex/prompts/extra.md", "Mine.\n")
+	now, next = states(r)
+	assert.Equal(t, map[string]string{"extra.md": "modified not_deployed"}, now)
+	assert.NotContains(t, next, "deploy")
+	p := propose(r, `{"yes":true}`)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "not_deployed not_deployed", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
+}
+
+// TestSingleKeysFlow: a setting and a server that were edited in their documents are proposed as exactly these members of their modules' files, on top of a
+// colleague's change of another one; the user's own keys stay the user's.
+func TestSingleKeysFlow(t *testing.T) {
+	r := team(t)
+	settings, servers := filepath.Join(".claude", "settings.json"), ".claude.json"
+	upstream(r, "settings/claude_code.json", `"cleanupPeriodDays": 30`, `"cleanupPeriodDays": 60`)
+	upstream(r, "servers/tickets.json", `"-y", "tickets"`, `"-y", "tickets@2"`)
+	now, _ := states(r)
+	assert.Equal(t, map[string]string{"settings.json": "modified changed_upstream", ".claude.json": "modified changed_upstream"}, now)
+	assert.Equal(t, "no_drift", propose(r, `{"dry_run":true}`).Data.Reason)
+
+	replace(r, r.UserHome, settings, `"large"`, `"small"`)
+	replace(r, r.UserHome, settings, `{`, `{"mine": 1, `)
+	replace(r, r.UserHome, servers, `info`, `debug`)
+	now, next := states(r)
+	assert.Equal(t, map[string]string{"settings.json": "modified conflict", ".claude.json": "modified conflict"}, now)
+	assert.NotContains(t, next, "deploy")
+	dry := propose(r, `{"dry_run":true}`)
+	assert.Contains(t, dry.Data.Candidates[1].Unified, "-  \"model\": \"large\",\n+  \"model\": \"small\",\n")
+	require.Len(t, dry.Data.Candidates, 2)
+	assert.Equal(t, [][]string{{"mcpServers", "tickets"}}, dry.Data.Candidates[0].Keys)
+	assert.Equal(t, [][]string{{"model"}}, dry.Data.Candidates[1].Keys)
+	require.True(t, propose(r, `{"yes":true}`).Data.Created)
+	shown := overlays(r)
+	assert.Equal(t, "{\n  \"model\": \"small\",\n  \"cleanupPeriodDays\": 60\n}", shown["claude_code.json"])
+	assert.JSONEq(t, `{"command": "npx", "args": ["-y", "tickets@2"], "env": {"LEVEL": "debug"}}`, shown["tickets.json"])
+	r.Must("deploy_apply", `{"yes":true}`)
+	assert.JSONEq(t, `{"mine": 1, "model": "small", "cleanupPeriodDays": 60}`, r.Read(r.UserHome, settings))
+	now, _ = states(r)
+	assert.Empty(t, now)
+}
+
+// TestKeysThatConflict: a key that both changed is a conflict, one that went is missing, and a secret that somebody typed into a document is not proposed.
+func TestKeysThatConflict(t *testing.T) {
+	r := team(t)
+	settings, servers := filepath.Join(".claude", "settings.json"), ".claude.json"
+	upstream(r, "settings/claude_code.json", `"large"`, `"huge"`)
+	replace(r, r.UserHome, settings, `"large"`, `"small"`)
+	replace(r, r.UserHome, settings, `30`, `7`)
+	replace(r, r.UserHome, servers, `"LEVEL": "info"`, `"LEVEL": "info", "GITHUB_TOKEN": "ghp_`+strings.Repeat("a1B2", 9)+`"`)
+	p := propose(r, `{"dry_run":true}`)
+	require.Len(t, p.Data.Candidates, 1, "%+v", p)
+	assert.Equal(t, [][]string{{"cleanupPeriodDays"}}, p.Data.Candidates[0].Keys)
+	made := propose(r, `{"dry_run":true,"module_id":"mcp:team"}`)
+	require.Len(t, made.Data.Skipped, 1)
+	assert.Equal(t, "secret edited_here", made.Data.Skipped[0].Reason+" "+made.Data.Skipped[0].State)
+	made = propose(r, `{"yes":true}`)
+	require.True(t, made.Data.Created)
+	assert.Len(t, made.Data.Skipped, 2, "what was left out is told beside what was proposed")
+	made = propose(r, `{"dry_run":true,"module_id":"settings:team"}`)
+	require.Len(t, made.Data.Skipped, 1)
+	assert.Equal(t, "conflict conflict", made.Data.Skipped[0].Reason+" "+made.Data.Skipped[0].State)
+	assert.Contains(t, made.Data.Skipped[0].Message, "model")
+}
+
+// TestAKeyThatBothAdded is nobody's to overwrite unasked: the user's own value of a key that is new upstream is guarded.
+func TestAKeyThatBothAdded(t *testing.T) {
+	r := team(t)
+	settings := filepath.Join(".claude", "settings.json")
+	replace(r, r.UserHome, settings, `{`, `{"theme": "dark", `)
+	now, _ := states(r)
+	assert.Empty(t, now, "what is not managed is the user's")
+	upstream(r, "settings/claude_code.json", `{`, `{"theme": "light",`)
+	now, next := states(r)
+	assert.Equal(t, map[string]string{"settings.json": "modified conflict"}, now)
+	assert.NotContains(t, next, "deploy")
+	change := plan(r).Data.Changes
+	require.Len(t, change, 1)
+	assert.Equal(t, "adopt_update conflict", change[0].Kind+" "+change[0].State)
+	p := propose(r, `{"yes":true}`)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "not_deployed", p.Data.Skipped[0].Reason)
+	assert.Contains(t, p.Data.Skipped[0].Message, "theme")
+	replace(r, r.UserHome, settings, `"dark"`, `"light"`)
+	change = plan(r).Data.Changes
+	assert.Empty(t, change, "they agree")
+}
+
+// TestWhatWasDeployedOutlivesItsSnapshot: an edit can be merged with what was deployed after the snapshot of that deployment was forgotten.
+func TestWhatWasDeployedOutlivesItsSnapshot(t *testing.T) {
+	r := team(t)
+	prompt := filepath.Join(".codex", "prompts", "review.md")
+	r.Clock.Advance(time.Second)
+	upstream(r, "style/AGENTS.md", "Plain words.", "Plain, short words.")
+	r.Must("deploy_apply", `{"yes":true,"target":"claude_code"}`)
+	maintenance := deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: r.Compiler, Machine: r.Machine, Snapshots: r.Machine, Recovery: r.Machine, Clock: r.Clock})
+	out, err := r.Call(maintenance, "agents_snapshots_prune", `{"yes":true,"keep":1}`)
+	require.Nil(t, err, "%v", err)
+	require.NotContains(t, out, `"pruned":[]`)
+	upstream(r, "review.md", "Review the change.", "Review the whole change.")
+	replace(r, r.UserHome, prompt, "Look at the names.", "Look at the names, too.")
+	require.True(t, propose(r, `{"yes":true}`).Data.Created)
+	assert.Equal(t, "Review the whole change.\n\nLook at the tests.\n\nLook at the names, too.", overlays(r)["review.md"])
+}
+
+// TestWhatIsKeptNowhere: where what was deployed is lost, nobody knows what was edited, unless the config repository still says it. Nothing is guessed.
+func TestWhatIsKeptNowhere(t *testing.T) {
+	r := team(t)
+	prompt := filepath.Join(".codex", "prompts", "review.md")
+	require.NoError(t, os.RemoveAll(filepath.Join(r.UserHome, ".agentpack", "state", "vault")))
+	replace(r, r.UserHome, prompt, "Look at the names.", "Look at the names, too.")
+	require.Len(t, propose(r, `{"dry_run":true}`).Data.Candidates, 1, "the config repository says what was deployed")
+	upstream(r, "review.md", "Review the change.", "Review the whole change.")
+	p := propose(r, `{"dry_run":true}`)
+	assert.Empty(t, p.Data.Candidates)
+	require.Len(t, p.Data.Skipped, 1)
+	assert.Equal(t, "base_unknown conflict", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
+}
