@@ -37,7 +37,7 @@ func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func
 	if err := op.prepare(ctx); err != nil {
 		return "", errors.Join(err, op.archive.Abort())
 	}
-	if len(op.jobs) == 0 {
+	if len(op.jobs) == 0 && len(op.journal.State) == 0 {
 		return "", observe.FileFault(op.archive.Abort(), h.Vault.Dir())
 	}
 	if err := op.run(ctx, done); err != nil {

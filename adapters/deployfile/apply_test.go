@@ -23,6 +23,7 @@ func applying(t *testing.T, open func(t *testing.T) machineHost) {
 		"paths that leave their root":           confinement,
 		"links among the directories":           links,
 		"owners keep to themselves":             owners,
+		"repositories keep to themselves":       repositories,
 		"records and contents":                  records,
 		"originals are the first and stay":      originals,
 		"directories go when they are empty":    directories,
@@ -68,14 +69,14 @@ func createsFiles(t *testing.T, h machineHost) {
 	assert.Equal(t, "a", text(t, h.Path("root", "a.md")))
 	assert.Equal(t, "b", text(t, h.Path("root", "sub", "dir", "b.md")))
 	assert.Empty(t, text(t, h.Path("root", "empty")))
-	assert.Contains(t, text(t, h.Path("root", ".agentpack.manifest.codex.json")), `"sub/dir/b.md"`)
+	assert.Len(t, tree(t, h.Path("root")), 6, "and nothing beside them")
 	again := h.Deploy(t, root, wish{Path: h.Path("root", "a.md"), Text: "a"}, wish{Path: h.Path("root", "sub", "dir", "b.md"), Text: "b"}, wish{Path: h.Path("root", "empty")})
 	assert.Empty(t, again.Writes, "a plan after apply is empty")
 	h.Apply(t, h.Deploy(t, root, wish{Path: h.Path("root", "a.md"), Text: "A"}, wish{Path: h.Path("root", "empty")}))
 	assert.Equal(t, "A", text(t, h.Path("root", "a.md")))
 	assert.NoFileExists(t, h.Path("root", "sub", "dir", "b.md"))
 	id := h.Apply(t, h.Deploy(t, root))
-	assert.NoDirExists(t, h.Path("root"), "a manifest that lists nothing is removed, and the root with it, because a deployment made it")
+	assert.NoDirExists(t, h.Path("root"), "the root goes with them, because a deployment made it")
 	list, warnings, err := h.Snapshots.List(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
@@ -203,10 +204,42 @@ func owners(t *testing.T, h machineHost) {
 	h.Apply(t, h.Deploy(t, root))
 	assert.Equal(t, "op", text(t, h.Path("root", "operator.md")))
 	assert.NoFileExists(t, h.Path("root", "a"))
-	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Roots: root})
+	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: deployment.Place{Home: h.Home}, Roots: root})
 	require.NoError(t, err)
 	require.Len(t, seen.Owned(), 1)
 	assert.Equal(t, deployment.OwnerBootstrap, seen.Owned()[0].Owner)
+}
+
+func repositories(t *testing.T, h machineHost) {
+	root := []deployment.Root{h.Root("codex", "root")}
+	one := func(name, text string) wish { return wish{Path: h.Path("root", name), Text: text} }
+	h.Apply(t, h.DeployAs(t, "/team", root, one("a", "a"), one("both", "x"), one("team", "t")))
+	first := h.Apply(t, h.DeployAs(t, "/mine", root, one("b", "b"), one("both", "x")))
+	assert.Empty(t, h.DeployAs(t, "/team", root, one("a", "a"), one("both", "x"), one("team", "t")).Writes, "nothing of the other one's is a leftover")
+
+	p := h.PlanAs(t, "/mine", root, one("b", "b"), one("both", "y"), one("a", "mine"))
+	require.Len(t, p.Changes, 2)
+	for _, c := range p.Changes {
+		assert.Equal(t, deployment.AdoptUpdate, c.Gate)
+		assert.Equal(t, "/team", c.Holder)
+		assert.Contains(t, c.Reason, "/team")
+	}
+	assert.Len(t, p.HeldWarnings(), 1)
+	h.Apply(t, h.DeployAs(t, "/mine", root, one("b", "b"), one("both", "x"), one("a", "mine")))
+	p = h.PlanAs(t, "/team", root, one("a", "a"), one("both", "x"), one("team", "t"))
+	require.Len(t, p.Changes, 1, "it was taken over, and is the other one's now")
+	assert.Equal(t, "/mine", p.Changes[0].Holder)
+
+	h.Apply(t, h.DeployAs(t, "/team", root))
+	assert.NoFileExists(t, h.Path("root", "team"))
+	assert.Equal(t, "mine", text(t, h.Path("root", "a")), "what was taken over does not go with who had it")
+	assert.Equal(t, "x", text(t, h.Path("root", "both")), "what both have stays until the last lets go of it")
+
+	s, err := h.Snapshots.Load(t.Context(), h.Home, first)
+	require.NoError(t, err)
+	assert.Equal(t, "/mine", s.Repo)
+	h.Apply(t, h.DeployAs(t, "/mine", root))
+	assert.NoDirExists(t, h.Path("root"))
 }
 
 func directories(t *testing.T, h machineHost) {
@@ -271,11 +304,11 @@ func progress(t *testing.T, h machineHost) {
 	}
 	var told []int
 	_, err := h.Machine.Apply(t.Context(), h.Deploy(t, root, wishes...), func(done, total int) {
-		assert.Equal(t, 21, total, "with the manifest")
+		assert.Equal(t, 20, total)
 		told = append(told, done)
 	})
 	require.NoError(t, err)
-	require.Len(t, told, 21)
+	require.Len(t, told, 20)
 	for i, n := range told {
 		assert.Equal(t, i+1, n, "one after the other")
 	}

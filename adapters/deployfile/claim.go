@@ -13,9 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// legacyManifest is the name that is read where a target has no manifest of its own.
-const legacyManifest = ".agentpack.manifest.json"
-
 // holding names a root of a target.
 type holding struct{ target, root string }
 
@@ -38,10 +35,18 @@ func (op *operation) holdings() []deployment.Root {
 	return out
 }
 
-// readLedgers reads the manifests as they are now, under the lock. What is wrong with one was said when the plan was made.
+// readLedgers reads what is owned as it is now, under the lock. What is wrong with a record was said when the plan was made.
 func (op *operation) readLedgers() error {
+	owned, err := observe.OpenOwnership(op.h.Path, op.t.Repo)
+	if err != nil {
+		return err
+	}
+	wanted := make(map[string]bool, len(op.t.Owned))
+	for i := range op.t.Owned {
+		wanted[op.t.Owned[i].Path] = true
+	}
 	for _, root := range op.holdings() {
-		l, _, err := observe.ReadManifest(root)
+		l, _, err := owned.Read(root, func(path string) bool { return wanted[path] })
 		if err != nil {
 			return err
 		}
@@ -50,60 +55,102 @@ func (op *operation) readLedgers() error {
 	return nil
 }
 
-// claims are the writes of the manifests: of every root that had one, owns something now or had a change. Entries of other owners stay. A
-// manifest that would list nothing is removed, so that going back to before the first deployment leaves none; but where the legacy one would
-// be read instead, an empty one is written.
+// claims work out what is owned in every root that something is recorded of, or that owns something now: what the transaction says for its own owner,
+// and what was there for all others, but for the files that it takes over. A record that would list nothing is removed. The writes that come of it
+// remove the manifests of earlier versions beside the files, whose entries the records have now.
 func (op *operation) claims() ([]deployment.Write, error) {
+	mine := op.t.Owner.Repo(op.t.Repo)
 	owned := map[holding][]deployment.Owned{}
 	for _, f := range op.t.Owned {
 		key := holding{f.Target, f.Root}
+		f.Repo = mine
 		owned[key] = append(owned[key], f)
+	}
+	adopted := map[string]bool{}
+	for _, w := range op.t.Writes {
+		adopted[w.Path] = w.After.Kind != deployment.Absent
 	}
 	var out []deployment.Write
 	for _, l := range op.ledgers {
-		key := holding{l.Root.Target, l.Root.Path}
-		files := owned[key]
-		for _, f := range l.Owned {
-			if f.Owner != op.t.Owner {
-				files = append(files, f)
+		byRepo, touched := map[string][]deployment.Owned{}, map[string]bool{mine: true}
+		for repo := range l.Taken {
+			touched[repo] = true
+		}
+		heirs := op.heirs(l, owned[holding{l.Root.Target, l.Root.Path}])
+		for _, f := range slices.Concat(l.Owned, l.Others) {
+			if left, ok := heirs[f.Path]; ok && f.Part != nil && f.Repo != "" && f.Repo != mine {
+				f.Made, f.Created = slices.Concat(f.Made, left.Made), f.Created || left.Created
+				touched[f.Repo] = true
+				delete(heirs, f.Path)
+			}
+			switch {
+			case f.Owner == op.t.Owner && f.Repo == mine: // what becomes of these the transaction says
+			case f.Repo != "" && f.Repo != op.t.Repo && f.Part == nil && adopted[f.Path]:
+				touched[f.Repo] = true
+			default:
+				byRepo[f.Repo] = append(byRepo[f.Repo], f)
 			}
 		}
-		if len(files) == 0 && !l.Present {
-			continue // a root that only had a change has a manifest, or owned nothing: there is nothing to say
+		byRepo[mine] = append(byRepo[mine], owned[holding{l.Root.Target, l.Root.Path}]...)
+		for repo := range touched {
+			if err := op.record(l.Root, repo, byRepo[repo]); err != nil {
+				return nil, err
+			}
 		}
-		w, changes, err := op.claim(l.Root, files)
-		if err != nil {
-			return nil, err
-		}
-		if changes {
-			out = append(out, w)
+		for _, path := range l.Beside {
+			if !slices.Contains(op.t.TakesOver, path) { // nobody was shown that one
+				return nil, StaleError([]string{path})
+			}
+			now, err := observe.InspectPath(path)
+			if err != nil {
+				return nil, observe.FileFault(err, path)
+			}
+			if now.Kind != deployment.Absent {
+				out = append(out, deployment.Write{Target: l.Root.Target, Op: deployment.OpDelete, Path: path, Root: l.Root.Path, Before: now.Seen})
+			}
 		}
 	}
+	sorting.By(op.records, func(a, b Text) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func (op *operation) claim(root deployment.Root, files []deployment.Owned) (deployment.Write, bool, error) {
-	path := filepath.Join(root.Path, observe.ManifestName(root.Target))
-	now, err := observe.InspectPath(path)
+// heirs are the parts of documents that the owner lets go of: what it made for them, the document or containers in it, is another owner's to take
+// away, where one still has a part there.
+func (op *operation) heirs(l observe.RootOwnership, now []deployment.Owned) map[string]deployment.Owned {
+	left := map[string]deployment.Owned{}
+	if len(l.Others) == 0 {
+		return left
+	}
+	mine := op.t.Owner.Repo(op.t.Repo)
+	for _, f := range l.Owned {
+		if f.Part != nil && f.Owner == op.t.Owner && f.Repo == mine && (f.Created || len(f.Made) > 0) {
+			left[f.Path] = f
+		}
+	}
+	for _, f := range now {
+		delete(left, f.Path)
+	}
+	return left
+}
+
+// record has what a config repository owns in a root written down; nothing is no record.
+func (op *operation) record(root deployment.Root, repo string, files []deployment.Owned) error {
+	name := observe.OwnershipName(root, repo)
+	before, err := op.h.Document(name)
 	if err != nil {
-		return deployment.Write{}, false, observe.FileFault(err, path)
+		return err
 	}
-	w := deployment.Write{Target: root.Target, Op: deployment.OpUpdate, Path: path, Root: root.Path, Before: now.Seen}
-	_, noLegacy := os.Lstat(filepath.Join(root.Path, legacyManifest))
-	switch {
-	case len(files) == 0 && noLegacy != nil:
-		w.Op = deployment.OpDelete
-		return w, now.Kind != deployment.Absent, nil
-	case now.Kind == deployment.Absent:
-		w.Op = deployment.OpCreate
+	var after []byte
+	if len(files) > 0 {
+		after, err = observe.EncodeManifest(observe.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Recorded: root.Path, Repo: repo, Files: files})
+		if err != nil {
+			return err
+		}
 	}
-	data, err := observe.EncodeManifest(observe.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
-	if err != nil {
-		return deployment.Write{}, false, err
+	if before != nil || after != nil {
+		op.records = append(op.records, Text{Name: name, Before: before, After: after})
 	}
-	w.Data = deployment.ContentOf(data)
-	w.After = deployment.Seen{Kind: deployment.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.PlainMode}
-	return w, true, nil
+	return nil
 }
 
 // orphans are files that the owner got since the plan was made: its manifests list them, and the plan knows nothing of them. Writing the
@@ -124,11 +171,14 @@ func (op *operation) orphans() []string {
 		for _, f := range l.Owned {
 			held[f.Path]++
 		}
+		for _, f := range l.Others {
+			held[f.Path]++
+		}
 	}
 	var out []string
 	for _, l := range op.ledgers {
 		for _, f := range l.Owned {
-			if f.Owner != op.t.Owner || f.Part != nil || known[f.Path] || held[f.Path] > 1 {
+			if f.Owner != op.t.Owner || f.Repo != op.t.Owner.Repo(op.t.Repo) || f.Part != nil || known[f.Path] || held[f.Path] > 1 {
 				continue
 			}
 			if info, err := os.Lstat(f.Path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
@@ -141,7 +191,7 @@ func (op *operation) orphans() []string {
 
 // registers are the changes of the home's own lists: originals and directories.
 func (op *operation) registers() ([]Text, error) {
-	var out []Text
+	out := slices.Clone(op.records)
 	add := func(name string, before, after []byte) {
 		if !bytes.Equal(before, after) {
 			out = append(out, Text{Name: name, Before: before, After: after})
@@ -172,6 +222,17 @@ func (op *operation) registers() ([]Text, error) {
 		return nil, err
 	}
 	add(rootsName, known, after)
+	if op.t.Repo != "" && op.t.Kind == deployment.KindDeploy {
+		before, err := op.h.Document(repositoriesName)
+		if err != nil {
+			return nil, err
+		}
+		repositories, err := op.h.repositories()
+		if err != nil {
+			return nil, err
+		}
+		add(repositoriesName, before, repositoriesAfter(repositories, op.t.Repo, op.t.Place))
+	}
 	made := op.directories()
 	if !slices.Equal(made, op.made) {
 		add(directoriesName, op.madeText, EncodePaths(made))
@@ -188,7 +249,7 @@ func (op *operation) settle(originals []deployment.Original) (any bool) {
 	ours := map[string]bool{}
 	for _, l := range op.ledgers {
 		for _, f := range l.Owned {
-			ours[f.Path] = f.Owner == op.t.Owner
+			ours[f.Path] = f.Owner == op.t.Owner && f.Repo == op.t.Owner.Repo(op.t.Repo)
 		}
 	}
 	for _, j := range op.jobs[:len(op.t.Writes)] {
@@ -214,6 +275,9 @@ func (op *operation) firsts(known []deployment.Original) ([]deployment.Original,
 	}
 	for _, l := range op.ledgers {
 		for _, f := range l.Owned {
+			skip[f.Path] = true
+		}
+		for _, f := range l.Others {
 			skip[f.Path] = true
 		}
 	}

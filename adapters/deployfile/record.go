@@ -88,6 +88,7 @@ func EncodeSnapshot(r SnapshotRecord) encoded {
 	w.roots(r.Roots)
 	w.optional("project_root", r.ProjectRoot)
 	w.optional("profile", r.Profile)
+	w.optional("repo", r.Repo)
 	w.end('}')
 	e.tail = append(w.b, '\n')
 	return e

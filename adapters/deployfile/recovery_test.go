@@ -27,6 +27,10 @@ func (h machineHost) Upheaval(t testing.TB) deployment.Transaction {
 	require.NoError(t, os.Symlink("adopted", in("link")))
 	require.NoError(t, os.Remove(in("relinked")))
 	require.NoError(t, os.Symlink("/nowhere", in("relinked")))
+	h.Apply(t, h.DeployAs(t, "/team", roots[:1], wish{Path: in("update"), Text: "old"}, wish{Path: in("team"), Text: "team"})) // one of which is taken over
+	h.Put(t, h.Path("second", "root", "older"), "older", 0o644)
+	h.Put(t, h.Path("second", "root", ".agentpack.manifest.claude_code.json"), `{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"claude_code",
+		"managed_files":[{"path":"older","sha256":"`+deployment.SumOf([]byte("older")).String()+`"}]}`, 0o644)
 	return h.Deploy(t, roots, wish{Path: in("same"), Text: "same"}, wish{Path: in("update"), Text: "new"}, wish{Path: in("run"), Text: "old"},
 		wish{Path: in("file", "inner", "x"), Text: "was a file"}, wish{Path: in("adopted"), Text: "theirs now"}, wish{Path: in("link"), Text: "was a link"},
 		wish{Path: in("adopted-early"), Text: "theirs"}, wish{Path: in("new", "dir", "exec"), Text: "#!", Mode: deployment.ExecutableMode},
@@ -76,7 +80,7 @@ func pending(t *testing.T, h machineHost) {
 	require.NoError(t, err)
 	require.NotNil(t, p)
 	assert.Equal(t, deployment.KindDeploy, p.Kind)
-	assert.Equal(t, len(tx.Writes)+2, p.Total, "manifests included")
+	assert.Equal(t, len(tx.Writes)+1, p.Total, "the manifest that is taken over included")
 	assert.Greater(t, p.Done, 0)
 	assert.Less(t, p.Done, p.Total)
 	again, err := h.Recovery.Pending(t.Context(), h.Home)
@@ -92,11 +96,11 @@ func pending(t *testing.T, h machineHost) {
 	list, warnings, err := h.Snapshots.List(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
-	require.Len(t, list, 2)
-	assert.Equal(t, deployment.StatusApplying, list[1].Status)
+	require.Len(t, list, 3)
+	assert.Equal(t, deployment.StatusApplying, list[2].Status)
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
-	assert.Equal(t, list[1], s)
+	assert.Equal(t, list[2], s)
 }
 
 func resumed(t *testing.T, h machineHost) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -18,33 +19,18 @@ func (m *Machine) Roots(_ context.Context, path string) ([]deployport.KnownRoot,
 		return nil, err
 	}
 	defer h.Close()
-	data, err := h.Document(rootsName)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRoots(data)
-}
-
-func decodeRoots(data []byte) ([]deployport.KnownRoot, error) {
-	var known []deployport.KnownRoot
-	if len(data) == 0 {
-		return nil, nil
-	}
-	if err := json.Unmarshal(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", rootsName, err)
-	}
-	return known, nil
+	return observe.ReadKnownRoots(h.Files)
 }
 
 // knownRoots is the list of roots once the operation is through: those it owns something in are added, none is ever taken out.
 func (op *operation) knownRoots(before []byte) ([]byte, error) {
-	known, err := decodeRoots(before)
+	known, err := observe.ReadKnownRoots(op.h.Files)
 	if err != nil || op.t.Kind != deployment.KindDeploy && op.t.Kind != deployment.KindBootstrap {
 		return before, err
 	}
 	added := false
 	for _, f := range op.t.Owned {
-		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: op.t.Place.Repo}
+		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: cmp.Or(op.t.Repo, canonical(op.t.Place.Repo))}
 		if deployment.IsBelow(op.t.Place.ProjectRoot, f.Root, '/') {
 			r.Project = op.t.Place.ProjectRoot
 		}

@@ -127,19 +127,26 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 	return freed + size, observe.FileFault(err, h.Vault.Dir())
 }
 
-// keepDeployed adds what ownership manifests list as deployed: edits of these files are merged with it, whatever becomes of the snapshots.
+// keepDeployed adds what is recorded as deployed, by whichever config repository: edits of these files are merged with it, whatever becomes of the snapshots.
 func (m *Machine) keepDeployed(ctx context.Context, h *home, needed map[deployment.Sum]bool) error {
 	known, err := m.Roots(ctx, h.Path)
 	if err != nil {
 		return err
 	}
+	owned, err := observe.OpenOwnership(h.Path, "")
+	if err != nil {
+		return err
+	}
 	for _, k := range known {
-		l, _, err := observe.ReadManifest(deployment.Root{Target: k.Target, Path: k.Path})
+		l, _, err := owned.Read(deployment.Root{Target: k.Target, Path: k.Path}, nil)
 		if err != nil {
 			continue // there is nothing that could be edited
 		}
-		for i := range l.Owned {
-			needed[l.Owned[i].Sum] = true
+		for _, f := range l.Owned {
+			needed[f.Sum] = true
+		}
+		for _, f := range l.Others {
+			needed[f.Sum] = true
 		}
 	}
 	return ctx.Err()

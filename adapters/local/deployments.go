@@ -69,12 +69,12 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 // authoring is the toolset that looks after the config repository itself.
 func (p deploymentParts) authoring() tool.Capability {
 	compile, machine, git, clock := p.deps.Compiler, p.machine, p.git, p.deps.Clock
-	boot := deployments.BootstrapDeps{Compiler: compile, Machine: machine, Snapshots: machine, Version: p.deps.Version}
+	boot := deployments.BootstrapDeps{Compiler: compile, Machine: machine, Snapshots: machine, Registry: machine, Version: p.deps.Version}
 	rules := configrepo.NewPolicyReader()
 	return deployments.AuthoringCapability(
 		authoring.ConfigRepoEntries(authoring.ConfigRepoDeps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScanner(p.files), Clock: clock,
 			Bootstrap: deployments.InitialAssets(boot)}),
-		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
+		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Registry: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
 		authoring.OverlayEntries(authoring.OverlayDeps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: docedit.Differ{}, Clock: clock}),
 		deployments.BootstrapEntries(boot),

@@ -157,6 +157,9 @@ func (c Config) place() string {
 	for _, name := range []string{"HOME", "AGENTPACK_HOME", "AGENTPACK_PROJECT_ROOT", "CODEX_HOME", "AMOF_HOME", "AMOF_WORKSPACE_ROOT"} {
 		around = append(around, c.Env(name))
 	}
+	if scope := c.Env("AGENTPACK_SCOPE"); scope != "" { // other processes cannot work out what --scope narrowed
+		around = append(around, scope)
+	}
 	return strings.Join(around, "\n")
 }
 

@@ -49,6 +49,7 @@ func newFarm(b testing.TB, files int, targets ...string) *farm {
 	f.home, f.project = filepath.Join(f.dir, "home"), filepath.Join(f.dir, "project")
 	repo := filepath.Join(f.home, ".agentpack", "repo")
 	require.NoError(b, os.MkdirAll(filepath.Join(f.project, ".git"), 0o755))
+	require.NoError(b, os.WriteFile(filepath.Join(f.project, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
 	var manifest strings.Builder
 	manifest.WriteString("version: 1\nprofiles:\n  default:\n    include_tags: [base]\ntargets:\n")
 	for _, target := range targets {

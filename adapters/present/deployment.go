@@ -3,6 +3,7 @@ package present
 import (
 	"cmp"
 	"fmt"
+	"strings"
 )
 
 // Change is what becomes of one deployed file.
@@ -54,6 +55,9 @@ func (c Change) Note() string {
 	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
 	case "adopt_update":
 		words, note = "", "overwrites a file that no deployment wrote"
+		if strings.HasPrefix(c.Reason, "belongs to ") { // another config repository
+			note = "overwrites a file that " + c.Reason
+		}
 	case "drifted_update":
 		note = "overwrites edits made since it was deployed"
 	case "drifted_delete":

@@ -24,6 +24,7 @@ type BootstrapDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
 	Snapshots deployport.Snapshots
+	Registry  deployport.Registry
 	Version   string // of the product: the assets carry it
 }
 
@@ -102,7 +103,7 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in Bootstr
 	if err == nil {
 		p.handed, err = planner.FindHandovers(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
 	}
-	p.warnings = planner.UniqueWarnings(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
+	p.warnings = planner.UniqueWarnings(p.handed.Warnings(), p.plan.Ways.Warnings(), p.plan.Warnings(), state.Warnings, p.warnings)
 	if err == nil && !p.plan.Empty() && !in.Yes && !in.DryRun {
 		err = deployment.ErrYes
 	}
@@ -121,7 +122,11 @@ func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOption
 	if remove {
 		set.Files = nil
 	}
-	look := deployport.Look{Place: in.Place, Roots: set.Roots}
+	repo, err := s.Registry.Repository(ctx, in.Place)
+	if err != nil {
+		return deployment.Plan{}, nil, err
+	}
+	look := deployport.Look{Place: in.Place, Repo: repo, Roots: set.Roots}
 	for _, f := range set.Files {
 		look.Paths = append(look.Paths, f.Path)
 	}
@@ -136,7 +141,7 @@ func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOption
 			})
 	})
 	at := in.Place
-	out, err := deployment.NewPlan(deployment.Wanted{Profile: deployment.DefaultProfile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.OwnerBootstrap,
+	out, err := deployment.NewPlan(deployment.Wanted{Profile: deployment.DefaultProfile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.OwnerBootstrap, Repo: repo,
 		Binding: deployment.Binding{Home: at.Home, Machine: at.Machine, Profile: deployment.DefaultProfile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
 			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
 	if err == nil && remove {

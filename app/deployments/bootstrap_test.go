@@ -62,7 +62,7 @@ func newWorld(t *testing.T, change ...string) *world {
 
 // version makes the product that version.
 func (w *world) version(v string) {
-	w.Entries = append(deployments.BootstrapEntries(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: v}),
+	w.Entries = append(deployments.BootstrapEntries(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Registry: w.Machine, Version: v}),
 		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: docedit.Differ{}, History: w.Git, Remote: w.Git,
 			Clock: w.Clock, Version: v}).Entries...)
 }
@@ -319,7 +319,7 @@ func TestStarting(t *testing.T) {
 	require.NoError(t, err)
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
-	start := deployments.InitialAssets(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
+	start := deployments.InitialAssets(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Registry: w.Machine, Version: "1.2.3"})
 	writes, shown, err := start(t.Context(), authoring.AssetRequest{Scope: deployment.ScopeProject, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")

@@ -23,7 +23,7 @@
 // says now, compared. It is the member state of drift, changes, candidates and skipped files; status counts all files by it (summary_by_state, and states
 // of every root).
 //
-// Every file is owned by an entry in an ownership manifest beside it (<root>/.agentpack.manifest.<target>.json); only owned files are ever deleted.
+// Every file is owned by an entry in the home's records (<home>/state/owned); only owned files are ever deleted, and by their own config repository.
 // Every answer is {data, warnings}; failures are errors of package domain/deployment with reason_code and next_actions in their details. Tools that
 // plan warn of an operation that was interrupted; nothing can be applied before it is recovered.
 //
@@ -39,6 +39,7 @@
 // The tools of MaintenanceEntries (maintenance.go) that change something need yes first of all (deployment.ErrYes); dry_run shows the data that would
 // come out and writes nothing.
 //
+//   - agents_manifests_write (manifests.go) writes ownership manifests beside the files, which earlier versions and the original read
 //   - agents_doctor_fix (agentpack contract §5.7; doctor_fix.go) puts the line .agentpack.manifest*.json once into the .gitignore of every git worktree that
 //     is deployed into and does not ignore manifests. Data: doctor's, with gitignore_fixes: [{repo_root, gitignore_path, updated}].
 //   - agents_snapshots_list (snapshots.go) lists what was applied, newest last: {snapshots: [{id, kind, status, created_at, targets, profile,

@@ -88,6 +88,7 @@ type search struct {
 const (
 	reasonGone       = "missing"
 	reasonLink       = "symbolic_link"
+	reasonUserScope  = "user_scope"       // the edit is of the user's file, and the proposal would be for a project
 	reasonUnmanaged  = "not_deployed"     // no deployment wrote what stands there
 	reasonUnknown    = "base_unknown"     // what was deployed last is kept nowhere
 	reasonConflict   = "conflict"         // the edit and what the config repository says do not merge
@@ -120,6 +121,8 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 		case one.state == deployment.StateUpToDate, one.state == deployment.StateChangedUpstream, one.state == "":
 		case now.Kind == deployment.Absent, one.state == deployment.StateMissing:
 			f.skip(one, in, reasonGone, "it is not there, so there is nothing to propose")
+		case in.scope == deployment.ProjectScope && !deployment.IsBelow(in.state.Place.ProjectRoot, d.Path, e.Compiler.Sep):
+			f.skip(one, in, reasonUserScope, "it is the user's, and what a project lays over a module is for that project alone; propose with scope global or machine")
 		case now.Kind == deployment.Link:
 			f.skip(one, in, reasonLink, "a symbolic link stands there; what it leads to is not proposed")
 		case one.state == deployment.StateNotDeployed:
@@ -226,7 +229,7 @@ func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merg
 	}
 	d.Actual = merged.Text
 	if d.File.Part != nil {
-		whole, err := deployment.PutBlock("", string(merged.Text))
+		whole, err := deployment.PutBlockOf(d.File.Part.Label, "", string(merged.Text))
 		if err != nil {
 			f.skip(d, in, string(target.ReasonUnsupported), fault.From(err).Message)
 			return nil

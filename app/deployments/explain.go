@@ -82,6 +82,9 @@ func (s *service) explainModule(state planner.State, r planner.Result, c deploym
 	root, _ := deployment.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep)
 	path := target.ModulePath(c.Target, m.Module, root.Path, c.Path, s.Compiler.Sep)
 	layer := m.Layer(path)
+	if !deployment.IsBelow(state.Place.ProjectRoot, c.Path, s.Compiler.Sep) {
+		layer = m.UserLayer(path)
+	}
 	if path == "" {
 		return out
 	}

@@ -154,6 +154,9 @@ type RecoverInput struct {
 	Kind string `json:"kind" jsonschema:"enum=resume,enum=undo" jsonschema_description:"resume finishes the interrupted operation, undo takes it back"`
 }
 
+// ManifestsInput is the arguments of agents_manifests_write.
+type ManifestsInput struct{ planner.EditInput }
+
 // BootstrapInput is the arguments of agents_bootstrap.
 type BootstrapInput struct {
 	planner.EditInput

@@ -23,6 +23,7 @@ var (
 	Score          = tool.Ref[planner.RepoInput, planner.Report[ScoreData]]{Name: "agents_score"}
 	Pending        = tool.Ref[planner.RepoInput, planner.Report[PendingData]]{Name: "agents_pending"}
 	Recover        = tool.Ref[RecoverInput, planner.Report[RecoverData]]{Name: "agents_recover"}
+	WriteManifests = tool.Ref[ManifestsInput, planner.Report[ManifestsData]]{Name: "agents_manifests_write"}
 )
 
 // MaintenanceDeps is what the use cases need. All of it is required.
@@ -31,6 +32,7 @@ type MaintenanceDeps struct {
 	Machine   deployport.Machine
 	Snapshots deployport.Snapshots
 	Recovery  deployport.Recovery
+	Registry  deployport.Registry
 	Events    deployport.Events
 	Clock     ports.Clock
 	Doctor    DoctorFunc
@@ -56,6 +58,9 @@ func MaintenanceEntries(d MaintenanceDeps) []tool.Entry {
 		bind.Query(Pending, planner.QuerySpec("Show interrupted work", "Show whether a deployment was interrupted and what to do about it.", repoSchema), s.pending),
 		bind.Command(Recover, planner.CommandSpec("Recover interrupted work", "Finish an interrupted deployment (resume) or take it back (undo).", recoverSchema,
 			planner.CommandOptions{When: "unless nothing was interrupted"}), s.prepareRecover, s.settle),
+		bind.Command(WriteManifests, planner.CommandSpec("Write ownership manifests",
+			"Write the ownership manifests beside deployed files that earlier versions and the original tool read. The next deployment takes them over again.", editSchema,
+			planner.CommandOptions{When: "unless there is nothing to write"}), s.prepareManifests, s.writeManifests),
 	}
 }
 

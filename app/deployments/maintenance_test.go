@@ -44,6 +44,9 @@ func TestDoctorFix(t *testing.T) {
 		out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
+	for _, dir := range []string{w.project, filepath.Join(w.user, ".codex")} { // as an earlier version left them
+		w.Write(filepath.Join(dir, ".agentpack.manifest.codex.json"), "{}")
+	}
 	w.Write(filepath.Join(w.user, ".gitignore"), "*.log\r\n")
 	dry := w.Quiet("agents_doctor_fix", args{"dry_run": true})
 	assert.Contains(t, string(dry.Data), `"updated":true`)
@@ -63,6 +66,8 @@ func TestDoctorFixLeavesAlone(t *testing.T) {
 	out, err := exec.Command("git", "init", "--quiet", w.project).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	ignore := filepath.Join(w.project, ".gitignore")
+	assert.Contains(t, string(w.Quiet("agents_doctor_fix", yes()).Data), `"gitignore_fixes":[]`, "there is nothing to ignore")
+	w.Write(filepath.Join(w.project, ".agentpack.manifest.codex.json"), "{}")
 	w.Write(ignore, ".agentpack.manifest*.json\n!.agentpack.manifest.codex.json\n")
 	answer := w.Quiet("agents_doctor_fix", yes())
 	assert.Contains(t, string(answer.Data), `"updated":false`)
@@ -132,7 +137,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	out, size = run("agents_snapshots_show", `{"id":"`+ids[0]+`"}`, room)
 	assert.Less(t, size, room)
 	w.Decode(out, &show)
-	assert.Equal(t, 3, len(show.Changes)+len(show.Files)+show.Omitted)
+	assert.Equal(t, 2, len(show.Changes)+len(show.Files)+show.Omitted)
 	assert.Positive(t, show.Omitted)
 }
 

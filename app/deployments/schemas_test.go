@@ -13,6 +13,7 @@ import (
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	toolsnap.Schemas(t, "deployments", toolsnap.ByName([]toolsnap.Schema{
 		{Name: "repoSchema", Doc: bind.SchemaOf[planner.RepoInput]()},
+		{Name: "editSchema", Doc: bind.SchemaOf[ManifestsInput]()},
 		{Name: "fixSchema", Doc: bind.SchemaOf[FixInput]()},
 		{Name: "snapshotSchema", Doc: bind.SchemaOf[SnapshotInput]()},
 		{Name: "pruneSchema", Doc: bind.SchemaOf[PruneInput]()},

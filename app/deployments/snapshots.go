@@ -23,6 +23,7 @@ type SnapshotData struct {
 	Kind         string    `json:"kind"`
 	Managed      int       `json:"managed"`
 	Profile      string    `json:"profile"`
+	Repo         string    `json:"repo,omitempty"` // the config repository that it was made from, where that is on record
 	RolledBackTo string    `json:"rolled_back_to,omitempty"`
 	Status       string    `json:"status"`
 	Targets      []string  `json:"targets"`
@@ -46,6 +47,7 @@ type SnapshotDetail struct {
 	Managed      int              `json:"managed"`
 	Files        []SnapshotFile   `json:"managed_files"`
 	Profile      string           `json:"profile"`
+	Repo         string           `json:"repo,omitempty"`
 	Project      string           `json:"project_root"`
 	ProjectPosix string           `json:"project_root_posix"`
 	RolledBackTo string           `json:"rolled_back_to,omitempty"`
@@ -82,7 +84,7 @@ type SnapshotFile struct {
 
 func brief(snap deployment.Snapshot) SnapshotData {
 	return SnapshotData{Changes: len(snap.Changes), CreatedAt: snap.CreatedAt.UTC(), ID: snap.ID, Kind: string(snap.Kind), Managed: len(snap.Managed),
-		Profile: snap.Profile, RolledBackTo: snap.RolledBackTo, Status: string(snap.Status), Targets: append([]string{}, snap.Targets...)}
+		Profile: snap.Profile, Repo: snap.Repo, RolledBackTo: snap.RolledBackTo, Status: string(snap.Status), Targets: append([]string{}, snap.Targets...)}
 }
 
 func sum(s deployment.Sum) *string {
@@ -127,7 +129,7 @@ func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c Snapshot
 	}
 	short := brief(snap)
 	data := SnapshotDetail{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []SnapshotChange{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
-		Managed: short.Managed, Files: []SnapshotFile{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.PosixPath(snap.ProjectRoot),
+		Managed: short.Managed, Files: []SnapshotFile{}, Profile: short.Profile, Repo: short.Repo, Project: snap.ProjectRoot, ProjectPosix: deployment.PosixPath(snap.ProjectRoot),
 		RolledBackTo: short.RolledBackTo, Roots: []SnapshotRoot{}, Status: short.Status, Targets: short.Targets}
 	for _, r := range snap.Roots {
 		data.Roots = append(data.Roots, SnapshotRoot{r.Path, deployment.PosixPath(r.Path), r.Target})
@@ -186,25 +188,27 @@ func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c P
 	return &pruning{planner.Edit[PruneData]{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: planner.NewReport(data, warnings...), Nothing: len(data.Pruned) == 0}, c}, nil
 }
 
-// doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.
+// doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied, of every config
+// repository and project, stay.
 func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c PruneInput) (PruneData, []string, error) {
 	data := PruneData{Pruned: []string{}}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return data, warnings, err
 	}
-	newest := ""
+	newest := map[[2]string]string{} // of every config repository and project
+	owner := func(snap deployment.Snapshot) [2]string { return [2]string{snap.Repo, snap.ProjectRoot} }
 	for _, snap := range all {
 		if snap.Status == deployment.StatusApplied {
-			newest = snap.ID
+			newest[owner(snap)] = snap.ID
 		}
 	}
 	for i, snap := range all {
-		needed := snap.ID == newest || snap.Status == deployment.StatusApplying
+		needed := snap.ID == newest[owner(snap)] || snap.Status == deployment.StatusApplying
 		named := slices.Contains(c.IDs, snap.ID)
 		switch {
 		case named && needed:
-			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one that is applied, or still under way; take it out of ids", snap.ID).
+			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one of its config repository and project that is applied, or still under way; take it out of ids", snap.ID).
 				With(deployment.FieldDetails("id", snap.ID))
 		case named, c.Keep > 0 && i < len(all)-c.Keep && !needed:
 			data.Pruned = append(data.Pruned, snap.ID)

@@ -43,7 +43,7 @@ modules:
 	wired := deployrig.Wire(deployrig.Wiring{Env: map[string]string{"HOME": w.user, "HOSTNAME": "Box 1", "AGENTPACK_PROJECT_ROOT": w.project}, Dir: w.project,
 		Clock: &w.clock, Step: func(step, path string) { w.step(step, path) }})
 	machine := wired.Machine
-	w.deps = deployments.MaintenanceDeps{Compiler: wired.Compiler, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(), Clock: &w.clock}
+	w.deps = deployments.MaintenanceDeps{Compiler: wired.Compiler, Machine: machine, Snapshots: machine, Recovery: machine, Registry: machine, Events: configrepo.NewEvents(), Clock: &w.clock}
 	w.Tools = func() []tool.Entry { return deployments.MaintenanceEntries(w.deps) }
 	w.deps.Doctor = deployments.DoctorQuery(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: machine})
 	return w

@@ -135,7 +135,7 @@ func machineTroubles() []trouble {
 		}
 	}
 	return []trouble{
-		{name: "home as project", code: "E_PROJECT_REQUIRED", call: func(s *site, _ *agent) envelope { return s.agentIn(s.home).ask("plan", nil) }},
+		{name: "home as project", code: "E_PROJECT_REQUIRED", make: func(s *site) { s.env["AGENTPACK_SCOPE"] = "project" }, call: func(s *site, _ *agent) envelope { return s.agentIn(s.home).ask("plan", nil) }},
 		{name: "directory where a file goes", code: "E_IO_INVALID_PATH", make: func(s *site) { require.NoError(s.t, os.MkdirAll(s.inProject("AGENTS.md/x"), 0o755)) }},
 		{name: "name that is too long", code: "E_IO_PATH_TOO_LONG", make: func(s *site) {
 			edit(s.t, s.inRepo("agentpack.yaml"), "scope: both\n  claude_code", "scope: both\n    options: {codex_home: ~/"+strings.Repeat("x", 300)+"}\n  claude_code")

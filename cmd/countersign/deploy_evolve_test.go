@@ -33,8 +33,8 @@ func TestDefect10ProposalsHoldGood(t *testing.T) {
 		"rules of cursor":  {"work/shop/.cursor/rules/instructions_base--d39861fff1.mdc", "Ask before", "Always ask before", "global", "overlays/instructions_base--d39861fff1/AGENTS.md"},
 		"renamed prompt":   {"work/shop/.github/prompts/review.prompt.md", "not yet", "better not yet", "global", "overlays/prompt_review--f892914c82/review.md"},
 		"patch overlay":    {"work/shop/.cursor/rules/instructions_style--e4b8195334.mdc", "not what", "never what", "machine", "overlays/machines/workbench/instructions_style--e4b8195334/.agentpack/patches/AGENTS.md.patch"},
-		"several modules":  {"home/.codex/AGENTS.md", "Ask before", "Always ask before", "project", "projects/ae2752b5775071e2/overlays/instructions_base--d39861fff1/AGENTS.md"},
-		"skill with modes": {"home/.claude/skills/release-notes/scripts/collect.sh", "oldest first", "oldest of all first", "project", "projects/ae2752b5775071e2/overlays/skill_release-notes--b6764ea44b/scripts/collect.sh"},
+		"several modules":  {"work/shop/AGENTS.md", "Ask before", "Always ask before", "project", "projects/ae2752b5775071e2/overlays/instructions_base--d39861fff1/AGENTS.md"},
+		"skill with modes": {"work/shop/.claude/skills/release-notes/scripts/collect.sh", "oldest first", "oldest of all first", "project", "projects/ae2752b5775071e2/overlays/skill_release-notes--b6764ea44b/scripts/collect.sh"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -201,10 +201,16 @@ func TestDefect12HomeIsNoProject(t *testing.T) {
 	s := newSite(t)
 	before := tree(t, s.home)
 	a := s.agentIn(s.home)
-	for _, tool := range []string{"plan", "deploy", "status"} {
-		a.refuses("E_PROJECT_REQUIRED", tool, nil)
+	for dir, a := range map[string]*agent{s.home: a, s.base: s.agentIn(s.base), s.outside: s.agentIn(s.outside)} {
+		planned := a.ask("plan", nil)
+		require.True(t, planned.OK)
+		assert.Contains(t, strings.Join(planned.Warnings, "\n"), dir+" is no git work tree, so nothing is planned into it")
+		changes := a.does("plan", nil).Changes
+		require.NotEmpty(t, changes, "the user's own files are")
+		for _, c := range changes {
+			assert.True(t, strings.HasPrefix(c.Path, s.home+"/.codex/") || strings.HasPrefix(c.Path, s.home+"/.claude/"), c.Path)
+		}
 	}
-	s.agentIn(s.base).refuses("E_PROJECT_REQUIRED", "plan", nil)
 	assert.True(t, a.ask("doctor", nil).OK, "doctor says what is wrong instead of failing")
 	assert.Equal(t, before, tree(t, s.home))
 	write(t, filepath.Join(s.countersign, "plain/.agentpack-project"), "")

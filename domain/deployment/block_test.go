@@ -1,6 +1,7 @@
 package deployment_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -208,4 +209,42 @@ func BenchmarkPutManyOpenFences(b *testing.B) {
 		_, err := deployment.PutBlock(text, "x\n")
 		require.NoError(b, err)
 	}
+}
+
+// TestBlocksOfSeveralOwners: each finds, changes and takes out its own, in whatever order they come and go.
+func TestBlocksOfSeveralOwners(t *testing.T) {
+	labels := []string{"", deployment.BlockLabel("/team"), deployment.BlockLabel("/mine")}
+	for _, text := range []string{"", "mine\n", "mine", "mine\r\nall\r\n", "a\n\n```\n<!-- agentpack:begin -->\n```\n"} {
+		for _, in := range [][]int{{0, 1, 2}, {1, 0, 2}, {2, 1, 0}} {
+			for _, out := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}} {
+				all, err := text, error(nil)
+				for _, i := range in {
+					all, err = deployment.PutBlockOf(labels[i], all, fmt.Sprintf("block %d\n", i))
+					require.NoError(t, err)
+				}
+				all, err = deployment.PutBlockOf(labels[in[1]], all, "changed\n")
+				require.NoError(t, err)
+				for _, i := range in {
+					block, found, err := deployment.FindBlockOf(labels[i], all)
+					require.NoError(t, err)
+					want := fmt.Sprintf("block %d\n", i)
+					if i == in[1] {
+						want = "changed\n"
+					}
+					assert.True(t, found)
+					assert.Equal(t, want, block)
+				}
+				for _, i := range out {
+					all, _, err = deployment.CutBlockOf(labels[i], all)
+					require.NoError(t, err)
+				}
+				assert.Equal(t, text, all, "in %v out %v", in, out)
+			}
+		}
+	}
+	_, err := deployment.PutBlockOf(labels[1], "", "<!-- agentpack:begin 0123abcd no-newline -->\n")
+	require.ErrorIs(t, err, deployment.ErrFormat)
+	_, found, err := deployment.FindBlock("<!-- agentpack:begin something else -->\n")
+	require.NoError(t, err)
+	assert.False(t, found, "a comment of somebody's is no mark")
 }

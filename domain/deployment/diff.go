@@ -16,15 +16,16 @@ type Wanted struct {
 	Roots   []Root
 	Files   []Desired // those of parts already merged, and one for every owned part that is no longer wanted
 	Owner   Owner
+	Repo    string // the config repository that wants it
 }
 
 // NewPlan compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
 // list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
-// also has is left to it. It fails with ErrPath where something stands in the way that is no file.
+// also has is left to it, and what another config repository deployed is changed with adopt alone. It fails with ErrPath where something stands in the way that is no file.
 func NewPlan(w Wanted, o Observed) (Plan, error) {
-	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
+	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Repo: w.Repo, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
 		Owned: make([]Owned, 0, len(w.Files))}
-	mine := entriesOf(w, o)
+	mine, others := entriesOf(w, o), o.othersByPath()
 	for i := range w.Files {
 		d := &w.Files[i]
 		have, now := mine.take(place{d.Target, d.Path}), o.at(i, d.Path)
@@ -36,9 +37,10 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 			return Plan{}, err
 		}
 		if differs {
+			c.yield(d, others[d.Path])
 			p.Changes = append(p.Changes, c)
 		}
-		if next, keep := d.owned(have, now, w.Owner); keep {
+		if next, keep := d.owned(have, now, w); keep {
 			p.Owned = append(p.Owned, next)
 			p.Stale = p.Stale || have == nil || !next.same(have)
 		} else {
@@ -46,7 +48,8 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 		}
 	}
 	p.leave(mine.left(), w, o)
-	p.Stale = p.Stale || p.lacksManifest(o)
+	p.TakesOver = w.takesOver(o)
+	p.Stale = p.Stale || p.lacksManifest(o) || len(p.TakesOver) > 0
 	sorting.By(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
 	p.sortOwned()
 	return p, nil
@@ -75,6 +78,9 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 	for have := range o.Entries() {
 		held[have.Path]++
 	}
+	for i := range o.Others {
+		held[o.Others[i].Path]++
+	}
 	for _, have := range left {
 		held[have.Path]-- // who lets go of it in this very plan does not hold it
 	}
@@ -88,6 +94,18 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 // Has reports whether an entry stands in one of the roots that the plan is about; others are only looked at.
 func (w Wanted) Has(have Owned) bool {
 	return slices.ContainsFunc(w.Roots, func(r Root) bool { return r.Target == have.Target && r.Path == have.Root })
+}
+
+// takesOver are the manifests beside the files of the roots that the plan is about, sorted.
+func (w Wanted) takesOver(o Observed) (paths []string) {
+	for i := range o.Ledgers {
+		l := &o.Ledgers[i]
+		if w.Has(Owned{Target: l.Root.Target, Root: l.Root.Path}) {
+			paths = append(paths, l.Beside...)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // lacksManifest reports a root that owns files and has no manifest under its own name.
@@ -182,8 +200,8 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 }
 
 // owned is the manifest entry of a wanted file once the plan was carried out; false when there is to be none.
-func (d *Desired) owned(have *Owned, now Seen, owner Owner) (Owned, bool) {
-	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: owner, Part: d.Part}
+func (d *Desired) owned(have *Owned, now Seen, w Wanted) (Owned, bool) {
+	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: w.Owner, Repo: w.Owner.Repo(w.Repo), Part: d.Part}
 	if d.Part == nil {
 		return next, true
 	}

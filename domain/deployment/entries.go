@@ -51,7 +51,7 @@ func entriesOf(w Wanted, o Observed) *entries {
 		if have.Target != root.Target || have.Root != root.Path {
 			root, inside = Root{Target: have.Target, Path: have.Root}, w.Has(*have)
 		}
-		if have.Owner == w.Owner && inside {
+		if have.Owner == w.Owner && have.Repo == w.Owner.Repo(w.Repo) && inside {
 			e.all = append(e.all, have)
 		}
 	}

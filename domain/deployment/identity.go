@@ -91,8 +91,10 @@ type Place struct {
 	ProjectRoot string `json:"project_root"`
 	ProjectID   string `json:"project_id"`
 	Origin      string `json:"origin"`  // the project's remote; empty when it has none
+	Remote      string `json:"remote"`  // what the config repository's remote is known by; empty when it has none
 	Marked      bool   `json:"marked"`  // the project root is a git work tree, or was named explicitly
 	Machine     string `json:"machine"` // normal form, never empty
+	Only        Scope  `json:"scope"`   // user or project: nothing else is deployed; empty is what the targets say
 }
 
 // OverlayScope is a layer that overlays live in.

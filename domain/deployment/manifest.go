@@ -109,6 +109,7 @@ type Module struct {
 	Enabled bool
 	Tags    []string
 	Targets []string // empty is all
+	Scope   Scope    // where it goes at most; empty is wherever its targets write
 	Source  Source
 	Line    int // of the manifest; 0 when it is not known
 }
@@ -116,6 +117,32 @@ type Module struct {
 // For reports whether the module is meant for the target.
 func (m Module) For(target string) bool {
 	return len(m.Targets) == 0 || slices.Contains(m.Targets, target)
+}
+
+// In reports whether the module goes where files of that scope, user or project, are, in a project of that identifier. A module that is tagged with
+// projects (project-<id>, as importing tags what it finds in one) goes into these alone, and not to the user's files unless its scope says so.
+func (m Module) In(one Scope, project string) bool {
+	projects := slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return !isProjectTag(tag) })
+	switch {
+	case len(projects) == 0:
+		return m.Scope == "" || m.Scope.Has(one)
+	case one == ScopeProject && !slices.Contains(projects, ProjectTag(project)):
+		return false
+	case m.Scope == "":
+		return one == ScopeProject
+	}
+	return m.Scope.Has(one)
+}
+
+const projectTag = "project-"
+
+// ProjectTag is the tag, and the profile, of what is for one project.
+func ProjectTag(id string) string { return projectTag + id }
+
+// isProjectTag reports the tag of a project: 16 hex digits follow.
+func isProjectTag(tag string) bool {
+	id, ok := strings.CutPrefix(tag, projectTag)
+	return ok && len(id) == 16 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 // Name is the part of the identifier after its first colon, or the whole of it.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/canon"
 )
@@ -59,6 +60,7 @@ type Change struct {
 	Before  Seen
 	After   Content     // of creations and updates
 	Mode    fs.FileMode // of creations and updates
+	Holder  string      // another config repository, which deployed the file and wants it otherwise; shown in Reason
 	Link    string      // where a symbolic link that is put back leads; otherwise empty
 	Modules []string
 }
@@ -162,7 +164,8 @@ type Binding struct {
 	Profile     string `json:"profile"`
 	ProjectRoot string `json:"project_root"`
 	Repo        string `json:"repo"`
-	Target      string `json:"target"` // the targets, joined by commas
+	Scope       Scope  `json:"scope,omitempty"` // user or project alone
+	Target      string `json:"target"`          // the targets, joined by commas
 	UserHome    string `json:"user_home"`
 }
 
@@ -174,9 +177,12 @@ type Plan struct {
 	Changes []Change // sorted by target, then path
 	Owned   []Owned  // what Owner owns in Roots afterwards: all of it
 	Owner   Owner
+	Repo    string // the config repository
 	Roots   []Root
-	Stale   bool          // a manifest has to be written although no file changes
-	Ways    *ResolvedDirs // where the directories really were that it was made for; another place is another plan
+	// TakesOver are the ownership manifests of earlier versions, and of the original, that go into the home's records and are removed.
+	TakesOver []string
+	Stale     bool          // a manifest has to be written although no file changes
+	Ways      *ResolvedDirs // where the directories really were that it was made for; another place is another plan
 }
 
 // Summary counts the plan's changes.
@@ -193,6 +199,19 @@ func (p Plan) Summary() Summary {
 		}
 	}
 	return s
+}
+
+// Warnings say what a plan does besides its changes, for whoever decides: which manifests it takes over, and where it meets another owner.
+func (p Plan) Warnings() []string {
+	out := p.HeldWarnings()
+	if n := len(p.TakesOver); n > 0 {
+		list := strings.Join(p.TakesOver[:min(n, maxHeld)], ", ")
+		if n > maxHeld {
+			list += fmt.Sprintf(" and %d more", n-maxHeld)
+		}
+		out = append(out, "these ownership manifests are taken over into the home and removed; countersign agents manifests --write writes them again: "+list)
+	}
+	return out
 }
 
 // Empty reports a plan that changes nothing, not even a manifest.
@@ -239,6 +258,9 @@ func (p Plan) Hash() canon.Hash {
 	b = appendText(b, p.Profile)
 	b = append(b, `,"summary":`...)
 	b = appendJSON(b, p.Summary())
+	if len(p.TakesOver) > 0 {
+		b = appendJSON(append(b, `,"takes_over":`...), p.TakesOver)
+	}
 	b = append(b, `,"targets":`...)
 	b = appendJSON(b, append([]string{}, p.Targets...))
 	if led := p.Ways.Pairs(); len(led) > 0 {

@@ -16,7 +16,7 @@ const (
 // SnapshotWanted is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
 // are kept with the snapshots.
 func SnapshotWanted(s Snapshot) Wanted {
-	w := Wanted{Profile: s.Profile, Targets: s.Targets, Roots: s.Roots}
+	w := Wanted{Profile: s.Profile, Targets: s.Targets, Roots: s.Roots, Repo: s.Repo}
 	if s.Kind == KindBootstrap {
 		w.Owner = OwnerBootstrap
 	}
@@ -41,7 +41,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	for i := range p.Owned {
 		owned[p.Owned[i].Path] = true
 	}
-	changed := map[string]bool{}
+	changed, others := map[string]bool{}, o.othersByPath()
 	for i, c := range p.Changes {
 		changed[c.Path], p.Changes[i].State = true, "" // it is not the config repository that the file is compared with
 		original, known := first[c.Path]
@@ -63,7 +63,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	}
 	for _, path := range sortedPaths(first) {
 		root, within := anyRoot(p.Roots, path)
-		if within && !changed[path] && !owned[path] && o.Files[path].Kind == Absent {
+		if within && !changed[path] && !owned[path] && len(others[path]) == 0 && o.Files[path].Kind == Absent {
 			p.Changes = append(p.Changes, first[path].change(root.Target, OpCreate, Seen{}))
 		}
 	}

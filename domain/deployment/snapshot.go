@@ -40,6 +40,7 @@ type Snapshot struct {
 	Roots        []Root   // those that were looked at
 	ProjectRoot  string
 	Profile      string
+	Repo         string  // the config repository that it was made from; empty in records of a tool that did not say
 	Managed      []Owned // all that was owned in Roots afterwards
 	Changes      []SnapshotRecord
 	RolledBackTo string
@@ -75,7 +76,9 @@ type Transaction struct {
 	Roots        []Root
 	Writes       []Write
 	Owner        Owner
-	Owned        []Owned // all that Owner owns in Roots afterwards
+	Repo         string   // the config repository
+	Owned        []Owned  // all that Owner owns in Roots afterwards
+	TakesOver    []string // manifests beside the files that go into the home's records and are removed
 	Lock         Sum
 	RolledBackTo string
 	Claim        bool          // manifests are to be written; KindEdit has none
@@ -85,7 +88,7 @@ type Transaction struct {
 
 // Transaction is the plan as writes.
 func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
-	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Owned: p.Owned, Lock: lock, Claim: true, Ways: p.Ways}
+	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
 	done := map[string]bool{} // two targets may want one file, which is written once
 	roots := map[place]string{}
 	for _, f := range p.Owned {

@@ -22,6 +22,14 @@ const (
 	OwnerBootstrap Owner = "bootstrap"
 )
 
+// Repo is whose an operation's entries are when a config repository carries it out: that one's, but operator assets belong to none.
+func (o Owner) Repo(repo string) string {
+	if o == OwnerBootstrap {
+		return ""
+	}
+	return repo
+}
+
 // Format is how a file is written that only a part of is ours.
 type Format string
 
@@ -37,6 +45,7 @@ const (
 type Part struct {
 	Format Format `json:"format"`
 	Block  string `json:"block,omitempty"`
+	Label  string `json:"label,omitempty"` // of the block, where another config repository has one in the file (BlockLabel)
 	Keys   []Key  `json:"keys,omitempty"`
 }
 
@@ -95,7 +104,8 @@ func (s Seen) Is(sum Sum, mode fs.FileMode) bool {
 	return (s.Kind == Regular || s.Kind == Link) && s.Sum == sum && (s.Kind == Link || ModeOf(s.Mode) == ModeOf(mode))
 }
 
-// Owned is one file (or part of one) that a manifest says was written here.
+// Owned is one file (or part of one) that an ownership record says was written here. Its owner is a config repository, where the root is (the
+// user's, or one project's), and an operation.
 type Owned struct {
 	Target  string
 	Root    string
@@ -104,6 +114,7 @@ type Owned struct {
 	Mode    fs.FileMode
 	Modules []string
 	Owner   Owner
+	Repo    string     // the config repository (deployport.Registry); empty for what belongs to none, as operator assets do
 	Part    *Part      // as it was written; nil: the whole file
 	PartSum Sum        // of Part
 	Made    [][]string // containers made for the part's keys
@@ -118,17 +129,19 @@ type Original struct {
 	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
 }
 
-// OwnershipManifest is what a root's manifest says.
+// OwnershipManifest is what is recorded of a root: what the config repository that looks owns there, and what belongs to none.
 type OwnershipManifest struct {
 	Root    Root
-	Present bool // a manifest of this target was read, under its own name or the legacy one
-	Legacy  bool // under the legacy one
+	Present bool // something is recorded: in the home, or in a manifest of this target beside the files
+	Legacy  bool // in a manifest under the legacy name
 	Owned   []Owned
+	Beside  []string // manifests of earlier versions, and of the original, that were read beside the files: the next deployment takes them over
 }
 
 // Observed is the machine as it was looked at: the manifests of some roots and what stands at the paths that matter.
 type Observed struct {
 	Ledgers  []OwnershipManifest
+	Others   []Owned         // what other config repositories own in the roots
 	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
 	Warnings []string
 

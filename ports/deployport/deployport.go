@@ -82,6 +82,7 @@ type Overlays interface {
 // Look lists what to inspect on the machine.
 type Look struct {
 	Place deployment.Place
+	Repo  string // the config repository that looks (Registry.Repository); empty for what belongs to none
 	Roots []deployment.Root
 	Paths []string // besides what the manifests list
 	GoOn  bool     // a path that cannot be looked at is told in Unread, and a manifest that cannot be read is a warning; neither is an error
@@ -89,7 +90,8 @@ type Look struct {
 
 // Machine is the computer that is deployed to. Paths are absolute and native.
 type Machine interface {
-	// Observe reads the ownership manifests of the roots and inspects every path in them and in l. Damaged manifests are warnings.
+	// Observe reads who owns what in the roots, in the home and in manifests of earlier versions beside the files, and inspects every path in them and in
+	// l. Damaged records and manifests are warnings.
 	Observe(ctx context.Context, l Look) (deployment.Observed, error)
 	// Read returns a file's bytes; a missing file is no error (nil, false).
 	Read(ctx context.Context, path string) (data []byte, found bool, err error)
@@ -107,7 +109,7 @@ type RootHealth struct {
 	Exists   bool
 	Issues   []string // missing, not_a_directory, not_writable
 	Worktree string   // the git work tree it lies in; empty when in none
-	Ignored  bool     // its manifests are ignored there
+	Ignored  bool     // manifests of earlier versions are ignored there, or there is none
 }
 
 // Snapshots keeps the records of operations in a home.
@@ -235,7 +237,7 @@ type Events interface {
 type KnownRoot struct {
 	Target  string `json:"target"`
 	Path    string `json:"path"`
-	Repo    string `json:"repo"`
+	Repo    string `json:"repo"`         // its identity
 	Project string `json:"project_root"` // empty for roots that belong to no project
 }
 
@@ -243,4 +245,10 @@ type KnownRoot struct {
 type Registry interface {
 	// Roots returns every recorded root of a home in a fixed order.
 	Roots(ctx context.Context, home string) ([]KnownRoot, error)
+	// Repository returns the identity of a place's config repository as an owner: the path, links resolved, from which it first deployed. One that was moved is
+	// known by its remote, where no config repository is left at the old path.
+	Repository(ctx context.Context, at deployment.Place) (string, error)
+	// Manifests returns the writes of what is recorded for a place's config repository, and for none, as ownership manifests beside the files, which earlier
+	// versions and the original read. A manifest that exists is left out.
+	Manifests(ctx context.Context, at deployment.Place) ([]deployment.Write, error)
 }

@@ -25,7 +25,7 @@ func AgentsCommand(s *command.Shell, version string) *cobra.Command {
 	root.SetHelpFunc(g.help)
 	g.Flags(root.PersistentFlags())
 	root.AddCommand(g.plan(), g.diff(), g.preview(), g.deploy(), g.status(), g.rollback(), g.explain(), g.doctor(), g.snapshots(), g.record(), g.score(),
-		g.policy(), g.recovery(), g.schema(), g.helpCommand())
+		g.policy(), g.recovery(), g.manifests(), g.schema(), g.helpCommand())
 	g.completions(root)
 	return root
 }

@@ -67,7 +67,7 @@ func NewHelp(commands []HelpCommand, global []HelpArg) Help {
 func MutatingCommands() []string {
 	return []string{"init", "import --apply", "add", "remove", "lock", "fetch", "update", "deploy --apply", "rollback", "bootstrap", "doctor --fix",
 		"overlay edit", "overlay rebase", "remote set", "sync", "record", "evolve propose", "evolve restore", "policy lock", "recover --resume",
-		"recover --undo", "snapshots prune"}
+		"recover --undo", "snapshots prune", "manifests --write"}
 }
 
 // Targets are the coding agents that can be deployed to, in the order of the contract, then our own.
@@ -79,6 +79,6 @@ func notes() []string {
 	return []string{
 		"Every command takes --json and answers with one envelope on stdout, a wrong command line included.",
 		"With --json, commands that change something need --yes; --dry-run shows what they would change.",
-		"deploy and import change something only with --apply, doctor only with --fix, recover only with --resume or --undo.",
+		"deploy and import change something only with --apply, doctor only with --fix, recover only with --resume or --undo, manifests only with --write.",
 	}
 }

@@ -29,7 +29,7 @@ func (g group) deploy() *cobra.Command {
 	})
 	c.Flags().BoolVar(&apply, "apply", false, "carry it out, once you said yes to what it shows")
 	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
-	return c
+	return g.Scoped(c)
 }
 
 // after is what to run once a plan was looked at: never what would overwrite somebody's work.

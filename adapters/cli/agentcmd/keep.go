@@ -110,6 +110,33 @@ func (g group) record() *cobra.Command {
 	})
 }
 
+// manifests writes what earlier versions and the original read beside the files.
+func (g group) manifests() *cobra.Command {
+	var write bool
+	c := g.Command("manifests", "Write ownership manifests beside deployed files, for earlier versions and the original tool", func(cmd *cobra.Command, _ []string) error {
+		g.flags.dryRun = g.flags.dryRun || !write
+		_, err := g.Alter(cmd, change{Tool: "agents_manifests_write", Draw: func(data json.RawMessage, done bool) error {
+			d, err := DecodeData[struct {
+				Manifests []struct {
+					Path string `json:"path"`
+				} `json:"manifests"`
+			}](data)
+			for _, m := range d.Manifests {
+				g.Line("%s %s", DoneVerb(done, "wrote", "write"), command.Plain(m.Path))
+			}
+			return err
+		}, Idle: func(data json.RawMessage) bool {
+			d, err := DecodeData[struct {
+				Manifests []json.RawMessage `json:"manifests"`
+			}](data)
+			return err == nil && len(d.Manifests) == 0
+		}})
+		return err
+	})
+	c.Flags().BoolVar(&write, "write", false, "write them, and do not only show which; the next deployment takes them over again")
+	return c
+}
+
 // recovery shows what was interrupted, finishes it or takes it back.
 func (g group) recovery() *cobra.Command {
 	var resume, undo bool

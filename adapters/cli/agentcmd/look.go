@@ -33,7 +33,7 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 
 // review is a command that shows a plan and may exit with what it found.
 func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc)) *cobra.Command {
-	exit := detailed(c)
+	exit := detailed(g.Scoped(c))
 	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
 		name, args, draw := ask(cmd)
 		o, err := g.Query(cmd.Context(), name, args)
@@ -85,7 +85,7 @@ func (g group) status() *cobra.Command {
 		return g.Look(cmd, "status", command.Arguments{"only": only}, g.Screen().Status)
 	})
 	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")
-	return c
+	return g.Scoped(c)
 }
 
 func (g group) explain() *cobra.Command {

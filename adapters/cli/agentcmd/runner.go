@@ -21,8 +21,8 @@ type Runner struct {
 
 // flags are those that every command of the group takes.
 type flags struct {
-	repo, profile, target, machine, project string
-	offline, dryRun                         bool
+	repo, profile, target, machine, project, scope string
+	offline, dryRun                                bool
 }
 
 // NewRunner is the desk of a shell. version is the product's, for envelopes of what no tool answered.
@@ -37,6 +37,12 @@ func (d Runner) Flags(p *pflag.FlagSet) {
 	p.StringVar(&d.flags.project, "project-root", "", "the project to deploy into (default: found from the working directory)")
 	p.BoolVar(&d.flags.offline, "offline", false, "fetch nothing")
 	p.BoolVar(&d.flags.dryRun, "dry-run", false, "show what would change, and change nothing")
+}
+
+// Scoped gives a command --scope: the user's files alone, or the project's.
+func (d Runner) Scoped(c *cobra.Command) *cobra.Command {
+	c.Flags().StringVar(&d.flags.scope, "scope", "", "user, project or both (default: what the targets say)")
+	return c
 }
 
 // DryRun reports whether nothing may change.
@@ -98,6 +104,9 @@ func (d Runner) Entered(do RunFunc) RunFunc {
 func (d Runner) Enter() error {
 	if d.flags.offline {
 		d.Set("AGENTPACK_OFFLINE", "1")
+	}
+	if d.flags.scope != "" {
+		d.Set("AGENTPACK_SCOPE", d.flags.scope)
 	}
 	if d.flags.project == "" {
 		return nil

@@ -89,6 +89,7 @@ func open(t *testing.T, change ...func(*local.Config)) *world {
 	for _, dir := range []string{agentpack(top), filepath.Join(w.project, ".git")} {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(w.project, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
 	require.NoError(t, os.Symlink(w.repo.Dir, filepath.Join(agentpack(top), "repo")))
 	c := settings(top)
 	for _, f := range change {

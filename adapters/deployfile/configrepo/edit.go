@@ -125,6 +125,9 @@ func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	if len(m.Targets) > 0 {
 		out = append(out, yamlcodec.Pair{Key: "targets", Value: m.Targets})
 	}
+	if m.Scope != "" {
+		out = append(out, yamlcodec.Pair{Key: "scope", Value: string(m.Scope)})
+	}
 	source := yamlcodec.Pairs{{Key: "local_path", Value: yamlcodec.Pairs{{Key: "path", Value: m.Source.Local}}}}
 	if g := m.Source.Git; g != nil {
 		git := yamlcodec.Pairs{{Key: "url", Value: g.URL}}

@@ -14,11 +14,12 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// The environment variables that decide (agentpack contract §1.2). AGENTPACK_PROJECT_ROOT is our own.
+// The environment variables that decide (agentpack contract §1.2). AGENTPACK_PROJECT_ROOT and AGENTPACK_SCOPE are our own.
 const (
 	homeVar        = "AGENTPACK_HOME"
 	machineVar     = "AGENTPACK_MACHINE_ID"
 	projectRootVar = "AGENTPACK_PROJECT_ROOT"
+	scopeVar       = "AGENTPACK_SCOPE"
 	codexVar       = "CODEX_HOME"
 )
 
@@ -69,6 +70,14 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 		UserHome: userHome, CodexHome: at(p.env(codexVar), ""),
 		Machine: p.machine(a.Machine),
 	}
+	switch out.Only = deployment.Scope(strings.TrimSpace(p.env(scopeVar))); out.Only {
+	case "", deployment.ScopeUser, deployment.ScopeProject:
+	case deployment.ScopeBoth:
+		out.Only = ""
+	default:
+		return deployment.Place{}, deployment.ErrConfig.Sayf("%s (--scope) is %q; write one of user, project, both", scopeVar, string(out.Only)).
+			With(deployment.FieldDetails("scope", string(out.Only)).Add("allowed_scopes", []string{"user", "project", "both"}))
+	}
 	out.ProjectRoot, out.Marked = real(dir), false
 	if explicit := at(a.ProjectRoot, at(p.env(projectRootVar), "")); explicit != "" {
 		out.ProjectRoot, out.Marked = real(explicit), true
@@ -77,6 +86,11 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	}
 	if out.Origin, err = origin(out.ProjectRoot); err != nil {
 		return deployment.Place{}, err
+	}
+	if _, err := gitDir(out.Repo); err == nil {
+		if remote, err := origin(out.Repo); err == nil && remote != "" { // it only tells a repository that was moved
+			out.Remote = deployment.ProjectID(remote, "")
+		}
 	}
 	out.ProjectID = deployment.ProjectID(out.Origin, out.ProjectRoot)
 	return out, nil

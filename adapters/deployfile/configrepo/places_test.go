@@ -223,7 +223,7 @@ func FuzzConfig(f *testing.F) {
 	require.NoError(f, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("x"), 0o644))
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, ".git", "config"), []byte(text), 0o644))
-		got, err := configrepo.NewPlaces(func(string) string { return "/h" }, root).Resolve(context.Background(), deployport.Asked{})
+		got, err := configrepo.NewPlaces(func(name string) string { return map[string]string{"HOME": "/h"}[name] }, root).Resolve(context.Background(), deployport.Asked{})
 		require.NoError(t, err)
 		require.True(t, got.Marked)
 		require.Equal(t, got.Origin, strings.TrimSpace(got.Origin))

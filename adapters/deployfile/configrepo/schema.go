@@ -161,7 +161,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 			what = "module " + f.Value.Say()
 		}
 	}
-	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "source", "metadata")
+	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "scope", "source", "metadata")
 	id, hasID := r.required(n, fields["id"], "the id of a module")
 	kind, hasType := r.required(n, fields["type"], "the type of "+what)
 	m = deployment.Module{
@@ -170,6 +170,9 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 		Tags:    r.texts(fields["tags"], "tags"),
 		Targets: r.texts(fields["targets"], "targets"),
 		Source:  r.source(n, fields["source"], what),
+	}
+	if scope := fields["scope"]; scope.Given() {
+		m.Scope = r.scope(scope, "", deployment.Scope(r.text(scope, "scope")))
 	}
 	if metadata := fields["metadata"]; metadata.Given() && metadata.Kind() != yamlcodec.Mapping {
 		r.wrong(metadata, "%s where a mapping is expected for metadata", metadata.Say())

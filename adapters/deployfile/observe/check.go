@@ -19,8 +19,8 @@ const (
 	notWritable   = "not_writable"
 )
 
-// Check implements deployport.Machine. It asks the system whether the directory may be written to and writes nothing. Whether the
-// manifests are ignored is asked of git, which knows rules in more places than a work tree's .gitignore; where git cannot be run they
+// Check implements deployport.Machine. It asks the system whether the directory may be written to and writes nothing. Whether a
+// manifest of an earlier version, where there is one, is ignored is asked of git, which knows rules in more places than a work tree's .gitignore; where git cannot be run they
 // count as not ignored.
 func (k *Observer) Check(ctx context.Context, root deployment.Root) (deployport.RootHealth, error) {
 	if err := ctx.Err(); err != nil {
@@ -50,6 +50,10 @@ func (k *Observer) Check(ctx context.Context, root deployment.Root) (deployport.
 	at := resolve(root.Path)
 	h.Worktree = worktree(at)
 	if h.Worktree == "" {
+		return h, nil
+	}
+	if _, err := os.Lstat(filepath.Join(at, ManifestName(root.Target))); IsAbsent(err) { // ownership is in the home
+		h.Ignored = true
 		return h, nil
 	}
 	h.Ignored, err = IsGitIgnored(ctx, h.Worktree, filepath.Join(at, ManifestName(root.Target)))

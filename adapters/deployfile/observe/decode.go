@@ -37,7 +37,7 @@ func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, erro
 	case doc.Tool != root.Target:
 		return Manifest{}, nil, ErrBadManifest.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
 	}
-	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID, Files: c.files}
+	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID, Recorded: doc.Root, Repo: doc.Repo, Files: c.files}
 	if at, err := time.Parse(time.RFC3339Nano, doc.GeneratedAt); err == nil {
 		m.GeneratedAt = at.UTC()
 	}

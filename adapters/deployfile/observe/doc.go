@@ -1,7 +1,8 @@
-// Package observe inspects the machine for deployments: the ownership manifests in the roots, the state of paths, unmanaged files, and whether
+// Package observe inspects the machine for deployments: who owns what in the roots, the state of paths, unmanaged files, and whether
 // a root is writable. It writes nothing but the index of sums.
 //
 //   - observer.go, extras.go, check.go, access_unix.go, access_other.go: Observer
+//   - ownership.go: what the home records of roots, and what manifests beside the files say where it records nothing
 //   - manifest.go, decode.go, encode.go, scan.go: ownership manifests, the list of files that were deployed to a root and by what (agentpack
 //     contract §4.1). Unknown fields are passed over. What cannot be understood of a manifest is left out and reported: a damaged manifest
 //     owns nothing, so nothing is deleted because of it

@@ -19,6 +19,8 @@ type document struct {
 	GeneratedAt string  `json:"generated_at"`
 	Tool        string  `json:"tool"`
 	SnapshotID  string  `json:"snapshot_id,omitempty"`
+	Root        string  `json:"root,omitempty"` // of a record in the home
+	Repo        string  `json:"repo,omitempty"`
 	Files       entries `json:"managed_files"`
 }
 
@@ -39,8 +41,11 @@ type entry struct {
 // EncodeManifest is the file of m: entries sorted by path, then owner; indented, with a final newline. It fails with deployment.ErrPath for a
 // file that is not below m.Root or whose path cannot be written as text, and with ErrBadManifest for a part that is no JSON.
 func EncodeManifest(m Manifest) ([]byte, error) {
-	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID,
+	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID, Root: m.Recorded, Repo: m.Repo,
 		Files: make(entries, 0, len(m.Files))}
+	if !utf8.ValidString(m.Recorded) || !utf8.ValidString(m.Repo) {
+		return nil, deployment.ErrPath.Sayf("%q or %q is no UTF-8 path, so nothing can be recorded of it; rename the directory", m.Recorded, m.Repo)
+	}
 	if len(m.Files) > maxFiles {
 		return nil, ErrBadManifest.Sayf("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
 	}

@@ -389,32 +389,38 @@ func checkFindsWorktreesAndRules(t *testing.T, k looker) {
 	out, err := git.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	putFiles(t, tree, map[string]string{
-		".gitignore":         "ignored/\n/by-name/.agentpack.manifest*.json\n",
-		".git/info/exclude":  "excluded\n",
-		"open/.gitignore":    "*.json\n!.agentpack.manifest*.json\n",
-		"nested/.gitignore":  ".agentpack.manifest.codex.json\n",
-		"nested/deep/x":      "",
-		"by-name/x":          "",
-		"ignored/root/x":     "",
-		"excluded/x":         "",
-		"linked/.git":        "gitdir: elsewhere",
-		"linked/sub/x":       "",
-		":(top)odd name/[x]": "",
+		".gitignore":        "ignored/\n/by-name/.agentpack.manifest*.json\n",
+		".git/info/exclude": "excluded\n",
+		"open/.gitignore":   "*.json\n!.agentpack.manifest*.json\n",
+		"nested/.gitignore": ".agentpack.manifest.codex.json\n",
+		"nested/deep/x":     "",
+		"by-name/x":         "",
+		"ignored/root/x":    "",
+		"excluded/x":        "",
+		"linked/.git":       "gitdir: elsewhere",
+		"linked/sub/x":      "",
+		"open/without/x":    "",
+
+		"linked/sub/.agentpack.manifest.codex.json": "{}",
+		":(top)odd name/[x]":                        "",
 	})
 	for name, want := range map[string]bool{
 		"": false, "open": false, "nested/deep": true, "by-name": true, "ignored/root": true, "ignored/absent": true, "excluded": true, ":(top)odd name": false,
 	} {
+		putFiles(t, filepath.Join(tree, name), map[string]string{".agentpack.manifest.codex.json": "{}"})
 		h := health(t, k, filepath.Join(tree, name))
 		assert.Equal(t, tree, h.Worktree, name)
 		assert.Equal(t, want, h.Ignored, name)
 	}
+	h := health(t, k, filepath.Join(tree, "open", "without"))
+	assert.True(t, h.Ignored, "there is no manifest")
 	linked := health(t, k, filepath.Join(tree, "linked", "sub"))
 	assert.Equal(t, filepath.Join(tree, "linked"), linked.Worktree, "a work tree may have a file for .git")
 	assert.False(t, linked.Ignored, "git cannot tell")
 
 	outside := home(t)
 	require.NoError(t, os.Symlink(filepath.Join(tree, "excluded"), filepath.Join(outside, "root")))
-	h := health(t, k, filepath.Join(outside, "root"))
+	h = health(t, k, filepath.Join(outside, "root"))
 	assert.Equal(t, tree, h.Worktree, "where the files really are")
 	assert.True(t, h.Ignored)
 	assert.Empty(t, health(t, k, outside).Worktree)

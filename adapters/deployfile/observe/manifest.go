@@ -52,6 +52,8 @@ type Manifest struct {
 	Target      string
 	Root        string // absolute, native: what the files' paths are relative to
 	SnapshotID  string // empty when there is none
+	Recorded    string // of a record in the home: the root that it is about
+	Repo        string // of a record in the home: whose it is
 	Files       []deployment.Owned
 }
 
@@ -89,7 +91,7 @@ func ReadManifest(root deployment.Root) (deployment.OwnershipManifest, []string,
 			warnings[i] = "the manifest " + file + ": " + w
 		}
 		if name == legacyName {
-			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment writes "+ManifestName(root.Target))
+			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment takes it over")
 		}
 		l.Present, l.Legacy, l.Owned = true, name == legacyName, m.Files
 		return l, warnings, nil

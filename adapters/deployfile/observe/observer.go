@@ -103,24 +103,46 @@ func distinct(paths []string, files map[string]deployment.Seen) []string {
 func unseen(o deployment.Observed, looked []string) (rest []string) {
 	next := 0
 	added := map[string]bool{}
+	add := func(path string) {
+		if _, seen := o.Files[path]; !seen && !added[path] {
+			added[path] = true
+			rest = append(rest, path)
+		}
+	}
 	for have := range o.Entries() {
 		for next < len(looked) && looked[next] < have.Path {
 			next++
 		}
-		if next < len(looked) && looked[next] == have.Path {
-			continue
+		if next >= len(looked) || looked[next] != have.Path {
+			add(have.Path)
 		}
-		if _, seen := o.Files[have.Path]; !seen && !added[have.Path] {
-			added[have.Path] = true
-			rest = append(rest, have.Path)
-		}
+	}
+	for i := range o.Others {
+		add(o.Others[i].Path)
 	}
 	return rest
 }
 
-// ledgers reads the roots' manifests, each once; no warning comes twice.
+// ledgers reads what is owned in the roots, each once; no warning comes twice.
 func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
 	var o deployment.Observed
+	if len(l.Roots) == 0 {
+		return o, nil
+	}
+	owned, err := OpenOwnership(l.Place.Home, l.Repo)
+	if err != nil {
+		return o, err
+	}
+	var wanted map[string]bool
+	wants := func(path string) bool { // asked of manifests that earlier versions left alone
+		if wanted == nil {
+			wanted = make(map[string]bool, len(l.Paths))
+			for _, p := range l.Paths {
+				wanted[p] = true
+			}
+		}
+		return wanted[path]
+	}
 	looked, said := map[deployment.Root]bool{}, map[string]bool{}
 	for _, root := range l.Roots {
 		if looked[root] {
@@ -130,14 +152,14 @@ func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error
 		if err := ctx.Err(); err != nil {
 			return deployment.Observed{}, fault.From(err)
 		}
-		read, warnings, err := ReadManifest(root)
+		read, warnings, err := owned.Read(root, wants)
 		if err != nil {
 			if !l.GoOn {
 				return deployment.Observed{}, err
 			}
-			read, warnings = deployment.OwnershipManifest{Root: root}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
+			read, warnings = RootOwnership{OwnershipManifest: deployment.OwnershipManifest{Root: root}}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
 		}
-		o.Ledgers = append(o.Ledgers, read)
+		o.Ledgers, o.Others = append(o.Ledgers, read.OwnershipManifest), append(o.Others, read.Others...)
 		for _, w := range warnings {
 			if !said[w] {
 				said[w] = true

@@ -37,12 +37,17 @@ func scan(data []byte, each func(e *entry)) (document, bool) {
 			doc.Tool, ok = s.word()
 		case "snapshot_id":
 			doc.SnapshotID, ok = s.word()
+		case "root":
+			doc.Root, ok = s.word()
+		case "repo":
+			doc.Repo, ok = s.word()
 		case "managed_files":
 			ok = s.entries(each)
 		}
 		return ok
-	}, "schema_version", "generated_at", "tool", "snapshot_id", "managed_files")
+	}, "schema_version", "generated_at", "tool", "snapshot_id", "root", "repo", "managed_files")
 	doc.GeneratedAt, doc.Tool, doc.SnapshotID = strings.Clone(doc.GeneratedAt), strings.Clone(doc.Tool), strings.Clone(doc.SnapshotID)
+	doc.Root, doc.Repo = strings.Clone(doc.Root), strings.Clone(doc.Repo)
 	return doc, ok && s.next() == 0 && s.at == len(s.text)
 }
 

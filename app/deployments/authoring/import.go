@@ -170,7 +170,7 @@ func (s *importService) data(f found, c planner.Selection, limit int) ImportData
 	return d
 }
 
-func profileOf(at deployment.Place) string { return "project-" + at.ProjectID }
+func profileOf(at deployment.Place) string { return deployment.ProjectTag(at.ProjectID) }
 
 // show is the survey.
 func (s *importService) show(ctx context.Context, sc tool.Scope, in ShowImportInput) (planner.Report[ImportData], error) {

@@ -76,7 +76,6 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 	if left > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("sources left out because a deployment wrote them: %d", left))
 	}
-	f.everywhere()
 	return nil
 }
 
@@ -151,24 +150,10 @@ func (s *importService) deployed(ctx context.Context, f *found) (func(path strin
 		return nil, err
 	}
 	f.warnings = append(f.warnings, o.Warnings...)
-	owned := o.Owned()
+	owned := append(o.Owned(), o.Others...)
 	return func(path string) bool {
 		return slices.ContainsFunc(owned, func(o deployment.Owned) bool {
 			return o.Part == nil && deployment.IsBelow(path, o.Path, s.Compiler.Sep)
 		})
 	}, nil
-}
-
-// everywhere warns of a project's instructions that would be written to every project.
-func (f *found) everywhere() {
-	codex, ok := f.config.Manifest.Targets["codex"]
-	if !ok || !codex.Scope.Has(deployment.ScopeUser) || !codex.Options.Bool("write_agents_global", true) {
-		return
-	}
-	for _, i := range f.items {
-		if i.Op == opCreate && i.ModuleType == deployment.ModuleInstructions {
-			f.warnings = append(f.warnings, i.ModuleID+" would also be written to the AGENTS.md in codex's home when the profile "+profileOf(f.at)+
-				" is deployed; set targets.codex.options.write_agents_global to false if it is for this project only")
-		}
-	}
 }

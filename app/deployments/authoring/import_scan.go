@@ -133,7 +133,7 @@ func (k kind) takes(e deployport.Found) bool {
 
 func (k kind) candidate(e deployport.Found, at deployment.Place) candidate {
 	ofProject := k.scope == deployment.ScopeProject
-	m := deployment.Module{Type: k.of, Enabled: true, Targets: []string{k.agent}}
+	m := deployment.Module{Type: k.of, Enabled: true, Targets: []string{k.agent}, Scope: k.scope}
 	name := component(e.Name)
 	if k.of != deployment.ModuleSkill {
 		name = component(strings.TrimSuffix(e.Name, ".md"))

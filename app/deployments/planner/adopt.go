@@ -25,6 +25,9 @@ func AdoptError(adoptions []deployment.Change) error {
 	if n := len(adoptions); n > 1 {
 		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
 	}
+	if holder := adoptions[0].Holder; holder != "" && len(adoptions) == 1 {
+		what = sample[0] + " belongs to the config repository " + holder + ", which wants it otherwise; look at it, then repeat with adopt (--adopt) to take it over"
+	}
 	details := deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample)

@@ -45,11 +45,20 @@ type Module struct {
 	Upstream deployment.Tree
 	Layers   []overlay.Layer
 	composed overlay.Composed
-	Origin   *overlay.Origin // of a git source
+	user     *overlay.Composed // of UserTree
+	Origin   *overlay.Origin   // of a git source
 }
 
 // Layer is where the module's file of that path comes from: upstream, the highest overlay that gave or patched it, or "missing".
 func (m Module) Layer(path string) string { return cmp.Or(m.composed.Layer(path), "missing") }
+
+// UserLayer is Layer for what goes where the user's files are.
+func (m Module) UserLayer(path string) string {
+	if m.user == nil {
+		return m.Layer(path)
+	}
+	return cmp.Or(m.user.Layer(path), "missing")
+}
 
 // State is what should be on the machine. Files of parts are not merged yet.
 type State struct {
@@ -169,7 +178,20 @@ func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Mo
 		return out, composed.Warnings, err
 	}
 	out.Tree, out.composed = composed.Tree, composed
-	return out, composed.Warnings, deployment.ValidateModule(m, out.Tree, read, c.Configs.Frontmatter)
+	if err := deployment.ValidateModule(m, out.Tree, read, c.Configs.Frontmatter); err != nil {
+		return out, composed.Warnings, err
+	}
+	n := len(out.Layers) - 1
+	if n < 0 || out.Layers[n].Scope != deployment.ProjectScope || m.Scope == deployment.ScopeProject {
+		return out, composed.Warnings, nil
+	}
+	// What this project lays over a module is for this project alone: the user's files are the same wherever one deploys from.
+	user, err := overlay.Compose(overlay.ComposeInput{Module: m, Upstream: out.Upstream, Layers: out.Layers[:n], Read: read})
+	if err != nil {
+		return out, composed.Warnings, err
+	}
+	out.UserTree, out.user = user.Tree, &user
+	return out, composed.Warnings, deployment.ValidateModule(m, out.UserTree, read, c.Configs.Frontmatter)
 }
 
 // Upstream is a module's files before any overlay: those of the config repository, or of the commit that the lockfile names, whose sum

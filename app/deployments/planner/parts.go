@@ -18,14 +18,14 @@ import (
 func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployment.Observed) ([]deployment.Desired, error) {
 	owned := map[[2]string]deployment.Owned{}
 	for have := range o.Entries() {
-		if have.Part != nil && have.Owner == w.Owner && w.Has(*have) {
+		if have.Part != nil && have.Owner == w.Owner && have.Repo == w.Owner.Repo(w.Repo) && w.Has(*have) {
 			owned[[2]string{have.Target, have.Path}] = *have
 		}
 	}
 	if len(owned) == 0 && !anyPart(w.Files) {
 		return w.Files, nil
 	}
-	files := slices.Clone(w.Files)
+	files, theirs := slices.Clone(w.Files), partsOfOthers(o)
 	for i := range files {
 		key := [2]string{files[i].Target, files[i].Path}
 		have, managed := owned[key]
@@ -33,19 +33,35 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 		if files[i].Part == nil {
 			continue
 		}
-		if err := p.merge(ctx, w.Binding.Home, &files[i], have, managed); err != nil && !passedOver(ctx, o, files[i].Path, err) {
+		files[i].Part = withLabel(*files[i].Part, have.Part, o, files[i].Path, w.Repo)
+		if err := p.merge(ctx, &files[i], ownedPart{have, managed, w.Binding.Home, theirs[files[i].Path]}); err != nil && !passedOver(ctx, o, files[i].Path, err) {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
-		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format}}
-		if err := p.merge(ctx, w.Binding.Home, &d, have, true); err == nil {
+		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format, Label: have.Part.Label}}
+		if err := p.merge(ctx, &d, ownedPart{have, true, w.Binding.Home, theirs[d.Path]}); err == nil {
 			files = append(files, d)
 		} else if !passedOver(ctx, o, d.Path, err) {
 			return nil, err
 		}
 	}
 	return files, nil
+}
+
+// withLabel is a part as it goes into its file: a block has the label that it was deployed with, or a new one where another config repository has a
+// block already.
+func withLabel(part deployment.Part, have *deployment.Part, o deployment.Observed, path, repo string) *deployment.Part {
+	switch {
+	case part.Format != deployment.FormatMarkdown:
+	case have != nil:
+		part.Label = have.Label
+	case slices.ContainsFunc(o.Others, func(f deployment.Owned) bool {
+		return f.Path == path && f.Part != nil && f.Part.Format == deployment.FormatMarkdown
+	}):
+		part.Label = deployment.BlockLabel(repo)
+	}
+	return &part
 }
 
 // passedOver reports whether to go on after an error with one file, and keeps it then.
@@ -77,6 +93,11 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 	for have := range o.Entries() {
 		held[have.Path]++
 	}
+	for i := range o.Others {
+		if other := &o.Others[i]; other.Part == nil {
+			held[other.Path]++
+		}
+	}
 	for _, have := range owned {
 		held[have.Path]-- // who lets go of it in this very plan does not hold it
 	}
@@ -94,7 +115,7 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 }
 
 // merge works out what a file holds with d's part in it instead of the owned one.
-func (p Planner) merge(ctx context.Context, home string, d *deployment.Desired, have deployment.Owned, managed bool) error {
+func (p Planner) merge(ctx context.Context, d *deployment.Desired, have ownedPart) error {
 	doc, found, err := p.Machine.Read(ctx, d.Path)
 	if err != nil {
 		return err
@@ -103,7 +124,7 @@ func (p Planner) merge(ctx context.Context, home string, d *deployment.Desired, 
 	if d.Part.Format == deployment.FormatMarkdown {
 		merged, err = mergeBlock(d, doc)
 	} else {
-		merged, err = p.mergeKeys(ctx, d, doc, ownedPart{have, managed, home})
+		merged, err = p.mergeKeys(ctx, d, doc, have)
 	}
 	if err != nil {
 		return about(err, d.Path)
@@ -132,7 +153,7 @@ func about(err error, path string) error {
 
 func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 	text := string(doc)
-	now, there, err := deployment.FindBlock(text)
+	now, there, err := deployment.FindBlockOf(d.Part.Label, text)
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +161,14 @@ func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 		d.Merge.Now = deployment.SumOf([]byte(now))
 	}
 	if d.Part.Block == "" {
-		text, _, err = deployment.CutBlock(text)
+		text, _, err = deployment.CutBlockOf(d.Part.Label, text)
 		return []byte(text), err
 	}
-	text, err = deployment.PutBlock(text, d.Part.Block)
+	text, err = deployment.PutBlockOf(d.Part.Label, text, d.Part.Block)
 	if err != nil {
 		return nil, err
 	}
-	put, _, err := deployment.FindBlock(text)
+	put, _, err := deployment.FindBlockOf(d.Part.Label, text)
 	d.Merge.Ours = deployment.SumOf([]byte(put))
 	return []byte(text), err
 }
@@ -157,6 +178,18 @@ type ownedPart struct {
 	deployment.Owned
 	managed bool
 	home    string
+	theirs  []deployment.Key // keys of other config repositories in the document
+}
+
+// partsOfOthers are the keys that other config repositories own in documents, by path.
+func partsOfOthers(o deployment.Observed) map[string][]deployment.Key {
+	all := map[string][]deployment.Key{}
+	for i := range o.Others {
+		if other := &o.Others[i]; other.Part != nil {
+			all[other.Path] = append(all[other.Path], other.Part.Keys...)
+		}
+	}
+	return all
 }
 
 func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byte, have ownedPart) ([]byte, error) {
@@ -171,8 +204,8 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byt
 	}
 	merged := doc
 	if managed {
-		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool {
-			return slices.ContainsFunc(d.Part.Keys, func(w deployment.Key) bool { return slices.Equal(k.Path, w.Path) })
+		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool { // what somebody still has stays
+			return slices.ContainsFunc(slices.Concat(d.Part.Keys, have.theirs), func(w deployment.Key) bool { return slices.Equal(k.Path, w.Path) })
 		})
 		if len(dropped) > 0 {
 			if merged, err = p.takeOut(ctx, d, merged, dropped, have); err != nil {

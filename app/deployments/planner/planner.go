@@ -38,11 +38,11 @@ func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 		return Result{}, err
 	}
 	r, err := p.make(ctx, s.Place, w)
-	if err != nil || !p.findTaken(ctx, s.Place.Home, &r) {
-		return r, err
+	if err == nil && p.findTaken(ctx, s.Place.Home, &r) {
+		w.Files = r.Files
+		r.Plan, err = deployment.NewPlan(w, r.Observed)
 	}
-	w.Files = r.Files
-	r.Plan, err = deployment.NewPlan(w, r.Observed)
+	r.Warnings = append(r.Warnings, r.Plan.Warnings()...)
 	return r, err
 }
 
@@ -56,19 +56,23 @@ func (p Planner) Survey(ctx context.Context, s State) (Result, error) {
 }
 
 func (p Planner) wanted(ctx context.Context, s State) (deployment.Wanted, error) {
-	roots, err := p.withOrphans(ctx, s)
-	return deployment.Wanted{Binding: ApprovalBinding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
+	repo, err := p.Registry.Repository(ctx, s.Place)
+	if err != nil {
+		return deployment.Wanted{}, err
+	}
+	roots, err := p.withOrphans(ctx, s, repo)
+	return deployment.Wanted{Binding: ApprovalBinding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files, Repo: repo}, err
 }
 
 // ApprovalBinding is what a confirmation of a deployment is good for, resolved.
 func ApprovalBinding(s State) deployment.Binding {
 	return deployment.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
-		Repo: s.Place.Repo, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
+		Repo: s.Place.Repo, Scope: s.Place.Only, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
 }
 
 // withOrphans is the state's roots and those that were written before, for a target that was chosen or is gone altogether, in the same
-// project or in none.
-func (p Planner) withOrphans(ctx context.Context, s State) ([]deployment.Root, error) {
+// project or in none, by this config repository.
+func (p Planner) withOrphans(ctx context.Context, s State, repo string) ([]deployment.Root, error) {
 	known, err := p.Registry.Roots(ctx, s.Place.Home)
 	if err != nil {
 		return nil, err
@@ -77,13 +81,21 @@ func (p Planner) withOrphans(ctx context.Context, s State) ([]deployment.Root, e
 	for _, k := range known {
 		_, configured := s.Config.Manifest.Targets[k.Target]
 		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == AllTargets
-		here := k.Repo == s.Place.Repo && (k.Project == "" || k.Project == s.Place.ProjectRoot)
+		here := k.Repo == repo && concerns(s.Place, k)
 		named := slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Target == k.Target && r.Path == k.Path })
 		if chosen && here && !named {
 			roots = append(roots, deployment.Root{Target: k.Target, Path: k.Path})
 		}
 	}
 	return roots, nil
+}
+
+// concerns reports a root that a call at that place is about: the user's, or the project's where there is one, unless one of them alone was asked for.
+func concerns(at deployment.Place, k deployport.KnownRoot) bool {
+	if k.Project == "" {
+		return at.Only != deployment.ScopeProject
+	}
+	return at.Only != deployment.ScopeUser && at.Marked && k.Project == at.ProjectRoot
 }
 
 // make looks, merges and compares.
@@ -103,7 +115,7 @@ func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wan
 	if err != nil {
 		return Result{}, err
 	}
-	look := deployport.Look{Place: at, Roots: neighbours(w.Roots, known), Paths: make([]string, len(w.Files)), GoOn: goOn}
+	look := deployport.Look{Place: at, Repo: w.Repo, Roots: neighbours(w, known), Paths: make([]string, len(w.Files)), GoOn: goOn}
 	for i := range w.Files {
 		look.Paths[i] = w.Files[i].Path
 	}
@@ -116,11 +128,17 @@ func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wan
 	return r, err
 }
 
-// neighbours are the roots, and those of other targets in the same directories: what two targets own stays when one of them leaves.
-func neighbours(roots []deployment.Root, known []deployport.KnownRoot) []deployment.Root {
-	out := slices.Clone(roots)
+// neighbours are the roots, and those of other targets in the same directories: what two targets own stays when one of them leaves. Of other config
+// repositories they are also those above and below, where the same files may be.
+func neighbours(w deployment.Wanted, known []deployport.KnownRoot) []deployment.Root {
+	out := slices.Clone(w.Roots)
+	below := func(dir, path string) bool {
+		return deployment.IsBelow(dir, path, '/') || deployment.IsBelow(dir, path, '\\')
+	}
 	for _, k := range known {
-		shared := slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Path == k.Path })
+		shared := slices.ContainsFunc(w.Roots, func(r deployment.Root) bool {
+			return r.Path == k.Path || k.Repo != w.Repo && (below(r.Path, k.Path) || below(k.Path, r.Path))
+		})
 		named := slices.ContainsFunc(out, func(r deployment.Root) bool { return r.Path == k.Path && r.Target == k.Target })
 		if shared && !named {
 			out = append(out, deployment.Root{Target: k.Target, Path: k.Path})
@@ -146,6 +164,9 @@ func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (
 	if err != nil {
 		return r, err
 	}
+	var left []string
+	r.Plan, left = r.Plan.LeaveOthers(r.Observed)
+	r.Warnings = slices.Concat(r.Warnings, left, r.Plan.Warnings())
 	look := deployport.Look{Place: at}
 	for _, o := range originals {
 		look.Paths = append(look.Paths, o.Path)
@@ -154,6 +175,7 @@ func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (
 	if err != nil {
 		return r, err
 	}
+	seen.Others = r.Observed.Others
 	r.Plan = r.Plan.Restore(originals, to, seen)
 	return r, nil
 }
@@ -171,18 +193,29 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 		case s.Status == deployment.StatusUndone || s.Status == deployment.StatusApplying:
 			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
 		}
-		return deployment.SnapshotWanted(s), nil, nil
+		w := deployment.SnapshotWanted(s)
+		if w.Repo == "" { // earlier versions and the original did not say
+			w.Repo, err = p.Registry.Repository(ctx, at)
+		}
+		return w, nil, err
+	}
+	repo, err := p.Registry.Repository(ctx, at)
+	if err != nil {
+		return deployment.Wanted{}, nil, err
 	}
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
 		return deployment.Wanted{}, nil, err
 	}
-	others, warnings, err := p.others(ctx, at)
+	others, warnings, err := p.others(ctx, at, repo)
 	if err != nil {
 		return deployment.Wanted{}, nil, err
 	}
-	w := deployment.Wanted{}
+	w := deployment.Wanted{Repo: repo}
 	for _, k := range known {
+		if k.Repo != repo {
+			continue
+		}
 		shared := k.Project == "" && others[deployment.Root{Target: k.Target, Path: k.Path}]
 		if (k.Project == "" || k.Project == at.ProjectRoot) && !shared {
 			w.Roots = append(w.Roots, deployment.Root{Target: k.Target, Path: k.Path})
@@ -197,8 +230,8 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 	return w, warnings, nil
 }
 
-// others are the roots that deployments from other projects looked at, and that these projects have not gone back from.
-func (p Planner) others(ctx context.Context, at deployment.Place) (map[deployment.Root]bool, []string, error) {
+// others are the roots that deployments of the config repository from other projects looked at, and that these projects have not gone back from.
+func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (map[deployment.Root]bool, []string, error) {
 	all, warnings, err := p.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +239,7 @@ func (p Planner) others(ctx context.Context, at deployment.Place) (map[deploymen
 	byProject := map[string]map[deployment.Root]bool{}
 	for _, s := range all { // oldest first
 		switch {
-		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != deployment.StatusApplied:
+		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != deployment.StatusApplied || s.Repo != "" && s.Repo != repo:
 		case s.Kind == deployment.KindRollback && s.RolledBackTo == deployment.InitialSnapshot:
 			delete(byProject, s.ProjectRoot)
 		case s.Kind == deployment.KindDeploy:

@@ -80,7 +80,7 @@ func (p Planner) versions(ctx context.Context, home string, d *deployment.Desire
 		return v, false, err
 	}
 	if d.Part != nil {
-		ours, _, err := deployment.FindBlock(string(v.ours))
+		ours, _, err := deployment.FindBlockOf(d.Part.Label, string(v.ours))
 		if err != nil {
 			return v, false, about(err, d.Path)
 		}

@@ -109,7 +109,7 @@ func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	}
 	var out []ActiveRule
 	for _, r := range a.Rules {
-		if !cfg.Scope.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
+		if !cfg.Scope.Has(r.scope) || in.Place.Only != "" && !in.Place.Only.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
 			continue
 		}
 		l := ActiveRule{AgentRule: r, Agent: a.Name, Options: cfg.Options}

@@ -66,7 +66,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 		found = append(found, o)
 	}
 	if in.File.Part != nil {
-		block, there, err := deployment.FindBlock(string(in.Actual))
+		block, there, err := deployment.FindBlockOf(in.File.Part.Label, string(in.Actual))
 		if err != nil || !there {
 			return no(ReasonUnsupported, "the managed block was taken out, or its marks were changed"), nil
 		}
@@ -104,8 +104,12 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 	if i < 0 {
 		return origin{}, false
 	}
-	m := r.in.Modules[i]
 	for _, l := range lines {
+		of := forScope(r.in.Modules[i:i+1], l.scope, r.in.Place)
+		if len(of) == 0 {
+			continue
+		}
+		m := of[0]
 		if l.Of != m.Type || l.Shape == ShapeKeys || !deployment.IsBelow(l.Dir, path, r.Sep) {
 			continue
 		}

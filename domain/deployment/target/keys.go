@@ -81,7 +81,7 @@ func (l line) entries(m Module, name string, object Object) (out []deployment.Ke
 
 // object is a module's file as JSON, decoded once.
 func (r *renderer) object(m Module, f deployment.File) (Object, error) {
-	at := spot{m.ID, f.Path}
+	at := spot{m.ID, f.Path, m.user}
 	if o, ok := r.objects[at]; ok {
 		return o, nil
 	}

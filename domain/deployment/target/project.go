@@ -1,6 +1,8 @@
 package target
 
 import (
+	"strings"
+
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
@@ -13,6 +15,11 @@ func CheckProjectRoot(p deployment.Place, target string, sep byte) error {
 	if p.Marked || !homely {
 		return nil
 	}
-	return deployment.ErrProject.Sayf("target %s has files for a project, but %s is the home directory or lies above it, and is no git work tree: run this inside a project, name the project root, or set the target's scope to user", target, p.ProjectRoot).
-		With(deployment.ReasonDetails("project_unmarked", "edit_manifest_targets", "retry_command").Add("target", target).AddPath("project_root", p.ProjectRoot))
+	return noProject(p, []string{target})
+}
+
+// noProject is ErrProject for a directory that is none.
+func noProject(p deployment.Place, targets []string) error {
+	return deployment.ErrProject.Sayf("%s is no git work tree, so nothing is deployed into it for %s: run this inside a project, name the directory with --project-root, or deploy the user's files with --scope user", p.ProjectRoot, strings.Join(targets, ", ")).
+		With(deployment.ReasonDetails("project_unmarked", "edit_manifest_targets", "retry_command").Add("target", strings.Join(targets, ",")).AddPath("project_root", p.ProjectRoot))
 }

@@ -25,14 +25,19 @@ type renderer struct {
 	objects map[spot]Object
 	made    map[string]deployment.Content
 	warned  map[string]bool
+	outside []string // targets with files for a project, where there is none
 }
 
-// spot is a path of a module.
-type spot struct{ module, path string }
+// spot is a path of a module, and whether it is of its tree for the user.
+type spot struct {
+	module, path string
+	user         bool
+}
 
 // Render is what the chosen targets should have on the machine. It reads only what has to be rewritten, each file once, and copies
-// nothing else. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want
-// different content at one place, with ErrProject where a project's files would go into the home directory, and as Read does.
+// nothing else. Files for a project are left out, with a warning, where the directory is none: a git work tree, or one that was named; where
+// nothing but the project's was asked for that is ErrProject. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want different content at one place,
+// and as Read does.
 func Render(in Input) (Output, error) {
 	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
@@ -58,14 +63,16 @@ func (r *renderer) render(name string) error {
 	mine := r.mine(a)
 	for i := range lines {
 		l := &lines[i]
-		wanted, err := r.line(l, mine[l.Of])
+		of := forScope(mine[l.Of], l.scope, r.in.Place)
+		if l.Project && !r.in.Place.Marked {
+			if len(of) > 0 && !slices.Contains(r.outside, a.Name) {
+				r.outside = append(r.outside, a.Name)
+			}
+			continue
+		}
+		wanted, err := r.line(l, of)
 		if err != nil {
 			return err
-		}
-		if wanted && l.Project {
-			if err := CheckProjectRoot(r.in.Place, l.Agent, r.Sep); err != nil {
-				return err
-			}
 		}
 		if l.Shape != ShapeKeys || wanted {
 			r.out.Roots = append(r.out.Roots, deployment.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
@@ -74,6 +81,21 @@ func (r *renderer) render(name string) error {
 	r.leftOut(a, mine)
 	r.switchedOff(a, lines, mine)
 	return nil
+}
+
+// forScope are the modules that go where files of the scope are, those with overlays of this project as they are for it.
+func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module {
+	out := make([]Module, 0, len(of))
+	for _, m := range of {
+		if !m.In(scope, at.ProjectID) {
+			continue
+		}
+		if m.UserTree != nil && scope == deployment.ScopeUser {
+			m.Tree, m.user = m.UserTree, true
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
@@ -222,7 +244,7 @@ func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
 	if f.Content.Data != nil {
 		return f.Content.Data, nil
 	}
-	at := spot{m.ID, f.Path}
+	at := spot{m.ID, f.Path, m.user}
 	data, ok := r.read[at]
 	if !ok {
 		var err error
@@ -262,7 +284,10 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 
 // joined is the instructions of modules in one text, made once for all targets that want the same modules.
 func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (deployment.Content, error) {
-	key := strings.Join(ids, "\x00")
+	key := ""
+	for _, m := range of {
+		key += fmt.Sprintf("%s\x00%t\x00", m.ID, m.user)
+	}
 	if content, ok := r.made[key]; ok {
 		return content, nil
 	}
@@ -333,6 +358,12 @@ func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 
 // finish checks what concerns several files, names every file's root, and sorts.
 func (r *renderer) finish() error {
+	if len(r.outside) > 0 && r.in.Place.Only == deployment.ScopeProject {
+		return noProject(r.in.Place, r.outside)
+	}
+	if len(r.outside) > 0 {
+		r.warn(r.in.Place.ProjectRoot + " is no git work tree, so nothing is planned into it (" + strings.Join(r.outside, ", ") + "); run this inside a project, or name the directory: --project-root")
+	}
 	r.sortRoots()
 	own := map[string][]deployment.Root{}
 	for _, root := range r.out.Roots {

@@ -299,32 +299,70 @@ func TestBadConfigurationAndModules(t *testing.T) {
 	require.ErrorIs(t, err, deployment.ErrTarget)
 }
 
-func TestHomeIsNoProject(t *testing.T) {
+func TestOutsideAProjectNothingIsPlannedIntoTheDirectory(t *testing.T) {
 	instructions := []target.Module{module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x\n")}
-	for root, refused := range map[string]bool{"/h": true, "/h/": true, "/": true, "/h/..": true, "/h/app": false, "/hh": false} {
+	for _, root := range []string{"/h", "/", "/h/app", "/tmp/x"} {
 		s := with(instructions, "codex")
 		s.Place.Marked, s.Place.ProjectRoot = false, root
-		_, err := target.Render(s.Input)
-		if !refused {
-			assert.NoError(t, err, root)
-			continue
+		out := s.render(t)
+		assert.Equal(t, []string{"/h/.codex/AGENTS.md"}, paths(out), "the user's own files alone")
+		for _, r := range out.Roots {
+			assert.True(t, strings.HasPrefix(r.Path, "/h/.codex"), r.Path)
 		}
-		if assert.ErrorIs(t, err, deployment.ErrProject, root) {
-			assert.ErrorContains(t, err, "scope to user", "the way out")
-			assert.Equal(t, "project_unmarked", fault.From(err).Details.(deployment.Details)["reason_code"])
-		}
+		require.Len(t, out.Warnings, 1)
+		assert.Contains(t, out.Warnings[0], root+" is no git work tree")
+		assert.Contains(t, out.Warnings[0], "--project-root", "the way out")
 		s.Place.Marked = true
-		assert.NotEmpty(t, s.render(t).Files, "somebody keeps the home directory in git")
-		s.Place.Marked = false
-		assert.NotEmpty(t, s.set("codex", deployment.ScopeUser).render(t).Files, "the user's own files may go there")
+		assert.Len(t, s.render(t).Files, 2)
 		prompts := with([]target.Module{module("prompt:a", deployment.ModulePrompt, "a.md", "x\n")}, "codex")
 		prompts.Place = s.Place
-		assert.NotEmpty(t, prompts.render(t).Files, "nothing is for a project")
+		prompts.Place.Marked = false
+		assert.Empty(t, prompts.render(t).Warnings, "nothing is for a project")
 	}
 	s := with(instructions).set("export_dir", deployment.ScopeUser, "root", "out")
-	s.Place.Marked, s.Place.ProjectRoot = false, "/h"
+	s.Place.Marked = false
+	assert.Empty(t, s.render(t).Files, "a relative export is the project's")
+	s = with(instructions, "codex")
+	s.Place.Marked, s.Place.Only = false, deployment.ScopeProject
 	_, err := target.Render(s.Input)
-	require.ErrorIs(t, err, deployment.ErrProject, "a relative export is the project's")
+	require.ErrorIs(t, err, deployment.ErrProject, "it was asked for")
+	assert.ErrorContains(t, err, "--scope user", "the way out")
+}
+
+func TestScopes(t *testing.T) {
+	user, project := module("instructions:mine", deployment.ModuleInstructions, "AGENTS.md", "mine\n"), module("instructions:ours", deployment.ModuleInstructions, "AGENTS.md", "ours\n")
+	user.Scope, project.Scope = deployment.ScopeUser, deployment.ScopeProject
+	both := module("skill:s", deployment.ModuleSkill, "SKILL.md", "laid over\n")
+	both.UserTree = module("skill:s", deployment.ModuleSkill, "SKILL.md", "plain\n").Tree
+	s := with([]target.Module{user, project, both}, "codex")
+	text := func(out target.Output) map[string]string {
+		all := map[string]string{}
+		for _, f := range out.Files {
+			all[f.Path] = string(f.Content.Data)
+		}
+		return all
+	}
+	want := map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.codex/skills/s/SKILL.md": "plain\n", "/w/app/AGENTS.md": "ours\n", "/w/app/.codex/skills/s/SKILL.md": "laid over\n"}
+	assert.Equal(t, want, text(s.render(t)))
+
+	// What importing found in a project is for that project alone, also where an earlier version wrote no scope.
+	here, there := module("prompt:here", deployment.ModulePrompt, "p.md", "p"), module("command:there", deployment.ModuleCommand, "there.md", "c")
+	imported := module("skill:found", deployment.ModuleSkill, "SKILL.md", "found\n")
+	here.Tags, there.Tags, imported.Tags = []string{"project-x"}, []string{"project-0123456789abcdef"}, []string{"imported", "project", "project-" + s.Place.ProjectID}
+	there.Scope = deployment.ScopeProject
+	tagged := with([]target.Module{here, there, imported}, "codex", "opencode")
+	tagged.Place.ProjectID = "fedcba9876543210"
+	imported.Tags[2] = "project-fedcba9876543210"
+	assert.Equal(t, []string{"/h/.codex/prompts/p.md", "/w/app/.codex/skills/found/SKILL.md", "/h/.config/opencode/commands/p.md", "/w/app/.opencode/commands/p.md", "/w/app/.opencode/skills/found/SKILL.md"}, paths(tagged.render(t)))
+
+	s.Place.Only = deployment.ScopeProject
+	out := s.render(t)
+	assert.Equal(t, map[string]string{"/w/app/AGENTS.md": "ours\n", "/w/app/.codex/skills/s/SKILL.md": "laid over\n"}, text(out))
+	for _, r := range out.Roots {
+		assert.True(t, strings.HasPrefix(r.Path, "/w/app"), "what is not asked for is not looked at: %s", r.Path)
+	}
+	s.Place.Only = deployment.ScopeUser
+	assert.Equal(t, map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.codex/skills/s/SKILL.md": "plain\n"}, text(s.render(t)))
 }
 
 func TestWindowsPaths(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 // Module is a module as it is deployed: composed and validated.
 type Module struct {
 	deployment.Module
-	Tree deployment.Tree
+	Tree     deployment.Tree
+	UserTree deployment.Tree // what goes where the user's files are, when that is another one: without the overlay of this project; else nil
+	user     bool            // Tree is UserTree
 }
 
 // Input is everything that decides what is deployed.
