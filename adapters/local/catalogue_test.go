@@ -42,8 +42,8 @@ func TestToolsStayWithinTheirTokens(t *testing.T) {
 		if s.Name == "input" {
 			limit = 1200
 		}
-		if s.Name == "deploy_apply" || s.Name == "evolve_propose" { // their schemas are seed 000's, word for word; the estimate is a high one
-			limit = 320
+		if s.Name == "deploy_apply" || s.Name == "evolve_propose" || s.Name == "evolve_restore" { // their schemas are seed 000's, word for word, with every host's name; the estimate is a high one
+			limit = 380
 		}
 		assert.LessOrEqual(t, pack.EstimateTokens(string(s.Name)+s.Description+string(s.Input)), limit, s.Name)
 		first, _, _ := strings.Cut(s.Description, ". ")

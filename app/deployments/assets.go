@@ -99,6 +99,21 @@ func (in AssetOptions) spots() ([]spot, error) {
 			deploys := slices.ContainsFunc(on, func(o target.ActiveRule) bool { return o.Of == l.Of && o.Dir == l.Dir })
 			out = append(out, spot{l, name == "codex" || l.Of == deployment.ModuleCommand || deploys})
 		}
+		if name != "codex" {
+			continue
+		}
+		for _, dir := range []string{"agents", "codex"} { // skills of earlier bootstraps may be in the directory that is not chosen
+			setting.Config.Options["skills_dir"] = dir
+			others, err := a.Lines(setting)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range others {
+				if l.Of == deployment.ModuleSkill && !slices.ContainsFunc(all, func(o target.ActiveRule) bool { return o.Of == l.Of && o.Dir == l.Dir }) {
+					out = append(out, spot{l, false})
+				}
+			}
+		}
 	}
 	sorting.Stable(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
 	return out, nil

@@ -35,6 +35,7 @@ func TestWhereTheyGo(t *testing.T) {
 	}
 	golden.Text(t, "files", text.String())
 	assert.Contains(t, set.Roots, deployment.Root{Target: "claude_code", Path: "/work/project/.claude/skills", ScanExtras: true}, "files of earlier bootstraps may be there")
+	assert.Contains(t, set.Roots, deployment.Root{Target: "codex", Path: "/home/ada/.codex/skills", ScanExtras: true}, "likewise")
 
 	in.Scope = ""
 	own, err := deployments.AssetFiles(in)
@@ -42,10 +43,10 @@ func TestWhereTheyGo(t *testing.T) {
 	for _, f := range own.Files {
 		assert.False(t, f.Target == "codex" && strings.HasPrefix(f.Path, "/work"), "its own scope is user")
 	}
-	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.ScopeUser, Options: deployment.Options{"skills_dir": "agents"}}
+	in.Targets["codex"] = deployment.TargetConfig{Scope: deployment.ScopeUser, Options: deployment.Options{"skills_dir": "codex"}}
 	moved, err := deployments.AssetFiles(in)
 	require.NoError(t, err)
-	assert.Equal(t, "/home/ada/.agents/skills/agentpack-operator/SKILL.md", moved.Files[len(moved.Files)-1].Path)
+	assert.Equal(t, "/home/ada/.codex/skills/agentpack-operator/SKILL.md", moved.Files[len(moved.Files)-1].Path)
 }
 
 func TestHomeIsNoProject(t *testing.T) {

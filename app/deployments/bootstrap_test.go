@@ -88,7 +88,7 @@ func TestData(t *testing.T) {
 func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
 	w := newWorld(t)
 	w.Must(bootstrap, `{"yes":true}`)
-	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
+	first := w.Tree(filepath.Join(w.UserHome, ".agents"))
 	assert.Contains(t, first, operator)
 	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"applied":true`)
 	for range 2 {
@@ -97,18 +97,18 @@ func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
 	}
 	for name, text := range first {
 		if !strings.Contains(name, "manifest") {
-			assert.Equal(t, text, w.Read(w.UserHome, ".codex/"+name))
+			assert.Equal(t, text, w.Read(w.UserHome, ".agents/"+name))
 		}
 	}
-	assert.FileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
+	assert.FileExists(t, filepath.Join(w.UserHome, ".agents/skills/tool/SKILL.md"))
 	status := w.Must("status", `{}`)
 	assert.Contains(t, status, `"drift":[]`)
 	assert.NotContains(t, status, "operator assets")
 
 	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "include_tags: [base]", "include_tags: [none]", 1))
 	w.Must("deploy_apply", `{"yes":true}`)
-	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
-	assert.FileExists(t, filepath.Join(w.UserHome, ".codex", operator), "a deployment deletes nothing of a bootstrap")
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".agents/skills/tool/SKILL.md"))
+	assert.FileExists(t, filepath.Join(w.UserHome, ".agents", operator), "a deployment deletes nothing of a bootstrap")
 	assert.Contains(t, w.Must(bootstrap, `{}`), `"reason":"no_changes"`)
 }
 
@@ -145,7 +145,7 @@ func TestANewVersionUpdatesItsOwn(t *testing.T) {
 	out := w.Must(bootstrap, `{"yes":true}`)
 	assert.Contains(t, out, `"summary":{"create":0,"delete":0,"update":20}`)
 	assert.NotContains(t, out, "adopt_update")
-	assert.Contains(t, w.Read(w.UserHome, ".codex/"+operator), `agentpack_version: "1.3.0"`)
+	assert.Contains(t, w.Read(w.UserHome, ".agents/"+operator), `agentpack_version: "1.3.0"`)
 }
 
 func TestTheSkillFollowsItsOption(t *testing.T) {
@@ -163,9 +163,9 @@ func TestTheSkillFollowsItsOption(t *testing.T) {
 func TestScopes(t *testing.T) {
 	w := newWorld(t, "codex: {mode: files, scope: both}", "codex: {mode: files, scope: user}")
 	w.Must(bootstrap, `{"yes":true,"scope":"user"}`)
-	assert.NoDirExists(t, filepath.Join(w.Project, ".codex"))
+	assert.NoDirExists(t, filepath.Join(w.Project, ".agents"))
 	w.Must(bootstrap, `{"yes":true,"scope":"project"}`)
-	assert.FileExists(t, filepath.Join(w.Project, ".codex", operator), "the target's own scope is not asked")
+	assert.FileExists(t, filepath.Join(w.Project, ".agents", operator), "the target's own scope is not asked")
 }
 
 func TestRefusals(t *testing.T) {
@@ -221,7 +221,7 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 	assert.Empty(t, warnings)
 	assert.Empty(t, actions)
 
-	w.Write(w.UserHome, ".codex/"+operator, "no version here\n")
+	w.Write(w.UserHome, ".agents/"+operator, "no version here\n")
 	w.Write(w.Project, ".claude/commands/ap-plan.md", "<!-- agentpack_version: 0.1 -->\n")
 	require.NoError(t, os.Remove(filepath.Join(w.Project, ".claude/commands/ap-diff.md")))
 	w.Write(w.UserHome, ".claude/commands/ap-plan.md", "# same\n<!-- agentpack_version: '1.2.3' -->\n")
@@ -237,14 +237,14 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 func TestABootstrapCanBeRolledBack(t *testing.T) {
 	w := newWorld(t)
 	w.Must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
-	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
+	first := w.Tree(filepath.Join(w.UserHome, ".agents"))
 	snapshots, _, err := w.Machine.List(t.Context(), filepath.Join(w.UserHome, ".agentpack"))
 	require.NoError(t, err)
 	w.Clock.Advance(1e9)
 	w.version("2")
 	w.Must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
 	w.Must("rollback", `{"yes":true,"to":"`+snapshots[0].ID+`"}`)
-	assert.Equal(t, first[operator], w.Read(w.UserHome, ".codex/"+operator))
+	assert.Equal(t, first[operator], w.Read(w.UserHome, ".agents/"+operator))
 }
 
 // TestRemove: what a bootstrap wrote goes, what it overwrote comes back, and nothing else is touched; afterwards all of it is the user's.
@@ -296,18 +296,18 @@ func TestRemove(t *testing.T) {
 // TestRemoveInOneScope: the other scope, and what the user deleted and a deployment overwrote, stay as they are.
 func TestRemoveInOneScope(t *testing.T) {
 	w := newWorld(t)
-	w.Write(w.UserHome, ".codex/skills/tool/SKILL.md", "overwritten by deploying\n")
-	w.Write(w.UserHome, ".codex/"+operator, "my own\n")
+	w.Write(w.UserHome, ".agents/skills/tool/SKILL.md", "overwritten by deploying\n")
+	w.Write(w.UserHome, ".agents/"+operator, "my own\n")
 	w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
 	w.Must(bootstrap, `{"yes":true,"adopt":true}`)
-	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md")))
-	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex", operator)))
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".agents/skills/tool/SKILL.md")))
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".agents", operator)))
 	w.Clock.Advance(1e9)
 	project := w.Tree(w.Project)
 	w.Must(bootstrap, `{"remove":true,"yes":true,"scope":"user"}`)
 	assert.Equal(t, project, w.Tree(w.Project))
-	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"), "that is for rollback")
-	assert.Equal(t, "my own\n", w.Read(w.UserHome, ".codex/"+operator))
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".agents/skills/tool/SKILL.md"), "that is for rollback")
+	assert.Equal(t, "my own\n", w.Read(w.UserHome, ".agents/"+operator))
 	assert.NoFileExists(t, filepath.Join(w.UserHome, ".claude/commands/ap-plan.md"))
 }
 
@@ -334,5 +334,5 @@ func TestStarting(t *testing.T) {
 	writes, _, err = start(t.Context(), authoring.AssetRequest{Scope: deployment.ScopeProject, Targets: []string{"codex", "zed"}}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 1)
-	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".codex" }))
+	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".agents" }))
 }

@@ -54,7 +54,7 @@ func configTroubles() []trouble {
 		config("two sources", invalid, "local_path: {path: modules/commands/tidy.md}", "local_path: {path: modules/commands/tidy.md}\n      git: {url: x}"),
 		config("source that is not there", invalid, "modules/commands/tidy.md", "modules/commands/gone.md"),
 		config("source outside", "E_CONFIG_INVALID", "modules/commands/tidy.md", "../tidy.md"),
-		config("scope that a target lacks", invalid, "  cursor:\n    mode: files\n    scope: project", "  cursor:\n    mode: files\n    scope: user"),
+		config("scope that a target lacks", invalid, "  cursor:\n    mode: files\n    scope: project", "  ai_assistant:\n    mode: files\n    scope: user"),
 		config("mode that there is not", invalid, "mode: files", "mode: links"),
 		config("unknown target", "E_TARGET_UNSUPPORTED", "  cursor:", "  emacs:"),
 		config("unknown target of a module", "E_TARGET_UNSUPPORTED", "targets: [claude_code]", "targets: [emacs]"),

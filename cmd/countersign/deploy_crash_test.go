@@ -61,7 +61,7 @@ func (b *book) turn(edition int) {
 
 // page is a deployed page that differs between the editions.
 func (b *book) page(i int) string {
-	return b.inProject(fmt.Sprintf(".codex/skills/release-notes/pages/%03d.md", i))
+	return b.inProject(fmt.Sprintf(".agents/skills/release-notes/pages/%03d.md", i))
 }
 
 // mark is what tells whether the page was written again: its content and whether it is there.

@@ -31,7 +31,7 @@ func TestDefect10ProposalsHoldGood(t *testing.T) {
 		overlay            string // a file of the proposal
 	}{
 		"rules of cursor":  {"work/shop/.cursor/rules/instructions_base--d39861fff1.mdc", "Ask before", "Always ask before", "global", "overlays/instructions_base--d39861fff1/AGENTS.md"},
-		"renamed prompt":   {"work/shop/.github/prompts/review.prompt.md", "not yet", "better not yet", "global", "overlays/prompt_review--f892914c82/review.md"},
+		"renamed prompt":   {"work/shop/.github/skills/review/SKILL.md", "not yet", "better not yet", "global", "overlays/prompt_review--f892914c82/review.md"},
 		"patch overlay":    {"work/shop/.cursor/rules/instructions_style--e4b8195334.mdc", "not what", "never what", "machine", "overlays/machines/workbench/instructions_style--e4b8195334/.agentpack/patches/AGENTS.md.patch"},
 		"several modules":  {"work/shop/AGENTS.md", "Ask before", "Always ask before", "project", "projects/ae2752b5775071e2/overlays/instructions_base--d39861fff1/AGENTS.md"},
 		"skill with modes": {"work/shop/.claude/skills/release-notes/scripts/collect.sh", "oldest first", "oldest of all first", "project", "projects/ae2752b5775071e2/overlays/skill_release-notes--b6764ea44b/scripts/collect.sh"},
@@ -138,7 +138,7 @@ func TestRestoreTouchesNothingElse(t *testing.T) {
 	a := s.agent()
 	a.deploys(nil)
 	before := s.deployed()
-	edited, missing := s.inProject("AGENTS.md"), s.inHome(".codex/prompts/review.md")
+	edited, missing := s.inProject("AGENTS.md"), s.inHome(".agents/skills/review/SKILL.md")
 	edit(t, edited, "Ask before", "Always ask before")
 	before[edited] = stood(t, edited)
 	require.NoError(t, os.Remove(missing))
@@ -161,9 +161,9 @@ func TestEvolvePassesOverWhatCannotBeRead(t *testing.T) {
 		lost   int    // files whose state nobody can tell
 		folder bool   // something is there, it is no file
 	}{
-		"a loop of links above it": {broken: "home/.codex/skills/release-notes", by: loop, said: "release-notes", lost: 3},
+		"a loop of links above it": {broken: "home/.agents/skills/release-notes", by: loop, said: "release-notes", lost: 3},
 		"a root that is a loop":    {broken: "work/shop/.claude", by: loop, said: ".claude", lost: 4},
-		"a directory in its place": {broken: "home/.codex/prompts/review.md", by: folder, said: "review.md", folder: true},
+		"a directory in its place": {broken: "home/.agents/skills/review/SKILL.md", by: folder, said: "review/SKILL.md", folder: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestEvolvePassesOverWhatCannotBeRead(t *testing.T) {
 			restored := a.ask("evolve_restore", args{"yes": true})
 			require.True(t, restored.OK, "%+v", restored.Errors)
 			require.NoError(t, json.Unmarshal(restored.Data, &back))
-			assert.Equal(t, map[string]int{"missing": 1, "restored": 1, "skipped_existing": 20 - c.lost, "skipped_read_error": c.lost}, back.Summary)
+			assert.Equal(t, map[string]int{"missing": 1, "restored": 1, "skipped_existing": 23 - c.lost, "skipped_read_error": c.lost}, back.Summary)
 			assert.FileExists(t, missing)
 			told(t, restored.Warnings, c.said, c.lost)
 

@@ -61,7 +61,7 @@ func TestEveryAnswer(t *testing.T) {
 
 	edit(t, s.inProject("AGENTS.md"), "Ask before", "Always ask before")
 	edit(t, s.inHome(".claude/commands/tidy.md"), "one line a file", "one line for every file")
-	require.NoError(t, os.Remove(s.inHome(".codex/prompts/review.md")))
+	require.NoError(t, os.Remove(s.inHome(".agents/skills/review/SKILL.md")))
 	write(t, s.inProject(".cursor/rules/mine.mdc"), "my own rule\n")
 	edit(t, s.inRepo("agentpack.yaml"), "      write_user_skills: true\n", "")
 	shows("status", "status", nil)

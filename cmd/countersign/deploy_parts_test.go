@@ -17,7 +17,7 @@ targets:
   codex: {mode: files, scope: both, options: {instructions_mode: section, write_agents_global: false}}
   claude_code: {mode: files, scope: both}
   cursor: {mode: files, scope: project}
-  vscode: {mode: files, scope: project, options: {write_instructions: false}}
+  vscode: {mode: files, scope: project, options: {write_instructions: false, write_mcp_json: false}}
 modules:
   - {id: "instructions:base", type: instructions, tags: [base], targets: [codex], source: {local_path: {path: modules/instructions/base}}}
   - {id: "mcp:team", type: mcp, tags: [base], source: {local_path: {path: modules/mcp/team}}}

@@ -58,7 +58,7 @@ func TestDefect4AdoptedOriginalsComeBack(t *testing.T) {
 	s := newSite(t)
 	a := s.agent()
 	quiet := a.deploys(args{"profile": "quiet"}).Snapshot
-	mine, ours := s.inHome(".codex/prompts/review.md"), s.inHome(".codex/AGENTS.md")
+	mine, ours := s.inHome(".agents/skills/review/SKILL.md"), s.inHome(".codex/AGENTS.md")
 	write(t, mine, "my own prompt\n")
 	require.NoError(t, os.Chmod(mine, 0o640))
 	before := s.deployed()
@@ -137,9 +137,9 @@ func TestDefect9ModesAreKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	a := s.agent()
-	assert.Equal(t, "0755", a.does("plan", nil).at(t, s.inHome(".codex/skills/release-notes/scripts/collect.sh")).Mode)
+	assert.Equal(t, "0755", a.does("plan", nil).at(t, s.inHome(".agents/skills/release-notes/scripts/collect.sh")).Mode)
 	a.deploys(nil)
-	script, plain := s.inHome(".codex/skills/release-notes/scripts/collect.sh"), s.inHome(".codex/prompts/review.md")
+	script, plain := s.inHome(".agents/skills/release-notes/scripts/collect.sh"), s.inHome(".agents/skills/review/SKILL.md")
 	mode := func(path string) os.FileMode {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestDefect11NothingIsOrphaned(t *testing.T) {
 		"target removed":      {"  cursor:\n    mode: files\n    scope: project\n", "", "work/shop/.cursor/rules/instructions_base--d39861fff1.mdc", "home/.codex/AGENTS.md"},
 		"codex_home changed":  {"scope: both\n  claude_code", "scope: both\n    options: {codex_home: ~/elsewhere}\n  claude_code", "home/.codex/AGENTS.md", "home/elsewhere/AGENTS.md"},
 		"option switched off": {"write_user_skills: true", "write_user_skills: false", "home/.claude/skills/release-notes/SKILL.md", "home/.claude/commands/tidy.md"},
-		"scope narrowed":      {"  codex:\n    mode: files\n    scope: both", "  codex:\n    mode: files\n    scope: project", "home/.codex/prompts/review.md", "work/shop/AGENTS.md"},
+		"scope narrowed":      {"  codex:\n    mode: files\n    scope: both", "  codex:\n    mode: files\n    scope: project", "home/.agents/skills/review/SKILL.md", "work/shop/AGENTS.md"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

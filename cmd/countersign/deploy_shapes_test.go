@@ -23,7 +23,7 @@ func TestDeployedShapes(t *testing.T) {
 	a := s.agent()
 	id := a.deploys(nil).Snapshot
 	for name, text := range odd {
-		assert.Equal(t, text, read(t, s.inProject(".codex/skills/release-notes/"+name)), name)
+		assert.Equal(t, text, read(t, s.inProject(".agents/skills/release-notes/"+name)), name)
 	}
 	assert.Empty(t, a.does("plan", nil).Changes)
 	full := s.deployed()
@@ -51,16 +51,16 @@ func TestAFileBecomesADirectory(t *testing.T) {
 	write(t, filepath.Join(at, "one/two.md"), "below\n")
 	second := a.deploys(nil).Snapshot
 	dir := contents(s.deployed())
-	assert.Equal(t, "below\n", read(t, s.inProject(".codex/skills/release-notes/notes/one/two.md")))
+	assert.Equal(t, "below\n", read(t, s.inProject(".agents/skills/release-notes/notes/one/two.md")))
 	a.does("rollback", args{"to": first, "yes": true})
 	assert.Equal(t, file, contents(s.deployed()))
 	a.does("rollback", args{"to": second, "yes": true})
 	assert.Equal(t, dir, contents(s.deployed()))
-	write(t, s.inProject(".codex/skills/release-notes/notes/mine.md"), "the user's\n")
+	write(t, s.inProject(".agents/skills/release-notes/notes/mine.md"), "the user's\n")
 	e := a.ask("rollback", args{"to": first, "yes": true})
 	assert.False(t, e.OK, "a directory with something of the user's in it stays")
-	assert.Equal(t, "the user's\n", read(t, s.inProject(".codex/skills/release-notes/notes/mine.md")))
-	assert.Equal(t, "below\n", read(t, s.inProject(".codex/skills/release-notes/notes/one/two.md")), "and so does everything")
+	assert.Equal(t, "the user's\n", read(t, s.inProject(".agents/skills/release-notes/notes/mine.md")))
+	assert.Equal(t, "below\n", read(t, s.inProject(".agents/skills/release-notes/notes/one/two.md")), "and so does everything")
 }
 
 // TestDotfiles: a home whose directories and documents are links into a dotfiles repository works as any other, and the links stay.

@@ -3,6 +3,7 @@ package deployment
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -86,5 +87,44 @@ func (c check) servers() error {
 			return c.refuse(f.Path+" has neither command nor url", "say how the server is started or reached", details.Add("missing", []string{"command", "url"}))
 		}
 		return c.refuse(f.Path+" has both command and url", "keep one of them", details.Add("field", "command"))
+	})
+}
+
+// hooks checks hooks, one a file: each waits for an event and runs a command.
+func (c check) hooks() error {
+	return c.documents(func(f File, object map[string]json.RawMessage) error {
+		text := map[string]string{}
+		for _, name := range []string{"event", "command"} {
+			var value string
+			if json.Unmarshal(object[name], &value) != nil || strings.TrimSpace(value) == "" {
+				return c.refuse(f.Path+" has no "+name, "say what it waits for as event, and what runs then as command", c.details(f.Path).Add("field", name).Add("missing", []string{name}))
+			}
+			text[name] = value
+		}
+		if !slices.Contains(HookEvents(), text["event"]) {
+			return c.refuse("event in "+f.Path+" is "+text["event"]+", which is no event", "write one of "+strings.Join(HookEvents(), ", "), c.details(f.Path).Add("field", "event").Add("allowed", HookEvents()))
+		}
+		for name := range object {
+			if !slices.Contains([]string{"event", "command", "matcher", "matchers", "timeout"}, name) {
+				return c.refuse(f.Path+" has the key "+name, "a hook has event, command, matcher, matchers and timeout", c.details(f.Path).Add("field", name))
+			}
+		}
+		return nil
+	})
+}
+
+// permissions checks permissions: lists of rules that allow, ask for or deny something.
+func (c check) permissions() error {
+	return c.documents(func(f File, object map[string]json.RawMessage) error {
+		for name, value := range object {
+			var rules []string
+			switch {
+			case name != "allow" && name != "ask" && name != "deny":
+				return c.refuse(f.Path+" has the key "+name, "it may have allow, ask and deny", c.details(f.Path).Add("field", name))
+			case json.Unmarshal(value, &rules) != nil || slices.Contains(rules, ""):
+				return c.refuse(name+" in "+f.Path+" is no list of rules", "write rules as text, like Bash(git status:*)", c.details(f.Path).Add("field", name).Add("expected", "list of strings"))
+			}
+		}
+		return nil
 	})
 }

@@ -23,9 +23,10 @@ func HandoverOf(file string, mode fs.FileMode) string {
 		return slices.ContainsFunc(dirs, func(dir string) bool { return slices.Contains(names, dir) })
 	}
 	switch {
-	case slices.Contains([]string{".mcp.json", "mcp.json", ".claude.json", "mcp_config.json"}, name):
+	case slices.Contains([]string{".mcp.json", "mcp.json", ".claude.json", "mcp_config.json", "mcp-config.json"}, name):
 		return "MCP servers"
-	case slices.Contains([]string{"settings.json", "settings.local.json", "config.toml", "opencode.json", "opencode.jsonc", "config.json", "permissions.json", "requirements.toml"}, name):
+	case slices.Contains([]string{"settings.json", "settings.local.json", "config.toml", "opencode.json", "opencode.jsonc", "config.json", "permissions.json", "requirements.toml",
+		"settings.jsonc", "kilo.json", "kilo.jsonc", "cli.json", "cli-config.json", "permissions-config.json", "allowlist.json"}, name):
 		return settings
 	case has("hooks") || strings.HasPrefix(name, "hooks."):
 		return hook
@@ -65,7 +66,7 @@ func program(name string) bool {
 func MayHandOver(file string) bool {
 	dirs := within(strings.Split(strings.ToLower(path.Dir(file)), "/"))
 	return slices.ContainsFunc(dirs, func(dir string) bool {
-		return slices.Contains([]string{"commands", "command", "prompts", "skills", "skill", "agents", "agent", "modes", "mode"}, dir)
+		return slices.Contains([]string{"commands", "command", "prompts", "skills", "skill", "agents", "agent", "modes", "mode", "workflows"}, dir)
 	})
 }
 

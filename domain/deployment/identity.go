@@ -95,6 +95,8 @@ type Place struct {
 	Marked      bool   `json:"marked"`  // the project root is a git work tree, or was named explicitly
 	Machine     string `json:"machine"` // normal form, never empty
 	Only        Scope  `json:"scope"`   // user or project: nothing else is deployed; empty is what the targets say
+
+	Env map[string]string `json:"env,omitempty"` // those variables that are set of the ones that move directories of agents
 }
 
 // OverlayScope is a layer that overlays live in.

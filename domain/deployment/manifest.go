@@ -26,8 +26,9 @@ const DefaultProfile = "default"
 // ModuleType is what a module holds.
 type ModuleType string
 
-// The module types. The first four are the contract's; the last two own single keys in files that are otherwise the user's: mcp holds
-// one server a file (mcp/<name>.json), settings one fragment an agent (<target>.json).
+// The module types. The first four are the contract's; mcp, settings, hooks and permissions own single keys in files that are otherwise the user's: mcp holds
+// one server a file (mcp/<name>.json), settings one fragment an agent (<target>.json), hooks one hook a file and permissions one set of rules a file. An
+// agent, and an output style, is one Markdown file.
 const (
 	ModuleInstructions ModuleType = "instructions"
 	ModuleSkill        ModuleType = "skill"
@@ -35,11 +36,21 @@ const (
 	ModuleCommand      ModuleType = "command"
 	ModuleMCP          ModuleType = "mcp"
 	ModuleSettings     ModuleType = "settings"
+	ModuleAgent        ModuleType = "agent"
+	ModuleHooks        ModuleType = "hooks"
+	ModulePermissions  ModuleType = "permissions"
+	ModuleStyle        ModuleType = "output_style"
 )
+
+// HookEvents are what hooks of modules can wait for.
+func HookEvents() []string {
+	return []string{"session_start", "session_end", "prompt_submit", "pre_tool", "post_tool", "stop", "subagent_stop"}
+}
 
 // ModuleTypes is every module type, in the order of their listing.
 func ModuleTypes() []ModuleType {
-	return []ModuleType{ModuleInstructions, ModuleSkill, ModulePrompt, ModuleCommand, ModuleMCP, ModuleSettings}
+	return []ModuleType{ModuleInstructions, ModuleSkill, ModulePrompt, ModuleCommand, ModuleMCP, ModuleSettings,
+		ModuleAgent, ModuleHooks, ModulePermissions, ModuleStyle}
 }
 
 // Scope is where a target's files go.
@@ -73,7 +84,17 @@ type Profile struct {
 type TargetConfig struct {
 	Scope   Scope
 	Options Options
+	Host    *OwnHost // of a target that the config repository describes itself
 }
+
+// OwnHost is a host that nobody has made a table for: what goes where, as its user says.
+type OwnHost struct {
+	Title string
+	Rules []OwnRule
+}
+
+// OwnRule is where the modules of one type go in one scope, and as what, in the words of the tables.
+type OwnRule struct{ Type, Scope, Root, Path, Form, Format, At, References string }
 
 // Options are a target's settings as they stand in the manifest: text, bool, numbers, lists.
 type Options map[string]any

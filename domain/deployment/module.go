@@ -30,6 +30,19 @@ func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), fro
 		return c.servers()
 	case ModuleSettings:
 		return c.settings()
+	case ModuleAgent:
+		file, err := c.single()
+		if err == nil {
+			_, _, err = c.matter(file, "name", "description")
+		}
+		return err
+	case ModuleStyle:
+		_, err := c.single()
+		return err
+	case ModuleHooks:
+		return c.hooks()
+	case ModulePermissions:
+		return c.permissions()
 	}
 	return c.refuse(fmt.Sprintf("there is no module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
 }

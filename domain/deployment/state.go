@@ -1,8 +1,10 @@
 package deployment
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
+	"slices"
 )
 
 // Root is a directory that a target's files go below. Files of other makers in it are extras when ScanExtras says so
@@ -49,11 +51,17 @@ type Part struct {
 	Keys   []Key  `json:"keys,omitempty"`
 }
 
-// Key is one key of a document. Module is the one it came from.
+// Key is one key of a document, or one value of the list at a key, whose other values are the user's. Module is the one it came from.
 type Key struct {
 	Path   []string        `json:"path"`
 	Value  json.RawMessage `json:"value,omitempty"`
+	Item   bool            `json:"item,omitempty"`
 	Module string          `json:"module_id,omitempty"`
+}
+
+// Same reports two keys that are one: the same one, or the same value of one list.
+func (k Key) Same(other Key) bool {
+	return k.Item == other.Item && slices.Equal(k.Path, other.Path) && (!k.Item || bytes.Equal(k.Value, other.Value))
 }
 
 // Desired is one file as it should be.

@@ -72,7 +72,8 @@ func MutatingCommands() []string {
 
 // Targets are the coding agents that can be deployed to, in the order of the contract, then our own.
 func Targets() []string {
-	return []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir"}
+	return []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir",
+		"antigravity", "copilot_cli", "kilo", "cline", "devin", "amp", "qwen", "factory", "kiro", "goose", "warp", "pi", "ai_assistant"}
 }
 
 func notes() []string {

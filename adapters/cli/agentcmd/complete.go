@@ -52,7 +52,7 @@ func (g group) candidates(ctx context.Context, command, id string) []cobra.Compl
 	case "kind":
 		return []string{"dir", "patch"}
 	case "module_type":
-		return []string{"instructions", "skill", "prompt", "command", "mcp", "settings"}
+		return []string{"instructions", "skill", "prompt", "command", "mcp", "settings", "agent", "hooks", "permissions", "output_style"}
 	case "scope":
 		if command == "init" || command == "bootstrap" {
 			return []string{"user", "project", "both"}

@@ -59,13 +59,13 @@ func TestOverviewAndDrift(t *testing.T) {
 	w.Get("/deployments").Sound().See("nothing to change", "5 up to date", "Every deployed file is up to date.").Miss("1 missing", "not deployed yet")
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
-	require.NoError(t, os.Remove(file(w.home, ".codex/prompts/hello.md")))
-	w.write(file(w.home, ".codex/prompts/mine.md"), "mine\n")
+	require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
+	w.write(file(w.home, ".agents/skills/mine.md"), "mine\n")
 	p := w.Get("/deployments").Sound().See("3 up to date 1 edited here 1 missing 1 extra", "overwrites or deletes edits made here", "1 to create, 1 to update, 0 to delete", "prompt:hello", "instructions:base", "mine.md",
 		"What a deployment would change in", "-Be <b>rude</b>.", "+Be kind & careful.")
 	p.Safe("<b>rude</b>")
-	w.Get("/deployments?only=missing").Sound().See("prompts/hello.md", "1 edited here 1 missing 1 extra").Miss("mine.md")
-	w.Get("/deployments?target=claude_code").Sound().See("nothing to change").Miss("hello.md", "AGENTS.md")
+	w.Get("/deployments?only=missing").Sound().See("skills/hello/SKILL.md", "1 edited here 1 missing 1 extra").Miss("mine.md")
+	w.Get("/deployments?target=claude_code").Sound().See("nothing to change").Miss("hello/SKILL.md", "AGENTS.md")
 	assert.Contains(t, w.Get("/deployments?profile=small").HTML, `/deployments/plan?profile=small"`)
 }
 
@@ -81,7 +81,7 @@ func TestAPlanIsDeployed(t *testing.T) {
 			done := p.Press("Deploy: 5 to create, 0 to update, 0 to delete")
 			done.See("Deploy: 5 to create, 0 to update, 0 to delete: done", "nothing to change")
 			assert.Contains(t, done.Path, "/deployments?done=", "one decision is enough")
-			assert.Equal(t, "Say hello.\n", w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 			assert.Contains(t, w.reads(file(w.project, "AGENTS.md")), "Be kind & careful.")
 			w.Get("/deployments/plan").Sound().See("Plan: nothing to change", "Everything is as it should be.")
 			assert.False(t, w.Get("/deployments/plan").Has("Deploy: nothing to change"))
@@ -128,7 +128,7 @@ func TestThePlanHasChanged(t *testing.T) {
 			refused.Sound().See("is not what this page showed before", "code deployment_plan_changed", "+Say <i>something else</i>.").Safe("<i>something")
 			assert.Empty(t, w.reads(file(w.project, "AGENTS.md")))
 			refused.Press(button(refused)).See("done")
-			assert.Equal(t, "Say <i>something else</i>.\n", w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, helloSkill("Say <i>something else</i>."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestSomebodysOwnWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := open(t, how)
-			own := file(w.home, ".codex/prompts/hello.md")
+			own := file(w.home, ".agents/skills/hello/SKILL.md")
 			w.write(own, "my own\n")
 			p := w.Get("/deployments/plan").Sound().See("overwrites a file that no deployment wrote", "1 file is somebody's own work", "-my own", "+Say hello.")
 			refused := p.Press(button(p))
@@ -151,7 +151,7 @@ func TestSomebodysOwnWork(t *testing.T) {
 			require.NoError(t, err)
 			assert.Empty(t, waiting)
 			refused.Press(button(refused), "adopt", "true").See("done")
-			assert.Equal(t, "Say hello.\n", w.reads(own))
+			assert.Equal(t, helloSkill("Say hello."), w.reads(own))
 		})
 	}
 }
@@ -171,15 +171,15 @@ func TestSnapshotsAndTheWayBack(t *testing.T) {
 			require.Len(t, links, 3, "newest first, and then the beginning")
 			w.Get(strings.Split(hrefs(list.Main(), "/deployments/snapshots/")[1], "?")[0]).Sound().See("What was written", "prompt:hello", "See what going back to it would change")
 
-			back := w.Get(links[1]).Sound().See("0 to create, 1 to update, 0 to delete", "hello.md")
-			w.write(file(w.home, ".codex/prompts/hello.md"), "edited meanwhile\n")
+			back := w.Get(links[1]).Sound().See("0 to create, 1 to update, 0 to delete", "hello/SKILL.md")
+			w.write(file(w.home, ".agents/skills/hello/SKILL.md"), "edited meanwhile\n")
 			refused := back.Press(button(back))
 			assert.Equal(t, http.StatusConflict, refused.Status)
 			refused.Sound().See("code deployment_plan_changed")
-			assert.Equal(t, "edited meanwhile\n", w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, "edited meanwhile\n", w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 			done := refused.Press(button(refused)).See("Go back to", "done", "rollback to")
 			assert.Contains(t, done.Path, "/deployments/snapshots?done=", "one decision is enough")
-			assert.Equal(t, "Say hello.\n", w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 
 			assert.Equal(t, http.StatusNotFound, w.Open("/deployments/rollback?to=nosuch").Status)
 			assert.Equal(t, http.StatusNotFound, w.Open("/deployments/snapshots/nosuch").Status)
@@ -210,7 +210,7 @@ func TestEditsGoBack(t *testing.T) {
 			w.Get("/deployments/evolve").Sound().See("No deployed file has an edit that could be proposed.")
 			w.deployed()
 			w.write(file(w.project, ".claude/commands/check.md"), "---\ndescription: check things\nallowed-tools: []\n---\nCheck <b>nothing</b>.\n")
-			require.NoError(t, os.Remove(file(w.home, ".codex/prompts/hello.md")))
+			require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
 			p := w.Get("/deployments/evolve").Sound().See("command:check", "+Check <b>nothing</b>.", "-Check <everything>.", "edited here", "Drift that cannot be proposed (1)", "it is not there", "prompt:hello").Safe("<b>nothing")
 			done := p.Press("Propose 1 on a new branch").See("Propose edits on a new branch: done")
 			assert.Contains(t, done.Path, "/deployments/evolve?done=")
@@ -223,7 +223,7 @@ func TestEditsGoBack(t *testing.T) {
 			refused := again.Press("Recreate 1 missing")
 			assert.Equal(t, http.StatusConflict, refused.Status)
 			refused.Sound().See("code deployment_plan_changed").Press("Recreate 2 missing").See("Recreate missing files: done", "No deployed file is missing.")
-			assert.Equal(t, "Say hello.\n", w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 
 			w.repo.Write("-- modules/hello.md --\ndirty\n")
 			p = w.Get("/deployments/evolve")
@@ -260,7 +260,7 @@ func TestModulesAndOverlays(t *testing.T) {
 // TestWhatWasInterrupted is said on top, and is finished or taken back from there.
 func TestWhatWasInterrupted(t *testing.T) {
 	t.Parallel()
-	for label, after := range map[string]string{"Finish it the interrupted deploy": "Say hello.\n", "Take it back the interrupted deploy": ""} {
+	for label, after := range map[string]string{"Finish it the interrupted deploy": helloSkill("Say hello."), "Take it back the interrupted deploy": ""} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
 			w := open(t)
@@ -272,7 +272,7 @@ func TestWhatWasInterrupted(t *testing.T) {
 			assert.Equal(t, http.StatusUnprocessableEntity, refused.Status)
 			refused.See("finish it with resume, or take it back with undo")
 			p.Press(label).See("done").Miss("was interrupted after")
-			assert.Equal(t, after, w.reads(file(w.home, ".codex/prompts/hello.md")))
+			assert.Equal(t, after, w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 			w.Send("/deployments/recover", url.Values{"kind": {"<odd>"}}).Safe("<odd>").See("kind")
 		})
 	}
@@ -333,6 +333,11 @@ func TestManyFiles(t *testing.T) {
 	p.Press(button(p)).Settled().See("501 to create")
 	assert.Equal(t, http.StatusNotFound, w.Open(lines[0]).Status)
 	assert.Less(t, len(w.Get("/deployments").HTML), 2<<20)
-	require.NoError(t, os.RemoveAll(file(w.home, ".codex/skills")))
+	require.NoError(t, os.RemoveAll(file(w.home, ".agents/skills")))
 	assert.Less(t, len(w.Get("/deployments").Sound().See("Files now 501 ", "What a deployment would change in").HTML), 2<<20)
+}
+
+// helloSkill is the prompt of that text as it is deployed.
+func helloSkill(text string) string {
+	return "---\nname: hello\ndescription: \"The prompt hello, for when somebody asks for it by name\"\ndisable-model-invocation: true\n---\n\n" + text + "\n"
 }

@@ -59,7 +59,7 @@ func TestPagesInABrowser(t *testing.T) {
 	p.WaitText("main", "Done.")
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
-	require.NoError(t, os.Remove(file(w.home, ".codex/prompts/hello.md")))
+	require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
 	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/evolve", "/deployments/modules", "/deployments/module?id=instructions:base", "/deployments/snapshots",
 		"/deployments/rollback?to=initial", "/deployments?repo=/nowhere"} {
 		p.Go(home + path)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -68,7 +69,17 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	out := deployment.Place{
 		Home: home, Repo: at(a.Repo, filepath.Join(home, "repo")),
 		UserHome: userHome, CodexHome: at(p.env(codexVar), ""),
-		Machine: p.machine(a.Machine),
+		Machine: p.machine(a.Machine), Env: map[string]string{},
+	}
+	for _, name := range target.Variables() {
+		if value := strings.TrimSpace(p.env(name)); value != "" && name != codexVar {
+			if filepath.IsAbs(value) || strings.HasPrefix(value, "~/") { // a relative one is nobody's
+				out.Env[name] = at(value, "")
+			}
+		}
+	}
+	if len(out.Env) == 0 {
+		out.Env = nil
 	}
 	switch out.Only = deployment.Scope(strings.TrimSpace(p.env(scopeVar))); out.Only {
 	case "", deployment.ScopeUser, deployment.ScopeProject:

@@ -2,12 +2,14 @@ package configrepo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -67,18 +69,46 @@ func (r *manifestReader) targetConfigs(n yamlcodec.Node) map[string]deployment.T
 	}
 	for _, f := range n.Fields() {
 		name := f.Key.Text()
-		r.known(f.Key, name, "")
-		fields := r.fields(f.Value, "target "+f.Key.Say(), "mode", "scope", "options")
+		fields := r.fields(f.Value, "target "+f.Key.Say(), "mode", "scope", "options", "host")
+		host := r.host(name, fields["host"])
+		if host == nil {
+			r.known(f.Key, name, "")
+		}
 		if mode, ok := r.required(f.Key, fields["mode"], "mode of target "+f.Key.Say()); ok && mode != "files" {
 			r.wrong(fields["mode"], "mode %s is not known; write files", fields["mode"].Say())
 		}
-		config := deployment.TargetConfig{Options: r.options(fields["options"])}
+		config := deployment.TargetConfig{Options: r.options(fields["options"]), Host: host}
 		if scope, ok := r.required(f.Key, fields["scope"], "scope of target "+f.Key.Say()); ok {
 			config.Scope = r.scope(fields["scope"], name, deployment.Scope(scope))
 		}
 		out[name] = config
 	}
 	return out
+}
+
+// host is a host of the repository's own; nil where none is described.
+func (r *manifestReader) host(name string, n yamlcodec.Node) *deployment.OwnHost {
+	if !n.Given() {
+		return nil
+	}
+	what := "the host of target " + name
+	fields := r.fields(n, what, "title", "rules")
+	h := &deployment.OwnHost{Title: r.text(fields["title"], "the title of "+what)}
+	if rules := fields["rules"]; rules.Given() && rules.Kind() != yamlcodec.List {
+		r.wrong(rules, "%s where a list is expected for the rules of %s", rules.Say(), what)
+	}
+	for _, item := range fields["rules"].Items() {
+		f := r.fields(item, "a rule of "+what, "type", "scope", "root", "path", "form", "format", "at", "references")
+		text := func(field string) string { return r.text(f[field], field) }
+		h.Rules = append(h.Rules, deployment.OwnRule{Type: text("type"), Scope: text("scope"), Root: text("root"), Path: text("path"), Form: text("form"),
+			Format: text("format"), At: text("at"), References: text("references")})
+	}
+	for _, problem := range target.CheckOwnHost(name, *h) {
+		r.wrong(n, "%s: %s", what, problem)
+	}
+	r.targets = maps.Clone(r.targets)
+	r.targets[name] = []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth}
+	return h
 }
 
 func (r *manifestReader) scope(n yamlcodec.Node, target string, scope deployment.Scope) deployment.Scope {
@@ -102,11 +132,11 @@ func (r *manifestReader) options(n yamlcodec.Node) deployment.Options {
 	if !n.Given() {
 		return nil
 	}
-	out := deployment.Options{}
+	out := map[string]any{} // of its own type: the decoder gives mappings within it the same one
 	if err := n.Load(&out, yamlcodec.Options{}); err != nil {
 		r.wrong(n, "options cannot be read: %s", fault.From(err).Message)
 	}
-	return out
+	return deployment.Options(out)
 }
 
 // known refuses a target there is none of. module is the identifier of the module that names it, if one does.

@@ -145,6 +145,15 @@ func (s *importService) deployed(ctx context.Context, f *found) (func(path strin
 	if err != nil { // what would stop a deployment stops no import, and nothing was deployed to roots that cannot be worked out
 		bare.Roots = nil
 	}
+	_, codex, err := s.homes(f.at, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{s.paths().Join(codex, "prompts"), s.paths().Join(codex, "skills"), s.paths().Join(f.at.ProjectRoot, ".codex/skills")} { // where deployments wrote before Codex looked elsewhere
+		if !slices.ContainsFunc(bare.Roots, func(r deployment.Root) bool { return r.Path == dir }) {
+			bare.Roots = append(bare.Roots, deployment.Root{Target: "codex", Path: dir})
+		}
+	}
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: f.at, Roots: bare.Roots})
 	if err != nil {
 		return nil, err

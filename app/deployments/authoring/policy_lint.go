@@ -3,11 +3,14 @@ package authoring
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
+	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/visible"
 )
@@ -57,6 +60,7 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 	if err != nil {
 		return out, err
 	}
+	mask := redact.New(redact.Options{})
 	for _, f := range list {
 		skill, command := governance.IsSkill(f.Path), governance.IsCommand(f.Path)
 		if f.Err != nil {
@@ -72,6 +76,7 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 			continue
 		}
 		out.issues = append(out.issues, hidden(f.Path, doc)...)
+		out.issues = append(out.issues, literal(mask, f.Path, doc)...)
 		if skill {
 			out.skills++
 			out.issues = append(out.issues, governance.CheckSkill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
@@ -99,6 +104,39 @@ func hidden(path string, doc []byte) (out []governance.Issue) {
 		issue(f)
 	}
 	return out
+}
+
+// literal is the secrets that a file holds themselves. Which they are is not said, only where: what is found here would be deployed, and then in every
+// plan, snapshot and document that it goes into.
+func literal(mask *redact.Redactor, path string, doc []byte) (out []governance.Issue) {
+	if !deployment.IsText(doc) {
+		return nil
+	}
+	text := strings.Split(string(doc), "\n")
+	masked, found := mask.Lines(text)
+	if found == 0 {
+		return nil
+	}
+	var lines []int
+	for i := range text {
+		if masked[i] != text[i] {
+			lines = append(lines, i+1)
+		}
+	}
+	return []governance.Issue{governance.NewIssue(governance.LiteralSecret, path, fmt.Sprintf("it holds what looks like a secret, in line %s; write a reference like ${NAME} instead, take the secret out of the history, and change it where it is good for something", numbers(lines)),
+		deployment.FieldDetails("lines", lines))}
+}
+
+func numbers(lines []int) string {
+	const shown = 5
+	texts := make([]string, 0, shown)
+	for _, n := range lines[:min(len(lines), shown)] {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	if more := len(lines) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func unread(path string, err error) governance.Issue {

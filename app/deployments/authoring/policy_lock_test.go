@@ -139,6 +139,19 @@ func TestLintSeesAnUnpinnedLock(t *testing.T) {
 	assert.Contains(t, string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations))), `"supply_chain_lockfile_invalid":1`)
 }
 
+// TestLintRefusesLiteralSecrets: a module refers to secrets, and whoever wrote one down is told where, and never what it is.
+func TestLintRefusesLiteralSecrets(t *testing.T) {
+	w := policyNewWorld(t)
+	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	w.Repo.Write("-- modules/mcp/gh.json --\n{\n  \"command\": \"gh-mcp\",\n  \"env\": {\"GITHUB_TOKEN\": \"" + secret + "\", \"API_KEY\": \"${API_KEY}\"}\n}\n" +
+		"-- modules/mcp/fine.json --\n{\"url\": \"https://x.test/mcp\", \"headers\": {\"Authorization\": \"Bearer ${TOKEN}\", \"X-Api-Key\": \"${KEY:-none}\"}}\n")
+	text := string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations)))
+	assert.Contains(t, text, `"literal_secret":1`)
+	assert.Contains(t, text, "modules/mcp/gh.json")
+	assert.Contains(t, text, "in line 3")
+	assert.NotContains(t, text, secret)
+}
+
 // TestOurOwnCommandsPass: the operator assets keep the rules.
 func TestOurOwnCommandsPass(t *testing.T) {
 	w := policyNewWorld(t)

@@ -1,7 +1,6 @@
 package mcpclients
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Host is an agent host. Where its documents lie and in what words they describe a server is in the table of its agent, as far as deployments
-// go there; the rest is here.
+// Host is an agent host. What it is called, where its documents lie and in what words they describe a server is in the table of its agent; what only
+// concerns the connection is here.
 type Host struct {
 	Name, Title string
 	Aliases     []string
@@ -21,19 +20,11 @@ type Host struct {
 	Note        string // what a project's document needs besides; may be empty
 
 	agent  string                              // its table
-	user   func(w Locations) spot              // its user's document, where the table has none or the environment moves it; nil: the table's
-	marks  func(w Locations) []string          // directories that are there once the host has run
 	local  target.Object                       // keys of an entry that starts a program, besides the program
 	remote target.Object                       // keys of an entry that leads to a server
 	add    func(h Host, o Connection) []string // its own command that adds the entry; nil: it has none
 	wait   time.Duration                       // how long the server waits for a person in an entry with these keys; zero: as long as it does by itself
 	bare   time.Duration                       // the same in an entry that the host's own command has made
-}
-
-// spot is a document that may go by several names in one directory.
-type spot struct {
-	dir   string
-	names []string
 }
 
 // Locations is where documents lie.
@@ -47,32 +38,16 @@ type Locations struct {
 // Join is a slash path below dir.
 func (w Locations) Join(dir, below string) string { return w.Paths.Join(dir, below) }
 
-// home is a slash path below the user's home.
-func (w Locations) home(below string) string { return w.Join(w.Place.UserHome, below) }
-
-// env is the directory that a variable names, or another. A relative one is nobody's.
-func (w Locations) env(variable, otherwise string) string {
-	if dir := strings.TrimSpace(w.Env(variable)); w.Paths.Absolute(dir) {
-		return w.Paths.Clean(dir)
+// context is what a table is resolved with.
+func (w Locations) context() target.ResolveContext {
+	place := w.Place
+	place.Env = map[string]string{}
+	for _, name := range target.Variables() {
+		if value := w.Env(name); value != "" {
+			place.Env[name] = value
+		}
 	}
-	return otherwise
-}
-
-// config is the directory of the user's configuration, by the convention of the system for desktop programs.
-func (w Locations) config() string {
-	switch w.System {
-	case "darwin":
-		return w.home("Library/Application Support")
-	case "windows":
-		return w.env("APPDATA", w.home("AppData/Roaming"))
-	}
-	return w.xdg()
-}
-
-func (w Locations) xdg() string { return w.env("XDG_CONFIG_HOME", w.home(".config")) }
-
-func (w Locations) gemini() string {
-	return w.Join(w.env("GEMINI_CLI_HOME", w.Place.UserHome), ".gemini")
+	return target.ResolveContext{Place: place, Paths: w.Paths, System: w.System}
 }
 
 // codexStartup is how many seconds Codex waits for the server to start.
@@ -80,42 +55,28 @@ const codexStartup = 20
 
 // AllHosts are those that can be connected, in the order in which they are listed.
 func AllHosts() []Host {
-	return []Host{
-		{Name: "claude-code", Title: "Claude Code", Aliases: []string{"claude", "claude_code"}, Program: "claude", agent: "claude_code",
-			user: func(w Locations) spot {
-				return spot{w.env("CLAUDE_CONFIG_DIR", w.Place.UserHome), []string{".claude.json"}}
-			},
-			marks: func(w Locations) []string { return []string{w.env("CLAUDE_CONFIG_DIR", w.home(".claude"))} },
-			local: millis(nil), remote: millis(nil), wait: dayWait, bare: dayWait,
+	hosts := []Host{
+		{agent: "claude_code", local: millis(nil), remote: millis(nil), wait: dayWait, bare: dayWait,
 			add: claudeCommand, Next: "start Claude Code again, or type /mcp in it",
 			Note: "Claude Code asks everybody once whether it may use a project's servers"},
-		{Name: "codex", Title: "Codex", Aliases: []string{"codex-cli", "codex_cli"}, Program: "codex", agent: "codex",
-			marks:  func(w Locations) []string { return []string{cmp.Or(w.Place.CodexHome, w.home(".codex"))} },
+		{agent: "codex",
 			local:  target.Object{"startup_timeout_sec": codexStartup, "tool_timeout_sec": int64(callLimit.Seconds())},
 			remote: target.Object{"tool_timeout_sec": int64(callLimit.Seconds())}, wait: dayWait,
 			add: codexCommand, Next: "start Codex again", Note: "Codex reads a project's file only where the project is trusted"},
-		{Name: "cursor", Title: "Cursor", Program: "cursor", agent: "cursor",
-			user:  func(w Locations) spot { return spot{w.home(".cursor"), []string{"mcp.json"}} },
-			marks: func(w Locations) []string { return []string{w.home(".cursor")} },
-			Next:  "Cursor asks to enable the server; its settings show it under MCP"},
-		{Name: "vscode", Title: "VS Code", Aliases: []string{"vs-code", "code", "visual-studio-code"}, Program: "code", agent: "vscode",
-			user:  func(w Locations) spot { return spot{w.Join(w.config(), "Code/User"), []string{"mcp.json"}} },
-			marks: func(w Locations) []string { return []string{w.Join(w.config(), "Code")} },
-			wait:  minutesWait, bare: minutesWait,
+		{agent: "cursor", Next: "Cursor asks to enable the server; its settings show it under MCP"},
+		{agent: "vscode", wait: minutesWait, bare: minutesWait,
 			add: codeCommand, Next: "VS Code asks to trust the server when it is started (command MCP: List Servers)"},
-		{Name: "gemini-cli", Title: "Gemini CLI", Aliases: []string{"gemini", "gemini_cli"}, Program: "gemini", agent: "gemini_cli",
-			user:  func(w Locations) spot { return spot{w.gemini(), []string{"settings.json"}} },
-			marks: func(w Locations) []string { return []string{w.gemini()} },
-			local: millis(target.Object{"trust": false}), remote: millis(target.Object{"trust": false}), wait: dayWait, bare: dayWait,
+		{agent: "gemini_cli", local: millis(target.Object{"trust": false}), remote: millis(target.Object{"trust": false}), wait: dayWait, bare: dayWait,
 			add: geminiCommand, Next: "start Gemini CLI again, or type /mcp reload in it"},
-		{Name: "opencode", Title: "opencode", Aliases: []string{"open-code"}, Program: "opencode", agent: "opencode",
-			user:  func(w Locations) spot { return spot{w.Join(w.xdg(), "opencode"), openCodeNames()} },
-			marks: func(w Locations) []string { return []string{w.Join(w.xdg(), "opencode")} },
-			local: millis(target.Object{"enabled": true}), remote: millis(target.Object{"enabled": true}), wait: dayWait, Next: "start opencode again"},
+		{agent: "opencode", local: millis(target.Object{"enabled": true}), remote: millis(target.Object{"enabled": true}), wait: dayWait, Next: "start opencode again"},
 	}
+	for i := range hosts {
+		table, _ := target.FindAgent(hosts[i].agent)
+		hosts[i].Name = strings.ReplaceAll(table.Name, "_", "-")
+		hosts[i].Title, hosts[i].Aliases, hosts[i].Program = table.Title, table.Aliases, table.Program
+	}
+	return hosts
 }
-
-func openCodeNames() []string { return []string{"opencode.json", "opencode.jsonc"} }
 
 // ErrHost reports a host that nobody knows.
 var ErrHost = fault.New(fault.Invalid, "host_unknown", "there is no such host")
@@ -148,25 +109,19 @@ type ServersFile struct {
 // Document is the host's for a scope, User or Project. It fails as the tables of agents do: without a home directory, or with one that cannot be.
 func (h Host) Document(w Locations, scope deployment.Scope) (ServersFile, error) {
 	table, _ := target.FindAgent(h.agent)
-	asked := scope
-	if !slices.Contains(table.Scopes, scope) { // deployments do not go there, but know everything else
-		asked = deployment.ScopeProject
-	}
-	lines, err := table.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: asked}, Place: w.Place, Paths: w.Paths})
+	l, err := table.Servers(w.context(), scope)
 	if err != nil {
 		return ServersFile{}, err
 	}
-	l := lines[slices.IndexFunc(lines, func(l target.ActiveRule) bool { return l.Of == deployment.ModuleMCP })]
-	d := ServersFile{Dir: l.Dir, Names: []string{l.Path}, Format: l.Format, At: l.At, Dialect: l.Dialect}
-	switch {
-	case scope == deployment.ScopeUser && h.user != nil:
-		at := h.user(w)
-		d.Dir, d.Names = at.dir, at.names
-	case h.Name == "opencode":
-		d.Names = openCodeNames()
-	}
-	return d, nil
+	return ServersFile{Dir: l.Dir, Names: l.Names, Format: l.Format, At: l.At[0], Dialect: l.Dialect}, nil
 }
 
-// Marks are directories that are there once the host has run.
-func (h Host) Marks(w Locations) []string { return h.marks(w) }
+// Marks are directories that are there once the host has run; none where the home directory is not known.
+func (h Host) Marks(w Locations) []string {
+	table, _ := target.FindAgent(h.agent)
+	dirs, err := table.Marks(w.context())
+	if err != nil {
+		return nil
+	}
+	return dirs
+}

@@ -30,6 +30,10 @@ type Compiler struct {
 	Overlays deployport.Overlays
 	Offline  bool // fetch nothing
 	Sep      byte // the native path separator
+
+	// Of documents that hosts have, their names and shapes decide how they are written to; without these two the tables alone do.
+	Machine   deployport.Machine
+	Documents deployport.Documents
 }
 
 // Request is what to compile. Profile and Target are never empty.
@@ -109,13 +113,28 @@ func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
 	if s.Config.Manifest.NeedsLock() && s.Config.Lock == nil {
 		return s, c.LockMissing(s.Place)
 	}
-	selected = slices.DeleteFunc(selected, func(m deployment.Module) bool { return !slices.ContainsFunc(s.Targets, m.For) })
+	selected = slices.DeleteFunc(selected, func(m deployment.Module) bool {
+		return !slices.ContainsFunc(s.Targets, m.For) && !shared(m, s.Config.Manifest.Targets)
+	})
 	if err := c.composeAll(ctx, &s, selected); err != nil {
 		return s, err
 	}
 	s.Output, err = target.Render(c.Input(ctx, s))
 	s.Warnings = append(s.Warnings, s.Output.Warnings...)
 	return s, err
+}
+
+// shared reports a module that another target may have in a file of a chosen one.
+func shared(m deployment.Module, targets map[string]deployment.TargetConfig) bool {
+	if m.Type != deployment.ModuleInstructions {
+		return false
+	}
+	for name := range targets {
+		if m.For(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // LockMissing is ErrLockMissing for the config repository of a place.
@@ -126,11 +145,36 @@ func (c Compiler) LockMissing(at deployment.Place) error {
 
 // Input is what the state was rendered from.
 func (c Compiler) Input(ctx context.Context, s State) target.Input {
-	in := target.Input{Place: s.Place, Targets: s.Config.Manifest.Targets, Chosen: s.Targets, Sep: c.Sep, Read: c.reader(ctx)}
+	in := target.Input{Place: s.Place, Targets: s.Config.Manifest.Targets, Chosen: s.Targets, Sep: c.Sep, Read: c.reader(ctx), Frontmatter: c.Configs.Frontmatter}
 	for _, m := range s.Modules {
 		in.Modules = append(in.Modules, m.Module)
 	}
+	if c.Machine != nil && c.Documents != nil {
+		in.Has = c.has(ctx)
+	}
 	return in
+}
+
+// has looks into documents, each once. One that cannot be read is there, and has nothing: whoever merges with it says what is wrong.
+func (c Compiler) has(ctx context.Context) func(string, deployment.Format, []string) (document, found bool) {
+	type document struct {
+		data  []byte
+		there bool
+	}
+	read := map[string]document{}
+	return func(path string, f deployment.Format, key []string) (bool, bool) {
+		d, known := read[path]
+		if !known {
+			data, there, err := c.Machine.Read(ctx, path)
+			d = document{data, there || err != nil}
+			read[path] = d
+		}
+		if !d.there || len(key) == 0 {
+			return d.there, false
+		}
+		values, err := c.Documents.Values(f, d.data, []deployment.Key{{Path: key}})
+		return true, err == nil && len(values) > 0
+	}
 }
 
 func (c Compiler) reader(ctx context.Context) func(deployment.Content) ([]byte, error) {

@@ -33,9 +33,10 @@ func (s Selection) Request() Request {
 	return Request{Asked: s.Asked(), Profile: s.Profile, Target: s.Target}
 }
 
-// CheckTarget fails with deployment.ErrTarget for a target that does not exist. Empty is all of them.
+// CheckTarget fails with deployment.ErrTarget for a target that does not exist. Empty is all of them; whether there is one of the config repository's own is
+// known once that is read.
 func CheckTarget(name string) error {
-	if name == "" || name == AllTargets || slices.Contains(target.TargetNames(), name) {
+	if name == "" || name == AllTargets || slices.Contains(target.TargetNames(), name) || strings.HasPrefix(name, target.OwnPrefix) {
 		return nil
 	}
 	return deployment.ErrTarget.Sayf("there is no target %q; there are: all, %s", name, strings.Join(target.TargetNames(), ", ")).

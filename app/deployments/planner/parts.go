@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -25,7 +26,7 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 	if len(owned) == 0 && !anyPart(w.Files) {
 		return w.Files, nil
 	}
-	files, theirs := slices.Clone(w.Files), partsOfOthers(o)
+	files, theirs, docs := slices.Clone(w.Files), partsOfOthers(o), documents{}
 	for i := range files {
 		key := [2]string{files[i].Target, files[i].Path}
 		have, managed := owned[key]
@@ -34,16 +35,27 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 			continue
 		}
 		files[i].Part = withLabel(*files[i].Part, have.Part, o, files[i].Path, w.Repo)
-		if err := p.merge(ctx, &files[i], ownedPart{have, managed, w.Binding.Home, theirs[files[i].Path]}); err != nil && !passedOver(ctx, o, files[i].Path, err) {
+		kept := slices.Concat(others(files[i].Target, files[i].Path, w, o), theirs[files[i].Path])
+		if err := p.merge(ctx, docs, ownedPart{have, managed, w.Binding.Home, kept}, &files[i]); err != nil && !passedOver(ctx, o, files[i].Path, err) {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
 		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format, Label: have.Part.Label}}
-		if err := p.merge(ctx, &d, ownedPart{have, true, w.Binding.Home, theirs[d.Path]}); err == nil {
+		kept := slices.Concat(others(have.Target, have.Path, w, o), theirs[have.Path])
+		if err := p.merge(ctx, docs, ownedPart{have, true, w.Binding.Home, kept}, &d); err == nil {
 			files = append(files, d)
 		} else if !passedOver(ctx, o, d.Path, err) {
 			return nil, err
+		}
+	}
+	for i := range files { // what several targets have a part of ends with all of their parts
+		d := &files[i]
+		if at := docs[d.Path]; d.Part != nil && at.times > 1 && d.Part.Format != deployment.FormatMarkdown {
+			d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && at.created && empty(at.text)
+			if !d.Content.Sum.IsZero() {
+				d.Content = deployment.ContentOf(at.text)
+			}
 		}
 	}
 	return files, nil
@@ -62,6 +74,33 @@ func withLabel(part deployment.Part, have *deployment.Part, o deployment.Observe
 		part.Label = deployment.BlockLabel(repo)
 	}
 	return &part
+}
+
+// documents are the documents that parts were merged into, by path.
+type documents map[string]document
+
+type document struct {
+	disk    []byte // as it is
+	text    []byte // as it is to be
+	found   bool
+	created bool // a deployment made it
+	times   int  // how many parts were merged into it
+}
+
+// others are the keys that other targets have, or are to have, in the same document: one of them is not taken out because this target lets go of it.
+func others(target, path string, w deployment.Wanted, o deployment.Observed) (keys []deployment.Key) {
+	wanted := map[string]bool{}
+	for i := range w.Files {
+		if f := &w.Files[i]; f.Path == path && f.Target != target && f.Part != nil {
+			keys, wanted[f.Target] = append(keys, f.Part.Keys...), true
+		}
+	}
+	for have := range o.Entries() {
+		if have.Path == path && have.Target != target && have.Part != nil && !wanted[have.Target] && !slices.Contains(w.Targets, have.Target) {
+			keys = append(keys, have.Part.Keys...)
+		}
+	}
+	return keys
 }
 
 // passedOver reports whether to go on after an error with one file, and keeps it then.
@@ -84,7 +123,7 @@ func anyPart(files []deployment.Desired) bool {
 	return false
 }
 
-// leaving are the parts to take out, sorted: those that nothing wants any more, in files that no other target has too.
+// leaving are the parts to take out, sorted: those that nothing wants any more, in files that no other target has too, or with keys that none has.
 func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deployment.Observed) []deployment.Owned {
 	if len(owned) == 0 {
 		return nil
@@ -104,7 +143,7 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 	gone := make([]deployment.Owned, 0, len(owned))
 	for _, have := range owned {
 		wanted := slices.ContainsFunc(w.Files, func(d deployment.Desired) bool { return d.Path == have.Path })
-		if !wanted && held[have.Path] == 0 {
+		if !wanted && held[have.Path] == 0 || alone(have, w, o) {
 			gone = append(gone, have)
 		}
 	}
@@ -114,23 +153,39 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 	return gone
 }
 
+// alone reports an owned part with keys that no other target has in the same document.
+func alone(have deployment.Owned, w deployment.Wanted, o deployment.Observed) bool {
+	if have.Part.Format == deployment.FormatMarkdown {
+		return false
+	}
+	kept := others(have.Target, have.Path, w, o)
+	return slices.ContainsFunc(have.Part.Keys, func(k deployment.Key) bool { return !slices.ContainsFunc(kept, k.Same) })
+}
+
 // merge works out what a file holds with d's part in it instead of the owned one.
-func (p Planner) merge(ctx context.Context, d *deployment.Desired, have ownedPart) error {
-	doc, found, err := p.Machine.Read(ctx, d.Path)
-	if err != nil {
-		return err
+func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *deployment.Desired) error {
+	at, known := docs[d.Path]
+	if !known {
+		var err error
+		if at.disk, at.found, err = p.Machine.Read(ctx, d.Path); err != nil {
+			return err
+		}
+		at.text = at.disk
 	}
 	var merged []byte
+	var err error
 	if d.Part.Format == deployment.FormatMarkdown {
-		merged, err = mergeBlock(d, doc)
+		merged, err = mergeBlock(d, at.disk)
 	} else {
-		merged, err = p.mergeKeys(ctx, d, doc, have)
+		merged, err = p.mergeKeys(ctx, d, at, have)
 	}
 	if err != nil {
 		return about(err, d.Path)
 	}
-	d.Merge.Remove = d.Merge.Ours.IsZero() && found && have.Created && empty(merged)
-	if found || !d.Merge.Ours.IsZero() {
+	at.text, at.times, at.created = merged, at.times+1, at.created || have.Created
+	docs[d.Path] = at
+	d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && at.created && empty(merged)
+	if at.found || !d.Merge.Ours.IsZero() {
 		d.Content = deployment.ContentOf(merged)
 	}
 	return nil
@@ -178,7 +233,7 @@ type ownedPart struct {
 	deployment.Owned
 	managed bool
 	home    string
-	theirs  []deployment.Key // keys of other config repositories in the document
+	others  []deployment.Key // of other targets and other config repositories in the same document
 }
 
 // partsOfOthers are the keys that other config repositories own in documents, by path.
@@ -192,20 +247,25 @@ func partsOfOthers(o deployment.Observed) map[string][]deployment.Key {
 	return all
 }
 
-func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byte, have ownedPart) ([]byte, error) {
+func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at document, have ownedPart) ([]byte, error) {
 	format, looked := d.Part.Format, d.Part.Keys
 	managed := have.managed
 	if managed {
 		looked = have.Part.Keys
 	}
 	var err error
-	if d.Merge.Now, err = p.valuesSum(format, doc, looked); err != nil {
+	if !managed {
+		if looked, err = p.overwritten(format, at.disk, looked); err != nil {
+			return nil, err
+		}
+	}
+	if d.Merge.Now, err = p.valuesSum(format, at.disk, looked); err != nil {
 		return nil, err
 	}
-	merged := doc
+	merged := at.text
 	if managed {
 		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool { // what somebody still has stays
-			return slices.ContainsFunc(slices.Concat(d.Part.Keys, have.theirs), func(w deployment.Key) bool { return slices.Equal(k.Path, w.Path) })
+			return slices.ContainsFunc(d.Part.Keys, k.Same) || slices.ContainsFunc(have.others, k.Same)
 		})
 		if len(dropped) > 0 {
 			if merged, err = p.takeOut(ctx, d, merged, dropped, have); err != nil {
@@ -217,11 +277,15 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byt
 		return merged, nil
 	}
 	if managed {
-		if d.Merge.Theirs, err = p.wouldReplace(d, doc, have.Part.Keys); err != nil {
+		if d.Merge.Theirs, err = p.wouldReplace(d, at.disk, have.Part.Keys); err != nil {
 			return nil, err
 		}
 	}
-	if d.Merge.Made, err = p.Documents.Made(format, merged, d.Part.Keys); err != nil {
+	base := merged
+	if at.times > 0 { // what another target's part makes in this plan, this one made too
+		base = at.disk
+	}
+	if d.Merge.Made, err = p.Documents.Made(format, base, d.Part.Keys); err != nil {
 		return nil, err
 	}
 	if merged, err = p.Documents.Set(format, merged, d.Part.Keys); err != nil {
@@ -234,7 +298,7 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byt
 // wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are its user's own.
 func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, deployed []deployment.Key) (bool, error) {
 	added := slices.DeleteFunc(slices.Clone(d.Part.Keys), func(k deployment.Key) bool {
-		return slices.ContainsFunc(deployed, func(was deployment.Key) bool { return slices.Equal(k.Path, was.Path) })
+		return slices.ContainsFunc(deployed, k.Same)
 	})
 	if len(added) == 0 {
 		return false, nil
@@ -256,6 +320,21 @@ func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, deployed []depl
 	return false, err
 }
 
+// overwritten are the keys of a document that nobody has put there for us: all of them where all are there; else without those that overwrite nothing,
+// because they say what is there already, or are values of lists.
+func (p Planner) overwritten(f deployment.Format, doc []byte, keys []deployment.Key) (out []deployment.Key, err error) {
+	values, err := p.Documents.Values(f, doc, keys)
+	if err != nil || len(values) == len(keys) {
+		return keys, err
+	}
+	for i, k := range keys {
+		if value, there := values[i]; there && !k.Item && !bytes.Equal(value, k.Value) {
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}
+
 // takeOut takes keys out of a document. One that the user had a value for before a deployment first wrote there gets that value back; and
 // where nothing but our keys ever changed, the document gets its original bytes.
 func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte, dropped []deployment.Key, have ownedPart) ([]byte, error) {
@@ -274,7 +353,7 @@ func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte,
 	var back, gone []deployment.Key
 	for i, k := range dropped {
 		if value, ok := had[i]; ok {
-			back = append(back, deployment.Key{Path: k.Path, Value: value})
+			back = append(back, deployment.Key{Path: k.Path, Value: value, Item: k.Item})
 		} else {
 			gone = append(gone, k)
 		}
@@ -320,7 +399,7 @@ func (p Planner) valuesSum(f deployment.Format, doc []byte, keys []deployment.Ke
 			pairs = append(pairs, pair{k.Path, v})
 		}
 	}
-	sorting.By(pairs, func(a, b pair) int { return slices.Compare(a.Path, b.Path) })
+	sorting.By(pairs, func(a, b pair) int { return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value)) })
 	text, err := json.Marshal(pairs)
 	if canonical, canonErr := canon.Canonical(text); canonErr == nil {
 		text = canonical // numbers with a fraction have no canonical form and stay as they are written

@@ -17,6 +17,7 @@ const (
 	commandTools       rule = "claude_command_allowed_tools"
 	DangerousDefaults  rule = "dangerous_defaults"
 	HiddenCharacters   rule = "hidden_characters" // not of the original: what a reader of a file, or of its name, would not see
+	LiteralSecret      rule = "literal_secret"    // likewise: a secret itself, where a reference to it belongs
 	PolicyConfig       rule = "policy_config"
 	packLocked         rule = "policy_pack_lock"
 	packRemotes        rule = "policy_pack_allowed_git_remotes"

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -12,21 +11,24 @@ import (
 // agent is the table of one coding agent.
 type agent struct {
 	Name    string
+	Title   string   // as people call it
+	Program string   // its own command; empty: it has none
+	Aliases []string // other names it goes by
 	Scopes  []deployment.Scope
 	Rules   []AgentRule
+	marks   []string // templates of directories that are there once it has run
 	dirs    []dir
 	choices []choice
 	scan    string // the option that takes scan_extras away; empty: there is none
 }
 
-// dir is a directory that an option names and that templates of roots begin with. {home} and {project} are known everywhere.
+// dir is a directory that templates of roots begin with, and that an option or the environment may move. {home} and {project} are known everywhere.
 type dir struct {
-	name      string // in templates
-	option    string
-	otherwise string // when the option is absent; empty: it has to be there
-	env       bool   // $CODEX_HOME stands between the option and otherwise
-	relative  bool   // a relative path is below the project root; otherwise it is refused
-	split     bool   // with scope both, a subdirectory for each scope
+	name     string   // in templates
+	option   string   // that names it; empty: none does
+	bases    []string // the first that is set: $VARIABLE/path or ~/path, on one system alone behind @system:; none: the option has to be there
+	relative bool     // a relative path is below the project root; otherwise it is refused
+	split    bool     // with scope both, a subdirectory for each scope
 }
 
 // choice is an option with a few possible texts; the first is the default.
@@ -40,13 +42,17 @@ type shape uint8
 
 // The shapes.
 const (
-	ShapeVerbatim   shape = iota // the module's single file, its bytes unchanged
-	ShapeDirectory               // every file of the module, below a directory of its own
-	ShapeAggregate               // the AGENTS.md of all modules in one file (agentpack contract §2.8)
-	ShapeCursorMDC               // AGENTS.md behind the frontmatter of a Cursor rule
-	ShapeCopilotMD               // AGENTS.md behind the frontmatter of a VS Code instructions file
-	ShapeGeminiTOML              // the single file as a TOML command
-	ShapeKeys                    // single keys of a document that is the user's
+	ShapeVerbatim    shape = iota // the module's single file, its bytes unchanged
+	ShapeDirectory                // every file of the module, below a directory of its own
+	ShapeAggregate                // the AGENTS.md of all modules in one file (agentpack contract §2.8)
+	ShapeCursorMDC                // AGENTS.md behind the frontmatter of a Cursor rule
+	ShapeCopilotMD                // AGENTS.md behind the frontmatter of a VS Code instructions file
+	ShapeClaudeRule               // AGENTS.md of modules with globs, behind the frontmatter of a Claude Code rule; their aggregate has the others
+	ShapeGeminiTOML               // the single file as a TOML command
+	ShapePromptSkill              // the single file as a skill that only people call
+	ShapeAgentMD                  // the single file behind the frontmatter of an agent of that host
+	ShapeAgentTOML                // the same as TOML
+	ShapeKeys                     // single keys of a document that is the user's
 )
 
 // AgentRule is one line of a table: where the modules of one type go in one scope, and as what.
@@ -61,10 +67,19 @@ type AgentRule struct {
 	Path   string // below the root: {file} {stem} {prompt} {key} {skill}
 	Shape  shape
 	// of shape Keys alone
-	Format  deployment.Format
-	At      string // the key that servers stand below
-	Dialect Dialect
+	Names    []string // it may go by several; the first, which is Path, is its name when there is none yet
+	Format   deployment.Format
+	At       []string // the keys that servers stand below
+	Newer    []newer  // where they stand instead in documents of another shape
+	Dialect  Dialect
+	Lists    [][]string        // of settings: the lists that are sets, and the user's beside ours; * is any key
+	Events   map[string]string // of hooks: the host's names of events
+	Style    string            // of hooks and permissions: how they are written; of agents: a field=value that all have there
+	Connects bool              // only whoever connects a host goes there; nothing is deployed to it
 }
+
+// newer is where servers stand in documents that have them there already, or one of the keys.
+type newer struct{ at, keys []string }
 
 // ActiveRule is a rule that is in force: its scope is chosen, its option is on, and its root is a directory.
 type ActiveRule struct {
@@ -80,6 +95,7 @@ type ResolveContext struct {
 	Config deployment.TargetConfig
 	Place  deployment.Place
 	Paths  Paths
+	System string // linux, darwin or windows; empty: windows or not, by the separator of paths
 }
 
 // The option that lets an aggregated file stay its user's, except for one block, and its values.
@@ -109,7 +125,7 @@ func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	}
 	var out []ActiveRule
 	for _, r := range a.Rules {
-		if !cfg.Scope.Has(r.scope) || in.Place.Only != "" && !in.Place.Only.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
+		if r.Connects || !cfg.Scope.Has(r.scope) || in.Place.Only != "" && !in.Place.Only.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
 			continue
 		}
 		l := ActiveRule{AgentRule: r, Agent: a.Name, Options: cfg.Options}
@@ -123,12 +139,30 @@ func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	return out, nil
 }
 
+// Servers is the rule for the document that a person's own servers are in, of one scope: the one that is for whoever connects a host, else where servers
+// are deployed to. It fails as Lines does, and with ErrConfig where the agent has none.
+func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, error) {
+	best := -1
+	for i, r := range a.Rules {
+		if r.Of == deployment.ModuleMCP && r.scope == scope && (best < 0 || r.Connects) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ActiveRule{}, deployment.ErrConfig.Sayf("%s reads no MCP servers for the scope %s", a.Name, scope).With(deployment.FieldDetails("target", a.Name).Add("scope", string(scope)))
+	}
+	l := ActiveRule{AgentRule: a.Rules[best], Agent: a.Name}
+	var err error
+	l.Dir, l.Project, err = a.root(in, l.AgentRule)
+	return l, err
+}
+
 // Knows are the names of the options that the agent has, sorted. Those of a rule's header (globs and the like) are for agents that have one.
 func (a agent) Knows() []string {
 	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
 	for _, r := range a.Rules {
 		names[r.option] = true
-		if r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD {
+		if r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD || r.Shape == ShapeClaudeRule {
 			names["globs"], names["description"], names["always_apply"] = true, true, true
 		}
 	}
@@ -185,14 +219,17 @@ func homeless(agent string) error {
 	return deployment.ErrPath.Sayf("target %s needs the home directory, and none is known; set HOME", agent)
 }
 
-// find is the directory that an option names, for one scope.
+// codexHome is the one variable whose directory the place knows by itself, and that is refused where it leads nowhere.
+const codexHome = "CODEX_HOME"
+
+// find is the directory that an option names, or the environment, for one scope.
 func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base string, moves bool, err error) {
 	n := in.Paths
 	base = in.Config.Options.Text(d.option, "")
-	if d.env && (base == "" || base == d.otherwise) { // a default that was written out does not outrank the environment
-		base = strings.TrimSpace(in.Place.CodexHome)
+	if len(d.bases) > 0 && (base == "" || base == d.bases[len(d.bases)-1]) { // a default that was written out does not outrank the environment
+		base = d.base(in)
 	}
-	if base = cmp.Or(base, d.otherwise); base == "" {
+	if base == "" {
 		return "", false, deployment.ErrConfig.Sayf("target %s needs the option %s: the directory to write to", agent, d.option).
 			With(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
@@ -212,4 +249,67 @@ func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base
 		base = n.Join(base, string(scope))
 	}
 	return base, moves, nil
+}
+
+// base is the first of the bases that is set on this system. A variable that holds no absolute path is nobody's.
+func (d dir) base(in ResolveContext) string {
+	n := in.Paths
+	for _, b := range d.bases {
+		if system, rest, only := strings.Cut(b, ":"); only {
+			if in.system() != strings.TrimPrefix(system, "@") {
+				continue
+			}
+			b = rest
+		}
+		variable, is := strings.CutPrefix(b, "$")
+		if !is {
+			return b
+		}
+		variable, below, _ := strings.Cut(variable, "/")
+		value := strings.TrimSpace(in.Place.Env[variable])
+		if variable == codexHome {
+			value = strings.TrimSpace(in.Place.CodexHome)
+		}
+		if value != "" && (n.Absolute(value) || variable == codexHome) {
+			return n.Join(value, below)
+		}
+	}
+	return ""
+}
+
+// system is the system that paths are for.
+func (in ResolveContext) system() string {
+	if in.System == "" && in.Paths.Sep != '/' {
+		return "windows"
+	}
+	return in.System
+}
+
+// Variables are the environment variables that move directories of agents, sorted.
+func Variables() []string {
+	var names []string
+	for _, a := range AllAgents() {
+		for _, d := range a.dirs {
+			for _, b := range d.bases {
+				if _, name, ok := strings.Cut(b, "$"); ok {
+					name, _, _ = strings.Cut(name, "/")
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Marks are directories that are there once the agent has run. It fails as Lines does.
+func (a agent) Marks(in ResolveContext) (dirs []string, err error) {
+	for _, template := range a.marks {
+		dir, _, err := a.root(in, AgentRule{root: template, scope: deployment.ScopeUser})
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
 }

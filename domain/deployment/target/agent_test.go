@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,9 +10,11 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
 func TestEveryTableIsFoundByItsName(t *testing.T) {
+	require.Empty(t, target.CheckTables(), "every line of the tables can be read")
 	require.Len(t, target.TargetNames(), len(target.AllAgents()))
 	for i, a := range target.AllAgents() {
 		assert.Equal(t, a.Name, target.TargetNames()[i])
@@ -45,7 +48,10 @@ func TestTables(t *testing.T) {
 					assert.NotContains(t, l.Dir, "{")
 					assert.Equal(t, strings.HasPrefix(l.Dir, place.ProjectRoot), l.Project, l.Dir)
 					assert.Equal(t, l.Shape == target.ShapeKeys, l.Format != "", l.Path)
-					assert.Equal(t, l.Shape == target.ShapeKeys && l.Of == deployment.ModuleMCP, l.At != "" && l.Dialect.URL != "", l.Path)
+					for _, name := range l.Names {
+						assert.True(t, l.Shape != target.ShapeKeys || deployment.HandoverOf(deployment.PosixPath(l.Dir)+"/"+name, 0) != "", "%s/%s hands power on, and plans have to say so", l.Dir, name)
+					}
+					assert.Equal(t, l.Shape == target.ShapeKeys && l.Of == deployment.ModuleMCP, len(l.At) > 0 && l.Dialect.URL != "", l.Path)
 					assert.Equal(t, l.Shape == target.ShapeDirectory, strings.HasSuffix(l.Path, "{skill}"), l.Path)
 					assert.Equal(t, l.Shape == target.ShapeDirectory, l.Of == deployment.ModuleSkill, l.Path)
 				}
@@ -83,4 +89,54 @@ func TestWithoutHomeOrProject(t *testing.T) {
 		require.ErrorIs(t, err, c.want, name)
 		assert.ErrorContains(t, err, c.says, name)
 	}
+}
+
+// TestTheEnvironmentMovesDirectories: each variable that an agent follows moves what lies below it, a relative one moves nothing, and Windows has
+// directories of its own.
+func TestTheEnvironmentMovesDirectories(t *testing.T) {
+	assert.Equal(t, []string{"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "XDG_CONFIG_HOME"}, target.Variables())
+	for name, c := range map[string]struct {
+		agent string
+		env   map[string]string
+		sep   byte
+		want  string
+	}{
+		"claude":           {"claude_code", map[string]string{"CLAUDE_CONFIG_DIR": "/c"}, '/', "/c/commands"},
+		"claude, relative": {"claude_code", map[string]string{"CLAUDE_CONFIG_DIR": "c"}, '/', "/h/.claude/commands"},
+		"opencode":         {"opencode", map[string]string{"XDG_CONFIG_HOME": "/x/"}, '/', "/x/opencode"},
+		"gemini":           {"gemini_cli", map[string]string{"GEMINI_CLI_HOME": "/g"}, '/', "/g/.gemini"},
+		"zed":              {"zed", nil, '/', "/h/.config/zed"},
+		"zed, windows":     {"zed", map[string]string{"APPDATA": `C:\Users\u\AppData\Roaming`, "XDG_CONFIG_HOME": `C:\x`}, '\\', `C:\Users\u\AppData\Roaming\Zed`},
+		"copilot":          {"vscode", map[string]string{"COPILOT_HOME": "/p"}, '/', "/p"},
+	} {
+		a, _ := target.FindAgent(c.agent)
+		place := deployment.Place{UserHome: "/h", Env: c.env}
+		if c.sep != '/' {
+			place.UserHome = `C:\Users\u`
+		}
+		lines, err := a.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: deployment.ScopeUser}, Place: place, Paths: target.Paths{Sep: c.sep}})
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, lines[0].Dir, name)
+	}
+}
+
+// TestWhereHostsRead shows every rule of every host, with everything switched on, as it is on one machine.
+func TestWhereHostsRead(t *testing.T) {
+	var b strings.Builder
+	for _, a := range target.AllAgents() {
+		fmt.Fprintf(&b, "%s (%s)\n", a.Name, a.Title)
+		lines, err := a.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: deployment.ScopeBoth, Options: options()}, Place: place(), Paths: target.Paths{Sep: '/'}})
+		require.NoError(t, err)
+		for _, l := range lines {
+			fmt.Fprintf(&b, "  %-13s %s/%s", l.Of, l.Dir, strings.Join(l.Names, "|"))
+			if len(l.At) > 0 {
+				fmt.Fprintf(&b, " at %s", strings.Join(l.At, " > "))
+			}
+			if l.Of == deployment.ModuleMCP {
+				fmt.Fprintf(&b, ", references %s", l.Dialect.References)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	golden.Text(t, "hosts", b.String())
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -21,8 +22,32 @@ func CommandToTOML(markdown []byte) ([]byte, error) {
 	if text := description(head); text != "" {
 		b.WriteString("description = " + basic(text) + "\n")
 	}
-	b.WriteString("prompt = " + multiline(body) + "\n")
+	b.WriteString("prompt = " + multiline(toGemini(body)) + "\n")
 	return []byte(b.String()), nil
+}
+
+// The words of commands: what is written in modules, which is what Claude Code reads, and what Gemini CLI does.
+const (
+	arguments       = "$ARGUMENTS"
+	geminiArguments = "{{args}}"
+)
+
+// toGemini is a command's text with its placeholder for arguments, and the commands of a shell that it runs, in the words of Gemini CLI. What Gemini
+// CLI has no words for stays as it is.
+func toGemini(text string) string {
+	text = strings.ReplaceAll(text, arguments, geminiArguments)
+	return regexp.MustCompile("(?m)(^|[^\\w$])!`([^`\n{}]+)`").ReplaceAllString(text, "${1}!{${2}}")
+}
+
+// fromGemini is the way back, for a text that came from original: what stood there in the words of Gemini CLI already stays so.
+func fromGemini(original, text string) string {
+	if !strings.Contains(original, geminiArguments) {
+		text = strings.ReplaceAll(text, geminiArguments, arguments)
+	}
+	if !strings.Contains(original, "!{") {
+		text = regexp.MustCompile("(?m)(^|[^\\w$])!\\{([^`\n{}]+)\\}").ReplaceAllString(text, "${1}!`${2}`")
+	}
+	return text
 }
 
 // CommandFromTOML is the Markdown whose command toml is: the frontmatter of original, and toml's prompt. It fails with ErrText when toml is
@@ -36,7 +61,7 @@ func CommandFromTOML(original, toml []byte) ([]byte, error) {
 	if !ok {
 		return nil, ErrText.Sayf("the command has no prompt; put it back")
 	}
-	head, _ := split(string(original))
+	head, was := split(string(original))
 	if values["description"] != description(head) {
 		return nil, ErrText.Sayf("the description of the command was changed; change it in the module's frontmatter")
 	}
@@ -45,8 +70,12 @@ func CommandFromTOML(original, toml []byte) ([]byte, error) {
 			return nil, ErrText.Sayf("the command has the key %q, for which Markdown has no place", key)
 		}
 	}
-	if again, body := split(head + prompt); again != head || body != prompt {
+	body := fromGemini(was, prompt)
+	if again, read := split(head + body); again != head || read != body {
 		return nil, ErrText.Sayf("the prompt begins with what would be read as frontmatter, or as blank lines after it")
 	}
-	return []byte(head + prompt), nil
+	if toGemini(body) != prompt {
+		return nil, ErrText.Sayf("the prompt has placeholders or shell commands that commands in Markdown cannot say")
+	}
+	return []byte(head + body), nil
 }

@@ -16,7 +16,7 @@ func sameContent(a, b deployment.Desired) bool {
 		return a.Part == nil && b.Part == nil && a.Content.Sum == b.Content.Sum
 	}
 	return a.Part.Format == b.Part.Format && a.Part.Block == b.Part.Block && slices.EqualFunc(a.Part.Keys, b.Part.Keys, func(x, y deployment.Key) bool {
-		return slices.Equal(x.Path, y.Path) && bytes.Equal(x.Value, y.Value)
+		return x.Item == y.Item && slices.Equal(x.Path, y.Path) && bytes.Equal(x.Value, y.Value)
 	})
 }
 

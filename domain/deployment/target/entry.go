@@ -75,13 +75,17 @@ type Dialect struct {
 	Headers, Env     string // the keys of the headers and of the environment
 	List             bool   // command and arguments are one list
 	NoEvents         bool   // servers that stream events the old way cannot be used
+	References       references
 }
 
 // Server is the neutral description of a server (command, args and env, or url and headers; type when it has to be said) in the words
-// of the dialect; other keys are kept as they are. It fails with ErrEntry, or with ErrDialect.
+// of the dialect; other keys are kept as they are, and references to the environment become the dialect's. It fails with ErrEntry, or with ErrDialect.
 func (d Dialect) Server(o Object) (Object, error) {
 	kind, err := transport(o)
 	if err != nil {
+		return nil, err
+	}
+	if o, err = d.translated(o); err != nil {
 		return nil, err
 	}
 	out := Object{}

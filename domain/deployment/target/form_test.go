@@ -20,7 +20,7 @@ func TestHeaders(t *testing.T) {
 			"---\ndescription: \"agentpack: instructions:base\"\nglobs: []\nalwaysApply: true\n---\n\n",
 			"---\ndescription: \"agentpack: instructions:base\"\napplyTo: \"**\"\n---\n\n"},
 		"globs": {target.Header{Globs: []string{"*.go", `a "b".md`}},
-			"---\ndescription: \"\"\nglobs: [\"*.go\", \"a \\\"b\\\".md\"]\nalwaysApply: false\n---\n\n",
+			"---\ndescription: \"\"\nglobs: *.go,a \"b\".md\nalwaysApply: false\n---\n\n",
 			"---\napplyTo: \"*.go,a \\\"b\\\".md\"\n---\n\n"},
 		"no HTML escapes": {target.Header{Description: "a <b> & c"},
 			"---\ndescription: \"a <b> & c\"\nglobs: []\nalwaysApply: false\n---\n\n",
@@ -52,6 +52,7 @@ func TestCommand(t *testing.T) {
 	for name, c := range map[string]struct{ markdown, toml string }{
 		"no frontmatter":      {"Say hello.\n", "prompt = '''\nSay hello.\n'''\n"},
 		"description":         {"---\ndescription: Greets\nallowed-tools: [\"Bash(echo:*)\"]\n---\n\nSay hello.\n", "description = \"Greets\"\nprompt = '''\nSay hello.\n'''\n"},
+		"words of the agent":  {"Look at $ARGUMENTS:\n!`git diff`, not a!`b` or ![x](y) or $1.\n", "prompt = '''\nLook at {{args}}:\n!{git diff}, not a!`b` or ![x](y) or $1.\n'''\n"},
 		"double quotes":       {"---\ndescription: \"a \\\"b\\\" c\"\n---\nx\n", "description = \"a \\\"b\\\" c\"\nprompt = '''\nx\n'''\n"},
 		"single quotes":       {"---\ndescription: 'it''s # so'\n---\nx\n", "description = \"it's # so\"\nprompt = '''\nx\n'''\n"},
 		"comment":             {"---\ndescription: a # b\n---\nx\n", "description = \"a\"\nprompt = '''\nx\n'''\n"},

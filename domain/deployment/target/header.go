@@ -14,13 +14,28 @@ type Header struct {
 	Always      bool     // whether it holds for every file
 }
 
-// Cursor is the frontmatter of a Cursor rule, with the blank line behind it (agentpack contract §2.7).
+// Cursor is the frontmatter of a Cursor rule, with the blank line behind it (agentpack contract §2.7). Cursor reads globs as they stand, with commas
+// between them: quotes and brackets would be part of them.
 func (h Header) Cursor() string {
-	globs := make([]string, len(h.Globs))
-	for i, g := range h.Globs {
-		globs[i] = quote(g)
+	globs := strings.Join(h.Globs, ",")
+	if globs == "" {
+		globs = "[]"
 	}
-	return "---\ndescription: " + quote(h.Description) + "\nglobs: [" + strings.Join(globs, ", ") + "]\nalwaysApply: " + strconv.FormatBool(h.Always) + "\n---\n\n"
+	return "---\ndescription: " + quote(h.Description) + "\nglobs: " + globs + "\nalwaysApply: " + strconv.FormatBool(h.Always) + "\n---\n\n"
+}
+
+// Claude is the frontmatter of a Claude Code rule, with the blank line behind it; a rule without it holds everywhere.
+func (h Header) Claude() string {
+	var b strings.Builder
+	b.WriteString("---\n")
+	if h.Description != "" {
+		b.WriteString("description: " + quote(h.Description) + "\n")
+	}
+	b.WriteString("paths:\n")
+	for _, g := range h.Globs {
+		b.WriteString("  - " + quote(g) + "\n")
+	}
+	return b.String() + "---\n\n"
 }
 
 // Copilot is the frontmatter of a VS Code instructions file, with the blank line behind it. Without globs the text holds everywhere.

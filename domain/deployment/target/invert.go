@@ -53,7 +53,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 	if err != nil {
 		return Inverse{}, err
 	}
-	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in.Input, read: map[spot][]byte{}}
+	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in.Input, read: map[spot][]byte{}, warned: map[string]bool{}}
 	var found []origin
 	for _, id := range in.File.Modules {
 		o, ok := r.origin(lines, id, in.File.Path)
@@ -76,7 +76,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 	case len(found) == 0:
 		return no(ReasonUnrelated, "no module made this file"), nil
 	case len(found) == 1:
-		return in.single(found[0])
+		return in.single(r, found[0])
 	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != ShapeAggregate }):
 		return no(ReasonMultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
 	}
@@ -110,7 +110,7 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 			continue
 		}
 		m := of[0]
-		if l.Of != m.Type || l.Shape == ShapeKeys || !deployment.IsBelow(l.Dir, path, r.Sep) {
+		if l.Of != m.Type || l.Shape == ShapeKeys || !l.takes(m) || !deployment.IsBelow(l.Dir, path, r.Sep) {
 			continue
 		}
 		if f, ok := r.fileAt(l, m, path); ok {
@@ -142,9 +142,21 @@ func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool)
 }
 
 // single traces back a file that one module made.
-func (in DriftedFile) single(o origin) (Inverse, error) {
+func (in DriftedFile) single(r *renderer, o origin) (Inverse, error) {
 	switch o.line.Shape {
-	case ShapeCursorMDC, ShapeCopilotMD:
+	case ShapeAgentMD, ShapeAgentTOML:
+		text, ok := r.agentBack(o, in.Actual)
+		if !ok {
+			return no(ReasonHeaderChanged, "more than the agent's text was changed; change the frontmatter of the module"), nil
+		}
+		return o.edit(text), nil
+	case ShapePromptSkill:
+		text, ok := PromptFromSkill(o.line.prompts[o.module.ID], o.data, in.Actual)
+		if !ok {
+			return no(ReasonHeaderChanged, "the frontmatter was changed, which is generated: the description is that of the prompt"), nil
+		}
+		return o.edit(text), nil
+	case ShapeCursorMDC, ShapeCopilotMD, ShapeClaudeRule:
 		head, err := o.line.frontmatter(o.module)
 		if err != nil {
 			return Inverse{}, err

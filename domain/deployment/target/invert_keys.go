@@ -33,6 +33,9 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 		return KeyChange{Reason: ReasonUnrelated, Message: "the module that it came from is not there"}, nil
 	}
 	m := in.Modules[at]
+	if key.Item || m.Type == deployment.ModuleHooks || m.Type == deployment.ModulePermissions {
+		return KeyChange{Reason: ReasonManagedKeys, Message: "values of a list are changed in the module that they come from"}, nil
+	}
 	for _, l := range lines {
 		if l.Shape != ShapeKeys || l.Of != m.Type || r.Join(l.Dir, l.Path) != file.Path {
 			continue
@@ -43,7 +46,7 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 			case !ok:
 			case l.Of == deployment.ModuleSettings && f.Path == l.Agent+".json":
 				return KeyChange{Path: f.Path, Set: []deployment.Key{{Path: key.Path, Value: value}}}, nil
-			case l.Of == deployment.ModuleMCP && slices.Equal(key.Path, []string{l.At, name}):
+			case l.Of == deployment.ModuleMCP && slices.Equal(key.Path, append(slices.Clone(l.At), name)):
 				was, err := r.object(m, f)
 				if err != nil {
 					return KeyChange{}, unusable(l.Agent, m, f.Path, err)
@@ -61,10 +64,11 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 	no := KeyChange{Reason: ReasonUnsupported, Message: "what was changed cannot be said in the module's description of the server"}
 	is, err := ParseObject(value)
-	if err != nil {
+	if err != nil || d.References == ReferencesByName && len(References(was)) > 0 {
 		return no
 	}
-	now := d.neutral(was, is)
+	back := d.plain(is)
+	now := d.neutral(was, back)
 	again, err := d.Server(now)
 	if err != nil || !sameValue(again, is) {
 		return no

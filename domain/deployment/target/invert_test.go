@@ -214,14 +214,14 @@ func TestBlocksLeadBack(t *testing.T) {
 }
 
 func TestFilesOfSeveralOrNoModulesDoNotLeadBack(t *testing.T) {
-	s := with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "x\n"), module("prompt:b", deployment.ModulePrompt, "p.md", "x\n")}).set("codex", deployment.ScopeUser)
+	s := with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "x\n"), module("prompt:b", deployment.ModulePrompt, "p.md", "x\n")}).set("export_dir", deployment.ScopeUser)
 	f := s.render(t).Files[0]
 	assert.Equal(t, target.ReasonMultiModule, s.invert(t, f, []byte("y\n")).Reason)
 	f.Modules = []string{"prompt:gone"}
 	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
 	f.Modules = nil
 	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
-	f.Modules, f.Path = []string{"prompt:a"}, "/h/.codex/prompts/q.md"
+	f.Modules, f.Path = []string{"prompt:a"}, "/out/prompts/q.md"
 	assert.Equal(t, target.ReasonUnrelated, s.invert(t, f, []byte("y\n")).Reason)
 	f.Target = "emacs"
 	_, err := target.Invert(target.DriftedFile{Input: s.Input, File: f})

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 
@@ -47,7 +48,11 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 		}
 		more, err := l.entries(m, name, object)
 		if errors.Is(err, ErrDialect) {
-			r.warn("target " + l.Agent + " cannot use the server " + name + " of module " + m.ID + ": " + err.Error())
+			what := "the server"
+			if l.Of != deployment.ModuleMCP {
+				what = "of the " + plural(l.Of) + " what is in"
+			}
+			r.warn("target " + l.Agent + " cannot use " + what + " " + name + " of module " + m.ID + ": " + err.Error())
 			continue
 		}
 		if err != nil {
@@ -66,17 +71,62 @@ func (l line) entries(m Module, name string, object Object) (out []deployment.Ke
 			return nil, err
 		}
 		value, err := EncodeValue(server)
-		return []deployment.Key{{Path: []string{l.At, name}, Value: value, Module: m.ID}}, err
+		return []deployment.Key{{Path: append(slices.Clone(l.At), name), Value: value, Module: m.ID}}, err
 	}
+	switch l.Of {
+	case deployment.ModuleHooks:
+		return l.hook(m, object)
+	case deployment.ModulePermissions:
+		return l.permission(m, object)
+	}
+	err = l.settings(m, nil, object, &out)
+	sorting.By(out, byKey)
+	return out, err
+}
+
+func byKey(a, b deployment.Key) int {
+	return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value))
+}
+
+// settings are the keys of an object: each as a whole, except that what is around a list of the table is taken apart, and of such a list each value is a
+// key of its own, so that the user's stand beside it.
+func (l line) settings(m Module, above []string, object Object, out *[]deployment.Key) error {
 	for key, v := range object {
-		value, err := EncodeValue(v)
-		if err != nil {
-			return nil, err
+		path := append(slices.Clone(above), key)
+		within, is := l.around(path)
+		if inner, ok := v.(map[string]any); ok && within {
+			if err := l.settings(m, path, inner, out); err != nil {
+				return err
+			}
+			continue
 		}
-		out = append(out, deployment.Key{Path: []string{key}, Value: value, Module: m.ID})
+		values := []any{v}
+		list, ok := v.([]any)
+		if is = is && ok; is {
+			values = list
+		}
+		for _, v := range values {
+			value, err := EncodeValue(v)
+			if err != nil {
+				return err
+			}
+			if k := (deployment.Key{Path: path, Value: value, Item: is, Module: m.ID}); !slices.ContainsFunc(*out, k.Same) {
+				*out = append(*out, k)
+			}
+		}
 	}
-	sorting.By(out, func(a, b deployment.Key) int { return slices.Compare(a.Path, b.Path) })
-	return out, nil
+	return nil
+}
+
+// around reports a path that lists of the table are below, and one that is a list of it.
+func (l line) around(path []string) (within, is bool) {
+	for _, list := range l.Lists {
+		n := min(len(path), len(list))
+		if len(path) <= len(list) && slices.EqualFunc(path[:n], list[:n], func(have, want string) bool { return want == "*" || have == want }) {
+			within, is = within || len(path) < len(list), is || len(path) == len(list)
+		}
+	}
+	return within, is
 }
 
 // object is a module's file as JSON, decoded once.
@@ -137,20 +187,30 @@ func merge(have *deployment.Desired, d deployment.Desired) error {
 		known := false
 		for _, old := range have.Part.Keys {
 			n := min(len(old.Path), len(k.Path))
-			if !slices.Equal(old.Path[:n], k.Path[:n]) {
+			if !slices.Equal(old.Path[:n], k.Path[:n]) || old.Item && k.Item && !old.Same(k) {
 				continue
 			}
-			if known = len(old.Path) == len(k.Path) && bytes.Equal(old.Value, k.Value); !known {
+			if known = old.Item == k.Item && len(old.Path) == len(k.Path) && bytes.Equal(old.Value, k.Value); !known {
 				return keyConflict(*have, d, old, k)
 			}
 			break
 		}
 		if !known {
-			at, _ := slices.BinarySearchFunc(have.Part.Keys, k, func(a, b deployment.Key) int { return slices.Compare(a.Path, b.Path) })
+			at, _ := slices.BinarySearchFunc(have.Part.Keys, k, byKey)
 			have.Part.Keys = slices.Insert(have.Part.Keys, at, k)
 		}
 	}
 	return nil
+}
+
+// agree fails where two targets want different values in one document. Other keys of each stand side by side: whoever merges puts both in.
+func agree(a, b deployment.Desired) (parts bool, err error) {
+	if a.Part == nil || b.Part == nil || a.Part.Format != b.Part.Format || a.Part.Format == deployment.FormatMarkdown {
+		return false, nil
+	}
+	both := a
+	both.Part = &deployment.Part{Format: a.Part.Format, Keys: slices.Clone(a.Part.Keys)}
+	return true, merge(&both, b)
 }
 
 func union(a, b []string) []string {

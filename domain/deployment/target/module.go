@@ -31,7 +31,7 @@ func (l *line) source(m Module) (source, error) {
 		return source{}, lacks(m, "", "exactly one file")
 	}
 	file := path.Base(m.Tree[0].Path)
-	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file)).Replace(l.Path)
+	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file), "{skill}", l.prompts[m.ID]).Replace(l.Path)
 	return source{rel, m.Tree[0]}, nil
 }
 
@@ -72,15 +72,24 @@ func stem(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".prompt")
 }
 
-// header is what the line's frontmatter says of a module: the target's options, and over them those under modules.<id>.
-func (l line) header(m Module) (Header, error) {
-	options := l.Options
-	if all, ok := options["modules"].(map[string]any); ok {
-		if own, ok := all[m.ID].(map[string]any); ok {
-			options = maps.Clone(options)
-			maps.Copy(options, own)
-		}
+// optionsOf are the options that hold for a module: the target's, and over them those under modules.<id>.
+func (l line) optionsOf(m Module) deployment.Options {
+	all, _ := l.Options["modules"].(map[string]any)
+	own, ok := all[m.ID].(map[string]any)
+	if !ok {
+		return l.Options
 	}
+	options := maps.Clone(l.Options)
+	maps.Copy(options, own)
+	return options
+}
+
+// globs are those of a module.
+func (l line) globs(m Module) []string { return globList(l.optionsOf(m)["globs"]) }
+
+// header is what the line's frontmatter says of a module.
+func (l line) header(m Module) (Header, error) {
+	options := l.optionsOf(m)
 	globs := globList(options["globs"])
 	for _, text := range append(slices.Clone(globs), options.Text("description", "")) {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {

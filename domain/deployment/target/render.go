@@ -25,7 +25,15 @@ type renderer struct {
 	objects map[spot]Object
 	made    map[string]deployment.Content
 	warned  map[string]bool
-	outside []string // targets with files for a project, where there is none
+	outside []string            // targets with files for a project, where there is none
+	common  map[string][]Module // by path: the instructions of all targets that have one file of them
+}
+
+// job is what is rendered for one target.
+type job struct {
+	agent agent
+	lines []line
+	mine  map[deployment.ModuleType][]Module
 }
 
 // spot is a path of a module, and whether it is of its tree for the user.
@@ -41,10 +49,19 @@ type spot struct {
 func Render(in Input) (Output, error) {
 	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
-	n := r.expected()
+	jobs := make([]job, len(in.Chosen))
+	for i, name := range in.Chosen {
+		var err error
+		if jobs[i].agent, jobs[i].lines, err = linesOf(in, name); err != nil {
+			return Output{}, err
+		}
+		jobs[i].mine = r.mine(jobs[i].agent)
+	}
+	r.share(r.withOthers(jobs))
+	n := expected(jobs)
 	r.at, r.out.Files = make(map[string]int, n), make([]deployment.Desired, 0, n)
-	for _, name := range in.Chosen {
-		if err := r.render(name); err != nil {
+	for i := range jobs {
+		if err := r.render(&jobs[i]); err != nil {
 			return Output{}, err
 		}
 	}
@@ -54,19 +71,14 @@ func Render(in Input) (Output, error) {
 	return r.out, nil
 }
 
-func (r *renderer) render(name string) error {
-	a, lines, err := linesOf(r.in, name)
-	if err != nil {
-		return err
-	}
-	r.strangers(a)
-	mine := r.mine(a)
-	for i := range lines {
-		l := &lines[i]
-		of := forScope(mine[l.Of], l.scope, r.in.Place)
+func (r *renderer) render(j *job) error {
+	r.strangers(j.agent)
+	for i := range j.lines {
+		l := &j.lines[i]
+		of := forScope(j.mine[l.Of], l.scope, r.in.Place)
 		if l.Project && !r.in.Place.Marked {
-			if len(of) > 0 && !slices.Contains(r.outside, a.Name) {
-				r.outside = append(r.outside, a.Name)
+			if len(of) > 0 && !slices.Contains(r.outside, l.Agent) {
+				r.outside = append(r.outside, l.Agent)
 			}
 			continue
 		}
@@ -74,12 +86,12 @@ func (r *renderer) render(name string) error {
 		if err != nil {
 			return err
 		}
-		if l.Shape != ShapeKeys || wanted {
-			r.out.Roots = append(r.out.Roots, deployment.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
+		if l.always() || wanted {
+			r.out.Roots = append(r.out.Roots, deployment.Root{Target: l.Agent, Path: l.Dir, ScanExtras: l.Scan})
 		}
 	}
-	r.leftOut(a, mine)
-	r.switchedOff(a, lines, mine)
+	r.leftOut(j.agent, j.mine)
+	r.switchedOff(j.agent, j.lines, j.mine)
 	return nil
 }
 
@@ -96,6 +108,75 @@ func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module
 		out = append(out, m)
 	}
 	return out
+}
+
+// always reports a line whose directory is looked at also while nothing goes there, as the contract has it of its own types of modules.
+func (l *line) always() bool {
+	switch l.Of {
+	case deployment.ModuleInstructions, deployment.ModuleSkill, deployment.ModulePrompt, deployment.ModuleCommand:
+		return l.Shape != ShapeKeys && l.Shape != ShapeClaudeRule
+	}
+	return false
+}
+
+// withOthers are the jobs, and those of targets that were not chosen: what they have in a file stays in it. What is wrong with one of them is its own affair.
+func (r *renderer) withOthers(jobs []job) []job {
+	all := slices.Clone(jobs)
+	for _, name := range slices.Sorted(maps.Keys(r.in.Targets)) {
+		if slices.Contains(r.in.Chosen, name) {
+			continue
+		}
+		if a, lines, err := linesOf(r.in, name); err == nil {
+			all = append(all, job{a, lines, r.mine(a)})
+		}
+	}
+	return all
+}
+
+// share finds the files of instructions that several targets have. All of their agents read the whole of it, so it holds what any of them is to be told.
+func (r *renderer) share(jobs []job) {
+	type wish struct {
+		target  string
+		scope   deployment.Scope
+		modules []Module
+	}
+	wishes := map[string][]wish{}
+	for _, j := range jobs {
+		for _, l := range j.lines {
+			if l.Project && !r.in.Place.Marked {
+				continue
+			}
+			if of := forScope(j.mine[l.Of], l.scope, r.in.Place); l.Shape == ShapeAggregate && !l.ruled && !l.Section() && len(of) > 0 {
+				path := r.Join(l.Dir, l.Path)
+				wishes[path] = append(wishes[path], wish{l.Agent, l.scope, of})
+			}
+		}
+	}
+	r.common = map[string][]Module{}
+	for _, path := range slices.Sorted(maps.Keys(wishes)) {
+		if len(wishes[path]) < 2 {
+			continue
+		}
+		var all []Module
+		for _, m := range forScope(r.in.Modules, wishes[path][0].scope, r.in.Place) {
+			var with, without []string
+			for _, w := range wishes[path] {
+				if slices.ContainsFunc(w.modules, func(o Module) bool { return o.ID == m.ID }) {
+					with = append(with, w.target)
+				} else {
+					without = append(without, w.target)
+				}
+			}
+			if len(with) == 0 {
+				continue
+			}
+			all = append(all, m)
+			if len(without) > 0 && slices.ContainsFunc(without, func(name string) bool { return slices.Contains(r.in.Chosen, name) }) {
+				r.warn(fmt.Sprintf("module %s is not meant for %s, which reads it all the same: it is in %s, for %s", m.ID, strings.Join(without, ", "), path, strings.Join(with, ", ")))
+			}
+		}
+		r.common[path] = all
+	}
 }
 
 // strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
@@ -125,16 +206,11 @@ func (r *renderer) mine(a agent) map[deployment.ModuleType][]Module {
 }
 
 // expected is about how many files there will be, so that room for tens of thousands is made once.
-func (r *renderer) expected() (n int) {
-	for _, name := range r.in.Chosen {
-		a, lines, err := linesOf(r.in, name)
-		if err != nil {
-			return n // rendering will say it
-		}
-		mine := r.mine(a)
-		for i := range lines {
-			for _, m := range mine[lines[i].Of] {
-				if n++; lines[i].Shape == ShapeDirectory {
+func expected(jobs []job) (n int) {
+	for _, j := range jobs {
+		for i := range j.lines {
+			for _, m := range j.mine[j.lines[i].Of] {
+				if n++; j.lines[i].Shape == ShapeDirectory {
 					n += len(m.Tree) - 1
 				}
 			}
@@ -145,6 +221,9 @@ func (r *renderer) expected() (n int) {
 
 // line puts what one line takes from the modules of its type, and reports whether that was anything.
 func (r *renderer) line(l *line, of []Module) (bool, error) {
+	if l.ruled || l.Shape == ShapeClaudeRule {
+		of = slices.DeleteFunc(slices.Clone(of), func(m Module) bool { return !l.takes(m) })
+	}
 	switch {
 	case len(of) == 0:
 		return false, nil
@@ -170,7 +249,7 @@ func (r *renderer) module(l *line, m Module) error {
 			return err
 		}
 		content, mode, err := r.form(l, m, s.file)
-		if err != nil {
+		if err != nil || mode == 0 {
 			return err
 		}
 		return r.put(l, s.rel, deployment.Desired{Mode: mode, Content: content, Modules: ids})
@@ -196,7 +275,7 @@ func (r *renderer) module(l *line, m Module) error {
 	return nil
 }
 
-// form is the content and mode of the file that the line makes out of a module's.
+// form is the content and mode of the file that the line makes out of a module's; no mode where it makes none.
 func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
 	if l.Shape == ShapeVerbatim {
 		return f.Content, deployment.ModeOf(f.Mode), nil
@@ -205,6 +284,13 @@ func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Conten
 	if err != nil {
 		return deployment.Content{}, 0, err
 	}
+	if l.Shape == ShapeAgentMD || l.Shape == ShapeAgentTOML {
+		data, wanted, err := r.agent(l, m, data)
+		if err != nil || !wanted {
+			return deployment.Content{}, 0, err
+		}
+		return deployment.ContentOf(data), deployment.PlainMode, nil
+	}
 	data, err = l.encode(m, data)
 	return deployment.ContentOf(data), deployment.PlainMode, err
 }
@@ -212,9 +298,11 @@ func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Conten
 // encode is a module's file in the line's form.
 func (l line) encode(m Module, data []byte) ([]byte, error) {
 	switch l.Shape {
-	case ShapeCursorMDC, ShapeCopilotMD:
+	case ShapeCursorMDC, ShapeCopilotMD, ShapeClaudeRule:
 		head, err := l.frontmatter(m)
 		return WrapHeader(head, data), err
+	case ShapePromptSkill:
+		return PromptToSkill(l.prompts[m.ID], data), nil
 	case ShapeGeminiTOML:
 		out, err := CommandToTOML(data)
 		if err != nil {
@@ -227,8 +315,11 @@ func (l line) encode(m Module, data []byte) ([]byte, error) {
 
 func (l line) frontmatter(m Module) (string, error) {
 	h, err := l.header(m)
-	if l.Shape == ShapeCursorMDC {
+	switch l.Shape {
+	case ShapeCursorMDC:
 		return h.Cursor(), err
+	case ShapeClaudeRule:
+		return h.Claude(), err
 	}
 	return h.Copilot(), err
 }
@@ -258,6 +349,9 @@ func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
 
 // aggregate puts the one file of all instructions, or the block of it (agentpack contract §2.8).
 func (r *renderer) aggregate(l *line, of []Module) error {
+	if all, shared := r.common[r.Join(l.Dir, l.Path)]; shared && !l.Section() {
+		of = all
+	}
 	var ids []string
 	var files []deployment.File
 	for _, m := range of {
@@ -338,7 +432,7 @@ func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.Module
 	}
 }
 
-// leftOut warns of servers and settings that are meant for a target without a place for them. Of the other types the contract says that
+// leftOut warns of servers, settings, agents, hooks, permissions and output styles that are meant for a target without a place for them. Of the other types the contract says that
 // a target takes what it knows (agentpack contract §2.7).
 func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	takes := func(t deployment.ModuleType) bool {
@@ -347,6 +441,13 @@ func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	for _, m := range mine[deployment.ModuleMCP] {
 		if !takes(deployment.ModuleMCP) {
 			r.warn("target " + a.Name + " has no place for MCP servers; module " + m.ID + " was left out there")
+		}
+	}
+	for _, of := range []deployment.ModuleType{deployment.ModuleAgent, deployment.ModuleHooks, deployment.ModulePermissions, deployment.ModuleStyle} {
+		for _, m := range mine[of] {
+			if !takes(of) {
+				r.warn("target " + a.Name + " has no place for " + plural(of) + "; module " + m.ID + " was left out there")
+			}
 		}
 	}
 	for _, m := range mine[deployment.ModuleSettings] {
@@ -370,7 +471,12 @@ func (r *renderer) finish() error {
 		own[root.Target] = append(own[root.Target], root)
 	}
 	for _, pair := range r.shared {
-		if a, b := r.out.Files[pair[0]], r.out.Files[pair[1]]; !same(a, b) {
+		a, b := r.out.Files[pair[0]], r.out.Files[pair[1]]
+		parts, err := agree(a, b)
+		if err != nil {
+			return err
+		}
+		if !parts && !same(a, b) {
 			return conflict(a, b)
 		}
 	}

@@ -29,32 +29,33 @@ func TestContractVectors(t *testing.T) {
 		assert.Equal(t, "ee9e6ab7765b65b2e0fd45553b68ffdfa6529057ccc793527d607747444f556d", f.Content.Sum.String(), f.Path)
 		assert.Equal(t, []string{"instructions:one", "instructions:two"}, f.Modules)
 	}
-	assert.Equal(t, []string{"/h/.codex/AGENTS.md", "/w/app/AGENTS.md", "/w/app/.junie/guidelines.md", "/w/app/.github/copilot-instructions.md", "/w/app/.rules"}, paths(two))
+	assert.Equal(t, []string{"/h/.codex/AGENTS.md", "/w/app/AGENTS.md", "/h/.junie/AGENTS.md", "/w/app/.junie/AGENTS.md",
+		"/h/.copilot/copilot-instructions.md", "/w/app/.github/copilot-instructions.md", "/h/.config/zed/AGENTS.md", "/w/app/AGENTS.md"}, paths(two))
 }
 
-// TestContractRoots holds the roots to the contract's tables: what there is without any module, by scope and option.
+// TestContractRoots is what there is without any module, by scope and option: as in the contract's tables, where hosts still read what those say.
 func TestContractRoots(t *testing.T) {
 	for name, c := range map[string]struct {
 		sample sample
 		want   []string
 	}{
-		"codex":               {with(nil, "codex"), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *", "/w/app", "/w/app/.codex/skills *"}},
-		"codex user":          {with(nil).set("codex", deployment.ScopeUser), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *"}},
-		"codex project":       {with(nil).set("codex", deployment.ScopeProject), []string{"/w/app", "/w/app/.codex/skills *"}},
-		"codex switched":      {with(nil).set("codex", deployment.ScopeBoth, "write_agents_global", false, "write_user_prompts", "NO", "write_user_skills", "0", "write_agents_repo_root", "maybe"), []string{"/w/app", "/w/app/.codex/skills *"}},
-		"codex home":          {with(nil).set("codex", deployment.ScopeUser, "codex_home", "~/c/../d/", "write_user_skills", false), []string{"/h/d", "/h/d/prompts *"}},
-		"codex shared skills": {with(nil).set("codex", deployment.ScopeBoth, "skills_dir", "agents"), []string{"/h/.agents/skills *", "/h/.codex", "/h/.codex/prompts *", "/w/app", "/w/app/.agents/skills *"}},
-		"claude_code":         {with(nil, "claude_code"), []string{"/h/.claude/commands *", "/w/app/.claude/commands *"}},
-		"claude_code skills":  {with(nil).set("claude_code", deployment.ScopeUser, "write_user_skills", "Yes", "write_repo_skills", true, "write_user_commands", false), []string{"/h/.claude/skills *"}},
+		"codex":              {with(nil, "codex"), []string{"/h/.agents/skills *", "/h/.codex", "/w/app", "/w/app/.agents/skills *"}},
+		"codex user":         {with(nil).set("codex", deployment.ScopeUser), []string{"/h/.agents/skills *", "/h/.codex"}},
+		"codex project":      {with(nil).set("codex", deployment.ScopeProject), []string{"/w/app", "/w/app/.agents/skills *"}},
+		"codex switched":     {with(nil).set("codex", deployment.ScopeBoth, "write_agents_global", false, "write_user_prompts", "NO", "write_user_skills", "0", "write_agents_repo_root", "maybe"), []string{"/w/app", "/w/app/.agents/skills *"}},
+		"codex home":         {with(nil).set("codex", deployment.ScopeUser, "codex_home", "~/c/../d/", "write_user_skills", false), []string{"/h/.agents/skills *", "/h/d"}},
+		"codex own skills":   {with(nil).set("codex", deployment.ScopeBoth, "skills_dir", "codex"), []string{"/h/.codex", "/h/.codex/skills *", "/w/app", "/w/app/.codex/skills *"}},
+		"claude_code":        {with(nil, "claude_code"), []string{"/h/.claude/commands *", "/w/app/.claude/commands *"}},
+		"claude_code skills": {with(nil).set("claude_code", deployment.ScopeUser, "write_user_skills", "Yes", "write_repo_skills", true, "write_user_commands", false), []string{"/h/.claude/skills *"}},
 		"claude_code instructions": {with(nil).set("claude_code", deployment.ScopeBoth, "write_instructions", true),
 			[]string{"/h/.claude", "/h/.claude/commands *", "/w/app", "/w/app/.claude/commands *"}},
 		"cursor":             {with(nil, "cursor"), []string{"/w/app/.cursor/rules *"}},
 		"cursor all":         {with(nil).set("cursor", deployment.ScopeProject, "write_skills", true, "write_commands", true), []string{"/w/app/.cursor/commands *", "/w/app/.cursor/rules *", "/w/app/.cursor/skills *"}},
-		"vscode":             {with(nil, "vscode"), []string{"/w/app/.github", "/w/app/.github/prompts *"}},
-		"vscode files":       {with(nil).set("vscode", deployment.ScopeProject, "instructions_files", true, "write_instructions", false), []string{"/w/app/.github/instructions *", "/w/app/.github/prompts *"}},
-		"jetbrains":          {with(nil, "jetbrains"), []string{"/w/app/.junie *"}},
-		"zed":                {with(nil, "zed"), []string{"/w/app"}},
-		"zed off":            {with(nil).set("zed", deployment.ScopeProject, "write_rules", false), nil},
+		"vscode":             {with(nil, "vscode"), []string{"/h/.copilot", "/h/.copilot/skills *", "/w/app/.github", "/w/app/.github/skills *"}},
+		"vscode files":       {with(nil).set("vscode", deployment.ScopeProject, "instructions_files", true, "write_instructions", false, "prompts_as", "files", "write_skills", false), []string{"/w/app/.github/instructions *", "/w/app/.github/prompts *"}},
+		"jetbrains":          {with(nil, "jetbrains"), []string{"/h/.junie", "/h/.junie/commands *", "/h/.junie/skills *", "/w/app/.junie *", "/w/app/.junie/commands *", "/w/app/.junie/skills *"}},
+		"zed":                {with(nil, "zed"), []string{"/h/.agents/skills *", "/h/.config/zed", "/w/app", "/w/app/.agents/skills *"}},
+		"zed off":            {with(nil).set("zed", deployment.ScopeProject, "write_rules", false), []string{"/w/app/.agents/skills *"}},
 		"opencode":           {with(nil, "opencode"), []string{"/h/.config/opencode", "/h/.config/opencode/commands *", "/h/.config/opencode/skills *", "/w/app", "/w/app/.opencode/commands *", "/w/app/.opencode/skills *"}},
 		"gemini_cli":         {with(nil, "gemini_cli"), []string{"/h/.gemini", "/h/.gemini/commands *", "/h/.gemini/skills *", "/w/app", "/w/app/.gemini/commands *", "/w/app/.gemini/skills *"}},
 		"export_dir":         {with(nil, "export_dir"), []string{"/out/project *", "/out/user *"}},
@@ -74,7 +75,7 @@ func TestCodexHomePrecedence(t *testing.T) {
 		"blank option":           {"  ", "/e", "/e"},
 		"default that was typed": {"~/.codex", "/e", "/e"},
 	} {
-		s := with(nil).set("codex", deployment.ScopeUser, "codex_home", c.option)
+		s := with(nil).set("codex", deployment.ScopeUser, "codex_home", c.option, "write_user_skills", false, "write_user_prompts", false)
 		s.Place.CodexHome = c.env
 		assert.Equal(t, c.want, s.render(t).Roots[0].Path, name)
 	}
@@ -126,7 +127,7 @@ func TestModulesOfOtherTypesAndTargetsAreLeftOut(t *testing.T) {
 		assert.Empty(t, out.Files, name)
 		assert.Empty(t, out.Warnings, name)
 	}
-	out := with([]target.Module{module("command:a", deployment.ModuleCommand, "a.md", "x"), module("skill:a", deployment.ModuleSkill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode").render(t)
+	out := with([]target.Module{module("command:a", deployment.ModuleCommand, "a.md", "x")}, "zed", "vscode", "codex").render(t)
 	assert.Empty(t, out.Files)
 	assert.Empty(t, out.Warnings, "a target takes what it knows, silently")
 }
@@ -150,7 +151,7 @@ func TestContentIsReadOnceAndOnlyWhereNeeded(t *testing.T) {
 	out := s.render(t)
 	assert.Equal(t, map[string]int{"one": 1, "two": 1, "prompt": 1}, reads, "the prompt is rewritten for Gemini CLI; the skill is not read at all")
 	for _, f := range out.Files {
-		if strings.Contains(f.Path, "SKILL.md") {
+		if strings.HasSuffix(f.Path, "/s/SKILL.md") {
 			assert.Equal(t, "skill", f.Content.Origin)
 		}
 	}
@@ -172,14 +173,14 @@ func TestEqualContentOfSeveralModulesIsTheirsTogether(t *testing.T) {
 		module("prompt:a", deployment.ModulePrompt, "same.md", "x\n"), module("prompt:b", deployment.ModulePrompt, "same.md", "x\n"),
 		module("skill:s", deployment.ModuleSkill, "SKILL.md", "x\n", "run", "y\n"), module("team:s", deployment.ModuleSkill, "SKILL.md", "x\n", "!run", "y\n"),
 	}).set("codex", deployment.ScopeUser).render(t)
-	require.Equal(t, []string{"/h/.codex/prompts/same.md", "/h/.codex/skills/s/SKILL.md", "/h/.codex/skills/s/run"}, paths(out))
-	assert.Equal(t, []string{"prompt:a", "prompt:b"}, out.Files[0].Modules)
-	assert.Equal(t, []string{"skill:s", "team:s"}, out.Files[1].Modules)
-	assert.Equal(t, deployment.ExecutableMode, out.Files[2].Mode, "who needs it executable gets it")
+	require.Equal(t, []string{"/h/.agents/skills/s/SKILL.md", "/h/.agents/skills/s/run", "/h/.agents/skills/same/SKILL.md"}, paths(out))
+	assert.Equal(t, []string{"prompt:a", "prompt:b"}, out.Files[2].Modules)
+	assert.Equal(t, []string{"skill:s", "team:s"}, out.Files[0].Modules)
+	assert.Equal(t, deployment.ExecutableMode, out.Files[1].Mode, "who needs it executable gets it")
 
-	s := with(everything()).set("codex", deployment.ScopeBoth, "codex_home", "/w/app")
+	s := with(everything()).set("codex", deployment.ScopeBoth, "codex_home", "/w/app", "skills_dir", "codex")
 	assert.Equal(t, 1, strings.Count(strings.Join(paths(s.render(t)), "\n"), "AGENTS.md"), "the two are one when their directories are")
-	assert.Equal(t, []string{"/w/app", "/w/app/.codex", "/w/app/.codex/skills *", "/w/app/prompts *", "/w/app/skills *"}, roots(s.render(t)))
+	assert.Equal(t, []string{"/w/app", "/w/app/.codex", "/w/app/.codex/skills *", "/w/app/skills *"}, roots(s.render(t)))
 
 	shared := with([]target.Module{module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x\n")}).set("codex", deployment.ScopeProject).set("opencode", deployment.ScopeProject).render(t)
 	assert.Equal(t, []string{"/w/app/AGENTS.md", "/w/app/AGENTS.md"}, paths(shared), "two targets may want the same")
@@ -187,7 +188,7 @@ func TestEqualContentOfSeveralModulesIsTheirsTogether(t *testing.T) {
 
 func TestRootsThatMeet(t *testing.T) {
 	s := with([]target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x"), module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x")}).
-		set("codex", deployment.ScopeBoth, "codex_home", "/w/app/.codex/skills", "write_user_prompts", false, "write_user_skills", false)
+		set("codex", deployment.ScopeBoth, "skills_dir", "codex", "codex_home", "/w/app/.codex/skills", "write_user_prompts", false, "write_user_skills", false)
 	assert.Equal(t, []string{"/w/app", "/w/app/.codex/skills *"}, roots(s.render(t)), "one root, looked through as long as somebody wants that")
 
 	m := module("instructions:a", deployment.ModuleInstructions, "AGENTS.md", "x")
@@ -212,12 +213,12 @@ func TestConflicts(t *testing.T) {
 		path   string
 		says   []string
 	}{
-		"two modules": {with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "a"), module("prompt:b", deployment.ModulePrompt, "p.md", "b")}).set("codex", deployment.ScopeUser),
-			"/h/.codex/prompts/p.md", []string{"prompt:a", "prompt:b", deployment.SumOf([]byte("a")).String(), deployment.SumOf([]byte("b")).String()}},
+		"two modules": {with([]target.Module{module("prompt:a", deployment.ModulePrompt, "p.md", "a"), module("prompt:b", deployment.ModulePrompt, "p.md", "b")}).set("export_dir", deployment.ScopeUser),
+			"/out/prompts/p.md", []string{"prompt:a", "prompt:b", deployment.SumOf([]byte("a")).String(), deployment.SumOf([]byte("b")).String()}},
 		"a command and a prompt": {with([]target.Module{module("command:a", deployment.ModuleCommand, "p.md", "a"), module("prompt:b", deployment.ModulePrompt, "p.md", "b")}).set("opencode", deployment.ScopeUser),
 			"/h/.config/opencode/commands/p.md", []string{"command:a", "prompt:b"}},
-		"two targets": {with([]target.Module{instructions("instructions:a", "codex"), instructions("instructions:b", "opencode")}, "codex", "opencode"),
-			"/w/app/AGENTS.md", []string{"target codex", "target opencode", "instructions:a", "instructions:b"}},
+		"two targets": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}, "claude_code", "vscode").only("mcp:a", "claude_code").only("mcp:b", "vscode").set("claude_code", deployment.ScopeProject).set("vscode", deployment.ScopeProject),
+			"/w/app/.mcp.json", []string{"target claude_code", "target vscode", "mcp:a", "mcp:b"}},
 		"whole and part": {with([]target.Module{instructions("instructions:a")}, "codex").set("opencode", deployment.ScopeBoth, "instructions_mode", "section"),
 			"/w/app/AGENTS.md", []string{"a part of it", "target codex", "target opencode"}},
 		"one key, two values": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}).set("cursor", deployment.ScopeProject),
@@ -225,7 +226,7 @@ func TestConflicts(t *testing.T) {
 		"a key within another": {with([]target.Module{server("mcp:a", `{"command":"a"}`), module("settings:s", deployment.ModuleSettings, "opencode.json", `{"mcp":{}}`)}).set("opencode", deployment.ScopeProject),
 			"/w/app/opencode.json", []string{"mcp.x", "within", "mcp:a", "settings:s"}},
 		"a file where a directory is": {with([]target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x", "a", "file"), module("team:s", deployment.ModuleSkill, "SKILL.md", "x", "a/b", "y")}).set("codex", deployment.ScopeUser),
-			"/h/.codex/skills/s/a", []string{"directory of /h/.codex/skills/s/a/b", "skill:s", "team:s"}},
+			"/h/.agents/skills/s/a", []string{"directory of /h/.agents/skills/s/a/b", "skill:s", "team:s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := target.Render(c.sample.Input)
@@ -258,7 +259,7 @@ func TestBadConfigurationAndModules(t *testing.T) {
 		want   *fault.Error
 		says   string
 	}{
-		"user scope for a project agent": {with(nil).set("cursor", deployment.ScopeUser), deployment.ErrConfig, "cursor"},
+		"user scope for a project agent": {with(nil).set("ai_assistant", deployment.ScopeUser), deployment.ErrConfig, "ai_assistant"},
 		"no scope":                       {with(nil).set("codex", ""), deployment.ErrConfig, "codex"},
 		"unknown choice":                 {with(nil).set("codex", deployment.ScopeUser, "skills_dir", "elsewhere"), deployment.ErrConfig, "elsewhere"},
 		"unknown mode":                   {with(nil).set("zed", deployment.ScopeBoth, "instructions_mode", "block"), deployment.ErrConfig, "instructions_mode"},
@@ -287,8 +288,8 @@ func TestBadConfigurationAndModules(t *testing.T) {
 			assert.ErrorContains(t, err, c.says, name)
 		}
 	}
-	assert.Equal(t, []string{"/h/.codex/skills/my_skill/SKILL.md"}, paths(skill("my skill").render(t)), "an id without a colon is made safe")
-	assert.Equal(t, []string{"/h/.codex/skills/a:b/SKILL.md"}, paths(skill("skill:a:b").render(t)))
+	assert.Equal(t, []string{"/h/.agents/skills/my_skill/SKILL.md"}, paths(skill("my skill").render(t)), "an id without a colon is made safe")
+	assert.Equal(t, []string{"/h/.agents/skills/a:b/SKILL.md"}, paths(skill("skill:a:b").render(t)))
 
 	s := with(nil, "codex")
 	s.Chosen = []string{"cursor"}
@@ -370,8 +371,8 @@ func TestWindowsPaths(t *testing.T) {
 	s.Sep = '\\'
 	s.Place.UserHome, s.Place.ProjectRoot, s.Place.CodexHome = `C:\Users\u`, `C:\w\app`, ""
 	out := s.render(t)
-	assert.Contains(t, paths(out), `C:\Users\u\.codex\skills\review\bin\run.sh`)
-	assert.Contains(t, paths(out), `C:\w\app\.github\prompts\hello.prompt.md`)
+	assert.Contains(t, paths(out), `C:\Users\u\.agents\skills\review\bin\run.sh`)
+	assert.Contains(t, paths(out), `C:\w\app\.github\skills\hello\SKILL.md`)
 	assert.Contains(t, paths(out), `D:\out\x\project\prompts\hello.md`)
 	for _, f := range out.Files {
 		assert.True(t, deployment.IsBelow(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
@@ -399,4 +400,81 @@ func TestServersThatATargetCannotUseAreWarnedOf(t *testing.T) {
 	assert.Contains(t, out.Warnings[0], "old")
 	require.Len(t, out.Files, 1)
 	assert.Equal(t, [][]string{{"mcp_servers", "new"}}, [][]string{out.Files[0].Part.Keys[0].Path})
+}
+
+// TestPromptsAreSkillsWhereNothingElseIsRead: a prompt is a skill that people call, under a name that no skill and no other prompt has.
+func TestPromptsAreSkillsWhereNothingElseIsRead(t *testing.T) {
+	out := with([]target.Module{
+		module("prompt:a", deployment.ModulePrompt, "Draft PR.md", "---\ndescription: Drafts\n---\n\nDraft it.\n"),
+		module("prompt:b", deployment.ModulePrompt, "draft-pr.md", "b\n"),
+		module("prompt:c", deployment.ModulePrompt, "review.md", "c\n"),
+		module("prompt:d", deployment.ModulePrompt, "\u00e9.md", "d\n"),
+		module("skill:Review", deployment.ModuleSkill, "SKILL.md", "---\nname: Review\n---\n"),
+	}).set("codex", deployment.ScopeUser).render(t)
+	assert.Equal(t, []string{"/h/.agents/skills/Review/SKILL.md", "/h/.agents/skills/draft-pr-prompt/SKILL.md", "/h/.agents/skills/draft-pr/SKILL.md",
+		"/h/.agents/skills/prompt/SKILL.md", "/h/.agents/skills/review-prompt/SKILL.md"}, paths(out))
+	assert.Equal(t, "---\nname: draft-pr\ndescription: \"Drafts\"\ndisable-model-invocation: true\n---\n\nDraft it.\n", string(out.Files[2].Content.Data))
+}
+
+// TestModulesWithGlobsAreRules: what Claude Code is to read for some files alone is a rule, and not in the file that it always reads.
+func TestModulesWithGlobsAreRules(t *testing.T) {
+	modules := map[string]any{"instructions:two": map[string]any{"globs": "src/**/*.{ts,tsx}, *.md"}}
+	s := with(everything()).set("claude_code", deployment.ScopeProject, "write_instructions", true, "modules", modules)
+	out := s.render(t)
+	assert.Equal(t, "# one\n", string(fileOf(t, out, "/w/app/CLAUDE.md").Content.Data))
+	rule := fileOf(t, out, "/w/app/.claude/rules/instructions_two--315524c426.md")
+	assert.Equal(t, "---\npaths:\n  - \"src/**/*.{ts,tsx}\"\n  - \"*.md\"\n---\n\n# two\n", string(rule.Content.Data))
+	got := s.invert(t, rule, []byte(string(rule.Content.Data)+"more\n"))
+	assert.Equal(t, []target.ModuleEdit{{Module: "instructions:two", Path: "AGENTS.md", Data: []byte("# two\nmore\n")}}, got.Edits)
+}
+
+// TestReferencesAreEachAgentsOwn: a module refers to the environment in one way, and each agent gets it in the words that it expands. Where it has none,
+// the server is left out and the plan says so: neither the text nor a value is ever written instead.
+func TestReferencesAreEachAgentsOwn(t *testing.T) {
+	servers := module("mcp:s", deployment.ModuleMCP,
+		"local.json", `{"command": "srv", "env": {"TOKEN": "${TOKEN}", "MODE": "fast"}}`,
+		"remote.json", `{"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer ${TOKEN}", "X-Key": "${KEY}"}}`,
+		"renamed.json", `{"command": "srv", "env": {"API": "${TOKEN:-none}"}}`)
+	for name, want := range map[string][]string{
+		"claude_code": {`"TOKEN":"${TOKEN}"`, `"Bearer ${TOKEN}"`, `"API":"${TOKEN:-none}"`},
+		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, "", "knows no defaults"},
+		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, "", "knows no defaults"},
+		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, "", "by name alone"},
+		"zed":         {"", "", "", "no references"},
+	} {
+		out := with([]target.Module{servers}).set(name, deployment.ScopeProject).render(t)
+		text := describe(out)
+		for i, server := range []string{"local", "remote", "renamed"} {
+			assert.Equal(t, want[i] != "", strings.Contains(text, " > "+server+" = "), "%s %s", name, server)
+			assert.Contains(t, text, want[i], "%s %s", name, server)
+		}
+		if len(want) > 3 {
+			require.NotEmpty(t, out.Warnings, name)
+			assert.Contains(t, strings.Join(out.Warnings, "\n"), want[3], name)
+			assert.NotContains(t, text, ":-none} ", name)
+		}
+	}
+}
+
+// TestAgentsThatReadOneFileShareIt: what several targets want in one file of instructions, or as keys of one document, is there for all of them, and the
+// plan says which agent reads what is not meant for it.
+func TestAgentsThatReadOneFileShareIt(t *testing.T) {
+	modules := everything()
+	s := with(append(modules, module("mcp:more", deployment.ModuleMCP, "more.json", `{"command": "m"}`)), "codex", "zed", "claude_code", "vscode").
+		only("instructions:two", "codex").only("mcp:tools", "claude_code").only("mcp:more", "vscode")
+	out := s.render(t)
+	for _, f := range out.Files {
+		switch f.Path {
+		case "/w/app/AGENTS.md":
+			assert.Equal(t, []string{"instructions:one", "instructions:two"}, f.Modules, f.Target)
+		case "/h/.config/zed/AGENTS.md":
+			assert.Equal(t, []string{"instructions:one"}, f.Modules)
+		case "/w/app/.mcp.json":
+			assert.Len(t, f.Part.Keys, map[string]int{"claude_code": 2, "vscode": 1}[f.Target], f.Target)
+		}
+	}
+	alone := s
+	alone.Chosen = []string{"zed"}
+	assert.Equal(t, []string{"instructions:one", "instructions:two"}, fileOf(t, alone.render(t), "/w/app/AGENTS.md").Modules, "one target alone takes nothing away from the others")
+	assert.Contains(t, out.Warnings, "module instructions:two is not meant for zed, which reads it all the same: it is in /w/app/AGENTS.md, for codex")
 }

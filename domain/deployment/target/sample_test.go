@@ -117,13 +117,23 @@ func samples() map[string]sample {
 	modules := map[string]any{"instructions:two": map[string]any{"globs": []any{"**/*.ts", "**/*.tsx"}, "always_apply": true}}
 	all := map[string]sample{
 		"claude_code_all":     with(everything()).set("claude_code", deployment.ScopeBoth, "write_instructions", true, "write_user_skills", true, "write_repo_skills", true),
-		"codex_section":       with(everything()).set("codex", deployment.ScopeProject, "instructions_mode", "section", "skills_dir", "agents"),
+		"codex_section":       with(everything()).set("codex", deployment.ScopeProject, "instructions_mode", "section", "skills_dir", "codex"),
 		"cursor_all":          with(everything()).set("cursor", deployment.ScopeProject, "write_skills", true, "write_commands", true, "globs", "**/*.go, docs/{a,b}.md", "description", "House rules", "modules", modules),
 		"vscode_all":          with(everything()).set("vscode", deployment.ScopeProject, "instructions_files", true, "description", "House rules", "modules", modules),
 		"gemini_cli_switched": with(everything()).set("gemini_cli", deployment.ScopeProject, "write_mcp", false, "write_settings", false, "write_commands", false),
 	}
-	for _, name := range target.TargetNames() {
+	for _, name := range target.TargetNames()[:9] { // the others have no forms of their own; TestWhereHostsRead shows where they read
 		all[name] = with(everything(), name)
 	}
 	return all
+}
+
+// only keeps a module from all targets but one.
+func (s sample) only(id, name string) sample {
+	for i := range s.Modules {
+		if s.Modules[i].ID == id {
+			s.Modules[i].Targets = []string{name}
+		}
+	}
+	return s
 }

@@ -23,7 +23,7 @@ func SelectTargets(cfg map[string]deployment.TargetConfig, filter string) ([]str
 	if filter == "" || filter == AllTargets {
 		return slices.Sorted(maps.Keys(cfg)), nil
 	}
-	if _, ok := FindAgent(filter); !ok {
+	if _, ok := agentOf(filter, cfg[filter]); !ok {
 		return nil, unknown(filter)
 	}
 	if _, ok := cfg[filter]; !ok {
@@ -45,22 +45,67 @@ func notConfigured(name string) error {
 }
 
 // line is a line of an agent's table that is in force.
-type line struct{ ActiveRule }
+type line struct {
+	ActiveRule
+	ruled   bool              // of an aggregate: modules with globs go elsewhere
+	prompts map[string]string // the names of prompts that are written as skills
+}
+
+// takes reports whether the line has a place for a module of its type.
+func (l *line) takes(m Module) bool {
+	switch {
+	case l.Shape == ShapeClaudeRule:
+		return len(l.globs(m)) > 0
+	case l.ruled:
+		return len(l.globs(m)) == 0
+	}
+	return true
+}
+
+// choose settles what the document that is there decides: which of its names it goes by, and where servers stand in it.
+func (l *ActiveRule) choose(n Paths, has func(string, deployment.Format, []string) (document, found bool)) {
+	there := false
+	for _, name := range l.Names {
+		if document, _ := has(n.Join(l.Dir, name), l.Format, nil); document && !there {
+			l.Path, there = name, true
+		}
+	}
+	for _, newer := range l.Newer {
+		if !there {
+			return
+		}
+		asked := [][]string{newer.at}
+		for _, key := range newer.keys {
+			asked = append(asked, []string{key})
+		}
+		if slices.ContainsFunc(asked, func(key []string) bool { _, found := has(n.Join(l.Dir, l.Path), l.Format, key); return found }) {
+			l.At = newer.at
+		}
+	}
+}
 
 // linesOf are the lines in force of one target. It fails with ErrTarget or ErrConfig.
 func linesOf(in Input, name string) (agent, []line, error) {
-	a, ok := FindAgent(name)
+	cfg, configured := in.Targets[name]
+	a, ok := agentOf(name, cfg)
 	if !ok {
 		return a, nil, unknown(name)
 	}
-	cfg, ok := in.Targets[name]
-	if !ok {
+	if !configured {
 		return a, nil, notConfigured(name)
 	}
-	inForce, err := a.Lines(ResolveContext{Config: cfg, Place: in.Place, Paths: Paths{Sep: in.Sep}})
+	n := Paths{Sep: in.Sep}
+	inForce, err := a.Lines(ResolveContext{Config: cfg, Place: in.Place, Paths: n})
 	lines := make([]line, len(inForce))
+	ruled := slices.ContainsFunc(inForce, func(l ActiveRule) bool { return l.Shape == ShapeClaudeRule })
 	for i, l := range inForce {
-		lines[i] = line{l}
+		if in.Has != nil && (len(l.Names) > 1 && l.Shape == ShapeKeys || len(l.Newer) > 0) {
+			l.choose(n, in.Has)
+		}
+		lines[i] = line{ActiveRule: l, ruled: ruled && l.Shape == ShapeAggregate}
+		if l.Shape == ShapePromptSkill {
+			lines[i].prompts = promptSkills(in.Modules, n)
+		}
 	}
 	return a, lines, err
 }

@@ -12,11 +12,11 @@ import (
 )
 
 func TestNamesAndScopes(t *testing.T) {
-	assert.Equal(t, []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir"}, target.TargetNames())
+	assert.Equal(t, []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir",
+		"antigravity", "copilot_cli", "kilo", "cline", "devin", "amp", "qwen", "factory", "kiro", "goose", "warp", "pi", "ai_assistant"}, target.TargetNames())
 	for _, name := range target.TargetNames() {
 		want := []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth}
-		switch name {
-		case "cursor", "vscode", "jetbrains", "zed":
+		if name == "ai_assistant" { // it reads nothing in the home directory
 			want = want[1:]
 		}
 		assert.Equal(t, want, target.TargetScopes(name), name)

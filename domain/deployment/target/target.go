@@ -20,6 +20,11 @@ type Input struct {
 	Modules []Module                           // selected ones, sorted by identifier
 	Read    func(deployment.Content) ([]byte, error)
 	Sep     byte // the native path separator
+
+	Frontmatter deployment.FrontmatterFunc // of modules that are agents
+
+	// Has reports whether a document is there, and whether it has a key; an empty path of keys asks for the document alone. Nil: none is there.
+	Has func(path string, f deployment.Format, key []string) (document, found bool)
 }
 
 // Output is what should be on the machine. Parts are not merged yet.

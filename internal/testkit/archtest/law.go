@@ -138,6 +138,9 @@ func domainRows() []Row {
 			Reason: "what lets a request in says how far it reaches, in the words of the door"},
 		{Packages: []string{"domain/notice"}, Std: pure,
 			Reason: "what people are told knows no plan, no argument and no token, so that no message can carry one"},
+		{Packages: []string{"domain/deployment/target"}, Std: append([]string{"embed"}, pure...),
+			Module: []string{"domain/canon", "domain/deployment/...", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"},
+			Reason: "where hosts read is data, in the binary, and needs no machine"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
 	}

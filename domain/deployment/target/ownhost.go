@@ -1,0 +1,80 @@
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// OwnPrefix begins the names of hosts that a config repository describes itself, so that none is ever one of ours.
+const OwnPrefix = "x_"
+
+// agentOf is the table of a target: the one of its name, or its own.
+func agentOf(name string, cfg deployment.TargetConfig) (agent, bool) {
+	if cfg.Host == nil {
+		return FindAgent(name)
+	}
+	a := agent{Name: name, Title: cfg.Host.Title, Scopes: []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject, deployment.ScopeBoth}}
+	for _, r := range cfg.Host.Rules {
+		root := r.Root
+		if rest, ok := strings.CutPrefix(root, "~"); ok {
+			root = "{home}" + rest
+		}
+		dialect := []string{name, "", "", "", "", "url", "", "headers", "env", "", r.References}
+		a.Rules = append(a.Rules, ruleOf([]string{name, r.Type, r.Scope, "", "", root, r.Path, r.Form, r.Format, r.At, ""}, [][]string{dialect}))
+	}
+	return a, true
+}
+
+// CheckOwnHost reports what is wrong with a host that a config repository describes, rule by rule.
+func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
+	if !strings.HasPrefix(name, OwnPrefix) {
+		problems = append(problems, fmt.Sprintf("the name of a host of your own begins with %s, so that it is never one that Countersign comes to know; call it %s%s", OwnPrefix, OwnPrefix, name))
+	}
+	if len(h.Rules) == 0 {
+		problems = append(problems, "it has no rules; say what goes where")
+	}
+	forms := map[deployment.ModuleType][]string{
+		deployment.ModuleInstructions: {"aggregate", "verbatim", "cursor-rule", "copilot-rule"}, deployment.ModuleSkill: {"tree"}, deployment.ModulePrompt: {"verbatim", "prompt-skill", "toml-command"},
+		deployment.ModuleCommand: {"verbatim", "toml-command"}, deployment.ModuleMCP: {"keys"}, deployment.ModuleSettings: {"keys"}, deployment.ModuleAgent: {"verbatim", "agent-md", "agent-toml"}, deployment.ModuleStyle: {"verbatim"},
+	}
+	marks := map[string]string{"tree": "{skill}", "prompt-skill": "{skill}", "cursor-rule": "{key}", "copilot-rule": "{key}"}
+	for i, r := range h.Rules {
+		say := func(format string, args ...any) {
+			problems = append(problems, fmt.Sprintf("rule %d: %s", i+1, fmt.Sprintf(format, args...)))
+		}
+		allowed := forms[deployment.ModuleType(r.Type)]
+		keys := r.Form == "keys"
+		switch {
+		case allowed == nil:
+			say("type %q is none that a host of your own can have", r.Type)
+		case !slices.Contains(allowed, r.Form):
+			say("form %q is none for %s; write one of %s", r.Form, r.Type, strings.Join(allowed, ", "))
+		case r.Scope != string(deployment.ScopeUser) && r.Scope != string(deployment.ScopeProject):
+			say("scope %q is neither user nor project", r.Scope)
+		case !strings.HasPrefix(r.Root+"/", "~/") && !strings.HasPrefix(r.Root+"/", "{project}/"):
+			say("root %q begins neither with ~/ nor with {project}", r.Root)
+		case strings.HasPrefix(r.Root, "{project}") != (r.Scope == string(deployment.ScopeProject)):
+			say("root %q is not of the scope %s", r.Root, r.Scope)
+		case (Paths{Sep: '/'}).Confined(r.Path) != nil || strings.Contains("/"+r.Root+"/", "/../"):
+			say("path %q leads out of its root, or is none", r.Path)
+		case marks[r.Form] != "" && !strings.Contains(r.Path, marks[r.Form]), r.Form == "verbatim" && !strings.Contains(r.Path, "{"):
+			say("path %q has no placeholder, so that all modules would be one file; use %s", r.Path, strings.TrimSpace(marks[r.Form]+" {file} or {key}"))
+		case r.Form == "tree" && r.Path != "{skill}":
+			say("path %q of a skill is {skill}; what stands before it belongs to root", r.Path)
+		case keys && deployment.HandoverOf(r.Root+"/"+r.Path, 0) == "":
+			say("path %q is no document that plans know to hand power on; it has to be one like mcp.json or settings.json", r.Path)
+		case keys && !slices.Contains([]deployment.Format{deployment.FormatJSON, deployment.FormatJSONC, deployment.FormatTOML}, deployment.Format(r.Format)):
+			say("format %q is not json, jsonc or toml", r.Format)
+		case !keys && r.Format+r.At+r.References != "":
+			say("format, at and references are of keys alone")
+		case r.Type == string(deployment.ModuleMCP) && r.At == "":
+			say("at is missing: the key that servers stand below")
+		case r.Type == string(deployment.ModuleMCP) && !slices.Contains([]references{ReferencesPlain, ReferencesEnv, ReferencesBraces, ReferencesNone}, references(r.References)):
+			say("references %q is not one of ${}, ${env:}, {env:} and none", r.References)
+		}
+	}
+	return problems
+}

@@ -1,0 +1,119 @@
+package target
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+func isDialect(err error) bool { return errors.Is(err, ErrDialect) }
+
+// Hook is a hook as a module writes it: what it waits for, and the command that runs then.
+type Hook struct {
+	Event    string            `json:"event"`
+	Matcher  string            `json:"matcher,omitempty"`  // tools, in the words of Claude Code
+	Matchers map[string]string `json:"matchers,omitempty"` // the same in the words of other targets, by their names
+	Command  string            `json:"command"`
+	Timeout  int               `json:"timeout,omitempty"` // in seconds
+}
+
+// hook are the keys of one hook: a value of the list of its event, so that the user's hooks stay beside it.
+func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
+	var h Hook
+	text, err := EncodeValue(object)
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	if err != nil {
+		return nil, ErrEntry.Sayf("it is no hook: %v", err)
+	}
+	event := l.Events[h.Event]
+	if event == "" {
+		return nil, ErrDialect.Sayf("it has no event like %s", h.Event)
+	}
+	matcher, said := h.Matchers[l.Agent]
+	if !said && h.Matcher != "" && l.Agent != "claude_code" {
+		return nil, ErrDialect.Sayf("it is for the tools %s, in the words of Claude Code; say which they are here as matchers.%s", h.Matcher, l.Agent)
+	}
+	if !said {
+		matcher = h.Matcher
+	}
+	one := map[string]any{"command": h.Command}
+	if h.Timeout > 0 {
+		one["timeout"] = h.Timeout
+		if l.Style == "nested-ms" {
+			one["timeout"] = h.Timeout * 1000
+		}
+	}
+	entry := one
+	if l.Style != "flat" {
+		one["type"] = "command"
+		entry = map[string]any{"hooks": []any{one}}
+	}
+	if matcher != "" {
+		entry["matcher"] = matcher
+	}
+	value, err := EncodeValue(entry)
+	keys := []deployment.Key{{Path: append(slices.Clone(l.At), event), Value: value, Item: true, Module: m.ID}}
+	if l.Style == "flat" {
+		keys = append(keys, deployment.Key{Path: []string{"version"}, Value: json.RawMessage("1"), Module: m.ID})
+	}
+	return keys, err
+}
+
+// permission are the keys of permissions: every rule a value of its list. In modules they are in the words of Claude Code.
+func (l line) permission(m Module, object Object) (out []deployment.Key, err error) {
+	for _, list := range []string{"allow", "ask", "deny"} {
+		rules, _ := object[list].([]any)
+		if len(rules) > 0 && list == "ask" && l.Style == "cursor" {
+			return nil, ErrDialect.Sayf("it cannot be told to ask, and neither allowing nor denying is the same")
+		}
+		for _, rule := range rules {
+			text, _ := rule.(string)
+			if l.Style == "cursor" {
+				if text, err = cursorRule(text); err != nil {
+					return nil, err
+				}
+			}
+			value, err := EncodeValue(text)
+			if err != nil {
+				return nil, err
+			}
+			if k := (deployment.Key{Path: append(slices.Clone(l.At), list), Value: value, Item: true, Module: m.ID}); !slices.ContainsFunc(out, k.Same) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out, nil
+}
+
+// cursorRule is a rule in the words of Cursor. It fails with ErrDialect on one that Cursor has no words for: a rule that says less would allow more.
+func cursorRule(rule string) (string, error) {
+	tool, rest, inBrackets := strings.Cut(rule, "(")
+	pattern, closed := strings.CutSuffix(rest, ")")
+	if inBrackets && closed {
+		switch tool {
+		case "Bash":
+			command, any := strings.CutSuffix(pattern, ":*")
+			if any && command != "" && !strings.ContainsAny(command, " *") { // Cursor's are about the command's first word
+				return "Shell(" + command + ")", nil
+			}
+		case "Read", "Write", "WebFetch":
+			if tool != "WebFetch" {
+				return rule, nil
+			}
+			if domain, ok := strings.CutPrefix(pattern, "domain:"); ok {
+				return "WebFetch(" + domain + ")", nil
+			}
+		case "Edit":
+			return "Write(" + pattern + ")", nil
+		}
+	}
+	if server, name, ok := strings.Cut(strings.TrimPrefix(rule, "mcp__"), "__"); ok && strings.HasPrefix(rule, "mcp__") {
+		return "Mcp(" + server + ":" + name + ")", nil
+	}
+	return "", ErrDialect.Sayf("it has no words for the rule %s", rule)
+}
