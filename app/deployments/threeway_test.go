@@ -24,11 +24,12 @@ version: 1
 profiles: {default: {include_tags: [base]}}
 targets:
   codex: {mode: files, scope: user}
+  opencode: {mode: files, scope: user, options: {write_instructions: false, write_skills: false, write_mcp: false, write_settings: false}}
   claude_code: {mode: files, scope: user, options: {write_instructions: true, instructions_mode: section, write_mcp: true, write_settings: true}}
 modules:
   - {id: "instructions:rules", type: instructions, tags: [base], source: {local_path: {path: rules}}}
   - {id: "instructions:style", type: instructions, tags: [base], source: {local_path: {path: style}}}
-  - {id: "prompt:review", type: prompt, tags: [base], source: {local_path: {path: review.md}}, targets: [codex]}
+  - {id: "prompt:review", type: prompt, tags: [base], source: {local_path: {path: review.md}}, targets: [opencode]}
   - {id: "mcp:team", type: mcp, tags: [base], source: {local_path: {path: servers}}, targets: [claude_code]}
   - {id: "settings:team", type: settings, tags: [base], source: {local_path: {path: settings}}, targets: [claude_code]}
 -- rules/AGENTS.md --
@@ -174,7 +175,7 @@ func plan(r *deployrig.Rig) (p planSeen) {
 // is the owner's line alone, and when it is merged a plain deployment brings the colleague's, overwriting nothing.
 func TestBothEditsFlow(t *testing.T) {
 	r := team(t)
-	prompt := filepath.Join(".codex", "prompts", "review.md")
+	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
 	upstream(r, "review.md", "Review the change.", "Review the whole change.")
 	now, next := states(r)
 	assert.Equal(t, map[string]string{"review.md": "modified changed_upstream"}, now)
@@ -213,7 +214,7 @@ func TestBothEditsFlow(t *testing.T) {
 // TestAConflictStaysOne until somebody resolves it: it is told, and never proposed in part or back.
 func TestAConflictStaysOne(t *testing.T) {
 	r := team(t)
-	prompt := filepath.Join(".codex", "prompts", "review.md")
+	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
 	upstream(r, "review.md", "Look at the tests.", "Look at all tests.")
 	replace(r, r.UserHome, prompt, "Look at the tests.", "Look at the tests, slowly.")
 	for range 2 {
@@ -264,7 +265,7 @@ func TestModulesComeAndGo(t *testing.T) {
 // was edited besides is told and guarded.
 func TestWhatWentHereOrUpstream(t *testing.T) {
 	r := team(t)
-	prompt := filepath.Join(".codex", "prompts", "review.md")
+	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
 	require.NoError(t, os.Remove(filepath.Join(r.UserHome, prompt)))
 	now, next := states(r)
 	assert.Equal(t, map[string]string{"review.md": "missing missing"}, now)
@@ -294,13 +295,13 @@ func TestWhatWentHereOrUpstream(t *testing.T) {
 func TestWhatNoDeploymentWrote(t *testing.T) {
 	r := team(t)
 	r.Write(r.Repo.Dir, "extra.md", "Ours.\n")
-	replace(r, r.Repo.Dir, "agentpack.yaml", "modules:\n", "modules:\n  - {id: \"prompt:extra\", type: prompt, tags: [base], source: {local_path: {path: extra.md}}, targets: [codex]}\n")
+	replace(r, r.Repo.Dir, "agentpack.yaml", "modules:\n", "modules:\n  - {id: \"prompt:extra\", type: prompt, tags: [base], source: {local_path: {path: extra.md}}, targets: [opencode]}\n")
 	r.Repo.Git("add", "-A")
 	r.Repo.Git("commit", "-qm", "one more")
 	now, next := states(r)
 	assert.Equal(t, map[string]string{"extra.md": "missing not_deployed"}, now)
 	assert.Contains(t, next, "deploy --apply")
-	r.Write(r.UserHome, ".codex/prompts/extra.md", "Mine.\n")
+	r.Write(r.UserHome, ".config/opencode/commands/extra.md", "Mine.\n")
 	now, next = states(r)
 	assert.Equal(t, map[string]string{"extra.md": "modified not_deployed"}, now)
 	assert.NotContains(t, next, "deploy")
@@ -390,7 +391,7 @@ func TestAKeyThatBothAdded(t *testing.T) {
 // TestWhatWasDeployedOutlivesItsSnapshot: an edit can be merged with what was deployed after the snapshot of that deployment was forgotten.
 func TestWhatWasDeployedOutlivesItsSnapshot(t *testing.T) {
 	r := team(t)
-	prompt := filepath.Join(".codex", "prompts", "review.md")
+	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
 	r.Clock.Advance(time.Second)
 	upstream(r, "style/AGENTS.md", "Plain words.", "Plain, short words.")
 	r.Must("deploy_apply", `{"yes":true,"target":"claude_code"}`)
@@ -407,7 +408,7 @@ func TestWhatWasDeployedOutlivesItsSnapshot(t *testing.T) {
 // TestWhatIsKeptNowhere: where what was deployed is lost, nobody knows what was edited, unless the config repository still says it. Nothing is guessed.
 func TestWhatIsKeptNowhere(t *testing.T) {
 	r := team(t)
-	prompt := filepath.Join(".codex", "prompts", "review.md")
+	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
 	require.NoError(t, os.RemoveAll(filepath.Join(r.UserHome, ".agentpack", "state", "vault")))
 	replace(r, r.UserHome, prompt, "Look at the names.", "Look at the names, too.")
 	require.Len(t, propose(r, `{"dry_run":true}`).Data.Candidates, 1, "the config repository says what was deployed")
