@@ -79,7 +79,7 @@ func TestWhatHostsNoLongerReadIsTakenBack(t *testing.T) {
 	path := filepath.Join(old.Path, "hello.md")
 	put := planner.FileWrite(old.Path, path, deployment.Seen{}, []byte("Say hello.\n"))
 	put.Target = "codex"
-	_, err = w.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Place: at, Profile: "default", Targets: []string{"codex"}, Roots: []deployment.Root{old},
+	_, err = w.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Place: at, Profile: "default", Targets: []string{"codex"}, Repo: at.Repo, Roots: []deployment.Root{old},
 		Writes: []deployment.Write{*put}, Claim: true, Owned: []deployment.Owned{{Target: "codex", Root: old.Path, Path: path, Sum: put.Data.Sum, Mode: deployment.PlainMode, Modules: []string{"prompt:hello"}}}}, nil)
 	require.NoError(t, err)
 	w.Write(w.UserHome, ".codex/prompts/mine.md", "mine\n")

@@ -308,7 +308,7 @@ func TestOutsideAProjectNothingIsPlannedIntoTheDirectory(t *testing.T) {
 		out := s.render(t)
 		assert.Equal(t, []string{"/h/.codex/AGENTS.md"}, paths(out), "the user's own files alone")
 		for _, r := range out.Roots {
-			assert.True(t, strings.HasPrefix(r.Path, "/h/.codex"), r.Path)
+			assert.True(t, strings.HasPrefix(r.Path, "/h/.codex") || strings.HasPrefix(r.Path, "/h/.agents"), r.Path)
 		}
 		require.Len(t, out.Warnings, 1)
 		assert.Contains(t, out.Warnings[0], root+" is no git work tree")
@@ -343,7 +343,7 @@ func TestScopes(t *testing.T) {
 		}
 		return all
 	}
-	want := map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.codex/skills/s/SKILL.md": "plain\n", "/w/app/AGENTS.md": "ours\n", "/w/app/.codex/skills/s/SKILL.md": "laid over\n"}
+	want := map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.agents/skills/s/SKILL.md": "plain\n", "/w/app/AGENTS.md": "ours\n", "/w/app/.agents/skills/s/SKILL.md": "laid over\n"}
 	assert.Equal(t, want, text(s.render(t)))
 
 	// What importing found in a project is for that project alone, also where an earlier version wrote no scope.
@@ -354,16 +354,16 @@ func TestScopes(t *testing.T) {
 	tagged := with([]target.Module{here, there, imported}, "codex", "opencode")
 	tagged.Place.ProjectID = "fedcba9876543210"
 	imported.Tags[2] = "project-fedcba9876543210"
-	assert.Equal(t, []string{"/h/.codex/prompts/p.md", "/w/app/.codex/skills/found/SKILL.md", "/h/.config/opencode/commands/p.md", "/w/app/.opencode/commands/p.md", "/w/app/.opencode/skills/found/SKILL.md"}, paths(tagged.render(t)))
+	assert.Equal(t, []string{"/h/.agents/skills/p/SKILL.md", "/w/app/.agents/skills/found/SKILL.md", "/h/.config/opencode/commands/p.md", "/w/app/.opencode/commands/p.md", "/w/app/.opencode/skills/found/SKILL.md"}, paths(tagged.render(t)))
 
 	s.Place.Only = deployment.ScopeProject
 	out := s.render(t)
-	assert.Equal(t, map[string]string{"/w/app/AGENTS.md": "ours\n", "/w/app/.codex/skills/s/SKILL.md": "laid over\n"}, text(out))
+	assert.Equal(t, map[string]string{"/w/app/AGENTS.md": "ours\n", "/w/app/.agents/skills/s/SKILL.md": "laid over\n"}, text(out))
 	for _, r := range out.Roots {
 		assert.True(t, strings.HasPrefix(r.Path, "/w/app"), "what is not asked for is not looked at: %s", r.Path)
 	}
 	s.Place.Only = deployment.ScopeUser
-	assert.Equal(t, map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.codex/skills/s/SKILL.md": "plain\n"}, text(s.render(t)))
+	assert.Equal(t, map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.agents/skills/s/SKILL.md": "plain\n"}, text(s.render(t)))
 }
 
 func TestWindowsPaths(t *testing.T) {
