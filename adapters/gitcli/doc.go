@@ -4,7 +4,7 @@
 //
 // # How git is started
 //
-// Command (run.go, guard.go) prompts for nothing, never waits without a limit, and is not steered by its caller's environment: no terminal,
+// Command (run.go, commandguard.go) prompts for nothing, never waits without a limit, and is not steered by its caller's environment: no terminal,
 // no password programs and no network. It also runs no program that a repository names. A clone's configuration, and the files it includes,
 // can name programs in many places, and even git status runs some of them. Each command is guarded against all of them:
 //
@@ -29,14 +29,14 @@
 //
 // # Where things are
 //
-//   - run.go: Command, its limits and errors; guard.go: what is switched off for one command; mask.go: Mask, text without the passwords in
+//   - run.go: Command, its limits and errors; commandguard.go: what is switched off for one command; redact.go: Mask, text without the passwords in
 //     its URLs; identity.go: who commits; die_linux.go, alone_unix.go and their other halves: git ends with this process, in a session of
 //     its own
-//   - outreach.go: which remotes a call's context lets git reach (Outreach, Reach, ErrRemote)
-//   - pin.go, links.go, alone.go, start.go: a clone (Repo) and one of its working trees (Tree), both named outright: whatever a file in
+//   - remoteguard.go: which remotes a call's context lets git reach (Outreach, Reach, ErrRemote)
+//   - pin.go, submodules.go, repolock.go, start.go: a clone (Repo) and one of its working trees (Tree), both named outright: whatever a file in
 //     them says, git is led to no other repository. Failures have the names of sandboxes (sandbox.ErrBusy, sandbox.ErrGit); Patiently
 //     repeats what fails while another git holds a lock, and Alone keeps every other process that asks for it from the clone
-//   - client.go, heads.go, files.go, trees.go, worktrees.go: what projects want to know of their repositories (Client): branch, status,
+//   - client.go, heads.go, files.go, inworktree.go, worktrees.go: what projects want to know of their repositories (Client): branch, status,
 //     staged changes, worktrees, remote. The repository's files are read where they say it plainly, git is started otherwise. Nothing is
 //     written and no network used
 //   - history.go: source files as they were at a commit (History), for packs. Git is started only by the call that needs it

@@ -5,8 +5,8 @@
 // home. What lets something happen (approvals, grants, sessions, credentials) does not come back.
 //
 //   - contents.go: what of a home is state
-//   - make.go: making a backup while others use the home
-//   - look.go: reading one
+//   - create.go: making a backup while others use the home
+//   - inspect.go: reading one
 //   - restore.go: putting one in the place of the home. It is made ready beside what is there; then a note says what is done, and every step can be
 //     repeated, so that whoever starts next finishes what was interrupted
 //

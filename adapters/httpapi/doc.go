@@ -5,17 +5,17 @@
 // its contract (package present). Approval requests are answered here only from a person's browser; programs cannot approve
 // (ErrPerson). Call records have the form of seed 001, ToolExecutionState; events follow packageflow-security contract §5.4.
 //
-//   - httpapi.go: Prefix, Options, API; route.go: the table of routes; match.go: patterns with {name}
+//   - httpapi.go: Prefix, Options, API; route.go: the table of routes; pathmatch.go: patterns with {name}
 //   - call.go: calling a tool, and its headers; catalogue.go: tools and toolsets, with the verdict of policy for this caller
-//   - confirmation.go, grant.go: approval requests and session grants; record.go: call records and the audit log; setting.go: settings, and
+//   - confirmation.go, grants.go: approval requests and session grants; records.go: call records and the audit log; settings.go: settings, and
 //     the policy in force with the layer that decided each part. A change that only narrows is stored at once; one that opens something is
 //     stored once a person has approved it and the request is made again
 //   - eventstream.go: package events' Hub as server-sent events. Package httpauth ends a stream that nobody reads, or whose credential
 //     expired
 //   - exchange.go: one request and its answer (Exchange): bodies read within bounds, answers written one way, errors in one form (Refusal)
-//   - openapi.go, openapi_route.go, schema.go, document.go: the OpenAPI 3.1 document, made from the registry of tools and the routes beside
+//   - openapi.go, openapi_route.go, schema.go, openapi_document.go: the OpenAPI 3.1 document, made from the registry of tools and the routes beside
 //     them. It says nothing of a tool that its registry entry does not. The same tools give the same bytes
-//   - metrics.go, family.go: metrics in the text format of Prometheus (Metrics): calls by tool and status, how long they took, requests by
+//   - metrics.go, metricfamily.go: metrics in the text format of Prometheus (Metrics): calls by tool and status, how long they took, requests by
 //     route and status, pending approvals, and the process itself. Labels are names of tools and routes that exist and codes of the
 //     catalogue, never client input. There is no state outside a Metrics
 package httpapi

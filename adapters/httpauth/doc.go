@@ -6,7 +6,7 @@
 // credentials and host names are accepted.
 //
 //   - visitor.go: Visitor, Handler, Credentials, the prefixes of secrets and Secret
-//   - guard.go: Guard; login.go: the login and logout pages and the browser's cookie; place.go: Host and Origin checks (Host, ParseHost,
+//   - guard.go: Guard; login.go: the login and logout pages and the browser's cookie; host.go: Host and Origin checks (Host, ParseHost,
 //     BaseURL)
 //   - limits.go, body.go, writer.go: rates, requests in flight, request bodies read whole within a size and a time, and a time limit on
 //     each piece of an answer, so that streams may last and no client holds one up by not reading

@@ -9,7 +9,7 @@
 // # Where things are
 //
 //   - local.go: Config, Local, Defaults, Open
-//   - environment.go: Config from environment variables and config.yaml; layers.go: the layers of policy that no caller of a command line
+//   - environment.go: Config from environment variables and config.yaml; policylayers.go: the layers of policy that no caller of a command line
 //     chooses (Trust, SystemPolicy); limits.go: rate limits
 //   - toolsets.go: the list of toolsets and how the tools of each are made; only the toolsets that are enabled are made
 //   - packs.go, deployments.go, projects.go, sandboxes.go, ecosystems.go: the configuration and the wiring of one capability each
@@ -17,11 +17,11 @@
 //     from git (Sources). The table of targets is made when the first config file is read, and the index of file sums is read meanwhile
 //   - ecosystemhost.go, adapters.go: ecosystems on one machine (EcosystemHost): tools over files, git and processes, and the worker processes that execute
 //     runs
-//   - surroundings.go, hosttokens.go, tools.go: what connecting an agent host needs of this machine: the path of this program, resolved links,
+//   - hostenvironment.go, hosttokens.go, tools.go: what connecting an agent host needs of this machine: the path of this program, resolved links,
 //     installed programs, and the access tokens with which hosts call over HTTP
 //   - hooks.go, webhookserver.go: signed requests from outside start workflows, through the same call pipeline as every call (Hooks). A workflow
 //     starts only if the user has enabled its incoming webhook for the workflow as it is now
-//   - admission.go, record.go, notify.go, log.go: credentials, the signed audit log and its anchors, notifications, structured logging
-//   - upkeep.go: the toolset upkeep, with which countersign pack doctor repairs a pack store (inspect_pack_store, quarantine_pack_file). It
+//   - credentials.go, auditlog.go, notify.go, log.go: credentials, the signed audit log and its anchors, notifications, structured logging
+//   - packmaintenance.go: the toolset upkeep, with which countersign pack doctor repairs a pack store (inspect_pack_store, quarantine_pack_file). It
 //     is enabled only where it is asked for
 package local

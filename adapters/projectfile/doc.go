@@ -6,11 +6,11 @@
 //
 //   - projectfile.go, register.go, facts.go: Directories, a projectport.Directories: paths resolved, directories that may be registered
 //     (packageflow-security contract §4), and what lies in one; nothing outside an opened directory can be reached through it
-//   - surroundings.go, tools.go, settings.go, secrets.go: what a process in the project would find: package managers and toolchains, found
+//   - environment.go, tools.go, settings.go, secrets.go: what a process in the project would find: package managers and toolchains, found
 //     only where the project does not decide what they are, settings of package managers, and values of .env files that are to be redacted
 //   - codefile.go: Reader, a ports.CodeReader: the files of a project that commands would read as code, and what is in them. The rules
 //     about programs stand in the domain; this looks at what is there. Nothing outside of the project is read
-//   - shellparse.go, walk.go, text.go: Parser, a projectport.ShellParser, takes shell text apart with the grammar of mvdan.cc/sh. It judges
+//   - shellparse.go, walk.go, shellword.go: Parser, a projectport.ShellParser, takes shell text apart with the grammar of mvdan.cc/sh. It judges
 //     nothing
 //
 // Its API may change at any time.

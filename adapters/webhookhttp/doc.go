@@ -2,7 +2,7 @@
 //
 // # Outgoing
 //
-// NewClient (client.go, attempt.go, trouble.go) returns a projectport.Webhooks. It sends over HTTP and HTTPS to addresses that were vetted
+// NewClient (client.go, attempt.go, errors.go) returns a projectport.Webhooks. It sends over HTTP and HTTPS to addresses that were vetted
 // first: it resolves a host's name once, judges every address, connects to one of those and to nothing else, follows no redirect, asks no
 // proxy, keeps no cookie, and always verifies certificates. Rules and requests come from domain/project/webhook. Errors are in its own
 // words, because the standard library's name addresses and repeat URLs.

@@ -3,8 +3,8 @@
 //
 //   - what is recorded: Project, Server, Sandbox, Gateway, State, and the limits and timeouts of the contract (sandbox.go; directories in layout.go,
 //     opencode contract §4.2); servers that run are counted in server_status.go, never recorded (§8.5, §8.7)
-//   - names and hashes made of URLs: identity.go (§3.4, §9.2, §12.3); server ports: port.go (§7); ports, index and database name of a sandbox:
-//     lease.go
+//   - names and hashes made of URLs: identity.go (§3.4, §9.2, §12.3); server ports: serverport.go (§7); ports, index and database name of a sandbox:
+//     portlease.go
 //   - git output: worktrees and changes (package git), commits (graph.go), branches and what a new worktree starts from (branch.go, §12.3), clone
 //     progress (progress.go). What is not in the form that git promises is refused
 //   - unsaved work: backup.go names the refs under refs/opencode-backup; cleanup.go decides which sandboxes a clean-up may remove. Sandboxes with

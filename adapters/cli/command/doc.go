@@ -5,17 +5,17 @@
 //
 //   - shell.go: Shell, one run of the command line: Door, how a core is opened (Open), calling tools, changing settings, failing; ErrUsage,
 //     Hint, and helpers for arguments and groups of commands. A Shell is not safe for concurrent use
-//   - terminal.go, page.go, ask.go, board.go, diff.go: Terminal, the three streams, whether each is a terminal, and how text, tables,
+//   - terminal.go, pager.go, prompt.go, livelines.go, diff.go: Terminal, the three streams, whether each is a terminal, and how text, tables,
 //     questions, progress and diffs look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set. Seat is the
 //     controlling terminal; Plain and Block print untrusted text with control and hidden characters made visible
 //   - document.go: answers and failures as JSON; exit.go: Exit, an exit code without a message
 //
 // # Approvals
 //
-//   - answer.go, until.go: an approval request shown and decided (View, Deciding, Decide, DecideAll), for this call, for the session, or
+//   - decision.go, datedgrant.go: an approval request shown and decided (View, Deciding, Decide, DecideAll), for this call, for the session, or
 //     until a date (ParseUntil)
-//   - reveal.go: what is redacted in a request, revealed to the user at the terminal; touch.go: approvals that need a security key
-//   - planview.go, whole.go, exhibit.go, parse.go: a plan laid out for the user who decides: what would run, where and with what, one line
+//   - revealsecrets.go: what is redacted in a request, revealed to the user at the terminal; securitykey.go: approvals that need a security key
+//   - planview.go, plantext.go, plandetails.go, parse.go: a plan laid out for the user who decides: what would run, where and with what, one line
 //     each, and warnings marked. A plan is {tool, summary, context}, and names of members say how they are shown; Text is that form alone,
 //     Whole is any plan
 //

@@ -3,9 +3,9 @@
 //
 //   - packpages.go, list.go, show.go, raw.go: Section, the list of packs, one pack, and the pack as agents read it
 //   - actions.go, forms.go: actions and their forms
-//   - packview.go, excerpt.go, drift.go, reading.go: results of the tools as Go values: a pack, the code that its anchors show, and how
+//   - packview.go, excerpt.go, drift.go, load.go: results of the tools as Go values: a pack, the code that its anchors show, and how
 //     they relate to the current source. The free text of a pack is never interpreted
-//   - markdown.go, more.go: untrusted Markdown: CommonMark with tables, struck out text, task lists and bare links. Code is
+//   - markdown.go, markdowntable.go: untrusted Markdown: CommonMark with tables, struck out text, task lists and bare links. Code is
 //     highlighted, Mermaid is a diagram. Every word of the text ends up on the page, escaped: raw HTML is shown as the text it is, so that
 //     nothing that an agent would read is hidden from a person. Nothing else of the text is carried into a page: no HTML, no image, and no
 //     link but to http, https and mailto

@@ -3,9 +3,9 @@
 //
 // # Workspaces
 //
-//   - client.go, workspace_look.go, workspace_stage.go, exclude.go: Client makes the worktree of a workspace root atomically, and publishes it
+//   - client.go, workspace_inspect.go, workspace_stage.go, exclude.go: Client makes the worktree of a workspace root atomically, and publishes it
 //   - clones.go, checkout.go: Clones clones repositories into a workspace and brings clones forward without ever losing a commit
-//   - surveyor.go, remotes.go: Surveyor looks at many checkouts at once: one git status each, and a second git only where files do not tell
+//   - status.go, remotes.go: Surveyor looks at many checkouts at once: one git status each, and a second git only where files do not tell
 //     whether a remote branch has the commit. No remote is asked, nothing is written
 //
 // # Tickets
@@ -15,9 +15,9 @@
 //
 // # Push, archive, discard
 //
-//   - pushclient.go, push_look.go, commit.go, push.go: PushClient looks at what could be pushed, commits what was not committed, and pushes; when
+//   - pushclient.go, push_status.go, commit.go, push.go: PushClient looks at what could be pushed, commits what was not committed, and pushes; when
 //     the network failed it waits and tries again
-//   - save.go: finds and bundles work that exists nowhere else
+//   - unpushed.go: finds and bundles work that exists nowhere else
 //   - trashworktrees.go: keeps the root's repository right while a workspace moves to the trash and back
 //   - trash.go, copy.go: Trash keeps removed workspaces in the trash of the data directory, each in an entry with a record
 //     of what it was

@@ -9,7 +9,7 @@
 //   - remotes.go, clone.go: Remotes reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there whole or
 //     not at all
 //   - add.go, remove.go, reset.go: worktrees with their branches; a removal or reset keeps what would be lost, or refuses
-//   - survey.go, status.go, unsaved.go: what a clone and its worktrees hold: changes, commits that no remote has, branches, what git
+//   - list.go, status.go, unsaved.go: what a clone and its worktrees hold: changes, commits that no remote has, branches, what git
 //     is in the middle of (Survey, Losses, FindUnsavedWork). Nothing is changed
 //   - backup_commit.go: CommitWork commits the uncommitted changes of a worktree, untracked files included, and RestoreWork restores them. The commit
 //     has the form of git's own stashes, so that `git stash apply` takes it too. The tree, its index and its HEAD stay as they are

@@ -11,11 +11,11 @@
 // X-MCP-Confirm-Wait for a whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the
 // id of the pending approval.
 //
-//   - endpoint.go: EndpointOptions, Endpoint and NewEndpoint; older.go and newer.go: the era with sessions and the one without
+//   - endpoint.go: EndpointOptions, Endpoint and NewEndpoint; sessionful.go and stateless.go: the era with sessions and the one without
 //   - call.go: a tools/call taken apart, and whether it may bypass the SDK
 //   - sessions.go, session.go: the table of sessions (SessionTable): how many there may be, whose each is, when it was last used, and which of its
 //     calls can be cancelled
-//   - tighten.go: the headers that narrow toolsets, tools and mode
+//   - restrict.go: the headers that narrow toolsets, tools and mode
 //   - reply.go: answers as JSON-RPC, because that is what a client of MCP has sent; plain HTTP errors become JSON-RPC errors
 //
 // # Gateway

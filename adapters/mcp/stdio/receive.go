@@ -25,7 +25,7 @@ const (
 
 // MethodDirect is the method under which the server is given tools/call of the older era, without params: all
 // there is to know is in its Call. No client can use it, because its requests carry no Call. What it saves stands in
-// adapters/mcp/mcpserver/direct.go.
+// adapters/mcp/mcpserver/directcall.go.
 const MethodDirect = "countersign/call"
 
 // codeServer answers what only the state of the session forbids (context-pack contract §4.3).

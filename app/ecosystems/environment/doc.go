@@ -2,7 +2,7 @@
 // one that is built in (amof contract §7, §13, §20.5; seed 004). Tools: amof_spin_deploy, amof_spin_destroy, and, for users alone,
 // ecosystem_spin_status and ecosystem_spin_ask. Deploying and destroying are runs; Performers carries them out.
 //
-//   - the tools and their inputs: environment.go; previews and the facts they rest on: plan.go; status.go and ask.go
+//   - the tools and their inputs: environment.go; previews and the facts they rest on: plan.go; status.go and provisioner_query.go
 //   - runs: run.go for provisioners' programs, local_provisioner.go for the services of the built-in provisioner local
 //   - programs and their output (process_output.go): Programs.Run starts a program and reads it to its end. Every line goes to the log of the run, within
 //     bounds, and what it says of the environment is noted in the outputs (amof contract §20.5)

@@ -4,7 +4,7 @@
 // Performers carries out.
 //
 //   - tools: tools.go, push.go, archive.go, discard.go, restore.go; the previews that the user sees: preview.go
-//   - the worktrees whose branches are pushed: Pusher and WorkingTree in working_trees.go, their content in workspace_contents.go,
+//   - the worktrees whose branches are pushed: Pusher and WorkingTree in push_status.go, their content in workspace_contents.go,
 //     committing and pushing in send.go. A run's payload is Options (options.go)
 //   - saving what is on no remote before an archive (bundles and the archive's record): archive_run.go
 //   - moving a workspace to the trash and back: TrashManager in trash.go and trash_restore.go; what was moved can be restored for seven days (TrashRetention, §20.4)

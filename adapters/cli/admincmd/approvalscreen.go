@@ -158,7 +158,7 @@ func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, op
 // framesPerSecond bounds how often the screen is drawn anew.
 const framesPerSecond = 30
 
-// unicodeCore is the mode in which a terminal measures text otherwise than lines.go does.
+// unicodeCore is the mode in which a terminal measures text otherwise than approvalscreen_text.go does.
 const unicodeCore = 2027
 
 // kept drops the terminal's offer of that mode.
