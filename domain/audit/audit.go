@@ -5,7 +5,6 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -97,23 +96,4 @@ func (r Record) sum() (canon.Hash, error) {
 	}
 	sum, _ := sumRaw(canon.AppendLabel(nil, label), Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:]})
 	return sum, nil
-}
-
-// Verify checks records in order of Seq and returns the number of valid ones. It fails with ErrBroken at the first record that was changed, removed or
-// inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
-func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
-	c := NewChecker(after)
-	for r, err := range records {
-		if err != nil {
-			return c.Held(), err
-		}
-		event, err := json.Marshal(r.Event)
-		if err != nil {
-			return c.Held(), err
-		}
-		if err := c.Next(Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:], Hash: r.Hash[:]}); err != nil {
-			return c.Held(), err
-		}
-	}
-	return c.Held(), nil
 }

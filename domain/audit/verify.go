@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"iter"
 	"strconv"
 	"time"
 
@@ -40,6 +41,25 @@ func sumRaw(buf []byte, r Raw) (canon.Hash, []byte) {
 	buf = append(buf, '\n')
 	buf = append(buf, r.Event...)
 	return sha256.Sum256(buf), buf
+}
+
+// Verify checks records in order of Seq and returns the number of valid ones. It fails with ErrBroken at the first record that was changed, removed or
+// inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
+func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
+	c := NewChecker(after)
+	for r, err := range records {
+		if err != nil {
+			return c.Held(), err
+		}
+		event, err := json.Marshal(r.Event)
+		if err != nil {
+			return c.Held(), err
+		}
+		if err := c.Next(Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:], Hash: r.Hash[:]}); err != nil {
+			return c.Held(), err
+		}
+	}
+	return c.Held(), nil
 }
 
 // Checker holds records against the chain, one after the other and without decoding them. NewChecker makes it. It is for one goroutine.
