@@ -31,18 +31,18 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// house is the door over in-memory stores with one small capability: a shelf of notes.
-type house struct {
+// fixture is the door over in-memory stores with one small capability: a shelf of notes.
+type fixture struct {
 	*app.App
-	clock *clock.Fake
-	store *memstore.Store
-	shelf *shelf
-	log   *strings.Builder
-	core  app.Core
-	caps  []tool.Capability
+	clock     *clock.Fake
+	store     *memstore.Store
+	noteStore *noteStore
+	log       *strings.Builder
+	core      app.Core
+	caps      []tool.Capability
 }
 
-type shelf struct {
+type noteStore struct {
 	mu      sync.Mutex
 	notes   map[string]string
 	version int
@@ -51,7 +51,7 @@ type shelf struct {
 }
 
 // fail has no plan be worked out from now on.
-func (s *shelf) fail(err error) {
+func (s *noteStore) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = err
@@ -62,28 +62,28 @@ type noteInput struct {
 	Text string `json:"text,omitempty"`
 }
 
-type shelfPlan struct {
+type notePlan struct {
 	Name    string          `json:"name"`
 	Text    string          `json:"text"`
 	Version int             `json:"version"`
 	Raised  policy.Strength `json:"-"`
 }
 
-func (p shelfPlan) Hash() canon.Hash {
+func (p notePlan) Hash() canon.Hash {
 	h, err := canon.Sum("test.plan.v1", p)
 	if err != nil {
 		panic(err)
 	}
 	return h
 }
-func (p shelfPlan) Strength() policy.Strength { return p.Raised }
-func (p shelfPlan) Target() string            { return p.Name }
-func (p shelfPlan) Prompt() string            { return "write " + p.Name }
+func (p notePlan) Strength() policy.Strength { return p.Raised }
+func (p notePlan) Target() string            { return p.Name }
+func (p notePlan) Prompt() string            { return "write " + p.Name }
 
-func (s *shelf) prepare(_ context.Context, _ tool.Scope, in noteInput) (shelfPlan, error) {
+func (s *noteStore) prepare(_ context.Context, _ tool.Scope, in noteInput) (notePlan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := shelfPlan{Name: in.Name, Text: in.Text, Version: s.version}
+	p := notePlan{Name: in.Name, Text: in.Text, Version: s.version}
 	if s.failing != nil {
 		return p, s.failing
 	}
@@ -93,7 +93,7 @@ func (s *shelf) prepare(_ context.Context, _ tool.Scope, in noteInput) (shelfPla
 	return p, nil
 }
 
-func (s *shelf) commit(_ context.Context, _ tool.Scope, p shelfPlan) (map[string]string, error) {
+func (s *noteStore) commit(_ context.Context, _ tool.Scope, p notePlan) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Version != s.version {
@@ -105,7 +105,7 @@ func (s *shelf) commit(_ context.Context, _ tool.Scope, p shelfPlan) (map[string
 	return map[string]string{"written": p.Name}, nil
 }
 
-func (s *shelf) capability() tool.Capability {
+func (s *noteStore) capability() tool.Capability {
 	spec := func(class policy.Class, effects policy.Effects, strength policy.Strength) tool.Spec {
 		return tool.Spec{Title: "Note", Description: "A note tool for tests.", Class: class, Effects: effects, Confirm: strength}
 	}
@@ -138,15 +138,15 @@ func secret() string { return "gh" + "p_" + strings.Repeat("a1B2", 9) }
 
 var me = policy.Principal{ID: "me", Grants: policy.All}
 
-func open(t *testing.T, change ...func(*app.Options)) *house {
+func open(t *testing.T, change ...func(*app.Options)) *fixture {
 	t.Helper()
 	return openWith(t, nil, change...)
 }
 
 // openWith is open with further capabilities.
-func openWith(t testing.TB, more []tool.Capability, change ...func(*app.Options)) *house {
+func openWith(t testing.TB, more []tool.Capability, change ...func(*app.Options)) *fixture {
 	t.Helper()
-	h := &house{clock: &clock.Fake{}, store: memstore.New(), shelf: &shelf{notes: map[string]string{}}, log: &strings.Builder{}}
+	h := &fixture{clock: &clock.Fake{}, store: memstore.New(), noteStore: &noteStore{notes: map[string]string{}}, log: &strings.Builder{}}
 	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
 		f(&opts)
@@ -158,14 +158,14 @@ func openWith(t testing.TB, more []tool.Capability, change ...func(*app.Options)
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return h.Resolve(ctx, s) }})
 	var err error
-	h.core, h.caps = core, append(more, ctl, h.shelf.capability())
+	h.core, h.caps = core, append(more, ctl, h.noteStore.capability())
 	h.App, err = app.New(core, opts, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.App.Close(context.Background())) })
 	return h
 }
 
-func (h *house) call(name, args string, change ...func(*tool.Call)) tool.Outcome {
+func (h *fixture) call(name, args string, change ...func(*tool.Call)) tool.Outcome {
 	c := tool.Call{Session: "s1", Principal: me, Tool: tool.Name(name), Args: json.RawMessage(args)}
 	for _, f := range change {
 		f(&c)
@@ -185,7 +185,7 @@ func withToken(i *tool.Issued) func(*tool.Call) {
 	return func(c *tool.Call) { c.Token = i.Token }
 }
 
-func (h *house) setMode(t *testing.T, mode string) {
+func (h *fixture) setMode(t *testing.T, mode string) {
 	t.Helper()
 	require.NoError(t, h.call("set_mode", `{"mode":"`+mode+`"}`).Err)
 }
@@ -219,7 +219,7 @@ func TestModesHoldChangesBack(t *testing.T) {
 		assert.True(t, o.DryRun)
 		assert.JSONEq(t, `{"name":"a","text":"x","version":1}`, string(o.Value))
 	}
-	assert.EqualValues(t, 1, h.shelf.writes.Load(), "only the scribble wrote")
+	assert.EqualValues(t, 1, h.noteStore.writes.Load(), "only the scribble wrote")
 }
 
 func TestTheZeroOptionsChangeNothing(t *testing.T) {
@@ -228,7 +228,7 @@ func TestTheZeroOptionsChangeNothing(t *testing.T) {
 		require.Error(t, h.call(name, `{"name":"a"}`).Err, name)
 	}
 	require.NoError(t, h.call("read_note", `{"name":"a"}`).Err)
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 }
 
 func TestAConfirmedPlanRunsOnceAndOnlyThatPlan(t *testing.T) {
@@ -239,7 +239,7 @@ func TestAConfirmedPlanRunsOnceAndOnlyThatPlan(t *testing.T) {
 	assert.False(t, asked.Issued.Token.IsZero())
 	assert.Equal(t, "write a", asked.Issued.Prompt)
 	assert.JSONEq(t, `{"name":"a","text":"1","version":0}`, string(asked.Issued.Plan))
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 
 	other := h.call("write_note", `{"name":"a","text":"2"}`, withToken(asked.Issued))
 	assert.Equal(t, "confirm_token_mismatch", code(other), "another plan")
@@ -248,7 +248,7 @@ func TestAConfirmedPlanRunsOnceAndOnlyThatPlan(t *testing.T) {
 
 	args := `{"name":"a","text":"1","confirm_token":"` + asked.Issued.Token.Reveal() + `"}`
 	require.NoError(t, h.call("write_note", args).Err, "refusals left the token usable")
-	assert.EqualValues(t, 1, h.shelf.writes.Load())
+	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 	assert.Equal(t, "confirm_token_used", code(h.call("write_note", args)))
 }
 
@@ -266,7 +266,7 @@ func TestATokenIsSpentOnceUnderContention(t *testing.T) {
 	}
 	group.Wait()
 	assert.EqualValues(t, 1, ran.Load())
-	assert.EqualValues(t, 1, h.shelf.writes.Load())
+	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 }
 
 func TestATokenExpiresAtTheSecond(t *testing.T) {
@@ -346,7 +346,7 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"a","text":"other"}`)), "another plan was not approved")
 	require.NoError(t, h.call("write_note", `{"name":"a","text":"1"}`).Err)
-	assert.EqualValues(t, 1, h.shelf.writes.Load())
+	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 	require.Error(t, h.call("write_note", `{"name":"a","text":"1"}`).Err, "an approval is spent once")
 
 	asked = h.call("write_note", `{"name":"b"}`)
@@ -456,13 +456,13 @@ func TestNoIntentNoChange(t *testing.T) {
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: deaf{h.store}, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.noteStore.capability())
 	require.NoError(t, err)
 	h.App = a
 	assert.Equal(t, "store_unavailable", code(h.call("scribble", `{"name":"a"}`)))
 	asked := h.call("write_note", `{"name":"a"}`)
 	assert.Equal(t, "store_unavailable", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Issued))))
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, h.call("read_note", `{"name":"a"}`).Err)
 	pending, err := h.store.Pending(context.Background(), ports.PendingFilter{}, h.clock.Now())
 	require.NoError(t, err)

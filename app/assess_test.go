@@ -94,7 +94,7 @@ func (w *workshop) capability() tool.Capability {
 	}}
 }
 
-func openWorkshop(t *testing.T, change ...func(*app.Options)) (*house, *workshop) {
+func openWorkshop(t *testing.T, change ...func(*app.Options)) (*fixture, *workshop) {
 	w := &workshop{command: map[string]string{"build": "vite build"}, knows: map[string]policy.Assessment{}}
 	return openWith(t, []tool.Capability{w.capability()}, change...), w
 }

@@ -27,7 +27,7 @@ import (
 )
 
 // runs is every record there is, newest first.
-func (h *house) runs(t *testing.T) []tool.Record {
+func (h *fixture) runs(t *testing.T) []tool.Record {
 	t.Helper()
 	found, err := h.Runs(context.Background(), app.RunFilter{})
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func (h *house) runs(t *testing.T) []tool.Record {
 }
 
 // said is the newest record in one line: how far it is, why, who decided, what came of it.
-func (h *house) said(t *testing.T) string {
+func (h *fixture) said(t *testing.T) string {
 	t.Helper()
 	all := h.runs(t)
 	require.NotEmpty(t, all)
@@ -129,46 +129,46 @@ func TestHowRunsEnd(t *testing.T) {
 func TestHowQuestionsEnd(t *testing.T) {
 	typed := func(value string) func(*tool.Call) { return func(c *tool.Call) { c.Typed = value } }
 	for name, c := range map[string]struct {
-		end  func(t *testing.T, h *house, ask *tool.Issued)
+		end  func(t *testing.T, h *fixture, ask *tool.Issued)
 		want string
 	}{
-		"a person in a terminal": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"a person in a terminal": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 		}, "denied/user_denied by terminal"},
-		"a person in the client": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"a person in the client": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			o := h.call("burn_note", `{"name":"precious"}`, func(c *tool.Call) {
 				c.Answer = &confirm.Answer{ID: ask.ID, By: "elicitation", Proof: person.AtTerminal}
 			})
 			require.Equal(t, "confirm_denied", code(o))
 		}, "denied/user_denied by elicitation"},
-		"the tool confirm": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"the tool confirm": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			require.NoError(t, h.call("confirm", `{"token":"`+ask.Token.Reveal()+`","decision":"deny"}`).Err)
 		}, "denied/user_denied by"},
-		"withdrawn": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"withdrawn": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			require.NoError(t, h.call("cancel_confirm", `{"id":"`+ask.ID+`"}`).Err)
 		}, "denied/cancelled_by_client by"},
-		"the mode was lowered": {func(t *testing.T, h *house, _ *tool.Issued) { h.setMode(t, "plan") }, "denied/cancelled_by_client by"},
-		"nobody answered": {func(_ *testing.T, h *house, ask *tool.Issued) {
+		"the mode was lowered": {func(t *testing.T, h *fixture, _ *tool.Issued) { h.setMode(t, "plan") }, "denied/cancelled_by_client by"},
+		"nobody answered": {func(_ *testing.T, h *fixture, ask *tool.Issued) {
 			h.clock.Advance(confirm.DefaultTTL)
 		}, "denied/expired by"},
-		"mistyped with a token": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"mistyped with a token": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			for range confirm.MaxMisses {
 				h.call("burn_note", `{"name":"precious"}`, withToken(ask), typed("wrong"))
 			}
 		}, "denied/mistyped by"},
-		"mistyped in confirm": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"mistyped in confirm": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			for range confirm.MaxMisses {
 				h.call("confirm", `{"token":"`+ask.Token.Reveal()+`","typed_value":"wrong"}`)
 			}
 		}, "denied/mistyped by"},
-		"mistyped in a terminal": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"mistyped in a terminal": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			for range confirm.MaxMisses {
 				_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal", Proof: person.AtTerminal})
 				require.Error(t, err)
 			}
 		}, "denied/mistyped by terminal"},
-		"still waiting": {func(t *testing.T, h *house, ask *tool.Issued) {
+		"still waiting": {func(t *testing.T, h *fixture, ask *tool.Issued) {
 			h.clock.Advance(confirm.DefaultTTL - 1)
 			h.call("burn_note", `{"name":"precious"}`, withToken(ask), typed("wrong"))
 			h.call("burn_note", `{"name":"other"}`, withToken(ask), typed("precious"))
@@ -228,13 +228,13 @@ func TestThePreviewsTokenIsOneRunOfTheToolThatCarriesOut(t *testing.T) {
 }
 
 // other is a door of another process over the same stores.
-func (h *house) other(t *testing.T, change func(*app.Core)) *app.App {
+func (h *fixture) other(t *testing.T, change func(*app.Core)) *app.App {
 	t.Helper()
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	change(&core)
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.noteStore.capability())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 	return a
@@ -283,7 +283,7 @@ func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	stored, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.StatusFailed, stored.Status, "listing stores it")
-	assert.EqualValues(t, 1, h.shelf.writes.Load())
+	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 }
 
 // mute are runs that cannot be written, from a status on.
@@ -313,7 +313,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	c.Token = asked.Issued.Token
 	o := deaf.Call(context.Background(), c)
 	assert.Equal(t, "store_unavailable", code(o))
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, deaf.Call(context.Background(), tool.Call{Session: "s1", Principal: me, Tool: "scribble", Args: json.RawMessage(`{"name":"n"}`)}).Err,
 		"notes are no runs")
 
@@ -322,7 +322,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	asked = late.Call(context.Background(), c)
 	c.Token = asked.Issued.Token
 	assert.Equal(t, "store_unavailable", code(late.Call(context.Background(), c)))
-	assert.EqualValues(t, 1, h.shelf.writes.Load(), "only the note")
+	assert.EqualValues(t, 1, h.noteStore.writes.Load(), "only the note")
 	r, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.StatusPendingConfirmation, r.Status)
@@ -363,7 +363,7 @@ func TestWhatIsCharged(t *testing.T) {
 		Limiter: limiter, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm, Tools: map[string]policy.Setting{"burn_note": policy.Blocked}}}
-	a, err := app.New(core, opts, w.capability(), h.shelf.capability())
+	a, err := app.New(core, opts, w.capability(), h.noteStore.capability())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 	call := func(name, args string, token confirm.Token) tool.Outcome {

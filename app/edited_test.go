@@ -14,7 +14,7 @@ import (
 )
 
 // edit does to a question what somebody does who writes to the database.
-func (h *house) edit(t *testing.T, id string, f func(*confirm.Request)) {
+func (h *fixture) edit(t *testing.T, id string, f func(*confirm.Request)) {
 	t.Helper()
 	found, err := h.store.Pending(context.Background(), ports.PendingFilter{ID: id}, h.clock.Now())
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestAnEditedQuestionIsShownToNobodyAndApprovesNothing(t *testing.T) {
 			_, err := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: o.Issued.PlanHash})
 			require.ErrorIs(t, err, confirm.ErrEdited)
 			require.Error(t, h.call("write_note", `{"name":"evil"}`, after(o)).Err)
-			assert.Zero(t, h.shelf.writes.Load())
+			assert.Zero(t, h.noteStore.writes.Load())
 
 			o = h.call("write_note", `{"name":"evil"}`)
 			require.Equal(t, "confirm_token_required", code(o), "it is asked anew")
@@ -59,7 +59,7 @@ func TestAnEditedQuestionIsShownToNobodyAndApprovesNothing(t *testing.T) {
 			_, err = h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.NoError(t, h.call("write_note", `{"name":"evil"}`).Err)
-			assert.EqualValues(t, 1, h.shelf.writes.Load())
+			assert.EqualValues(t, 1, h.noteStore.writes.Load())
 		})
 	}
 }

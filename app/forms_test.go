@@ -24,7 +24,7 @@ func formsOn(s *app.Settings) error {
 func TestAFormAnswersWhereAPersonSwitchedItOn(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct {
-		how            func(h *house)
+		how            func(h *fixture)
 		change         func(*app.Settings) error
 		tool, args     string
 		asks, answered string // host entries
@@ -37,9 +37,9 @@ func TestAFormAnswersWhereAPersonSwitchedItOn(t *testing.T) {
 		"answered from elsewhere":     {nil, formsOn, "write_note", `{"name":"a"}`, "some-host", "other", false},
 		"a name has to be typed":      {nil, formsOn, "write_note", `{"name":"precious"}`, "some-host", "some-host", false},
 		"what opens something":        {nil, formsOn, "set_mode", `{"mode":"execute"}`, "some-host", "some-host", false},
-		"a row that somebody edited":  {func(h *house) { save(t, h.store, "some-host") }, nil, "write_note", `{"name":"a"}`, "some-host", "some-host", false},
-		"not below the account's own": {func(h *house) { h.core.Account = memstore.New() }, formsOn, "write_note", `{"name":"a"}`, "some-host", "some-host", false},
-		"below the account's own, too": {func(h *house) { h.core.Account = save(t, memstore.New(), "some-host") }, formsOn,
+		"a row that somebody edited":  {func(h *fixture) { save(t, h.store, "some-host") }, nil, "write_note", `{"name":"a"}`, "some-host", "some-host", false},
+		"not below the account's own": {func(h *fixture) { h.core.Account = memstore.New() }, formsOn, "write_note", `{"name":"a"}`, "some-host", "some-host", false},
+		"below the account's own, too": {func(h *fixture) { h.core.Account = save(t, memstore.New(), "some-host") }, formsOn,
 			"write_note", `{"name":"a"}`, "some-host", "some-host", true},
 		"a proof is required": {nil, func(s *app.Settings) error {
 			s.Require = map[string]policy.Proving{"write_note": policy.ProvingPerson}

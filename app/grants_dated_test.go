@@ -25,50 +25,50 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// yard is a capability that runs commands of projects, as packages of projects are run.
-type yard struct {
+// commands is a capability that runs commands of projects, as packages of projects are run.
+type commands struct {
 	mu    sync.Mutex
 	files map[string]string // project/script → its command
 	ran   []string
 }
 
-type yardInput struct {
+type commandInput struct {
 	Project string   `json:"project"`
 	Script  string   `json:"script"`
 	Args    []string `json:"args,omitempty"`
 }
 
-type yardPlan struct {
+type commandPlan struct {
 	Project string   `json:"project"`
 	Script  string   `json:"script"`
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 }
 
-func (p yardPlan) Hash() canon.Hash {
+func (p commandPlan) Hash() canon.Hash {
 	h, err := canon.Sum("test.yard", p)
 	if err != nil {
 		panic(err)
 	}
 	return h
 }
-func (p yardPlan) Prompt() string { return "run " + p.Script + " of " + p.Project }
-func (p yardPlan) Target() string { return p.Project }
-func (p yardPlan) Loose() canon.Hash {
+func (p commandPlan) Prompt() string { return "run " + p.Script + " of " + p.Project }
+func (p commandPlan) Target() string { return p.Project }
+func (p commandPlan) Loose() canon.Hash {
 	if p.Script == "fixed" {
 		return canon.Hash{}
 	}
 	p.Args = nil
 	return p.Hash()
 }
-func (p yardPlan) Insists() bool { return p.Script == "open" }
-func (p yardPlan) Needs() policy.Proving {
+func (p commandPlan) Insists() bool { return p.Script == "open" }
+func (p commandPlan) Needs() policy.Proving {
 	if p.Script == "prove" {
 		return policy.ProvingPerson
 	}
 	return policy.ProvingNone
 }
-func (p yardPlan) Assessment() policy.Assessment {
+func (p commandPlan) Assessment() policy.Assessment {
 	a := policy.Assessment{Strength: policy.Simple, Risk: policy.RiskMedium, Scope: p.Project + "/" + p.Script}
 	switch p.Script {
 	case "drop":
@@ -81,44 +81,44 @@ func (p yardPlan) Assessment() policy.Assessment {
 	return a
 }
 
-func (y *yard) prepare(_ context.Context, _ tool.Scope, in yardInput) (yardPlan, error) {
+func (y *commands) prepare(_ context.Context, _ tool.Scope, in commandInput) (commandPlan, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return yardPlan{Project: in.Project, Script: in.Script, Command: y.files[in.Project+"/"+in.Script], Args: in.Args}, nil
+	return commandPlan{Project: in.Project, Script: in.Script, Command: y.files[in.Project+"/"+in.Script], Args: in.Args}, nil
 }
 
-func (y *yard) commit(_ context.Context, _ tool.Scope, p yardPlan) (map[string]string, error) {
+func (y *commands) commit(_ context.Context, _ tool.Scope, p commandPlan) (map[string]string, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.ran = append(y.ran, p.Project+"/"+p.Script)
 	return map[string]string{}, nil
 }
 
-func (y *yard) edit(script, text string) {
+func (y *commands) edit(script, text string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.files[script] = text
 }
 
-func (y *yard) capability() tool.Capability {
+func (y *commands) capability() tool.Capability {
 	spec := func(people bool) tool.Spec {
 		return tool.Spec{Title: "Run", Description: "Runs a script.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec, Confirm: policy.Simple, Human: policy.Simple,
 			Risk: policy.RiskMedium, People: people}
 	}
 	command := func(name string, people bool) tool.Entry {
-		return bind.Command(tool.Ref[yardInput, map[string]string]{Name: tool.Name(name)}, spec(people), y.prepare, y.commit)
+		return bind.Command(tool.Ref[commandInput, map[string]string]{Name: tool.Name(name)}, spec(people), y.prepare, y.commit)
 	}
 	return tool.Capability{Name: "yard", Contract: control.Contract, Mode: policy.Execute, Entries: []tool.Entry{command("yard_run", false), command("yard_start", false), command("yard_add", true)}}
 }
 
-func openYard(t testing.TB) (*house, *yard) {
+func openYard(t testing.TB) (*fixture, *commands) {
 	t.Helper()
-	y := &yard{files: map[string]string{}}
+	y := &commands{files: map[string]string{}}
 	return openWith(t, []tool.Capability{y.capability()}, human), y
 }
 
 func yarding(project, script string, args ...string) string {
-	doc, err := json.Marshal(yardInput{project, script, args})
+	doc, err := json.Marshal(commandInput{project, script, args})
 	if err != nil {
 		panic(err)
 	}
@@ -130,7 +130,7 @@ func entry(name string) func(*tool.Call) { return func(c *tool.Call) { c.Entry =
 func asked(o tool.Outcome) bool { return code(o) == "confirm_token_required" }
 
 // permit has a call asked about and approved, with the same allowed until then. It is the id of that.
-func (h *house) permit(t testing.TB, u confirm.Until, args string, change ...func(*tool.Call)) string {
+func (h *fixture) permit(t testing.TB, u confirm.Until, args string, change ...func(*tool.Call)) string {
 	t.Helper()
 	o := h.call("yard_run", args, change...)
 	require.True(t, asked(o), "%v", o.Err)
@@ -245,7 +245,7 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 	all, err := rows.List(ctx)
 	require.NoError(t, err)
 	was := all[0]
-	plan := yardPlan{Project: "shop", Script: "other"}
+	plan := commandPlan{Project: "shop", Script: "other"}
 	for name, c := range map[string]struct {
 		edit func(*confirm.Dated)
 		args string
@@ -257,7 +257,7 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 			d.Scope, d.Content, d.Args = "shop/other", plan.Hash(), confirm.ArgsSum([]byte(yarding("shop", "other")))
 		}, yarding("shop", "other"), entry("codex")},
 		"any arguments": {func(d *confirm.Dated) {
-			d.AnyArgs, d.Args, d.Content = true, canon.Hash{}, yardPlan{Project: "shop", Script: "test"}.Loose()
+			d.AnyArgs, d.Args, d.Content = true, canon.Hash{}, commandPlan{Project: "shop", Script: "test"}.Loose()
 		},
 			yarding("shop", "test", "x"), entry("codex")},
 		"the principal": {func(d *confirm.Dated) { d.Principal = "you" }, yarding("shop", "test"), func(c *tool.Call) { c.Principal.ID, c.Entry = "you", "codex" }},
@@ -326,7 +326,7 @@ func TestWhatIsAskedEveryTimeIsNeverGranted(t *testing.T) {
 func TestWhatTheQuestionsRowSaysIsNotGranted(t *testing.T) {
 	h, _ := openYard(t)
 	o := h.call("yard_run", yarding("shop", "test"))
-	evil := yardPlan{Project: "shop", Script: "evil"}
+	evil := commandPlan{Project: "shop", Script: "evil"}
 	require.NoError(t, h.store.Settle(t.Context(), o.Issued.Digest, func(g *confirm.Request) error {
 		g.Reach = confirm.Reach{Scope: "shop/evil", Content: evil.Hash(), Target: "shop/evil", Loose: evil.Loose()}
 		return nil

@@ -25,13 +25,13 @@ import (
 // job is the arguments of a script that does the same whenever it runs.
 func job(i int) string { return fmt.Sprintf(`{"script":"job %d"}`, i) }
 
-func opened(t *testing.T) (*house, context.Context) {
+func opened(t *testing.T) (*fixture, context.Context) {
 	h, _ := openWorkshop(t, human)
 	return h, context.Background()
 }
 
 // allowed has one call of a session answered with "always", and is the id of that.
-func (h *house) allowed(t *testing.T, session string, i int) string {
+func (h *fixture) allowed(t *testing.T, session string, i int) string {
 	t.Helper()
 	require.Equal(t, "confirm_token_required", code(h.call("run_script", job(i), in(session))))
 	views := h.waiting(t)

@@ -70,7 +70,7 @@ func (s *PlanInspection) take(doc json.RawMessage, mask func(json.RawMessage) js
 	masked := mask(doc)
 	found := visible.ScanJSON(masked)
 	if !bytes.Equal(masked, doc) {
-		s.veiled(doc, masked)
+		s.countRedacted(doc, masked)
 		found = append(found, within(visible.ScanJSON(doc), found)...)
 	}
 	s.add(found)
@@ -145,7 +145,7 @@ func (s *PlanInspection) BoundedExhibit(log *slog.Logger) json.RawMessage {
 }
 
 // veiled counts what is masked in a document, and judges it.
-func (s *PlanInspection) veiled(doc, masked json.RawMessage) {
+func (s *PlanInspection) countRedacted(doc, masked json.RawMessage) {
 	before, bErr := values(doc)
 	after, aErr := values(masked)
 	if bErr != nil || aErr != nil {

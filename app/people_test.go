@@ -27,7 +27,7 @@ func in(session string) func(*tool.Call) { return func(c *tool.Call) { c.Session
 
 func note(i int) string { return fmt.Sprintf(`{"name":"note %d"}`, i) }
 
-func (h *house) waiting(t testing.TB) []confirm.View {
+func (h *fixture) waiting(t testing.TB) []confirm.View {
 	t.Helper()
 	views, err := h.Confirmations(context.Background(), "")
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ func TestWhatIsPickedUp(t *testing.T) {
 	}))
 	edited := h.call("write_note", `{"name":"a"}`, from("sixth", "editor"))
 	assert.Equal(t, "confirm_token_required", code(edited), "nobody has said so")
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 
 	// A person says so.
 	asked = h.call("write_note", `{"name":"c"}`, from("seventh", "editor"))
@@ -45,5 +45,5 @@ func TestWhatIsPickedUp(t *testing.T) {
 	_, err := h.Answer(ctx, confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("write_note", `{"name":"c"}`, from("eighth", "editor")).Err)
-	assert.EqualValues(t, 1, h.shelf.writes.Load())
+	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 }

@@ -75,7 +75,7 @@ func TestPeopleAreShownMoreThanThePlan(t *testing.T) {
 }
 
 // elsewhere is the same house in a process that stands in another directory.
-func elsewhere(t *testing.T, h *house, place string) *app.App {
+func elsewhere(t *testing.T, h *fixture, place string) *app.App {
 	t.Helper()
 	a, err := app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Place: place}, h.caps...)
 	require.NoError(t, err)

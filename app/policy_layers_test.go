@@ -22,7 +22,7 @@ import (
 )
 
 // instead is the door over the same audit, with these settings where those were that people stored: somebody wrote to the database.
-func (h *house) instead(t *testing.T, change func(s ports.Settings) ports.Settings) *app.App {
+func (h *fixture) instead(t *testing.T, change func(s ports.Settings) ports.Settings) *app.App {
 	t.Helper()
 	core, now := h.core, memstore.New()
 	had, err := h.store.Load(t.Context())
@@ -103,7 +103,7 @@ func TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway(t *testing.T) {
 				ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
 					Operator: opts.Policy, Toolsets: func() []tool.Toolset { return a.Toolsets() },
 					Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return a.Resolve(ctx, s) }})
-				made, err := app.New(core, opts, ctl, h.shelf.capability())
+				made, err := app.New(core, opts, ctl, h.noteStore.capability())
 				require.NoError(t, err)
 				a = made
 				t.Cleanup(func() {

@@ -107,7 +107,7 @@ func (p *parcel) capability() tool.Capability {
 		Entries: []tool.Entry{entry("wrap", policy.ClassRead, policy.Read), ship, wave}}
 }
 
-func parcels(t *testing.T, change ...func(*app.Options)) (*house, *parcel) {
+func parcels(t *testing.T, change ...func(*app.Options)) (*fixture, *parcel) {
 	p := &parcel{content: "book"}
 	return openWith(t, []tool.Capability{p.capability()}, change...), p
 }

@@ -22,9 +22,9 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	h := open(t, human)
 	ctx := context.Background()
 	asked := h.call("write_note", `{"name":"a","text":"1"}`).Issued
-	h.shelf.mu.Lock()
-	h.shelf.version = 7 // somebody else wrote meanwhile
-	h.shelf.mu.Unlock()
+	h.noteStore.mu.Lock()
+	h.noteStore.version = 7 // somebody else wrote meanwhile
+	h.noteStore.mu.Unlock()
 
 	_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
@@ -40,7 +40,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	rec, err := h.RunRecord(ctx, asked.ID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonContextChanged, rec.Reason)
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 
 	asked = h.call("write_note", `{"name":"a","text":"1"}`).Issued
 	_, err = h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
@@ -61,9 +61,9 @@ func TestAnApprovalIsForThePlanThatWasShown(t *testing.T) {
 func TestADenialOfAnOutdatedPlanIsADenial(t *testing.T) {
 	h := open(t, human)
 	asked := h.call("write_note", `{"name":"a"}`).Issued
-	h.shelf.mu.Lock()
-	h.shelf.version = 7
-	h.shelf.mu.Unlock()
+	h.noteStore.mu.Lock()
+	h.noteStore.version = 7
+	h.noteStore.mu.Unlock()
 	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, By: "console", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
@@ -83,15 +83,15 @@ func TestAnApprovalOfWhatCannotBeWorkedOutHereIsForThePlanOnRecord(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			h := open(t, human)
 			o := h.call("write_note", `{"name":"a"}`)
-			h.shelf.fail(err)
+			h.noteStore.fail(err)
 			view, got := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: o.Issued.PlanHash})
 			require.NoError(t, got)
 			assert.Equal(t, "approved", view.State)
 			require.Error(t, h.call("write_note", `{"name":"a"}`, after(o)).Err, "whoever carries it out looks again")
-			assert.Zero(t, h.shelf.writes.Load())
-			h.shelf.fail(nil)
+			assert.Zero(t, h.noteStore.writes.Load())
+			h.noteStore.fail(nil)
 			require.NoError(t, h.call("write_note", `{"name":"a"}`, after(o)).Err)
-			assert.EqualValues(t, 1, h.shelf.writes.Load())
+			assert.EqualValues(t, 1, h.noteStore.writes.Load())
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, human, func(o *app.Options) { o.Sight = "root" })
-			door := func(by at, sight string) *app.App {
+			openAs := func(by at, sight string) *app.App {
 				core := h.core
 				core.Owner = by
 				a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Sight: sight}, h.caps...)
@@ -128,15 +128,15 @@ func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
 				t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 				return a
 			}
-			asker := door(here, "root")
+			asker := openAs(here, "root")
 			call := tool.Call{Session: "s-1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: "write_note", Args: []byte(`{"name":"a"}`)}
 			asked := asker.Call(t.Context(), call).Issued
 			require.NotNil(t, asked)
-			h.shelf.mu.Lock()
-			was := h.shelf.version
-			h.shelf.version = 7 // as it is, or as it looks from there
-			h.shelf.mu.Unlock()
-			_, err := door(c.by, c.sight).Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
+			h.noteStore.mu.Lock()
+			was := h.noteStore.version
+			h.noteStore.version = 7 // as it is, or as it looks from there
+			h.noteStore.mu.Unlock()
+			_, err := openAs(c.by, c.sight).Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 			if c.sees {
 				require.ErrorIs(t, err, confirm.ErrMismatch)
 				return
@@ -144,12 +144,12 @@ func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
 			require.NoError(t, err)
 			call.Asked = asked.Digest
 			require.ErrorIs(t, asker.Call(t.Context(), call).Err, confirm.ErrMismatch, "the call itself notices what has changed")
-			assert.Zero(t, h.shelf.writes.Load())
-			h.shelf.mu.Lock()
-			h.shelf.version = was
-			h.shelf.mu.Unlock()
+			assert.Zero(t, h.noteStore.writes.Load())
+			h.noteStore.mu.Lock()
+			h.noteStore.version = was
+			h.noteStore.mu.Unlock()
 			require.NoError(t, asker.Call(t.Context(), call).Err, "the approval was not spent on that")
-			assert.EqualValues(t, 1, h.shelf.writes.Load())
+			assert.EqualValues(t, 1, h.noteStore.writes.Load())
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestAForwardedCallReachesNoFurther(t *testing.T) {
 	asked := h.call("write_note", `{"name":"a"}`).Issued
 	narrow := func(c *tool.Call) { c.Within = []tool.Narrowing{{Exclude: []string{"write_note"}}} }
 	assert.Equal(t, "tool_unknown", code(h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`, narrow)))
-	assert.Zero(t, h.shelf.writes.Load())
+	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`).Err)
 }
 
@@ -186,9 +186,9 @@ func TestAForwardedCallReachesNoFurther(t *testing.T) {
 func TestACallIsToldThatItsQuestionIsOutOfDate(t *testing.T) {
 	h := open(t, human)
 	asked := h.call("write_note", `{"name":"a"}`).Issued
-	h.shelf.mu.Lock()
-	h.shelf.version = 7
-	h.shelf.mu.Unlock()
+	h.noteStore.mu.Lock()
+	h.noteStore.version = 7
+	h.noteStore.mu.Unlock()
 	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.Asked = asked.Digest })

@@ -25,8 +25,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-// house is a home with its record, and a directory elsewhere for anchors.
-type house struct {
+// fixture is a home with its record, and a directory elsewhere for anchors.
+type fixture struct {
 	t         *testing.T
 	dir, away string
 	clock     *clock.Fake
@@ -36,14 +36,14 @@ type house struct {
 	calls     int
 }
 
-func open(t *testing.T) *house {
-	h := &house{t: t, dir: filepath.Join(t.TempDir(), "home"), away: t.TempDir(), clock: &clock.Fake{}}
+func open(t *testing.T) *fixture {
+	h := &fixture{t: t, dir: filepath.Join(t.TempDir(), "home"), away: t.TempDir(), clock: &clock.Fake{}}
 	h.open()
 	t.Cleanup(h.close)
 	return h
 }
 
-func (h *house) open() {
+func (h *fixture) open() {
 	h.store = sqlitestore.Open(h.db())
 	signer := docfile.NewSigner(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 	h.store.SignWith(signer)
@@ -51,25 +51,25 @@ func (h *house) open() {
 		Journal: h.journal, Open: func(a audit.Anchor) (anchoring.Place, error) { return anchoring.OpenFile(a.Where) }})
 }
 
-func (h *house) close() {
+func (h *fixture) close() {
 	assert.NoError(h.t, h.keeper.Close(context.Background()))
 	assert.NoError(h.t, h.store.Close())
 }
 
 // again is another process: what is on its way to the anchors gets there first.
-func (h *house) again() {
+func (h *fixture) again() {
 	h.close()
 	h.clock.Advance(time.Minute)
 	h.open()
 }
 
-func (h *house) db() string   { return filepath.Join(h.dir, "countersign.db") }
-func (h *house) file() string { return filepath.Join(h.away, "heads.jsonl") }
-func (h *house) key(name string) string {
+func (h *fixture) db() string   { return filepath.Join(h.dir, "countersign.db") }
+func (h *fixture) file() string { return filepath.Join(h.away, "heads.jsonl") }
+func (h *fixture) key(name string) string {
 	return filepath.Join(h.dir, "keys", name)
 }
 
-func (h *house) append(n int) {
+func (h *fixture) append(n int) {
 	h.t.Helper()
 	events := make([]audit.Event, n)
 	for i := range events {
@@ -79,14 +79,14 @@ func (h *house) append(n int) {
 	require.NoError(h.t, h.keeper.Append(h.t.Context(), events...))
 }
 
-func (h *house) anchored() audit.Anchor {
+func (h *fixture) anchored() audit.Anchor {
 	h.t.Helper()
 	a, err := h.keeper.Add(h.t.Context(), "terminal", audit.Anchor{Kind: "file", Where: h.file()})
 	require.NoError(h.t, err)
 	return a
 }
 
-func (h *house) check() audit.Report {
+func (h *fixture) check() audit.Report {
 	h.t.Helper()
 	r, err := h.keeper.Check(h.t.Context())
 	require.NoError(h.t, err)
@@ -94,7 +94,7 @@ func (h *house) check() audit.Report {
 }
 
 // do changes the database past the program.
-func (h *house) do(query string, args ...any) {
+func (h *fixture) do(query string, args ...any) {
 	h.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+h.db()+"?_pragma=busy_timeout(5000)")
 	require.NoError(h.t, err)
@@ -103,11 +103,11 @@ func (h *house) do(query string, args ...any) {
 	require.NoError(h.t, db.Close())
 }
 
-func (h *house) write(path string, data []byte) {
+func (h *fixture) write(path string, data []byte) {
 	require.NoError(h.t, os.WriteFile(path, data, 0o600))
 }
 
-func (h *house) read(path string) []byte {
+func (h *fixture) read(path string) []byte {
 	data, err := os.ReadFile(path)
 	require.NoError(h.t, err)
 	return data
@@ -115,7 +115,7 @@ func (h *house) read(path string) []byte {
 
 // rebuild changes a record and makes the chain behind it whole again, as anybody can who can write the database; sign also signs its end, as anybody can
 // who can read the key.
-func (h *house) rebuild(from int64, sign bool) {
+func (h *fixture) rebuild(from int64, sign bool) {
 	h.t.Helper()
 	records, err := h.store.Records(h.t.Context(), 0, 1000)
 	require.NoError(h.t, err)
@@ -191,59 +191,59 @@ func TestAnAnswerIsPutAtOnceAndReadsInAWhile(t *testing.T) {
 }
 
 func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
-	older := map[*house][]byte{}
+	older := map[*fixture][]byte{}
 	for name, c := range map[string]struct {
-		do     func(h *house)
+		do     func(h *fixture)
 		code   error
 		says   string
 		vouch  int64 // up to where the file still vouches
 		intact int64
 	}{
-		"the tail cut": {func(h *house) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was cut off, it went on to record 9", 4, 6},
-		"the tail and the end cut": {func(h *house) {
+		"the tail cut": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was cut off, it went on to record 9", 4, 6},
+		"the tail and the end cut": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, hash = (SELECT hash FROM audit WHERE seq = 6)")
 		}, audit.ErrContradicted, "record 9 was signed at", 4, 6},
-		"the signature cut as well": {func(h *house) {
+		"the signature cut as well": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, signed = NULL, hash = (SELECT hash FROM audit WHERE seq = 6)")
 		}, audit.ErrUnsigned, "the anchor file", 4, 6},
-		"the table emptied":     {func(h *house) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was cut off, it went on to record 9", 0, 0},
-		"the table and its end": {func(h *house) { h.do("DELETE FROM audit"); h.do("DELETE FROM audit_head") }, audit.ErrContradicted, "it knows record 9", 0, 0},
-		"a row edited": {func(h *house) {
+		"the table emptied":     {func(h *fixture) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was cut off, it went on to record 9", 0, 0},
+		"the table and its end": {func(h *fixture) { h.do("DELETE FROM audit"); h.do("DELETE FROM audit_head") }, audit.ErrContradicted, "it knows record 9", 0, 0},
+		"a row edited": {func(h *fixture) {
 			h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 6")
 		}, audit.ErrBroken, "audit record 6 was changed after it was written", 4, 5},
-		"a hash edited":   {func(h *house) { h.do("UPDATE audit SET hash = zeroblob(32) WHERE seq = 3") }, audit.ErrBroken, "audit record 3 was changed after it was written", 0, 2},
-		"a row taken out": {func(h *house) { h.do("DELETE FROM audit WHERE seq = 5") }, audit.ErrBroken, "audit record 5 is missing", 4, 4},
-		"a row put behind the end": {func(h *house) {
+		"a hash edited":   {func(h *fixture) { h.do("UPDATE audit SET hash = zeroblob(32) WHERE seq = 3") }, audit.ErrBroken, "audit record 3 was changed after it was written", 0, 2},
+		"a row taken out": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq = 5") }, audit.ErrBroken, "audit record 5 is missing", 4, 4},
+		"a row put behind the end": {func(h *fixture) {
 			h.do("INSERT INTO audit SELECT 10, event, hash, zeroblob(32) FROM audit WHERE seq = 9")
 		}, audit.ErrBroken, "audit record 10 was changed", 9, 9},
-		"a row forged behind the end": {func(h *house) { h.forge() }, audit.ErrUnsigned, "signed up to record 9", 9, 10},
-		"an index that misses records": {func(h *house) {
+		"a row forged behind the end": {func(h *fixture) { h.forge() }, audit.ErrUnsigned, "signed up to record 9", 9, 10},
+		"an index that misses records": {func(h *fixture) {
 			h.do(`CREATE TEMP TABLE was AS SELECT sql FROM sqlite_schema WHERE name = 'audit_call'; DROP INDEX audit_call; CREATE INDEX audit_call ON audit (prev);
 				PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = (SELECT sql FROM was) WHERE name = 'audit_call'`)
 		}, audit.ErrBroken, "the audit cannot be searched reliably", 9, 9},
-		"the end edited":             {func(h *house) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
-		"the end moved":              {func(h *house) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
-		"rebuilt from the middle":    {func(h *house) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},
-		"rebuilt and signed":         {func(h *house) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 is another one than it was at", 4, 9},
-		"rebuilt from the beginning": {func(h *house) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 is another one than it was at", 0, 9},
-		"an older copy":              {func(h *house) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it knows record 9", 4, 4},
-		"an older copy that went on": {func(h *house) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 is another one", 4, 12},
-		"no database at all":         {func(h *house) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it knows record 9", 0, 0},
-		"begun anew":                 {func(h *house) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
-		"everything but the file begun anew": {func(h *house) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
+		"the end edited":             {func(h *fixture) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
+		"the end moved":              {func(h *fixture) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
+		"rebuilt from the middle":    {func(h *fixture) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},
+		"rebuilt and signed":         {func(h *fixture) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 is another one than it was at", 4, 9},
+		"rebuilt from the beginning": {func(h *fixture) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 is another one than it was at", 0, 9},
+		"an older copy":              {func(h *fixture) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it knows record 9", 4, 4},
+		"an older copy that went on": {func(h *fixture) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 is another one", 4, 12},
+		"no database at all":         {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it knows record 9", 0, 0},
+		"begun anew":                 {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
+		"everything but the file begun anew": {func(h *fixture) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
 			"is none that the record tells of", 0, 4},
-		"the key gone":                    {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},
-		"the key gone, and records since": {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, docfile.ErrSigner, "is missing", 9, 10},
-		"another key":                     {func(h *house) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "the key of this machine is", 9, 9},
-		"the anchor taken from the list":  {func(h *house) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was taken from the list without a record of that", -1, 9},
-		"the file cut":                    {func(h *house) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was cut", 0, 9},
-		"the file gone":                   {func(h *house) { require.NoError(h.t, os.Remove(h.file())) }, audit.ErrUnchecked, "no such file", 0, 9},
-		"an entry forged": {func(h *house) {
+		"the key gone":                    {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},
+		"the key gone, and records since": {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, docfile.ErrSigner, "is missing", 9, 10},
+		"another key":                     {func(h *fixture) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "the key of this machine is", 9, 9},
+		"the anchor taken from the list":  {func(h *fixture) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was taken from the list without a record of that", -1, 9},
+		"the file cut":                    {func(h *fixture) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was cut", 0, 9},
+		"the file gone":                   {func(h *fixture) { require.NoError(h.t, os.Remove(h.file())) }, audit.ErrUnchecked, "no such file", 0, 9},
+		"an entry forged": {func(h *fixture) {
 			h.write(h.file(), append(h.read(h.file()), strings.Replace(lastLine(h.read(h.file())), `"seq":9`, `"seq":8`, 1)...))
 		}, audit.ErrContradicted, "has signed record 8", 9, 9},
-		"entries of others, and none": {func(h *house) {
+		"entries of others, and none": {func(h *fixture) {
 			signer := docfile.NewSigner(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
 			key, err := signer.Key(audit.Key{})
 			require.NoError(h.t, err)
@@ -291,7 +291,7 @@ func lastLine(text []byte) string {
 }
 
 // forge puts a well-made record behind the last, and moves the end.
-func (h *house) forge() {
+func (h *fixture) forge() {
 	end, err := h.store.End(h.t.Context())
 	require.NoError(h.t, err)
 	r, err := audit.Link(audit.Record{Seq: end.Seq, Hash: end.Hash}, porttest.Event("call_x"))
@@ -426,17 +426,17 @@ func TestAFailingAnchorHoldsNothingUp(t *testing.T) {
 func TestManyShareAFile(t *testing.T) {
 	one, two := open(t), open(t)
 	two.away = one.away
-	for _, h := range []*house{one, two} {
+	for _, h := range []*fixture{one, two} {
 		h.append(1)
 		h.anchored()
 	}
 	for range 3 {
-		for _, h := range []*house{one, two} {
+		for _, h := range []*fixture{one, two} {
 			h.append(1)
 			h.again()
 		}
 	}
-	for _, h := range []*house{one, two} {
+	for _, h := range []*fixture{one, two} {
 		r := h.check()
 		assert.Empty(t, words(r))
 		assert.EqualValues(t, 5, r.Anchors[1].To)

@@ -100,7 +100,7 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	if err := h.book.free(c.ID); err != nil {
 		return refused(c, err)
 	}
-	o := h.door.Call(ctx, h.callOf(c))
+	o := h.core.Call(ctx, h.callOf(c))
 	if o.Err == nil || o.Issued == nil {
 		return resultOf(c, o)
 	}
@@ -136,7 +136,7 @@ func (h *Handler) ExecuteConfirmed(ctx context.Context, callID string, said ...C
 	}
 	call := h.callOf(w.call)
 	call.ID, call.Answer = w.doorID, a // both rounds are one call in the audit
-	o := h.door.Call(ctx, call)
+	o := h.core.Call(ctx, call)
 	o.Issued = nil
 	r := resultOf(w.call, o)
 	h.book.settle(callID, errors.Is(o.Err, confirm.ErrTyped))
@@ -150,7 +150,7 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
 	reason = cut(strings.TrimSpace(reason), MaxReason)
-	_, err = h.door.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}, Reason: reason})
+	_, err = h.core.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}, Reason: reason})
 	f := fault.From(err)
 	again := f != nil && f.Kind != fault.Unconfirmed // what has ended otherwise meanwhile is denied as well
 	h.book.settle(callID, again)

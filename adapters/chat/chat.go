@@ -42,7 +42,7 @@ type Options struct {
 
 // Handler offers tools to a model and runs its calls. It is safe for concurrent use; make one for each conversation.
 type Handler struct {
-	door  Door
+	core  Door
 	opts  Options
 	tools []offered
 	book  *book
@@ -56,8 +56,8 @@ type offered struct {
 
 // New returns a Handler for that core. A tool that takes only the token of another tool's preview is left out, because a model never receives one. It fails
 // with app.ErrWiring if a named toolset has no enabled tool.
-func New(door Door, o Options) (*Handler, error) {
-	h := &Handler{door: door, opts: o, book: &book{now: o.Now}}
+func New(core Door, o Options) (*Handler, error) {
+	h := &Handler{core: core, opts: o, book: &book{now: o.Now}}
 	if o.Now == nil {
 		h.book.now = time.Now
 	}
@@ -65,7 +65,7 @@ func New(door Door, o Options) (*Handler, error) {
 		h.opts.Session = "chat_" + token()
 	}
 	found := map[string]bool{}
-	for spec := range door.Specs() {
+	for spec := range core.Specs() {
 		wanted := spec.Toolset != tool.ControlToolset
 		if len(o.Toolsets) > 0 {
 			wanted = slices.Contains(o.Toolsets, spec.Toolset)
@@ -138,7 +138,7 @@ func (h *Handler) RequiresConfirmation(ctx context.Context, name string) bool {
 	if _, ok := h.find(name); !ok {
 		return true
 	}
-	d := h.door.Outlook(ctx, tool.Call{Session: h.opts.Session, Principal: h.opts.Principal, Tool: tool.Name(name)})
+	d := h.core.Outlook(ctx, tool.Call{Session: h.opts.Session, Principal: h.opts.Principal, Tool: tool.Name(name)})
 	return d.Rule == "" || d.Verdict == policy.Confirm
 }
 

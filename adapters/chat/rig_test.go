@@ -26,8 +26,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// shop is the door over in-memory stores with a few tools of the contract: one project with scripts.
-type shop struct {
+// fixture is the door over in-memory stores with a few tools of the contract: one project with scripts.
+type fixture struct {
 	*app.App
 	clock  *clock.Fake
 	store  *memstore.Store
@@ -74,11 +74,11 @@ func (p scriptPlan) Assessment() policy.Assessment {
 	return policy.Assessment{}
 }
 
-func (s *shop) prepare(_ context.Context, _ tool.Scope, in scriptIn) (scriptPlan, error) {
+func (s *fixture) prepare(_ context.Context, _ tool.Scope, in scriptIn) (scriptPlan, error) {
 	return scriptPlan{Script: in.Script, Context: map[string]string{"command": s.script.Load().(string), "cwd": in.Project}}, nil
 }
 
-func (s *shop) commit(ctx context.Context, sc tool.Scope, p scriptPlan) (map[string]any, error) {
+func (s *fixture) commit(ctx context.Context, sc tool.Scope, p scriptPlan) (map[string]any, error) {
 	s.ran.Add(1)
 	sc.Progress(tool.Progress{Done: 1, Total: 1, Message: "ran"})
 	if s.hold != nil {
@@ -94,7 +94,7 @@ func (s *shop) commit(ctx context.Context, sc tool.Scope, p scriptPlan) (map[str
 	return map[string]any{"success": true, "script": p.Script, "stdout": "done"}, nil
 }
 
-func (s *shop) capability() tool.Capability {
+func (s *fixture) capability() tool.Capability {
 	spec := func(description, category string, class policy.Class, effects policy.Effects) tool.Spec {
 		out := tool.Spec{Title: category, Description: description, Category: category, Class: class, Effects: effects}
 		if class > policy.ClassRead {
@@ -129,9 +129,9 @@ func (alone) Elsewhere(string) string    { return "" }
 var me = policy.Principal{ID: "me", Grants: policy.All}
 
 // open is the door of a shop.
-func open(t *testing.T, change ...func(*app.Options)) *shop {
+func open(t *testing.T, change ...func(*app.Options)) *fixture {
 	t.Helper()
-	s := &shop{clock: &clock.Fake{}, store: memstore.New()}
+	s := &fixture{clock: &clock.Fake{}, store: memstore.New()}
 	s.script.Store("vite build")
 	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
@@ -150,7 +150,7 @@ func open(t *testing.T, change ...func(*app.Options)) *shop {
 }
 
 // chat is a conversation in the shop.
-func (s *shop) chat(t *testing.T, change ...func(*chat.Options)) *chat.Handler {
+func (s *fixture) chat(t *testing.T, change ...func(*chat.Options)) *chat.Handler {
 	t.Helper()
 	o := chat.Options{Principal: me, Client: "host 1", Now: s.clock.Now}
 	for _, f := range change {

@@ -36,12 +36,12 @@ type Program struct {
 	ServeGateway serveGateway // may be nil
 	Web          admincmd.Machine
 
-	heed func() // to be called before anything can be cancelled; nil: nobody waits for signals
+	onReady func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
 
 // serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for. It calls heed before the
 // first call is carried out: from then on SIGINT and SIGTERM end ctx, and no longer the process.
-type serve func(ctx context.Context, d command.Door, streams *command.Terminal, env func(string) string, heed func()) error
+type serve func(ctx context.Context, d command.Core, streams *command.Terminal, env func(string) string, onReady func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
 // kilobytes each.
@@ -50,10 +50,10 @@ const garbage = 400
 // Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
 // one ends the process at once.
 func Main(p Program, args []string) int {
-	ctx, heed, stop := heeding()
+	ctx, onReady, stop := heeding()
 	defer stop()
-	if p.heed = heed; len(args) == 0 || args[0] != mcpName {
-		heed()
+	if p.onReady = onReady; len(args) == 0 || args[0] != mcpName {
+		onReady()
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
@@ -63,7 +63,7 @@ func Main(p Program, args []string) int {
 
 // heeding is a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
 // takes threads of its own, which a server that nobody has called yet starts faster without.
-func heeding() (ctx context.Context, heed, stop func()) {
+func heeding() (ctx context.Context, onReady, stop func()) {
 	ctx, stop = context.WithCancel(context.Background())
 	return ctx, sync.OnceFunc(func() {
 		heard, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

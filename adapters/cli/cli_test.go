@@ -53,9 +53,9 @@ func playDemo() {
 	os.Exit(cli.Main(cli.Program{Version: "1.0", Open: openDemo}, os.Args[1:]))
 }
 
-func openDemo(env func(string) string) (command.Door, error) {
+func openDemo(env func(string) string) (command.Core, error) {
 	if env("DEMO_BROKEN") != "" {
-		return command.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
+		return command.Core{}, errors.New("the inside of the machine: 0xdeadbeef")
 	}
 	store := storesOf(env("DEMO_HOME"))
 	operator := policy.Policy{Approval: person.Approval(env("DEMO_HUMAN") != ""), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
@@ -69,9 +69,9 @@ func openDemo(env func(string) string) (command.Door, error) {
 		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
 	a, err := app.New(core, app.Options{Policy: operator}, ctl, demo())
 	if err != nil {
-		return command.Door{}, err
+		return command.Core{}, err
 	}
-	return command.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return errors.Join(a.Close(context.Background()), store.close()) }}, nil
+	return command.Core{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return errors.Join(a.Close(context.Background()), store.close()) }}, nil
 }
 
 // stores is what the demo keeps: in memory, or in a directory that several commands share.

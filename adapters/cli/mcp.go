@@ -34,18 +34,18 @@ func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 			s.Set("COUNTERSIGN_LOG", "info")
 		}
 		signal.Ignore(syscall.SIGPIPE) // a host that died must not take calls in flight along; writing fails instead
-		door, err := s.Opened()
+		core, err := s.Opened()
 		if err != nil {
 			return err
 		}
 		if s.Interactive() {
 			s.Note("serving MCP on this terminal's input and output; it is meant to be started by an agent host. Ctrl-D ends it.")
 		}
-		heed := p.heed
-		if heed == nil {
-			heed = func() {}
+		onReady := p.onReady
+		if onReady == nil {
+			onReady = func() {}
 		}
-		return p.ServeMCP(cmd.Context(), door, s.Terminal, s.Lookup, heed)
+		return p.ServeMCP(cmd.Context(), core, s.Terminal, s.Lookup, onReady)
 	}
 	return c
 }

@@ -35,14 +35,14 @@ type section interface {
 
 // Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
-	desk := ui.NewCallRunner(life, o.App, o.IDs)
+	runner := ui.NewCallRunner(life, o.App, o.IDs)
 	person := ui.Telling(adminpages.WithPasskeys(o.Person, o.App), func(ctx context.Context) (bool, error) {
 		rules, err := o.App.PolicyInForce(ctx)
 		return rules.Approval.ByCaller(), err
 	})
 	for _, s := range []section{
-		desk, adminpages.NewApprovalSection(desk, o.App), adminpages.NewActivitySection(life, desk, o.App), adminpages.NewToolSection(desk, o.App), adminpages.NewSettingPages(desk, o.App, o.Credentials), adminpages.NewKeyPages(desk, o.App),
-		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
+		runner, adminpages.NewApprovalSection(runner, o.App), adminpages.NewActivitySection(life, runner, o.App), adminpages.NewToolSection(runner, o.App), adminpages.NewSettingPages(runner, o.App, o.Credentials), adminpages.NewKeyPages(runner, o.App),
+		packpages.New(runner), agentpages.New(runner), projectpages.New(runner), sandboxpages.New(runner), ecopages.New(runner),
 	} {
 		s.Mount(mux, person)
 	}

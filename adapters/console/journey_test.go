@@ -59,7 +59,7 @@ func newMachine(t *testing.T) *machine {
 	t.Cleanup(end)
 	m.web = consoletest.Serve(t, func(mux *http.ServeMux) {
 		console.Mount(life, mux, console.Options{App: m.here.App, Credentials: m.here.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
-		consoletest.Events(t, mux, &consoletest.House{App: m.here.App}, consoletest.Person())
+		consoletest.Events(t, mux, &consoletest.TestCore{App: m.here.App}, consoletest.Person())
 	})
 	return m
 }

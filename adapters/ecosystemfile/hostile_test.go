@@ -21,8 +21,8 @@ import (
 
 const runID = "00000001-0000-4000-8000-000000000000"
 
-// house is a store of a user with the ecosystem demo, and where its things are.
-func house(t testing.TB) (*ecosystemfile.Store, ecosystem.Layout) {
+// newStore is a store of a user with the ecosystem demo, and where its things are.
+func newStore(t testing.TB) (*ecosystemfile.Store, ecosystem.Layout) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func install(s *ecosystem.State) error {
 }
 
 func TestWhatIsPrivateStaysPrivate(t *testing.T) {
-	s, l := house(t)
+	s, l := newStore(t)
 	ctx := t.Context()
 	require.NoError(t, s.Runs().Add(ctx, newRun(1)))
 	require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "x"}))
@@ -85,7 +85,7 @@ func TestWhatIsPrivateStaysPrivate(t *testing.T) {
 
 func TestATornLineIsMended(t *testing.T) {
 	for _, torn := range []string{`{"seq":3,"times`, `{"seq":3}`, "\x00\x00\x00\x00", strings.Repeat("x", 300_000)} {
-		s, _ := house(t)
+		s, _ := newStore(t)
 		ctx := t.Context()
 		require.NoError(t, s.Runs().Append(ctx, runID, ecosystem.RunEvent{Message: "one"}, ecosystem.RunEvent{Message: "two"}))
 		path := filepath.Join(runsDir(t, s), runID+".jsonl")
@@ -106,7 +106,7 @@ func TestATornLineIsMended(t *testing.T) {
 }
 
 func TestALogOfNonsenseIsPassedOver(t *testing.T) {
-	s, _ := house(t)
+	s, _ := newStore(t)
 	ctx := t.Context()
 	path := filepath.Join(runsDir(t, s), runID+".jsonl")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -122,7 +122,7 @@ func TestALogOfNonsenseIsPassedOver(t *testing.T) {
 }
 
 func TestWhatWritersThatDiedLeftDoesNoHarm(t *testing.T) {
-	s, l := house(t)
+	s, l := newStore(t)
 	ctx := t.Context()
 	require.NoError(t, s.Runs().Add(ctx, newRun(1)))
 	_, err := s.States().Update(ctx, l, install)
@@ -153,7 +153,7 @@ func TestWhatWritersThatDiedLeftDoesNoHarm(t *testing.T) {
 }
 
 func TestCorruptRecords(t *testing.T) {
-	s, l := house(t)
+	s, l := newStore(t)
 	ctx := t.Context()
 	require.NoError(t, s.Runs().Add(ctx, newRun(1)))
 	require.NoError(t, s.Runs().Add(ctx, newRun(2)))
@@ -189,7 +189,7 @@ func TestCorruptRecords(t *testing.T) {
 
 // TestADirectoryThatCannotBeMade stands for one that may not be written: permissions do not bind every user.
 func TestADirectoryThatCannotBeMade(t *testing.T) {
-	s, l := house(t)
+	s, l := newStore(t)
 	ctx := t.Context()
 	home := filepath.Dir(filepath.Dir(l.Data))
 	require.NoError(t, os.MkdirAll(filepath.Dir(home), 0o755))
@@ -212,7 +212,7 @@ func TestADirectoryThatCannotBeMade(t *testing.T) {
 }
 
 func TestLinksInPlaceOfFiles(t *testing.T) {
-	s, l := house(t)
+	s, l := newStore(t)
 	ctx := t.Context()
 	require.NoError(t, s.Runs().Add(ctx, newRun(2)))
 	target := filepath.Join(t.TempDir(), "target")
@@ -236,7 +236,7 @@ func TestLinksInPlaceOfFiles(t *testing.T) {
 }
 
 func TestTheRootBecomesARepository(t *testing.T) {
-	_, l := house(t)
+	_, l := newStore(t)
 	var made []string
 	s := ecosystemfile.New(ecosystemfile.Options{Home: filepath.Dir(l.Root), Clock: &clock.Fake{}, Init: func(_ context.Context, dir string) error {
 		made = append(made, dir)
@@ -382,7 +382,7 @@ func BenchmarkList(b *testing.B) {
 
 // BenchmarkAppend adds one line to a log of ten thousand.
 func BenchmarkAppend(b *testing.B) {
-	s, _ := house(b)
+	s, _ := newStore(b)
 	require.NoError(b, s.Runs().Append(b.Context(), runID, make([]ecosystem.RunEvent, 10_000)...))
 	for b.Loop() {
 		require.NoError(b, s.Runs().Append(b.Context(), runID, ecosystem.RunEvent{Message: "pushed api to origin/main"}))
@@ -391,7 +391,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkLoad finds, reads and judges the manifest of sixty-four repositories, and its state.
 func BenchmarkLoad(b *testing.B) {
-	s, l := house(b)
+	s, l := newStore(b)
 	var text strings.Builder
 	text.WriteString("name: demo\nrepos:\n")
 	for i := range ecosystem.MaxRepos {

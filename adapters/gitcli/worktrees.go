@@ -44,15 +44,15 @@ func (c *client) worktrees(ctx context.Context, at place) ([]git.Worktree, error
 func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	at, err := open(ctx, dir)
 	if err != nil {
-		return stranger(err)
+		return notInRepo(err)
 	}
 	owner, err := open(ctx, root)
 	if err != nil {
-		return stranger(err)
+		return notInRepo(err)
 	}
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"}})
 	if err != nil {
-		return stranger(err)
+		return notInRepo(err)
 	}
 	common, err := filepath.EvalSymlinks(strings.TrimSuffix(string(out), "\n"))
 	if err != nil || !inside(owner.dir, common) {
@@ -60,7 +60,7 @@ func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	}
 	list, err := c.worktrees(ctx, owner)
 	if err != nil {
-		return stranger(err)
+		return notInRepo(err)
 	}
 	top := at.top
 	if top == "" {
@@ -74,8 +74,8 @@ func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	return false, nil
 }
 
-// stranger is the answer where git refuses: what it takes for no repository, or will not read, belongs to nothing.
-func stranger(err error) (bool, error) {
+// notInRepo is the answer where git refuses: what it takes for no repository, or will not read, belongs to nothing.
+func notInRepo(err error) (bool, error) {
 	if errors.Is(err, project.ErrNotRepository) || ExitOf(err) != 0 {
 		return false, nil
 	}

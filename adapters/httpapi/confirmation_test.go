@@ -114,7 +114,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 }
 
 // carried approves and repeats the call, and is how it ended.
-func (d *depot) carried(v map[string]any) string {
+func (d *fixture) carried(v map[string]any) string {
 	d.t.Helper()
 	d.get(200, path(v, "approve"), shown(v, ""), "person")
 	d.get(200, "POST /api/v1/tools/wipe", `{"name":"x"}`, "")

@@ -77,7 +77,7 @@ type observed struct {
 }
 
 // Observe returns the core with its calls counted.
-func (g *Metrics) Observe(door Door) Door { return observed{door, g} }
+func (g *Metrics) Observe(core Door) Door { return observed{core, g} }
 
 // Call implements Door.
 func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {

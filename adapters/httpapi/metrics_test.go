@@ -70,16 +70,16 @@ func TestWhatIsCounted(t *testing.T) {
 	l := open(t)
 	g := httpapi.NewMetrics(httpapi.MetricsOptions{Version: `1.2"3`, Book: l, Streams: func() int { return 3 }, Sessions: func() int { return 2 }, Dropped: func() int64 { return 7 }})
 	g.Begin(t.Context())
-	door := g.Observe(l)
+	core := g.Observe(l)
 	ctx := t.Context()
-	require.NoError(t, door.Call(ctx, call("list_projects", `{}`)).Err)
-	require.NoError(t, door.Call(ctx, call("list_projects", `{}`)).Err)
-	require.Error(t, door.Call(ctx, call("list_projects", `{"a":1}`)).Err)
-	require.Error(t, door.Call(ctx, call("sent_by_somebody", `{}`)).Err)
-	require.Error(t, door.Call(ctx, call(`evil"} 1`, `{}`)).Err)
-	require.Error(t, door.Call(ctx, call("create_workflow", `{"name":"a"}`)).Err)
-	require.Error(t, door.Call(ctx, call("create_workflow", `{"name":"b"}`)).Err)
-	require.Error(t, door.Call(ctx, call("create_workflow", `{"name":"c"}`)).Err)
+	require.NoError(t, core.Call(ctx, call("list_projects", `{}`)).Err)
+	require.NoError(t, core.Call(ctx, call("list_projects", `{}`)).Err)
+	require.Error(t, core.Call(ctx, call("list_projects", `{"a":1}`)).Err)
+	require.Error(t, core.Call(ctx, call("sent_by_somebody", `{}`)).Err)
+	require.Error(t, core.Call(ctx, call(`evil"} 1`, `{}`)).Err)
+	require.Error(t, core.Call(ctx, call("create_workflow", `{"name":"a"}`)).Err)
+	require.Error(t, core.Call(ctx, call("create_workflow", `{"name":"b"}`)).Err)
+	require.Error(t, core.Call(ctx, call("create_workflow", `{"name":"c"}`)).Err)
 	views, err := l.Confirmations(ctx, "")
 	require.NoError(t, err)
 	for i, yes := range []bool{true, false} {
@@ -87,7 +87,7 @@ func TestWhatIsCounted(t *testing.T) {
 		require.NoError(t, err)
 	}
 	n := 0
-	for range door.Specs() {
+	for range core.Specs() {
 		n++
 	}
 	assert.Positive(t, n)
@@ -197,22 +197,22 @@ func (bare) Call(context.Context, tool.Call) tool.Outcome {
 
 // TestCountingCostsLittle: less than a microsecond a call, and nothing is allocated.
 func TestCountingCostsLittle(t *testing.T) {
-	door := httpapi.NewMetrics(httpapi.MetricsOptions{}).Observe(bare{})
+	core := httpapi.NewMetrics(httpapi.MetricsOptions{}).Observe(bare{})
 	ctx, c := t.Context(), tool.Call{Tool: "look"}
-	door.Call(ctx, c)
+	core.Call(ctx, c)
 	plain := testing.AllocsPerRun(1000, func() { bare{}.Call(ctx, c) })
-	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { door.Call(ctx, c) }), plain+2)
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { core.Call(ctx, c) }), plain+2)
 }
 
 // TestManyCountAtOnce.
 func TestManyCountAtOnce(t *testing.T) {
 	g := httpapi.NewMetrics(httpapi.MetricsOptions{})
-	door := g.Observe(bare{})
+	core := g.Observe(bare{})
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
 			for range 100 {
-				door.Call(t.Context(), tool.Call{})
+				core.Call(t.Context(), tool.Call{})
 				g.Write(t.Context(), &strings.Builder{})
 			}
 		})
@@ -234,9 +234,9 @@ func BenchmarkObserve(b *testing.B) {
 		}
 	})
 	b.Run("observed", func(b *testing.B) {
-		door := httpapi.NewMetrics(httpapi.MetricsOptions{}).Observe(bare{})
+		core := httpapi.NewMetrics(httpapi.MetricsOptions{}).Observe(bare{})
 		for b.Loop() {
-			door.Call(ctx, c)
+			core.Call(ctx, c)
 		}
 	})
 }

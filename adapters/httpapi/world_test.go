@@ -95,10 +95,10 @@ type site struct {
 }
 
 // serve serves a door on a socket of its own until the test ends.
-func serve(t testing.TB, door *app.App) *site {
+func serve(t testing.TB, served *app.App) *site {
 	t.Helper()
-	s := &site{t: t, app: door, hub: events.NewHub(door, nil), observed: map[string]int{}}
-	api := httpapi.New(httpapi.Options{App: door, Hub: s.hub, Version: "1.2.3", Observe: func(route string, status int, _ time.Duration) {
+	s := &site{t: t, app: served, hub: events.NewHub(served, nil), observed: map[string]int{}}
+	api := httpapi.New(httpapi.Options{App: served, Hub: s.hub, Version: "1.2.3", Observe: func(route string, status int, _ time.Duration) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.observed[fmt.Sprint(route, " ", status)]++
@@ -137,8 +137,8 @@ func home(t testing.TB, change func(*local.Config)) *site {
 
 func humanOnly(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
-// depot is a door whose clock a test moves, with a tool whose plan changes when the test says so.
-type depot struct {
+// fixture is a door whose clock a test moves, with a tool whose plan changes when the test says so.
+type fixture struct {
 	*site
 	clock *clock.Fake
 	mu    sync.Mutex
@@ -160,15 +160,15 @@ func (w wiping) Prompt() string            { return "wipe " + w.Wipe }
 func (w wiping) Target() string            { return w.Wipe }
 func (w wiping) Strength() policy.Strength { return w.how }
 
-func (d *depot) set(about string) {
+func (d *fixture) set(about string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.about = about
 }
 
-func newDepot(t testing.TB) *depot {
+func newDepot(t testing.TB) *fixture {
 	t.Helper()
-	d := &depot{clock: &clock.Fake{}, about: "as it is"}
+	d := &fixture{clock: &clock.Fake{}, about: "as it is"}
 	d.clock.Set(time.Now())
 	store := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
 	plan := func(how policy.Strength) func(context.Context, tool.Scope, target) (wiping, error) {
@@ -188,10 +188,10 @@ func newDepot(t testing.TB) *depot {
 			return ratelimit.Rate{}
 		}), Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	options := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
-	var door *app.App
-	door, err := app.New(core, options,
+	var served *app.App
+	served, err := app.New(core, options,
 		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: options.Policy,
-			Toolsets: func() []tool.Toolset { return door.Toolsets() }}),
+			Toolsets: func() []tool.Toolset { return served.Toolsets() }}),
 		tool.Capability{Name: "depot", Contract: "countersign.v1", Mode: policy.Execute, Entries: []tool.Entry{
 			bind.Query(tool.Ref[target, target]{Name: "look"}, tool.Spec{Title: "Look", Description: "Looks.", Class: policy.ClassRead, Effects: policy.Read},
 				func(_ context.Context, _ tool.Scope, in target) (target, error) { return in, nil }),
@@ -200,10 +200,10 @@ func newDepot(t testing.TB) *depot {
 		}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, door.Close(context.Background()))
+		require.NoError(t, served.Close(context.Background()))
 		require.NoError(t, store.Close())
 	})
-	d.site = serve(t, door)
+	d.site = serve(t, served)
 	return d
 }
 

@@ -29,9 +29,9 @@ type parts struct {
 	surveyor  ecosystemport.Surveyor
 	tickets   ecogit.TicketClient
 	clones    *ecogit.Client
-	shipping  *ecogit.PushClient
-	attic     *ecogit.Trash
-	tagging   *ecogit.ReleaseClient
+	pushes    *ecogit.PushClient
+	trash     *ecogit.Trash
+	releases  *ecogit.ReleaseClient
 	finder    ecosystemfile.ProvisionerFinder
 }
 
@@ -50,7 +50,7 @@ func (h *EcosystemHost) adapters() parts {
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
 	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs), surveyor: ecogit.NewSurveyor(),
-		tickets: ecogit.NewTicketClient(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), shipping: ecogit.NewPushClient(pause), attic: ecogit.NewTrash(nil), tagging: ecogit.NewReleaseClient(), finder: ecosystemfile.ProvisionerFinder{}}
+		tickets: ecogit.NewTicketClient(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), pushes: ecogit.NewPushClient(pause), trash: ecogit.NewTrash(nil), releases: ecogit.NewReleaseClient(), finder: ecosystemfile.ProvisionerFinder{}}
 }
 
 // orphans ends the programs that were started for that work.

@@ -25,40 +25,40 @@ import (
 //	BenchmarkBigFile   40 refs into one 50 MB file  ≤ 1.5 × reading it once
 //	BenchmarkManyPacks get, render, mutate one of 5,000 packs  ≤ 2 × one of 10; list 20 of 5,000, warm ≤ 3 × one stat of each file
 
-// shop is an opened door with a directory of sources.
-type shop struct {
+// packFixture is an opened door with a directory of sources.
+type packFixture struct {
 	b     testing.TB
-	door  *local.Local
+	core  *local.Local
 	root  string // of the packs
 	src   string
 	owner tool.Call
 }
 
-func newShop(b *testing.B) *shop {
-	s := &shop{b: b, root: filepath.Join(b.TempDir(), "packs"), src: b.TempDir()}
+func newShop(b *testing.B) *packFixture {
+	s := &packFixture{b: b, root: filepath.Join(b.TempDir(), "packs"), src: b.TempDir()}
 	env := map[string]string{"COUNTERSIGN_HOME": filepath.Join(b.TempDir(), "home"), "CONTEXT_PACK_ROOT": s.root, "CONTEXT_PACK_SOURCE_ROOT": s.src}
 	c, err := local.Environment(func(name string) string { return env[name] })
 	require.NoError(b, err)
-	s.door, err = local.Open(c)
+	s.core, err = local.Open(c)
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, s.door.Close()) })
-	s.owner = tool.Call{Session: "bench", Principal: s.door.Owner()}
+	b.Cleanup(func() { require.NoError(b, s.core.Close()) })
+	s.owner = tool.Call{Session: "bench", Principal: s.core.Owner()}
 	return s
 }
 
-func (s *shop) call(name tool.Name, args map[string]any) tool.Outcome {
+func (s *packFixture) call(name tool.Name, args map[string]any) tool.Outcome {
 	c := s.owner
 	var err error
 	c.Tool = name
 	c.Args, err = tool.Encode(args)
 	require.NoError(s.b, err)
-	o := s.door.Call(s.b.Context(), c)
+	o := s.core.Call(s.b.Context(), c)
 	require.NoError(s.b, o.Err)
 	return o
 }
 
 // write makes a pack of one section and returns its id.
-func (s *shop) write(refs []map[string]any) string {
+func (s *packFixture) write(refs []map[string]any) string {
 	o := s.call("input", map[string]any{"action": "write", "document": map[string]any{
 		"title": "A pack", "ttl_minutes": 600, "sections": []any{map[string]any{"key": "flow", "title": "Flow", "refs": refs}},
 	}})
@@ -128,7 +128,7 @@ func BenchmarkBigFile(b *testing.B) {
 }
 
 // crowd fills the store with copies of one pack, directly: creating them durably would take a minute.
-func (s *shop) crowd(packs int) (id string) {
+func (s *packFixture) crowd(packs int) (id string) {
 	require.NoError(s.b, os.WriteFile(filepath.Join(s.src, "a.go"), source(50), 0o644))
 	id = s.write([]map[string]any{ref(1, "a.go", 10, 20)})
 	data, err := os.ReadFile(filepath.Join(s.root, "packs", id+".md"))
@@ -165,11 +165,11 @@ func BenchmarkManyPacks(b *testing.B) {
 	few.call("input", map[string]any{"action": "list"})
 	for _, on := range []struct { // in this order: for a moment after a change its file is read every time
 		name string
-		does func(s *shop, id string)
+		does func(s *packFixture, id string)
 	}{
-		{"get", func(s *shop, id string) { s.call("input", map[string]any{"action": "get", "id": id}) }},
-		{"render", func(s *shop, id string) { s.call("output", map[string]any{"id": id}) }},
-		{"mutate", func(s *shop, id string) {
+		{"get", func(s *packFixture, id string) { s.call("input", map[string]any{"action": "get", "id": id}) }},
+		{"render", func(s *packFixture, id string) { s.call("output", map[string]any{"id": id}) }},
+		{"mutate", func(s *packFixture, id string) {
 			s.call("input", map[string]any{"action": "touch_ttl", "id": id, "ttl_minutes": 600, "expected_revision": s.revision(id)})
 		}},
 	} {
@@ -190,7 +190,7 @@ func BenchmarkManyPacks(b *testing.B) {
 	})
 }
 
-func (s *shop) revision(id string) (n uint64) {
+func (s *packFixture) revision(id string) (n uint64) {
 	var made struct{ Payload struct{ Revision uint64 } }
 	require.NoError(s.b, json.Unmarshal(s.call("input", map[string]any{"action": "get", "id": id}).Value, &made))
 	return made.Payload.Revision

@@ -107,7 +107,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 	b := appruns.Deps{Places: a.files, Manifests: a.files, States: states, Runs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
 		Clock: core.Clock, UUIDs: system.IDs{},
 		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
-	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
+	controlDeps := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode {
 			_, ceiling := h.modes()
 			return ceiling
@@ -115,17 +115,17 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			mode, _ := h.modes()
 			return mode
 		}}
-	standing := control.SessionStatusOf(door)
-	return ecosystems.Deps{Basis: b, Control: control.Seed004(door),
+	standing := control.SessionStatusOf(controlDeps)
+	return ecosystems.Deps{Basis: b, Control: control.Seed004(controlDeps),
 		Browsing: ecosystems.InfoDeps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (ecosystems.ModeGate, error) {
 			s, err := standing(ctx, sc)
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
 		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
 		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
-		Shipping:   push.Deps{Deps: b, Git: a.shipping, Trash: a.attic},
+		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
-		Releasing:  releases.Deps{Deps: b, Git: a.tagging},
+		Releasing:  releases.Deps{Deps: b, Git: a.releases},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}
 }
 

@@ -60,18 +60,18 @@ type Config struct {
 // Local is the core with the resources that it holds open.
 type Local struct {
 	*app.App
-	config    Config
-	operator  policy.Policy // what no person's settings change while the process lives
-	store     *sqlitestore.Store
-	archive   *homearchive.Archive
-	audit     *anchoring.AnchoredLog
-	notifier  *notify.Notifier
-	processes func() *osproc.Processes        // of projects
-	servers   func() *osproc.Processes        // of sandboxes
-	files     func() *sandboxfile.Store       // likewise
-	mender    func() sandboxes.ProjectManager // likewise
-	ecosystem func() *EcosystemHost           // of ecosystems
-	atClose   []func() error
+	config         Config
+	operator       policy.Policy // what no person's settings change while the process lives
+	store          *sqlitestore.Store
+	archive        *homearchive.Archive
+	audit          *anchoring.AnchoredLog
+	notifier       *notify.Notifier
+	processes      func() *osproc.Processes        // of projects
+	servers        func() *osproc.Processes        // of sandboxes
+	files          func() *sandboxfile.Store       // likewise
+	projectManager func() sandboxes.ProjectManager // likewise
+	ecosystem      func() *EcosystemHost           // of ecosystems
+	atClose        []func() error
 }
 
 // Defaults is how Countersign runs when nobody says otherwise: toolsets' own modes up to execute, execute_with_confirm.

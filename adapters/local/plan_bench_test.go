@@ -36,16 +36,16 @@ import (
 //	BenchmarkPlan/targets  four targets, known sums  ≤ 2.5 × one target: modules are composed once
 //	BenchmarkPlan/status   as warm                   drift and extras too
 
-// farm is a config repository of skills, a hundred files each, and what it was deployed to.
-type farm struct {
+// configFixture is a config repository of skills, a hundred files each, and what it was deployed to.
+type configFixture struct {
 	b                  testing.TB
 	dir, home, project string
 	roots              []string // of everything that a plan has to look at
 }
 
 // newFarm deploys so many files to each of the targets. It waits until the files' time stamps are believed.
-func newFarm(b testing.TB, files int, targets ...string) *farm {
-	f := &farm{b: b, dir: b.TempDir()}
+func newFarm(b testing.TB, files int, targets ...string) *configFixture {
+	f := &configFixture{b: b, dir: b.TempDir()}
 	f.home, f.project = filepath.Join(f.dir, "home"), filepath.Join(f.dir, "project")
 	repo := filepath.Join(f.home, ".agentpack", "repo")
 	require.NoError(b, os.MkdirAll(filepath.Join(f.project, ".git"), 0o755))
@@ -78,23 +78,23 @@ func newFarm(b testing.TB, files int, targets ...string) *farm {
 	return f
 }
 
-func (f *farm) open(state string) *local.Local {
+func (f *configFixture) open(state string) *local.Local {
 	env := map[string]string{"HOME": f.home, "COUNTERSIGN_HOME": state}
 	c, err := local.Environment(func(name string) string { return env[name] })
 	require.NoError(f.b, err)
 	c.Deployments.Dir, c.Options = f.project, person.ByCaller(c.Options)
-	door, err := local.Open(c)
+	core, err := local.Open(c)
 	require.NoError(f.b, err)
-	return door
+	return core
 }
 
 // call opens the door, calls and closes it again.
-func (f *farm) call(state string, name tool.Name, args string) (data struct {
+func (f *configFixture) call(state string, name tool.Name, args string) (data struct {
 	Applied bool
 	Summary map[string]int
 }) {
-	door := f.open(state)
-	o := door.Call(f.b.Context(), tool.Call{Session: "bench", Principal: door.Owner(), Tool: name, Args: json.RawMessage(args)})
+	core := f.open(state)
+	o := core.Call(f.b.Context(), tool.Call{Session: "bench", Principal: core.Owner(), Tool: name, Args: json.RawMessage(args)})
 	require.NoError(f.b, o.Err)
 	var value struct {
 		Data *struct {
@@ -107,27 +107,27 @@ func (f *farm) call(state string, name tool.Name, args string) (data struct {
 		Summary map[string]int
 	})(&data)
 	require.NoError(f.b, json.Unmarshal(o.Value, &value))
-	require.NoError(f.b, door.Close())
+	require.NoError(f.b, core.Close())
 	return data
 }
 
-func (f *farm) deploy(want int) {
-	door := f.open(f.state())
-	defer func() { require.NoError(f.b, door.Close()) }()
-	c := tool.Call{Session: "bench", Principal: door.Owner(), Tool: "deploy"}
-	o := door.Call(f.b.Context(), c)
+func (f *configFixture) deploy(want int) {
+	core := f.open(f.state())
+	defer func() { require.NoError(f.b, core.Close()) }()
+	c := tool.Call{Session: "bench", Principal: core.Owner(), Tool: "deploy"}
+	o := core.Call(f.b.Context(), c)
 	require.NoError(f.b, o.Err)
 	require.NotNil(f.b, o.Issued)
 	c.Tool, c.Args, c.Token = "deploy_apply", json.RawMessage(`{"yes":true}`), o.Issued.Token
-	o = door.Call(f.b.Context(), c)
+	o = core.Call(f.b.Context(), c)
 	require.NoError(f.b, o.Err)
 	require.Contains(f.b, string(o.Value), fmt.Sprintf(`"create":%d,"delete":0,"update":0`, want))
 }
 
-func (f *farm) state() string { return filepath.Join(f.dir, "state") }
+func (f *configFixture) state() string { return filepath.Join(f.dir, "state") }
 
 // files is every file below the roots, but manifests.
-func (f *farm) files() (out []string) {
+func (f *configFixture) files() (out []string) {
 	for _, root := range f.roots {
 		require.NoError(f.b, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".agentpack") {
@@ -174,7 +174,7 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 // walk lists every directory and lstats every file; goroutines take a skill each.
-func (f *farm) walk(workers int) func() {
+func (f *configFixture) walk(workers int) func() {
 	var walk func(dir string)
 	walk = func(dir string) {
 		open, err := os.Open(dir)
@@ -214,7 +214,7 @@ func (f *farm) walk(workers int) func() {
 }
 
 // read hashes every file, each goroutine with one buffer for all of its.
-func (f *farm) read() func() {
+func (f *configFixture) read() func() {
 	paths := f.files()
 	workers := runtime.GOMAXPROCS(0)
 	return func() {

@@ -45,32 +45,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// yard is an opened door and directories that are registered as projects.
-type yard struct {
+// projectsFixture is an opened door and directories that are registered as projects.
+type projectsFixture struct {
 	b     testing.TB
-	door  *local.Local
+	core  *local.Local
 	base  string
 	roots []string
 	call  tool.Call
 }
 
-// newYard opens a door at which that level is in force.
-func newYard(b testing.TB, level policy.Level) *yard {
+// newProjectsFixture opens a door at which that level is in force.
+func newProjectsFixture(b testing.TB, level policy.Level) *projectsFixture {
 	base, err := filepath.EvalSymlinks(b.TempDir())
 	require.NoError(b, err)
 	o := person.ByCaller(local.Defaults())
 	o.Policy.Level, o.Serve.Toolsets = level, []string{"all"}
 	exe, err := os.Executable()
 	require.NoError(b, err)
-	door, err := local.Open(local.Config{Dir: filepath.Join(base, "state"), Options: o,
+	core, err := local.Open(local.Config{Dir: filepath.Join(base, "state"), Options: o,
 		Projects: local.Projects{Home: filepath.Join(base, "home"), Supervisor: []string{exe, "supervise"}}})
 	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, door.Close()) })
-	return &yard{b: b, door: door, base: base, call: tool.Call{Session: "bench", Principal: door.Owner(), Person: true}}
+	b.Cleanup(func() { require.NoError(b, core.Close()) })
+	return &projectsFixture{b: b, core: core, base: base, call: tool.Call{Session: "bench", Principal: core.Owner(), Person: true}}
 }
 
 // register makes that many repositories with a commit and a package.json each, and registers them.
-func (y *yard) register(n int, scripts string) {
+func (y *projectsFixture) register(n int, scripts string) {
 	first := filepath.Join(y.base, "project-000")
 	require.NoError(y.b, os.Mkdir(first, 0o755))
 	require.NoError(y.b, os.WriteFile(filepath.Join(first, "package.json"), []byte(`{"name":"shop","version":"1.2.3","scripts":`+scripts+`}`), 0o644))
@@ -89,23 +89,23 @@ func (y *yard) register(n int, scripts string) {
 	}
 }
 
-func (y *yard) try(name tool.Name, args map[string]any) tool.Outcome {
+func (y *projectsFixture) try(name tool.Name, args map[string]any) tool.Outcome {
 	c := y.call
 	var err error
 	c.Tool = name
 	c.Args, err = tool.Encode(args)
 	require.NoError(y.b, err)
-	return y.door.Call(y.b.Context(), c)
+	return y.core.Call(y.b.Context(), c)
 }
 
-func (y *yard) do(name tool.Name, args map[string]any) json.RawMessage {
+func (y *projectsFixture) do(name tool.Name, args map[string]any) json.RawMessage {
 	o := y.try(name, args)
 	require.NoError(y.b, o.Err)
 	return o.Value
 }
 
 // confirmed is the arguments with the confirmation that such a call is answered with.
-func (y *yard) confirmed(name tool.Name, args map[string]any) map[string]any {
+func (y *projectsFixture) confirmed(name tool.Name, args map[string]any) map[string]any {
 	o := y.try(name, args)
 	require.NotNil(y.b, o.Issued)
 	args = maps.Clone(args)
@@ -114,7 +114,7 @@ func (y *yard) confirmed(name tool.Name, args map[string]any) map[string]any {
 }
 
 // branches are the branches that list_projects shows.
-func (y *yard) branches() (names []string) {
+func (y *projectsFixture) branches() (names []string) {
 	var list struct {
 		Projects []struct {
 			Branch string `json:"currentBranch"`
@@ -131,7 +131,7 @@ func (y *yard) branches() (names []string) {
 
 // TestListingProjectsStartsNoGit: of ordinary repositories the branch stands in a file. A git that leaves a trace is the only one to be found.
 func TestListingProjectsStartsNoGit(t *testing.T) {
-	y := newYard(t, policy.FullAccess)
+	y := newProjectsFixture(t, policy.FullAccess)
 	y.register(3, `{}`)
 	require.NoError(t, os.WriteFile(filepath.Join(y.roots[1], ".git", "HEAD"), []byte("ref: refs/heads/feature/x\n"), 0o644))
 	bin, trace := t.TempDir(), filepath.Join(t.TempDir(), "trace")
@@ -148,7 +148,7 @@ func TestListingProjectsStartsNoGit(t *testing.T) {
 // BenchmarkListProjects lists 200 projects.
 func BenchmarkListProjects(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	y := newYard(b, policy.FullAccess)
+	y := newProjectsFixture(b, policy.FullAccess)
 	y.register(200, `{"build":"vite build","test":"vitest run"}`)
 	against(b, func() { require.Len(b, y.branches(), 200) }, func() {
 		spread(8, len(y.roots), func(i int) {
@@ -160,7 +160,7 @@ func BenchmarkListProjects(b *testing.B) {
 }
 
 // npm is a script run by npm itself, its output into a file or, if that is nil, read from a pipe.
-func (y *yard) npm(script string, out *os.File) {
+func (y *projectsFixture) npm(script string, out *os.File) {
 	cmd := exec.Command("npm", "run", script)
 	cmd.Dir = y.roots[0]
 	vars, _ := process.ChildEnvironment(os.Environ(), nil, nil, nil) // npm does less in some environments than in others
@@ -181,7 +181,7 @@ func (y *yard) npm(script string, out *os.File) {
 }
 
 // needNPM registers one project with that script.
-func (y *yard) needNPM(script string) {
+func (y *projectsFixture) needNPM(script string) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		y.b.Skip("npm is not installed")
 	}
@@ -190,7 +190,7 @@ func (y *yard) needNPM(script string) {
 	y.register(1, string(doc))
 }
 
-func (y *yard) script() map[string]any {
+func (y *projectsFixture) script() map[string]any {
 	return map[string]any{"project_path": y.roots[0], "script_name": "work"}
 }
 
@@ -201,9 +201,9 @@ func BenchmarkRunScript(b *testing.B) {
 		level policy.Level
 	}{{"allowed", policy.FullAccess}, {"confirmed", policy.ExecuteWithConfirm}} {
 		b.Run(on.name, func(b *testing.B) {
-			var yards [4]*yard // a door lets so many programs start a minute
+			var yards [4]*projectsFixture // a door lets so many programs start a minute
 			for i := range yards {
-				yards[i] = newYard(b, on.level)
+				yards[i] = newProjectsFixture(b, on.level)
 				yards[i].needNPM("true")
 			}
 			args := make([]map[string]any, max(b.N, 15)+2)
@@ -226,7 +226,7 @@ func BenchmarkDoor(b *testing.B) {
 	bin := b.TempDir()
 	require.NoError(b, os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\n"), 0o755))
 	b.Setenv("PATH", bin+":/usr/bin:/bin")
-	y := newYard(b, policy.FullAccess)
+	y := newProjectsFixture(b, policy.FullAccess)
 	y.needNPM("true")
 	against(b, func() { require.Contains(b, string(y.do("run_script", y.script())), `"exit_code":0`) },
 		func() { y.npm("work", nil) })
@@ -235,7 +235,7 @@ func BenchmarkDoor(b *testing.B) {
 // BenchmarkScriptOutput runs a script that prints 100 MB. Beside the time it reports how much the heap held more at most than before.
 func BenchmarkScriptOutput(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	y := newYard(b, policy.FullAccess)
+	y := newProjectsFixture(b, policy.FullAccess)
 	y.needNPM(`yes 'src/app/main.ts:17:4 - built in 12 ms, nothing to complain about here' | head -c 100000000`)
 	peak := watchHeap(b)
 	against(b, func() { require.Contains(b, string(y.do("run_script", y.script())), `"truncated":true`) }, func() {
@@ -274,7 +274,7 @@ func watchHeap(b *testing.B) (peak func() float64) {
 // BenchmarkProcessOutput reads what a process in the background has printed, 10,000 lines being kept: the newest hundred, and all of it by cursor.
 func BenchmarkProcessOutput(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	y := newYard(b, policy.FullAccess)
+	y := newProjectsFixture(b, policy.FullAccess)
 	const lines = process.MaxLines
 	y.needNPM(fmt.Sprintf("yes 'a line of output as there are many, none of them very long, all the same' | head -n %d; exec sleep 300", lines))
 	var begun struct {

@@ -47,9 +47,9 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor, Background: maxServers})
 	})
-	l.mender = sync.OnceValue(func() sandboxes.ProjectManager { return sandboxes.ProjectManager{Deps: l.sandboxDeps(core)} })
+	l.projectManager = sync.OnceValue(func() sandboxes.ProjectManager { return sandboxes.ProjectManager{Deps: l.sandboxDeps(core)} })
 	return []toolset{
-		{name: sandboxes.Name, build: func() tool.Capability { return sandboxes.Capability(l.mender().Deps) }},
+		{name: sandboxes.Name, build: func() tool.Capability { return sandboxes.Capability(l.projectManager().Deps) }},
 		{name: gateway.Name, build: l.routing},
 	}
 }
@@ -90,7 +90,7 @@ func (l *Local) serving(ctx context.Context, id string) (done func()) {
 		tick := time.NewTicker(sandboxes.UsageInterval)
 		defer tick.Stop()
 		for {
-			l.mender().RecordUse(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
+			l.projectManager().RecordUse(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
 			select {
 			case <-over:
 				return
@@ -113,7 +113,9 @@ func (l *Local) Router() *opencode.Router {
 }
 
 // EvictServers stops agent servers that are idle, or too large, as the settings say, and names their projects.
-func (l *Local) EvictServers(ctx context.Context) ([]string, error) { return l.mender().StopIdle(ctx) }
+func (l *Local) EvictServers(ctx context.Context) ([]string, error) {
+	return l.projectManager().StopIdle(ctx)
+}
 
 // InitSandboxes writes the file of secrets that agent servers need, with random values, unless there is one. Only people do this: the secrets
 // never travel through tools.

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// shelf is toolsets of two tools each (a1, a2, b1, …) that note when they are made.
-func shelf(made *[]string, names ...string) (sets []toolset) {
+// fakeToolsets is toolsets of two tools each (a1, a2, b1, …) that note when they are made.
+func fakeToolsets(made *[]string, names ...string) (sets []toolset) {
 	for _, name := range names {
 		sets = append(sets, toolset{name: name, build: func() tool.Capability {
 			*made = append(*made, name)
@@ -56,7 +56,7 @@ func TestOnlyWhatIsServedIsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var made, given, absent []string
 			before := slices.Clone(c.serve.Exclude)
-			caps, o := choose(shelf(&made, "control", "a", "b", "c"), app.Options{Serve: c.serve})
+			caps, o := choose(fakeToolsets(&made, "control", "a", "b", "c"), app.Options{Serve: c.serve})
 			for _, one := range caps {
 				given = append(given, one.Name)
 			}

@@ -18,7 +18,7 @@ import (
 const (
 	sendTimeout  = 10 * time.Second       // of one attempt
 	closeTimeout = 5 * time.Second        // of what is still on its way when the process ends
-	heeding      = 500 * time.Millisecond // more, for channels to heed that it is over
+	stopGrace    = 500 * time.Millisecond // more, for channels to heed that it is over
 	attempts     = 4                      // of one message on one channel
 	queued       = 32                     // messages that wait for one channel; more are dropped and counted
 	sweep        = 15 * time.Second       // between looks for what has become due
@@ -404,7 +404,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 		n.end() // ends every attempt that heeds it
-		t := time.NewTimer(heeding)
+		t := time.NewTimer(stopGrace)
 		defer t.Stop()
 		select {
 		case <-done:

@@ -22,8 +22,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// launcherHouse is where a launcher is tested: Bin is the fake server's program, and Processes starts it for real.
-type launcherHouse struct {
+// launcherFixture is where a launcher is tested: Bin is the fake server's program, and Processes starts it for real.
+type launcherFixture struct {
 	Launcher  sandboxport.Launcher
 	Sockets   sandboxport.Sockets
 	Processes ports.Processes
@@ -36,7 +36,7 @@ const (
 )
 
 // launcher holds a launcher and the sockets to their contracts.
-func launcher(t *testing.T, h launcherHouse) {
+func launcher(t *testing.T, h launcherFixture) {
 	t.Run("a server is started, asked and ended", h.wholeLife)
 	t.Run("health", h.health)
 	t.Run("a server that ends at once says why", h.endsAtOnce)
@@ -47,14 +47,14 @@ func launcher(t *testing.T, h launcherHouse) {
 }
 
 // layout is a project's place in a new directory.
-func (h launcherHouse) layout(t *testing.T) sandbox.Layout {
+func (h launcherFixture) layout(t *testing.T) sandbox.Layout {
 	base := filepath.Join(t.TempDir(), "owner-repo")
 	l := sandbox.Layout{Base: base, Repo: filepath.Join(base, "repo"), ServerLog: filepath.Join(base, "server.log")}
 	require.NoError(t, os.MkdirAll(l.Repo, 0o700))
 	return l
 }
 
-func (h launcherHouse) settings(quirks string) sandboxport.Settings {
+func (h launcherFixture) settings(quirks string) sandboxport.Settings {
 	return sandboxport.Settings{Password: launcherPassword, Bin: h.Bin, Host: "127.0.0.1", Environ: append(os.Environ(), fakeserver.Variable+"="+quirks)}
 }
 
@@ -67,7 +67,7 @@ func free(t *testing.T) int {
 }
 
 // start has a server run until the test ends.
-func (h launcherHouse) start(t *testing.T, spec process.Spec) process.State {
+func (h launcherFixture) start(t *testing.T, spec process.Spec) process.State {
 	state, err := h.Processes.Start(t.Context(), spec)
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = h.Processes.Stop(context.WithoutCancel(t.Context()), state.ID, 0) })
@@ -75,14 +75,14 @@ func (h launcherHouse) start(t *testing.T, spec process.Spec) process.State {
 }
 
 // up waits until the server answers with anything but that nobody does.
-func (h launcherHouse) up(t *testing.T, port int) {
+func (h launcherFixture) up(t *testing.T, port int) {
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		return err == nil && c.Close() == nil
 	}, time.Minute, 10*time.Millisecond)
 }
 
-func (h launcherHouse) wholeLife(t *testing.T) {
+func (h launcherFixture) wholeLife(t *testing.T) {
 	port, at := free(t), h.layout(t)
 	spec := h.Launcher.Spec(h.settings("slow=50ms,loud=20"), at, port, "/keys/it's mine")
 	assert.Equal(t, at.Repo, spec.Dir)
@@ -109,7 +109,7 @@ func (h launcherHouse) wholeLife(t *testing.T) {
 	assert.Contains(t, string(log), "line 20 of the server's output\nopencode server listening on ")
 }
 
-func (h launcherHouse) health(t *testing.T) {
+func (h launcherFixture) health(t *testing.T) {
 	for quirks, want := range map[string]error{"password=" + otherPassword: sandbox.ErrAuth, "hang": sandbox.ErrUnhealthy, "unhealthy": sandbox.ErrUnhealthy, "old": nil} {
 		t.Run(quirks, func(t *testing.T) {
 			port := free(t)
@@ -131,7 +131,7 @@ func (h launcherHouse) health(t *testing.T) {
 	}
 }
 
-func (h launcherHouse) endsAtOnce(t *testing.T) {
+func (h launcherFixture) endsAtOnce(t *testing.T) {
 	at := h.layout(t)
 	state := h.start(t, h.Launcher.Spec(h.settings("exit=3"), at, free(t), ""))
 	require.Eventually(t, func() bool {
@@ -147,7 +147,7 @@ func (h launcherHouse) endsAtOnce(t *testing.T) {
 	h.stubborn(t)
 }
 
-func (h launcherHouse) output(t *testing.T, id process.ID) []byte {
+func (h launcherFixture) output(t *testing.T, id process.ID) []byte {
 	chunk, err := h.Processes.Output(t.Context(), id, 0)
 	require.NoError(t, err)
 	var all bytes.Buffer
@@ -164,7 +164,7 @@ func textOf(t *testing.T, file string) []byte {
 }
 
 // stubborn is a server that has to be killed.
-func (h launcherHouse) stubborn(t *testing.T) {
+func (h launcherFixture) stubborn(t *testing.T) {
 	port := free(t)
 	state := h.start(t, h.Launcher.Spec(h.settings("stubborn"), h.layout(t), port, ""))
 	h.up(t, port)
@@ -174,7 +174,7 @@ func (h launcherHouse) stubborn(t *testing.T) {
 	assert.True(t, h.Sockets.Free(port))
 }
 
-func (h launcherHouse) ports(t *testing.T) {
+func (h launcherFixture) ports(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
@@ -189,7 +189,7 @@ func (h launcherHouse) ports(t *testing.T) {
 	assert.False(t, h.Sockets.Free(1<<16))
 }
 
-func (h launcherHouse) memory(t *testing.T) {
+func (h launcherFixture) memory(t *testing.T) {
 	const held = 64
 	port := free(t)
 	state := h.start(t, h.Launcher.Spec(h.settings(fmt.Sprint("child=", held)), h.layout(t), port, ""))
@@ -203,7 +203,7 @@ func (h launcherHouse) memory(t *testing.T) {
 }
 
 // foreign servers are those that were not started here.
-func (h launcherHouse) foreign(t *testing.T) {
+func (h launcherFixture) foreign(t *testing.T) {
 	port, at := free(t), h.layout(t)
 	ours := h.Launcher.Spec(h.settings(""), at, port, "")
 	h.start(t, ours)
@@ -232,7 +232,7 @@ func (h launcherHouse) foreign(t *testing.T) {
 	}
 }
 
-func (h launcherHouse) models(t *testing.T) {
+func (h launcherFixture) models(t *testing.T) {
 	models, err := h.Launcher.Models(t.Context(), h.settings(""))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"anthropic/claude-fake-1", "openai/gpt-fake/preview", "opencode/big-pickle"}, models, "each once, in order, and nothing else")

@@ -44,7 +44,7 @@ func TestLauncher(t *testing.T) {
 	bin, err := fakeserver.Install(t.TempDir())
 	require.NoError(t, err)
 	p := osproc.New(osproc.Options{Dir: t.TempDir(), Supervisor: []string{self, "supervise"}})
-	launcher(t, launcherHouse{
+	launcher(t, launcherFixture{
 		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: p}), Sockets: opencode.Sockets{}, Processes: p, Bin: bin,
 	})
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// routerHouse is where a router is tested.
-type routerHouse struct {
+// routerFixture is where a router is tested.
+type routerFixture struct {
 	// Open is a router by the table in that file; secret tells the passwords that the table names.
 	Open func(t testing.TB, table string, secret func(context.Context, string) (string, error)) sandboxport.Router
 }
@@ -32,7 +32,7 @@ const (
 )
 
 // router holds a router to its contract.
-func router(t *testing.T, h routerHouse) {
+func router(t *testing.T, h routerFixture) {
 	t.Run("servers are named", h.named)
 	t.Run("every act", h.acts)
 	t.Run("refusals", h.refusals)
@@ -50,7 +50,7 @@ type road struct {
 	base   string
 }
 
-func (h routerHouse) open(t testing.TB) road {
+func (h routerFixture) open(t testing.TB) road {
 	server := httptest.NewServer(fakeserver.Handler(routerPassword))
 	t.Cleanup(server.Close)
 	r := road{table: filepath.Join(t.TempDir(), "servers.json"), server: server, base: t.TempDir()}
@@ -82,7 +82,7 @@ func (r road) session(t testing.TB) string {
 	return s.ID
 }
 
-func (h routerHouse) named(t *testing.T) {
+func (h routerFixture) named(t *testing.T) {
 	r := h.open(t)
 	table, err := r.Table(t.Context())
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func (h routerHouse) named(t *testing.T) {
 	assert.Equal(t, "b", route.ID)
 }
 
-func (h routerHouse) acts(t *testing.T) {
+func (h routerFixture) acts(t *testing.T) {
 	r := h.open(t)
 	id := r.session(t)
 	ask := func(q sandboxport.RouteRequest) string {
@@ -137,7 +137,7 @@ func (h routerHouse) acts(t *testing.T) {
 	assert.NotContains(t, ask(sandboxport.RouteRequest{Act: sandbox.SessionList}), id)
 }
 
-func (h routerHouse) refusals(t *testing.T) {
+func (h routerFixture) refusals(t *testing.T) {
 	r := h.open(t)
 	id := r.session(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(r.base, "worktrees"), 0o700))
@@ -173,7 +173,7 @@ func (h routerHouse) refusals(t *testing.T) {
 	require.ErrorIs(t, err, sandbox.ErrAuth)
 }
 
-func (h routerHouse) breaks(t *testing.T) {
+func (h routerFixture) breaks(t *testing.T) {
 	r := h.open(t)
 	id := r.session(t)
 	_, err := r.Call(t.Context(), sandboxport.RouteRequest{Act: sandbox.SessionMessage, ID: id, Text: "break off"})
@@ -189,7 +189,7 @@ func (h routerHouse) breaks(t *testing.T) {
 	assert.ErrorContains(t, err, "owner-repo")
 }
 
-func (h routerHouse) changes(t *testing.T) {
+func (h routerFixture) changes(t *testing.T) {
 	r := h.open(t)
 	r.session(t)
 	r.write(t, `{"version":"1.0","default_server":null,"servers":[%s]}`, r.entry(routerURL, "owner-repo", "inactive"))
@@ -218,7 +218,7 @@ func (h routerHouse) changes(t *testing.T) {
 }
 
 // tolerates is what files of other programs and later versions have.
-func (h routerHouse) tolerates(t *testing.T) {
+func (h routerFixture) tolerates(t *testing.T) {
 	r := h.open(t)
 	r.write(t, `{"version":"2.0","more":{},"default_server":"gone","servers":[
 		{"id":"plain-id","project_name":"old","url":%q,"password":%q,"status":"active","added_at":"yesterday","backend_type":"opencode","x":1},
@@ -243,7 +243,7 @@ func (h routerHouse) tolerates(t *testing.T) {
 }
 
 // many calls go on while the table is exchanged again and again.
-func (h routerHouse) many(t *testing.T) {
+func (h routerFixture) many(t *testing.T) {
 	r := h.open(t)
 	id := r.session(t)
 	var calls, writer sync.WaitGroup

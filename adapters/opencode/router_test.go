@@ -30,7 +30,7 @@ var (
 )
 
 func TestRouter(t *testing.T) {
-	router(t, routerHouse{
+	router(t, routerFixture{
 		Open: func(_ testing.TB, table string, secret func(context.Context, string) (string, error)) sandboxport.Router {
 			return opencode.NewRouter(opencode.RouterOptions{Table: table, Secret: secret})
 		},

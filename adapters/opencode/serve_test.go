@@ -42,8 +42,8 @@ const (
 	password = "server-password-0123456789"
 )
 
-// house is the whole gateway: table, router, door, MCP over HTTP, and an agent server that is a process.
-type house struct {
+// gatewayFixture is the whole gateway: table, router, door, MCP over HTTP, and an agent server that is a process.
+type gatewayFixture struct {
 	t      *testing.T
 	url    string
 	table  string
@@ -56,17 +56,17 @@ type house struct {
 	using  int // how many calls are under way
 }
 
-func open(t *testing.T) *house {
-	h := &house{t: t, table: filepath.Join(t.TempDir(), "servers.json"), store: memstore.New()}
+func open(t *testing.T) *gatewayFixture {
+	h := &gatewayFixture{t: t, table: filepath.Join(t.TempDir(), "servers.json"), store: memstore.New()}
 	h.start()
 	h.write("active")
 	router := opencode.NewRouter(opencode.RouterOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	served, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		gateway.Capability(gateway.Deps{Router: router, Ensure: h.ensure, Used: h.use}))
 	require.NoError(t, err)
-	face := mcpserver.New(t.Context(), door, mcpserver.Options{Version: "test", Session: "gateway", Concurrency: 128, Unordered: true, Principal: policy.Principal{ID: "gateway", Grants: policy.All}})
+	face := mcpserver.New(t.Context(), served, mcpserver.Options{Version: "test", Session: "gateway", Concurrency: 128, Unordered: true, Principal: policy.Principal{ID: "gateway", Grants: policy.All}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	h.url = "http://" + l.Addr().String()
@@ -80,13 +80,13 @@ func open(t *testing.T) *house {
 		_ = h.client.Close()
 		stop()
 		assert.NoError(t, <-over)
-		assert.NoError(t, door.Close(context.Background()))
+		assert.NoError(t, served.Close(context.Background()))
 	})
 	return h
 }
 
 // start has an agent server run.
-func (h *house) start() {
+func (h *gatewayFixture) start() {
 	bin, err := fakeserver.Install(h.t.TempDir())
 	require.NoError(h.t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,13 +107,13 @@ func (h *house) start() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-func (h *house) write(status string) {
+func (h *gatewayFixture) write(status string) {
 	text := fmt.Sprintf(`{"version":"1.0","default_server":"p","servers":[{"id":"p","project_name":"owner-repo","url":"http://127.0.0.1:%d","password_env":"OPENCODE_PASSWORD","status":%q}]}`, h.port, status)
 	require.NoError(h.t, os.WriteFile(h.table+".new", []byte(text), 0o600))
 	require.NoError(h.t, os.Rename(h.table+".new", h.table))
 }
 
-func (h *house) ensure(_ context.Context, sc tool.Scope, id string) error {
+func (h *gatewayFixture) ensure(_ context.Context, sc tool.Scope, id string) error {
 	if id != "p" || sc.Session != "gateway" {
 		return errors.New("another server was asked for")
 	}
@@ -122,7 +122,7 @@ func (h *house) ensure(_ context.Context, sc tool.Scope, id string) error {
 	return nil
 }
 
-func (h *house) use(_ context.Context, id string) (done func()) {
+func (h *gatewayFixture) use(_ context.Context, id string) (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used = append(h.used, id)
@@ -143,7 +143,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (h *house) connect() *mcp.ClientSession {
+func (h *gatewayFixture) connect() *mcp.ClientSession {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
 	s, err := client.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: h.url + "/mcp", HTTPClient: &http.Client{Transport: carrier{token}}, DisableStandaloneSSE: true}, nil)
 	require.NoError(h.t, err)
@@ -151,7 +151,7 @@ func (h *house) connect() *mcp.ClientSession {
 }
 
 // call is a tool's object, and whether it failed.
-func (h *house) call(name string, args map[string]any) (map[string]any, bool) {
+func (h *gatewayFixture) call(name string, args map[string]any) (map[string]any, bool) {
 	if args == nil {
 		args = map[string]any{}
 	}
@@ -165,14 +165,14 @@ func (h *house) call(name string, args map[string]any) (map[string]any, bool) {
 	return doc, res.IsError
 }
 
-func (h *house) must(name string, args map[string]any) map[string]any {
+func (h *gatewayFixture) must(name string, args map[string]any) map[string]any {
 	doc, failed := h.call(name, args)
 	require.False(h.t, failed, "%s: %v", name, doc)
 	require.Equal(h.t, "success", doc["status"])
 	return doc
 }
 
-func (h *house) session() string {
+func (h *gatewayFixture) session() string {
 	return h.must("opencode_session_create", map[string]any{"title": "a title"})["session"].(map[string]any)["id"].(string)
 }
 
@@ -421,9 +421,9 @@ func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 	store := memstore.New()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, gateway.Capability(gateway.Deps{Router: router}))
+	served, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, gateway.Capability(gateway.Deps{Router: router}))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, door.Close(context.Background())) }()
+	defer func() { require.NoError(t, served.Close(context.Background())) }()
 	for name, c := range map[tool.Name]struct {
 		args map[string]any
 		high bool
@@ -436,7 +436,7 @@ func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 	} {
 		args, err := json.Marshal(c.args)
 		require.NoError(t, err)
-		o := door.Call(t.Context(), tool.Call{Session: string(name), Principal: policy.Principal{ID: "agent", Grants: policy.All}, Tool: name, Args: args})
+		o := served.Call(t.Context(), tool.Call{Session: string(name), Principal: policy.Principal{ID: "agent", Grants: policy.All}, Tool: name, Args: args})
 		require.NotNil(t, o.Issued, "%s: %v", name, o.Err)
 		assert.Equal(t, c.high, o.Issued.Risk == "high", name)
 		assert.Equal(t, !c.high, o.Issued.Lasting(), name)

@@ -19,7 +19,7 @@ import (
 
 const forever = "echo ready; exec sleep 300"
 
-func startEnds(t *testing.T, r *room) {
+func startEnds(t *testing.T, r *fixture) {
 	for text, want := range map[string]process.State{
 		"echo ready":         {Status: process.Completed},
 		"echo ready; exit 7": {Status: process.Failed, Exit: process.Exit{Code: 7}},
@@ -39,7 +39,7 @@ func startEnds(t *testing.T, r *room) {
 	}
 }
 
-func startTimesOut(t *testing.T, r *room) {
+func startTimesOut(t *testing.T, r *fixture) {
 	spec := r.script(t, forever)
 	spec.Timeout = 200 * time.Millisecond
 	s, err := r.Start(t.Context(), spec)
@@ -49,7 +49,7 @@ func startTimesOut(t *testing.T, r *room) {
 }
 
 // Of 50 starts at once as many come through as may, and no more.
-func startLimit(t *testing.T, r *room) {
+func startLimit(t *testing.T, r *fixture) {
 	const at, most = 50, 20
 	spec := r.script(t, forever)
 	var wg sync.WaitGroup
@@ -81,7 +81,7 @@ func startLimit(t *testing.T, r *room) {
 	require.NoError(t, err, "and the slots are free again")
 }
 
-func stopStubborn(t *testing.T, r *room) {
+func stopStubborn(t *testing.T, r *fixture) {
 	s := r.start(t, "trap '' TERM; echo ready; while :; do sleep 1; done")
 	have, err := r.Stop(t.Context(), s.ID, 300*time.Millisecond)
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func stopStubborn(t *testing.T, r *room) {
 	assert.True(t, slices.ContainsFunc(said, func(l process.Line) bool { return l.Text == "bye" }), "and has the last word: %v", said)
 }
 
-func stopElsewhere(t *testing.T, r *room) {
+func stopElsewhere(t *testing.T, r *fixture) {
 	other := r.Open(t, r.dir)
 	s := r.start(t, "(sleep 300 & setsid sleep 300 & wait) & "+forever)
 	seen, err := other.Inspect(t.Context(), s.ID)
@@ -129,7 +129,7 @@ func stopElsewhere(t *testing.T, r *room) {
 	assert.Equal(t, process.Stopped, r.inspect(t, id).Status)
 }
 
-func stopEnded(t *testing.T, r *room) {
+func stopEnded(t *testing.T, r *fixture) {
 	s, err := r.Start(t.Context(), r.script(t, "exit 4"))
 	require.NoError(t, err)
 	before := r.final(t, s.ID)
@@ -140,7 +140,7 @@ func stopEnded(t *testing.T, r *room) {
 }
 
 // Whoever comes later with less patience is obeyed, and a caller that gives up does not call the end off.
-func stopImpatient(t *testing.T, r *room) {
+func stopImpatient(t *testing.T, r *fixture) {
 	s := r.start(t, "trap '' TERM; echo ready; while :; do sleep 1; done")
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func stopImpatient(t *testing.T, r *room) {
 	assert.True(t, have.Escalated)
 }
 
-func outputCursors(t *testing.T, r *room) {
+func outputCursors(t *testing.T, r *fixture) {
 	s, err := r.Start(t.Context(), r.script(t, "echo 1; echo 2; echo 3; until [ -e go ]; do sleep 0.02; done; echo 4 >&2; echo 5 >&2"))
 	require.NoError(t, err)
 	for at := process.Cursor(0); at < 3; { // what two streams print at once is in no order
@@ -195,7 +195,7 @@ func outputCursors(t *testing.T, r *room) {
 	assert.Equal(t, process.Chunk{Lines: []process.Line{}, Ended: true}, chunk, "nothing was printed")
 }
 
-func outputNewest(t *testing.T, r *room) {
+func outputNewest(t *testing.T, r *fixture) {
 	var id process.ID
 	const printed = process.MaxLines + 2345
 	result, err := r.Run(t.Context(), r.script(t, "seq 1 12345"), func(s process.State) { id = s.ID })
@@ -231,7 +231,7 @@ func outputNewest(t *testing.T, r *room) {
 }
 
 // seq is a file with the numbers up to n.
-func seq(t *testing.T, r *room, n int) string {
+func seq(t *testing.T, r *fixture, n int) string {
 	file := filepath.Join(r.work, "numbers")
 	spec := r.script(t, "seq 1 $1 > numbers")
 	spec.Argv = append(spec.Argv, "12345")
@@ -241,7 +241,7 @@ func seq(t *testing.T, r *room, n int) string {
 	return file
 }
 
-func outputWatch(t *testing.T, r *room) {
+func outputWatch(t *testing.T, r *fixture) {
 	other := r.Open(t, r.dir)
 	s := r.start(t, "echo ready; until [ -e go ]; do sleep 0.05; done; echo gone; until [ -e end ]; do sleep 0.05; done")
 	assert.Equal(t, "ready", r.watch(t, s.ID, process.TailCursor(1)).Lines[0].Text, "what is there is not waited for")
@@ -258,7 +258,7 @@ func outputWatch(t *testing.T, r *room) {
 	assert.Equal(t, process.Chunk{Lines: []process.Line{}, Next: 2, Total: 2, Ended: true}, chunk)
 }
 
-func recoverRun(t *testing.T, r *room) {
+func recoverRun(t *testing.T, r *fixture) {
 	server := r.server(t)
 	s := server.start(t, false, r.script(t, "(setsid sleep 300 & sleep 300 & wait) & "+forever))
 	r.awaitReady(t, s.ID)
@@ -287,7 +287,7 @@ func recoverRun(t *testing.T, r *room) {
 	assert.Empty(t, settled, "once")
 }
 
-func recoverStart(t *testing.T, r *room) {
+func recoverStart(t *testing.T, r *fixture) {
 	server := r.server(t)
 	s := server.start(t, true, r.script(t, "(setsid sleep 300 & sleep 300 & wait) & echo ready; sleep 0.5; echo again; exec sleep 300"))
 	r.awaitReady(t, s.ID)
@@ -312,7 +312,7 @@ func killOwner(t *testing.T, s process.State) {
 	require.NoError(t, syscall.Kill(s.Owner, syscall.SIGKILL))
 }
 
-func recoverByStop(t *testing.T, r *room) {
+func recoverByStop(t *testing.T, r *fixture) {
 	s := r.start(t, "trap '' TERM; echo ready; while :; do sleep 1; done")
 	killOwner(t, s)
 	require.Eventually(t, func() bool { return r.inspect(t, s.ID).Lost }, time.Minute, 5*time.Millisecond)
@@ -325,7 +325,7 @@ func recoverByStop(t *testing.T, r *room) {
 	assert.Empty(t, carriers(s.ID))
 }
 
-func recoverNothing(t *testing.T, r *room) {
+func recoverNothing(t *testing.T, r *fixture) {
 	settled, err := r.Recover(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, settled)
@@ -335,7 +335,7 @@ func recoverNothing(t *testing.T, r *room) {
 	assert.NoDirExists(t, r.dir)
 }
 
-func listOrder(t *testing.T, r *room) {
+func listOrder(t *testing.T, r *fixture) {
 	labels := map[string]string{"script": "dev", "project": "p_1"}
 	spec := r.script(t, forever)
 	spec.Labels = labels
@@ -355,7 +355,7 @@ func listOrder(t *testing.T, r *room) {
 	}
 }
 
-func listUnknown(t *testing.T, r *room) {
+func listUnknown(t *testing.T, r *fixture) {
 	r.run(t, ":")
 	for _, id := range []process.ID{"", "bp_00000000", "..", "../work", "active", "bp_0000000g", "bp_00000000/.."} {
 		_, err := r.Inspect(t.Context(), id)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// hush is the line that ends listening; only its owner posts it.
-const hush = "hush"
+// endLine is the line that ends listening; only its owner posts it.
+const endLine = "hush"
 
 // Mailbox is a mailbox: a named pipe that whoever made it reads. Others know by it whether somebody reads, and nobody does after his death.
 type Mailbox struct{ file *os.File }
@@ -25,13 +25,13 @@ func OpenMailbox(path string) (*Mailbox, error) {
 
 // Listen hands on what is posted, line by line, until Hush.
 func (b *Mailbox) Listen(heard func(line string)) {
-	for lines := bufio.NewScanner(b.file); lines.Scan() && lines.Text() != hush; {
+	for lines := bufio.NewScanner(b.file); lines.Scan() && lines.Text() != endLine; {
 		heard(lines.Text())
 	}
 }
 
 // StopListening makes Listen return, now or as soon as it is called.
-func (b *Mailbox) StopListening() { _, _ = b.file.WriteString(hush + "\n") }
+func (b *Mailbox) StopListening() { _, _ = b.file.WriteString(endLine + "\n") }
 
 // Close ends the box. Listen must have returned.
 func (b *Mailbox) Close() { _ = b.file.Close() }

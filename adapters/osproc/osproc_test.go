@@ -56,7 +56,7 @@ func open(dir string) *osproc.Processes {
 }
 
 func TestProcesses(t *testing.T) {
-	processes(t, house{
+	processes(t, opener{
 		Open:      func(_ testing.TB, dir string) adapter { return open(dir) },
 		Elsewhere: func(_ testing.TB, dir string) *exec.Cmd { return exec.Command(os.Args[0], "serve", dir) },
 	})

@@ -59,7 +59,7 @@ func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) 
 	prefix := "run_"
 	if background {
 		prefix = "bp_"
-		if err := p.room(); err != nil {
+		if err := p.fixture(); err != nil {
 			return record{}, err
 		}
 	}
@@ -89,7 +89,7 @@ func (r record) ownedBy(owner Identity) record {
 }
 
 // room fails when no further process may run in the background. The caller holds the lock.
-func (p *Processes) room() error {
+func (p *Processes) fixture() error {
 	ids, err := p.active()
 	if err != nil {
 		return err

@@ -25,15 +25,15 @@ import (
 // adapter is what an adapter offers one Countersign process.
 type adapter = ports.Processes
 
-// house is how to open an adapter whose limits are 4 and 20.
-type house struct {
+// opener is how to open an adapter whose limits are 4 and 20.
+type opener struct {
 	Open      func(t testing.TB, dir string) adapter   // as one more Countersign process over that directory, within this one
 	Elsewhere func(t testing.TB, dir string) *exec.Cmd // a program that opens it over that directory and calls Serve
 }
 
 // processes runs the contract.
-func processes(t *testing.T, h house) {
-	for name, test := range map[string]func(*testing.T, *room){
+func processes(t *testing.T, h opener) {
+	for name, test := range map[string]func(*testing.T, *fixture){
 		"Ends":                      runEnds,
 		"RefusesWhatCannotStart":    runRefuses,
 		"TimesOut":                  runTimesOut,
@@ -96,16 +96,16 @@ func serve(in io.Reader, out io.Writer, p adapter) error {
 	}
 }
 
-// room is where one case works: a directory of processes, and one for scripts.
-type room struct {
-	house
+// fixture is where one case works: a directory of processes, and one for scripts.
+type fixture struct {
+	opener
 	adapter
 	dir, work string
 }
 
-func newRoom(t *testing.T, h house) *room {
+func newRoom(t *testing.T, h opener) *fixture {
 	base := t.TempDir()
-	r := &room{house: h, dir: filepath.Join(base, "home", "processes"), work: filepath.Join(base, "work")}
+	r := &fixture{opener: h, dir: filepath.Join(base, "home", "processes"), work: filepath.Join(base, "work")}
 	require.NoError(t, os.Mkdir(r.work, 0o700))
 	r.adapter = h.Open(t, r.dir)
 	t.Cleanup(func() { r.clear(t) })
@@ -113,7 +113,7 @@ func newRoom(t *testing.T, h house) *room {
 }
 
 // clear ends what a case left running, and looks that ended means gone.
-func (r *room) clear(t testing.TB) {
+func (r *fixture) clear(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := r.Recover(ctx)
@@ -128,7 +128,7 @@ func (r *room) clear(t testing.TB) {
 }
 
 // script is a Spec that runs the text in sh.
-func (r *room) script(t testing.TB, text string) process.Spec {
+func (r *fixture) script(t testing.TB, text string) process.Spec {
 	file, err := os.CreateTemp(r.work, "script-*.sh")
 	require.NoError(t, err)
 	_, err = file.WriteString(text + "\n")
@@ -137,7 +137,7 @@ func (r *room) script(t testing.TB, text string) process.Spec {
 	return process.Spec{Argv: []string{"sh", file.Name()}, Dir: r.work, Env: map[string]string{"PATH": os.Getenv("PATH")}}
 }
 
-func (r *room) run(t testing.TB, text string) process.Result {
+func (r *fixture) run(t testing.TB, text string) process.Result {
 	t.Helper()
 	result, err := r.Run(t.Context(), r.script(t, text), nil)
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func (r *room) run(t testing.TB, text string) process.Result {
 }
 
 // start starts a script in the background and waits until it has printed "ready".
-func (r *room) start(t testing.TB, text string) process.State {
+func (r *fixture) start(t testing.TB, text string) process.State {
 	t.Helper()
 	s, err := r.Start(t.Context(), r.script(t, text))
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func (r *room) start(t testing.TB, text string) process.State {
 	return s
 }
 
-func (r *room) awaitReady(t testing.TB, id process.ID) {
+func (r *fixture) awaitReady(t testing.TB, id process.ID) {
 	t.Helper()
 	chunk := r.watch(t, id, 0)
 	require.NotEmpty(t, chunk.Lines, "process %s printed nothing", id)
@@ -161,7 +161,7 @@ func (r *room) awaitReady(t testing.TB, id process.ID) {
 }
 
 // watch is Watch, for a minute at most.
-func (r *room) watch(t testing.TB, id process.ID, from process.Cursor) process.Chunk {
+func (r *fixture) watch(t testing.TB, id process.ID, from process.Cursor) process.Chunk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -171,7 +171,7 @@ func (r *room) watch(t testing.TB, id process.ID, from process.Cursor) process.C
 }
 
 // final waits until the process has ended.
-func (r *room) final(t testing.TB, id process.ID) process.State {
+func (r *fixture) final(t testing.TB, id process.ID) process.State {
 	t.Helper()
 	for from := process.Cursor(0); ; {
 		chunk := r.watch(t, id, from)
@@ -183,7 +183,7 @@ func (r *room) final(t testing.TB, id process.ID) process.State {
 	}
 }
 
-func (r *room) inspect(t testing.TB, id process.ID) process.State {
+func (r *fixture) inspect(t testing.TB, id process.ID) process.State {
 	t.Helper()
 	s, err := r.Inspect(t.Context(), id)
 	require.NoError(t, err)
@@ -197,7 +197,7 @@ type server struct {
 	out *bufio.Reader
 }
 
-func (r *room) server(t testing.TB) *server {
+func (r *fixture) server(t testing.TB) *server {
 	cmd := r.Elsewhere(t, r.dir)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-func runEnds(t *testing.T, r *room) {
+func runEnds(t *testing.T, r *fixture) {
 	for text, want := range map[string]process.Result{
 		":":                        {Status: process.Completed},
 		"exit 3":                   {Status: process.Failed, Exit: process.Exit{Code: 3}},
@@ -46,7 +46,7 @@ func runEnds(t *testing.T, r *room) {
 	}
 }
 
-func runRefuses(t *testing.T, r *room) {
+func runRefuses(t *testing.T, r *fixture) {
 	plain := filepath.Join(r.work, "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600))
 	path := map[string]string{"PATH": os.Getenv("PATH")}
@@ -79,7 +79,7 @@ func runRefuses(t *testing.T, r *room) {
 	}
 }
 
-func runEndedContext(t *testing.T, r *room) {
+func runEndedContext(t *testing.T, r *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := r.Run(ctx, r.script(t, "touch was-here"), nil)
@@ -93,7 +93,7 @@ func runEndedContext(t *testing.T, r *room) {
 	assert.NoDirExists(t, r.dir, "nothing is made before something starts")
 }
 
-func runTimesOut(t *testing.T, r *room) {
+func runTimesOut(t *testing.T, r *fixture) {
 	spec := r.script(t, "echo before; sleep 300; echo after")
 	for spec.Timeout = 300 * time.Millisecond; ; spec.Timeout *= 2 { // as long as it takes to begin
 		have, err := r.Run(t.Context(), spec, nil)
@@ -108,7 +108,7 @@ func runTimesOut(t *testing.T, r *room) {
 	}
 }
 
-func runCanceled(t *testing.T, r *room) {
+func runCanceled(t *testing.T, r *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var id process.ID
 	var wg sync.WaitGroup
@@ -129,7 +129,7 @@ func runCanceled(t *testing.T, r *room) {
 	assert.Empty(t, carriers(id))
 }
 
-func runPrints(t *testing.T, r *room) {
+func runPrints(t *testing.T, r *fixture) {
 	long := strings.Repeat("x", process.MaxLineBytes)
 	for text, want := range map[string]process.Result{
 		":":                                 {},
@@ -154,7 +154,7 @@ func runPrints(t *testing.T, r *room) {
 	assert.NotContains(t, string(binary.Stdout), "\x1b")
 }
 
-func runSees(t *testing.T, r *room) {
+func runSees(t *testing.T, r *fixture) {
 	spec := process.Spec{Argv: []string{"/usr/bin/env"}, Dir: r.work, Env: map[string]string{"ONE": "1", "two": "a b", "COUNTERSIGN_RUN_ID": "forged", "PACKAGEFLOW_RUN_ID": "forged"}}
 	var id process.ID
 	have, err := r.Run(t.Context(), spec, func(s process.State) { id = s.ID })
@@ -174,7 +174,7 @@ func runSees(t *testing.T, r *room) {
 	}
 }
 
-func runLeavesNothing(t *testing.T, r *room) {
+func runLeavesNothing(t *testing.T, r *fixture) {
 	for name, text := range map[string]string{
 		"a child that is quiet":       "sleep 300 >/dev/null 2>&1 & echo done",
 		"a child that holds output":   "sleep 300 & echo done",
@@ -197,7 +197,7 @@ func runLeavesNothing(t *testing.T, r *room) {
 	}
 }
 
-func runKeepsSecrets(t *testing.T, r *room) {
+func runKeepsSecrets(t *testing.T, r *fixture) {
 	const secret, inherited = "correct-horse-battery", "staple/of+the=barn"
 	spec := r.script(t, "echo ready $1 $TOKEN; sleep 300")
 	spec.Argv = append(spec.Argv, secret)
@@ -240,7 +240,7 @@ func runKeepsSecrets(t *testing.T, r *room) {
 	look()
 }
 
-func runLimit(t *testing.T, r *room) {
+func runLimit(t *testing.T, r *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup

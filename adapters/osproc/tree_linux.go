@@ -112,8 +112,8 @@ func find(pid int) (entry, bool) {
 
 // stat reads /proc/NAME/stat. Its second field, the program's name, may hold anything, so fields are counted from its last parenthesis.
 func stat(name string, pid int) (entry, bool) {
-	var room [1 << 10]byte // more than such a line can have
-	stat, ok := ofProcess(name, "stat", room[:])
+	var fixture [1 << 10]byte // more than such a line can have
+	stat, ok := ofProcess(name, "stat", fixture[:])
 	if !ok {
 		return entry{}, false
 	}
@@ -141,7 +141,7 @@ func stat(name string, pid int) (entry, bool) {
 
 // ofProcess is a file about a process, in room if that is enough. All processes of the machine are looked at after each program that is run,
 // and package os would ask five times as much of the kernel to get ready to wait for a file that never makes anybody wait.
-func ofProcess(pid, name string, room []byte) ([]byte, bool) {
+func ofProcess(pid, name string, fixture []byte) ([]byte, bool) {
 	file, err := again(func() (int, error) {
 		return syscall.Open("/proc/"+pid+"/"+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	})
@@ -150,14 +150,14 @@ func ofProcess(pid, name string, room []byte) ([]byte, bool) {
 	}
 	defer syscall.Close(file) //nolint:errcheck // nothing was written
 	for held := 0; ; {
-		n, err := again(func() (int, error) { return syscall.Read(file, room[held:]) })
+		n, err := again(func() (int, error) { return syscall.Read(file, fixture[held:]) })
 		if err != nil {
 			return nil, false
 		}
-		if held += n; held < len(room) { // the kernel gives as much as there is room for
-			return room[:held], true
+		if held += n; held < len(fixture) { // the kernel gives as much as there is room for
+			return fixture[:held], true
 		}
-		room = append(room, make([]byte, len(room))...)
+		fixture = append(fixture, make([]byte, len(fixture))...)
 	}
 }
 

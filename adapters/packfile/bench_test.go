@@ -16,7 +16,7 @@ import (
 )
 
 // crowd is a store of that many packs with content. The files are written directly: creating them durably would take a minute.
-func crowd(b *testing.B, packs int) (s *shop, last pack.ID) {
+func crowd(b *testing.B, packs int) (s *fixture, last pack.ID) {
 	b.Helper()
 	s = open(b)
 	require.NoError(b, os.MkdirAll(s.path("packs"), 0o700))
@@ -34,11 +34,11 @@ func crowd(b *testing.B, packs int) (s *shop, last pack.ID) {
 func BenchmarkOnePack(b *testing.B) {
 	few, inFew := crowd(b, 10)
 	many, inMany := crowd(b, 5000)
-	for _, s := range []*shop{few, many} { // warm
+	for _, s := range []*fixture{few, many} { // warm
 		s.listed()
 	}
 	b.Run("get", func(b *testing.B) {
-		get := func(s *shop, id pack.ID) func() {
+		get := func(s *fixture, id pack.ID) func() {
 			return func() {
 				_, err := s.Get(b.Context(), id)
 				require.NoError(b, err)
@@ -47,7 +47,7 @@ func BenchmarkOnePack(b *testing.B) {
 		ratio(b, get(few, inFew), get(many, inMany))
 	})
 	b.Run("update", func(b *testing.B) {
-		update := func(s *shop, id pack.ID) func() {
+		update := func(s *fixture, id pack.ID) func() {
 			return func() {
 				_, err := s.Update(b.Context(), id, func(p *pack.Pack) error { return p.SetTTL(60, s.clock.Now()) })
 				require.NoError(b, err)

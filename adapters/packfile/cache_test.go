@@ -13,13 +13,13 @@ import (
 )
 
 // age makes a pack's file as old as a second, so that it is remembered when it is read.
-func (s *shop) age(id pack.ID) {
+func (s *fixture) age(id pack.ID) {
 	past := time.Now().Add(-time.Second)
 	require.NoError(s.t, os.Chtimes(s.path("packs", string(id)+".md"), past, past))
 }
 
 // read gets a pack, so that it is remembered.
-func (s *shop) read(id pack.ID) {
+func (s *fixture) read(id pack.ID) {
 	p, err := s.Get(s.t.Context(), id)
 	require.NoError(s.t, err)
 	require.Equal(s.t, id, p.ID())

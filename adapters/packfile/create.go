@@ -21,7 +21,7 @@ func (s *Store) Create(ctx context.Context, p *pack.Pack) error {
 	if err := s.create(ctx, p); err != nil {
 		return err
 	}
-	if s.house.due(s.clock.Now(), purgeEvery) {
+	if s.cleanup.due(s.clock.Now(), purgeEvery) {
 		// The pack is stored; what goes wrong now is the next list's to report.
 		_, _ = s.List(ctx)
 	}
@@ -56,22 +56,22 @@ func (s *Store) create(ctx context.Context, p *pack.Pack) error {
 	return s.write(p)
 }
 
-// house remembers when it was last cleaned.
-type house struct {
+// cleanup remembers when it was last cleaned.
+type cleanup struct {
 	mu            sync.Mutex
 	off           bool // nothing is ever deleted
 	purged, swept time.Time
 }
 
 // due reports whether it is time to purge.
-func (h *house) due(now time.Time, every time.Duration) bool {
+func (h *cleanup) due(now time.Time, every time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.off && passed(h.purged, now, every)
 }
 
 // start reports what is due and takes it as done.
-func (h *house) start(now time.Time) (purge, sweep bool) {
+func (h *cleanup) start(now time.Time) (purge, sweep bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.off {
@@ -94,7 +94,7 @@ func passed(last, now time.Time, every time.Duration) bool {
 // clean deletes the files of expired packs and what dead writers left, when it is time. It is housekeeping: what it cannot do now is left for
 // the next time, and a store that cannot be written stays readable.
 func (s *Store) clean(expired []pack.ID) {
-	purge, sweep := s.house.start(s.clock.Now())
+	purge, sweep := s.cleanup.start(s.clock.Now())
 	if sweep {
 		_, _ = s.dir.Sweep(packsDir, sweepAge)
 	}

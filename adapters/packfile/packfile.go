@@ -36,11 +36,11 @@ var (
 // Store keeps packs below one directory. It opens nothing until it is used and holds nothing open, so it needs no closing. Its
 // methods may run concurrently, and beside other processes on the same directory.
 type Store struct {
-	dir    *docfile.Dir
-	clock  ports.Clock
-	index  index
-	recent recent
-	house  house
+	dir     *docfile.Dir
+	clock   ports.Clock
+	index   index
+	recent  recent
+	cleanup cleanup
 }
 
 // New is the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
@@ -50,7 +50,7 @@ func New(root string, clock ports.Clock) *Store {
 
 // LookOnly makes the store delete nothing by itself: expired packs are as invisible as ever, and their files stay. Call it before use.
 func (s *Store) LookOnly() *Store {
-	s.house.off = true
+	s.cleanup.off = true
 	return s
 }
 

@@ -41,8 +41,8 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// shop is a store with what tests need to look behind it.
-type shop struct {
+// fixture is a store with what tests need to look behind it.
+type fixture struct {
 	*packfile.Store
 	t     testing.TB
 	root  string
@@ -50,30 +50,30 @@ type shop struct {
 	ids   *ids.Sequence
 }
 
-func open(t testing.TB) *shop {
-	s := &shop{t: t, root: filepath.Join(t.TempDir(), "store"), clock: &clock.Fake{}, ids: &ids.Sequence{}}
+func open(t testing.TB) *fixture {
+	s := &fixture{t: t, root: filepath.Join(t.TempDir(), "store"), clock: &clock.Fake{}, ids: &ids.Sequence{}}
 	s.Store = packfile.New(s.root, s.clock)
 	return s
 }
 
-func (s *shop) add(name string, minutes pack.TTL) pack.ID {
+func (s *fixture) add(name string, minutes pack.TTL) pack.ID {
 	s.t.Helper()
 	p := packtest.New(s.t, s.ids, s.clock.Now(), name, minutes)
 	require.NoError(s.t, s.Create(s.t.Context(), p))
 	return p.ID()
 }
 
-func (s *shop) path(parts ...string) string {
+func (s *fixture) path(parts ...string) string {
 	return filepath.Join(append([]string{s.root}, parts...)...)
 }
 
-func (s *shop) put(file, text string) {
+func (s *fixture) put(file, text string) {
 	s.t.Helper()
 	require.NoError(s.t, os.MkdirAll(s.path("packs"), 0o755))
 	require.NoError(s.t, os.WriteFile(s.path("packs", file), []byte(text), 0o644))
 }
 
-func (s *shop) listed() []pack.ID {
+func (s *fixture) listed() []pack.ID {
 	s.t.Helper()
 	all, err := s.List(s.t.Context())
 	require.NoError(s.t, err)
@@ -85,7 +85,7 @@ func (s *shop) listed() []pack.ID {
 }
 
 // files are the names in a directory of the store, sorted.
-func (s *shop) files(dir string) []string {
+func (s *fixture) files(dir string) []string {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -80,9 +80,9 @@ func TestConformance(t *testing.T) {
 	var _ sandboxport.Models = (*sandboxfile.Models)(nil)
 	for _, name := range []string{"opencode.jsonc", "opencode.json", "config.json"} {
 		t.Run(name, func(t *testing.T) {
-			models(t, func(t testing.TB) modelHouse {
+			models(t, func(t testing.TB) modelFixture {
 				h := newHome(t)
-				return modelHouse{Models: h.open(), Put: func(doc string) { h.put(name, doc) }, Text: func() (string, bool) {
+				return modelFixture{Models: h.open(), Put: func(doc string) { h.put(name, doc) }, Text: func() (string, bool) {
 					text, err := os.ReadFile(h.path(name))
 					return string(text), err == nil
 				}}

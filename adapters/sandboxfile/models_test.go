@@ -15,16 +15,16 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// modelHouse is a configuration of models and a way around it.
-type modelHouse struct {
+// modelFixture is a configuration of models and a way around it.
+type modelFixture struct {
 	Models sandboxport.Models
 	Put    func(doc string)                // what the configuration says from now on, JSON with comments
 	Text   func() (doc string, there bool) // and what it says now
 }
 
 // models holds a configuration of models to sandboxport's contract. open makes one that says nothing yet.
-func models(t *testing.T, open func(t testing.TB) modelHouse) {
-	for name, test := range map[string]func(*testing.T, modelHouse){
+func models(t *testing.T, open func(t testing.TB) modelFixture) {
+	for name, test := range map[string]func(*testing.T, modelFixture){
 		"BeginsWithNone":        modelsBeginWithNone,
 		"ReadsWhatWasWritten":   modelsReadWhatWasWritten,
 		"KeepsEverythingElse":   modelsKeepEverythingElse,
@@ -39,7 +39,7 @@ func models(t *testing.T, open func(t testing.TB) modelHouse) {
 	}
 }
 
-func modelsBeginWithNone(t *testing.T, h modelHouse) {
+func modelsBeginWithNone(t *testing.T, h modelFixture) {
 	model, path, exists, err := h.Models.Read(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, model)
@@ -56,7 +56,7 @@ func modelsBeginWithNone(t *testing.T, h modelHouse) {
 	assert.True(t, exists)
 }
 
-func modelsReadWhatWasWritten(t *testing.T, h modelHouse) {
+func modelsReadWhatWasWritten(t *testing.T, h modelFixture) {
 	previous := ""
 	for _, model := range []string{"anthropic/claude-sonnet-4-5", "MoJoLLM/zai-org/glm-4.7-flash", `p/"odd"\<&>模型`, "a/b"} {
 		was, path, err := h.Models.Write(t.Context(), model)
@@ -79,7 +79,7 @@ const commented = `// mine
 }
 `
 
-func modelsKeepEverythingElse(t *testing.T, h modelHouse) {
+func modelsKeepEverythingElse(t *testing.T, h modelFixture) {
 	h.Put(commented)
 	was, _, err := h.Models.Write(t.Context(), "new/one")
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func modelsKeepEverythingElse(t *testing.T, h modelHouse) {
 	assert.Contains(t, doc, `} // no model`)
 }
 
-func modelsShowNothingElse(t *testing.T, h modelHouse) {
+func modelsShowNothingElse(t *testing.T, h modelFixture) {
 	for _, doc := range []string{
 		commented,
 		`{"model": {"apiKey": "sk-4711-SECRET"}}`,
@@ -115,7 +115,7 @@ func modelsShowNothingElse(t *testing.T, h modelHouse) {
 	}
 }
 
-func modelsRefuseWhatIsNoModel(t *testing.T, h modelHouse) {
+func modelsRefuseWhatIsNoModel(t *testing.T, h modelFixture) {
 	h.Put(commented)
 	for _, model := range []string{"", "gpt-5", "/x", "x/", "a b/c", "a/b c", "a/b\n", "a/\x00", "a/\xff", "p/" + strings.Repeat("x", sandbox.MaxModel)} {
 		_, _, err := h.Models.Write(t.Context(), model)
@@ -125,7 +125,7 @@ func modelsRefuseWhatIsNoModel(t *testing.T, h modelHouse) {
 	assert.Equal(t, commented, doc)
 }
 
-func modelsLeaveDamageAlone(t *testing.T, h modelHouse) {
+func modelsLeaveDamageAlone(t *testing.T, h modelFixture) {
 	for _, doc := range []string{"{", `{"model": "a/b"`, "[]", "nonsense", `{"model": "a/b" "x": 1}`, "{\n  \"a\": 1,\n  \"b\": oops\n}", `{"model":"a/b","model":"c/d"}`, "\x00"} {
 		h.Put(doc)
 		_, _, _, err := h.Models.Read(t.Context())
@@ -137,7 +137,7 @@ func modelsLeaveDamageAlone(t *testing.T, h modelHouse) {
 	}
 }
 
-func modelsWriteTheSameForFree(t *testing.T, h modelHouse) {
+func modelsWriteTheSameForFree(t *testing.T, h modelFixture) {
 	doc := `{"model":"a\u002fb"}` // the same text, spelled in another way
 	h.Put(doc)
 	was, _, err := h.Models.Write(t.Context(), "a/b")
@@ -147,7 +147,7 @@ func modelsWriteTheSameForFree(t *testing.T, h modelHouse) {
 	assert.Equal(t, doc, now)
 }
 
-func modelsSurviveManyWriters(t *testing.T, h modelHouse) {
+func modelsSurviveManyWriters(t *testing.T, h modelFixture) {
 	h.Put(commented)
 	const writers = 12
 	was := make([]string, writers)
@@ -174,7 +174,7 @@ func written(n int) (models []string) {
 	return models
 }
 
-func modelsListenToCancellation(t *testing.T, h modelHouse) {
+func modelsListenToCancellation(t *testing.T, h modelFixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, _, err := h.Models.Read(ctx)

@@ -46,8 +46,8 @@ type pushInput struct {
 
 func (in pushInput) CallMode() string { return in.Mode }
 
-// house is a door to a tool that has to be confirmed, and to the control tools under the names of seed 004.
-type house struct {
+// fixture is a door to a tool that has to be confirmed, and to the control tools under the names of seed 004.
+type fixture struct {
 	*app.App
 	t        *testing.T
 	clock    *clock.Fake
@@ -58,9 +58,9 @@ type house struct {
 	standing func(context.Context, tool.Scope) (control.SessionStatus, error)
 }
 
-func open(t *testing.T, change ...func(*house)) *house {
+func open(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
-	h := &house{t: t, clock: &clock.Fake{}, ceiling: policy.Execute, standard: policy.Ask}
+	h := &fixture{t: t, clock: &clock.Fake{}, ceiling: policy.Execute, standard: policy.Ask}
 	for _, f := range change {
 		f(h)
 	}
@@ -89,7 +89,7 @@ func open(t *testing.T, change ...func(*house)) *house {
 
 type args = map[string]any
 
-func (h *house) call(name string, in args, session ...string) tool.Outcome {
+func (h *fixture) call(name string, in args, session ...string) tool.Outcome {
 	h.t.Helper()
 	if in == nil {
 		in = args{}
@@ -104,7 +104,7 @@ func (h *house) call(name string, in args, session ...string) tool.Outcome {
 }
 
 // does is a call that goes well.
-func (h *house) does(name string, in args) args {
+func (h *fixture) does(name string, in args) args {
 	h.t.Helper()
 	o := h.call(name, in)
 	require.NoError(h.t, o.Err)
@@ -114,14 +114,14 @@ func (h *house) does(name string, in args) args {
 }
 
 // asked is the token of a push that has to be confirmed.
-func (h *house) asked(in args) string {
+func (h *fixture) asked(in args) string {
 	h.t.Helper()
 	o := h.call("amof_push", in)
 	require.ErrorIs(h.t, o.Err, app.ErrRequired)
 	return o.Issued.Token.Reveal()
 }
 
-func (h *house) mode(mode string) args {
+func (h *fixture) mode(mode string) args {
 	h.t.Helper()
 	return h.does("amof_set_mode", args{"mode": mode})
 }
@@ -140,7 +140,7 @@ func TestSetMode(t *testing.T) {
 }
 
 func TestTheCeiling(t *testing.T) {
-	h := open(t, func(h *house) { h.ceiling = policy.Plan })
+	h := open(t, func(h *fixture) { h.ceiling = policy.Plan })
 	require.ErrorIs(t, h.call("amof_set_mode", args{"mode": "execute"}).Err, policy.ErrCeiling)
 	assert.Equal(t, "plan", h.mode("plan")["max_mode"])
 	require.ErrorIs(t, h.call("amof_push", args{"mode": "execute"}).Err, policy.ErrCeiling, "nor does a call's own mode pass it")
@@ -149,7 +149,7 @@ func TestTheCeiling(t *testing.T) {
 
 // TestTheToolsetsOwnDefault is what a session has where nobody said any.
 func TestTheToolsetsOwnDefault(t *testing.T) {
-	h := open(t, func(h *house) { h.standard = policy.Execute })
+	h := open(t, func(h *fixture) { h.standard = policy.Execute })
 	s, err := h.standing(t.Context(), tool.Scope{Session: "s", Principal: policy.Principal{ID: "me"}})
 	require.NoError(t, err)
 	assert.Equal(t, control.SessionStatus{Mode: policy.Execute, Ceiling: policy.Execute}, s)
@@ -197,11 +197,11 @@ func TestConfirm(t *testing.T) {
 
 func TestWhatConfirmsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		given func(h *house, token string) string // the token that is sent
+		given func(h *fixture, token string) string // the token that is sent
 		want  *fault.Error
 	}{
-		"an unknown token": {func(*house, string) string { return "6f1c0000-0000-4000-8000-000000000000" }, confirm.ErrUnknown},
-		"another session's": {func(h *house, token string) string {
+		"an unknown token": {func(*fixture, string) string { return "6f1c0000-0000-4000-8000-000000000000" }, confirm.ErrUnknown},
+		"another session's": {func(h *fixture, token string) string {
 			for _, name := range []string{"amof_confirm", "amof_cancel_confirm"} {
 				o := h.call(name, args{"token": token}, "other")
 				require.ErrorIs(h.t, o.Err, confirm.ErrUnknown)
@@ -211,27 +211,27 @@ func TestWhatConfirmsNothing(t *testing.T) {
 			h.pushed = 0
 			return token
 		}, confirm.ErrUsed},
-		"after five minutes": {func(h *house, token string) string { h.clock.Advance(5 * time.Minute); return token }, confirm.ErrExpired},
-		"said no": {func(h *house, token string) string {
+		"after five minutes": {func(h *fixture, token string) string { h.clock.Advance(5 * time.Minute); return token }, confirm.ErrExpired},
+		"said no": {func(h *fixture, token string) string {
 			a := h.does("amof_confirm", args{"token": token, "decision": "no"})
 			assert.Equal(h.t, args{"status": "cancelled", "tool": "amof_push", "_text": args{"summary": "Cancelled the confirmation of amof_push"}}, a)
 			return token
 		}, confirm.ErrCanceled},
-		"cancelled": {func(h *house, token string) string {
+		"cancelled": {func(h *fixture, token string) string {
 			assert.Equal(h.t, "cancelled", h.does("amof_cancel_confirm", args{"token": token})["status"])
 			require.ErrorIs(h.t, h.call("amof_cancel_confirm", args{"token": token}).Err, confirm.ErrCanceled)
 			return token
 		}, confirm.ErrCanceled},
-		"the mode was lowered": {func(h *house, token string) string {
+		"the mode was lowered": {func(h *fixture, token string) string {
 			a := h.mode("plan")
 			assert.Equal(h.t, 1.0, a["canceled_confirmations"])
 			assert.Equal(h.t, args{"summary": "Set mode plan, cancelled what waited for confirmation (1)"}, a["_text"])
 			return token
 		}, control.ErrModeChanged},
-		"it was lowered and raised again":  {func(h *house, token string) string { h.mode("ask"); h.mode("execute"); return token }, confirm.ErrCanceled},
-		"the operator lowered the ceiling": {func(h *house, token string) string { h.ceiling = policy.Plan; return token }, control.ErrModeChanged},
-		"what was shown has changed":       {func(h *house, token string) string { h.state++; return token }, confirm.ErrMismatch},
-		"a newer question took its place":  {func(h *house, token string) string { h.state++; h.asked(nil); return token }, confirm.ErrCanceled},
+		"it was lowered and raised again":  {func(h *fixture, token string) string { h.mode("ask"); h.mode("execute"); return token }, confirm.ErrCanceled},
+		"the operator lowered the ceiling": {func(h *fixture, token string) string { h.ceiling = policy.Plan; return token }, control.ErrModeChanged},
+		"what was shown has changed":       {func(h *fixture, token string) string { h.state++; return token }, confirm.ErrMismatch},
+		"a newer question took its place":  {func(h *fixture, token string) string { h.state++; h.asked(nil); return token }, confirm.ErrCanceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)

@@ -29,8 +29,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// hall is a door with enrolled keys. Its audit is one that somebody may rewrite.
-type hall struct {
+// keyFixture is a door with enrolled keys. Its audit is one that somebody may rewrite.
+type keyFixture struct {
 	*app.App
 	t     *testing.T
 	store *memstore.Store
@@ -59,9 +59,9 @@ func (r *rewritten) Search(ctx context.Context, f audit.Filter) ([]audit.Record,
 	return found, err
 }
 
-func enrolling(t *testing.T, change ...func(*app.Options)) *hall {
+func enrolling(t *testing.T, change ...func(*app.Options)) *keyFixture {
 	t.Helper()
-	h := &hall{t: t, store: memstore.New(), news: &news{}}
+	h := &keyFixture{t: t, store: memstore.New(), news: &news{}}
 	h.log = &rewritten{h.store, func(*audit.Event) {}}
 	core := app.Core{Clock: &clock.Fake{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.log, Settings: h.store, Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: h.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler),
@@ -87,7 +87,7 @@ func byHand(name tool.Name, args string) tool.Call {
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "browser", Credential: "key_1"}
 
 // asked is the question that the call opens.
-func (h *hall) asked(c tool.Call) *tool.Issued {
+func (h *keyFixture) asked(c tool.Call) *tool.Issued {
 	h.t.Helper()
 	o := h.Call(h.t.Context(), c)
 	require.NotNil(h.t, o.Issued, "%v", o.Err)
@@ -95,7 +95,7 @@ func (h *hall) asked(c tool.Call) *tool.Issued {
 }
 
 // settle has the question of the call answered by that proof, and the call go on.
-func (h *hall) settle(c tool.Call, prove func(i *tool.Issued) confirm.Proof) tool.Outcome {
+func (h *keyFixture) settle(c tool.Call, prove func(i *tool.Issued) confirm.Proof) tool.Outcome {
 	h.t.Helper()
 	i := h.asked(c)
 	c.Answer = &confirm.Answer{ID: i.ID, Approve: true, Shown: i.PlanHash, By: "person", Proof: prove(i)}
@@ -111,14 +111,14 @@ func by(k *softkey.Key) func(*tool.Issued) confirm.Proof {
 }
 
 // first is a passkey that was enrolled as the first one.
-func (h *hall) first() *softkey.Key {
+func (h *keyFixture) first() *softkey.Key {
 	h.t.Helper()
 	k := softkey.New(h.t)
 	require.NoError(h.t, h.settle(byHand("enroll_key", string(k.Input("laptop"))), given(person.AtTerminal)).Err)
 	return k
 }
 
-func (h *hall) keys() []app.Key {
+func (h *keyFixture) keys() []app.Key {
 	h.t.Helper()
 	all, err := h.Keys(h.t.Context())
 	require.NoError(h.t, err)
@@ -126,7 +126,7 @@ func (h *hall) keys() []app.Key {
 }
 
 // loosen asks for a change of the settings that opens something, where policy wants a passkey for one tool.
-func (h *hall) loosen() tool.Call {
+func (h *keyFixture) loosen() tool.Call {
 	h.t.Helper()
 	person.Settings(h.t, h.App, func(s *app.Settings) error {
 		s.Require = map[string]policy.Proving{"run_script": policy.ProvingPasskey}
@@ -259,7 +259,7 @@ func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 }
 
 // loosenAgain asks for another change that opens something.
-func (h *hall) loosenAgain() tool.Call {
+func (h *keyFixture) loosenAgain() tool.Call {
 	h.t.Helper()
 	c, err := h.SettingsCall(h.t.Context(), func(s *app.Settings) error {
 		s.Auto = policy.AutoApprove{Enabled: true, Tools: []string{"x"}}

@@ -63,7 +63,7 @@ func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
 	}
 	for _, key := range stored {
 		s := KeyStatus{Key: key, ID: key.ID()}
-		d, err := k.deed(ctx, key, 0)
+		d, err := k.enrolment(ctx, key, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
 }
 
 // why a key does not count; empty where it does.
-func (k *KeyManager) why(key enrolled.Key, d deed) string {
+func (k *KeyManager) why(key enrolled.Key, d enrolment) string {
 	switch {
 	case !d.enrolled:
 		return "its enrolment is not on record: somebody else has put it there, or edited it"
@@ -106,15 +106,15 @@ func (k *KeyManager) Add(ctx context.Context, key enrolled.Key) error { return k
 // Remove deletes the key with that ID.
 func (k *KeyManager) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
 
-// deed is what the record has of a key.
-type deed struct {
+// enrolment is what the record has of a key.
+type enrolment struct {
 	enrolled, removed bool
 	at                time.Time
 	by                string
 }
 
-// deed is what the record has of the key before that record; zero is all of it.
-func (k *KeyManager) deed(ctx context.Context, key enrolled.Key, before int64) (d deed, err error) {
+// enrolment is what the record has of the key before that record; zero is all of it.
+func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int64) (d enrolment, err error) {
 	sum := key.Sum()
 	if sum.IsZero() {
 		return d, nil
@@ -129,7 +129,7 @@ func (k *KeyManager) deed(ctx context.Context, key enrolled.Key, before int64) (
 	if err != nil || said == nil { // the caller approved it, which is no person
 		return d, err
 	}
-	d = deed{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
+	d = enrolment{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
 	gone := key.Removal()
 	taken, err := k.newest(ctx, audit.Filter{Tool: RemoveTool, Phase: audit.Outcome, Text: gone.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, gone) })
 	d.removed = taken != nil && taken.Seq > done.Seq
@@ -218,7 +218,7 @@ func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) err
 	if json.Unmarshal(e.Proof, &p) != nil || json.Unmarshal(p.Evidence, &v) != nil || v.Key.Kind != kind || string(p.Surface) != e.Surface {
 		return enrolled.ErrUnproven.Sayf("no %s stands with it", kind.Words())
 	}
-	d, err := k.deed(ctx, v.Key, before)
+	d, err := k.enrolment(ctx, v.Key, before)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // output50 is a pack of 100 refs over 50 files of 16 KB, as source files are.
-func output50(b *testing.B) (*desk, *editor) {
-	d := newDesk(b)
+func output50(b *testing.B) (*fixture, *editor) {
+	d := newFixture(b)
 	for f := range 50 {
 		d.file(fmt.Sprintf("pkg/file%d.go", f), strings.Repeat("\tif err := verify(ctx, token); err != nil {\n", 350))
 	}
@@ -26,7 +26,7 @@ func output50(b *testing.B) (*desk, *editor) {
 	return d, e
 }
 
-func (d *desk) render(b *testing.B, a args) {
+func (d *fixture) render(b *testing.B, a args) {
 	raw, err := tool.Encode(a)
 	require.NoError(b, err)
 	inv, err := d.tools["output"].Handler.Decode(raw)
@@ -54,9 +54,9 @@ func BenchmarkRender100Floor(b *testing.B) {
 }
 
 // big is a pack of 40 refs into one file of about 50 MB, the last at its very end.
-func big(b *testing.B) (*desk, *editor) {
+func big(b *testing.B) (*fixture, *editor) {
 	const lines = 900_000
-	d := newDesk(b)
+	d := newFixture(b)
 	d.file("big.go", strings.Repeat("\tif err := verify(token, now); err != nil { return err }\n", lines))
 	e := d.create(nil)
 	e.section("flow")

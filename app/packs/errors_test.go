@@ -19,7 +19,7 @@ const (
 
 // TestErrorTable is every row of context-pack contract §4.2 that a call can reach, and its message markers of §4.4.
 func TestErrorTable(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package a\n\nfunc A() {}\n")
 	d.file("dir/b.go", "package b\n")
 	d.file("bad.txt", "\xff\xfe\n")
@@ -160,7 +160,7 @@ func TestErrorTable(t *testing.T) {
 
 // TestNotAnObject: the core rejects arguments that are no object before a tool sees them; a tool refuses them all the same.
 func TestNotAnObject(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, raw := range []string{`[]`, `null`, `"x"`} {
 		d.fails("input", json.RawMessage(raw), invalid)
 		d.fails("output", json.RawMessage(raw), invalid)
@@ -169,7 +169,7 @@ func TestNotAnObject(t *testing.T) {
 
 // TestFinalizedRefusesEdits: with the guard before the target's existence and before set_meta's own check, and touch_ttl let through.
 func TestFinalizedRefusesEdits(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package a\n")
 	e := d.create(nil)
 	e.section("flow")
@@ -197,7 +197,7 @@ func TestFinalizedRefusesEdits(t *testing.T) {
 
 // TestFinalizeJudgesRefs: stale refs are one refusal with samples, anything else unreadable aborts with its own code.
 func TestFinalizeJudgesRefs(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package a\n")
 	d.file("dir/b.go", "package b\n")
 	d.file("bad.txt", "\xff\xfe\n")
@@ -226,7 +226,7 @@ func TestFinalizeJudgesRefs(t *testing.T) {
 
 // TestConflictSaysWhatChanged: with the sections changed since, removed ones included.
 func TestConflictSaysWhatChanged(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	e := d.create(nil)
 	e.section("one")
 	e.section("two")
@@ -248,7 +248,7 @@ func TestConflictSaysWhatChanged(t *testing.T) {
 
 // TestExpiredIsGone: to every action, at the very second.
 func TestExpiredIsGone(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	e := d.create(args{"ttl_minutes": 1, "name": "short life"})
 	d.clock.Advance(time.Minute)
 	d.fails("input", args{"action": "get", "id": e.id}, notFound)
@@ -260,7 +260,7 @@ func TestExpiredIsGone(t *testing.T) {
 
 // TestTooLarge: a document over 1 MiB is refused whole, and says how to ask for less.
 func TestTooLarge(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("big.txt", strings.Repeat(strings.Repeat("x", 600)+"\n", 2000))
 	e := d.create(nil)
 	e.section("flow")

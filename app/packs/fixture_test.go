@@ -21,8 +21,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// desk is the two tools over a repository in memory, real source files and a clock that stands still.
-type desk struct {
+// fixture is the two tools over a repository in memory, real source files and a clock that stands still.
+type fixture struct {
 	t     testing.TB
 	dir   string
 	clock *clock.Fake
@@ -33,14 +33,14 @@ type desk struct {
 // masked is what the desk's stand-in for redaction hides.
 const masked = "hunter2"
 
-func newDesk(t testing.TB) *desk {
-	d := &desk{t: t, dir: t.TempDir(), clock: &clock.Fake{}, tools: map[tool.Name]tool.Entry{}}
+func newFixture(t testing.TB) *fixture {
+	d := &fixture{t: t, dir: t.TempDir(), clock: &clock.Fake{}, tools: map[tool.Name]tool.Entry{}}
 	d.repo = memstore.NewPacks(d.clock)
 	d.wire(d.repo, &ids.Sequence{}, nil)
 	return d
 }
 
-func (d *desk) wire(repo packport.Repository, seq *ids.Sequence, history packport.History) {
+func (d *fixture) wire(repo packport.Repository, seq *ids.Sequence, history packport.History) {
 	other := filepath.Join(d.dir, "other")
 	require.NoError(d.t, os.MkdirAll(other, 0o755))
 	c := packs.Capability(packs.Deps{
@@ -65,7 +65,7 @@ func (d *desk) wire(repo packport.Repository, seq *ids.Sequence, history packpor
 }
 
 // file writes a source file under the default root.
-func (d *desk) file(path, text string) {
+func (d *fixture) file(path, text string) {
 	d.t.Helper()
 	to := filepath.Join(d.dir, "src", filepath.FromSlash(path))
 	require.NoError(d.t, os.MkdirAll(filepath.Dir(to), 0o755))
@@ -84,7 +84,7 @@ func lines(from, to int) string {
 type args = map[string]any
 
 // run runs one call as the core would: decode, prepare, commit; and presents it.
-func (d *desk) run(name tool.Name, a any) present.Document {
+func (d *fixture) run(name tool.Name, a any) present.Document {
 	d.t.Helper()
 	o := tool.Outcome{RequestID: json.RawMessage(`"r1"`)}
 	value, err := d.value(name, a)
@@ -100,7 +100,7 @@ func (d *desk) run(name tool.Name, a any) present.Document {
 	return present.For(packs.Contract)(o)
 }
 
-func (d *desk) value(name tool.Name, a any) (any, error) {
+func (d *fixture) value(name tool.Name, a any) (any, error) {
 	d.t.Helper()
 	raw, ok := a.(json.RawMessage)
 	if !ok {
@@ -123,7 +123,7 @@ func (d *desk) value(name tool.Name, a any) (any, error) {
 }
 
 // input runs a call that must succeed and returns its payload.
-func (d *desk) input(a args) map[string]any {
+func (d *fixture) input(a args) map[string]any {
 	d.t.Helper()
 	doc := d.run("input", a)
 	require.False(d.t, doc.Fail, "%v: %s", a, doc.Text)
@@ -139,7 +139,7 @@ func (d *desk) input(a args) map[string]any {
 }
 
 // output runs a call that must succeed and returns its Markdown.
-func (d *desk) output(a args) string {
+func (d *fixture) output(a args) string {
 	d.t.Helper()
 	doc := d.run("output", a)
 	require.False(d.t, doc.Fail, "%v: %s", a, doc.Text)
@@ -152,7 +152,7 @@ type failed struct {
 }
 
 // fails runs a call that must fail as kind/code and returns the failure.
-func (d *desk) fails(name tool.Name, a any, kindCode string) failed {
+func (d *fixture) fails(name tool.Name, a any, kindCode string) failed {
 	d.t.Helper()
 	doc := d.run(name, a)
 	require.True(d.t, doc.Fail, "%v succeeded: %s", a, doc.Text)
@@ -164,13 +164,13 @@ func (d *desk) fails(name tool.Name, a any, kindCode string) failed {
 
 // editor edits one pack, keeping count of its revision.
 type editor struct {
-	*desk
+	*fixture
 	id  string
 	rev int
 }
 
 // create makes a pack that lives for ten hours.
-func (d *desk) create(more args) *editor {
+func (d *fixture) create(more args) *editor {
 	d.t.Helper()
 	a := args{"action": "create", "ttl_minutes": 600}
 	for k, v := range more {

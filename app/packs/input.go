@@ -120,7 +120,7 @@ func (c *inputCall) plan(ctx context.Context, now time.Time) (*plan, error) {
 	case c.name == "write" && identifier == "":
 		return c.planDocument(ctx, nil, now)
 	}
-	stored, err := c.shelf.Find(ctx, identifier)
+	stored, err := c.finder.Find(ctx, identifier)
 	if err != nil {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func (c *inputCall) Commit(ctx context.Context, _ tool.Scope, decided tool.Plan)
 	}
 	switch c.name {
 	case "list":
-		found, err := c.shelf.List(ctx, c.args)
+		found, err := c.finder.List(ctx, c.args)
 		if err != nil {
 			return nil, err
 		}
 		return c.result(summaries(found, c.now()))
 	case "get":
-		p, err := c.shelf.Find(ctx, c.args.Identifier())
+		p, err := c.finder.Find(ctx, c.args.Identifier())
 		if err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any
 	switch c.name {
 	case "list":
 		var found Listing
-		if found, err = c.shelf.List(ctx, c.args); err == nil {
+		if found, err = c.finder.List(ctx, c.args); err == nil {
 			doc = pack.RenderList(found.Packs, c.now())
 		}
 	case "diff":
@@ -137,7 +137,7 @@ func (c *outputCall) open(ctx context.Context) (*pack.Pack, []string, error) {
 			return nil, nil, err
 		}
 	}
-	p, legend, err := c.shelf.Pick(ctx, c.args.Identifier(), want)
+	p, legend, err := c.finder.Pick(ctx, c.args.Identifier(), want)
 	if err == nil && want != 0 && p.Status() != want {
 		err = pack.ErrStatus.Sayf("pack %s is %s, not %s", p.ID(), p.Status(), want)
 	}

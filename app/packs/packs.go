@@ -46,7 +46,7 @@ type Deps struct {
 
 type service struct {
 	Deps
-	shelf   PackFinder
+	finder  PackFinder
 	sight   SourceReader
 	actions map[string]action
 }
@@ -60,7 +60,7 @@ func Capability(d Deps) tool.Capability {
 		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")
 	}
 	s := &service{
-		Deps: d, shelf: PackFinder{Packs: d.Repo, Clock: d.Clock}, sight: SourceReader{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
+		Deps: d, finder: PackFinder{Packs: d.Repo, Clock: d.Clock}, sight: SourceReader{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, NewShape(inputSchema)}},

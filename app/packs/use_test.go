@@ -25,7 +25,7 @@ import (
 
 // TestPayloads: what input answers, byte for byte, from create to finalized.
 func TestPayloads(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("internal/auth/verify.go", lines(1, 50))
 	d.clock.Advance(500 * time.Millisecond)
 	var log strings.Builder
@@ -62,7 +62,7 @@ func TestPayloads(t *testing.T) {
 
 // TestListFiltersOrdersAndPages as the contract has it, with the later rule for ties.
 func TestListFiltersOrdersAndPages(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package a\n")
 	old := d.create(args{"name": "old one", "brief": "Ancient TEXT"})
 	d.clock.Advance(time.Second)
@@ -94,7 +94,7 @@ func TestListFiltersOrdersAndPages(t *testing.T) {
 
 // TestSectionsKeepTheirPlace: order counts positions without the section itself, and a blank description clears nothing.
 func TestSectionsKeepTheirPlace(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	e := d.create(nil)
 	for _, k := range []string{"aa", "bb", "cc"} {
 		e.section(k)
@@ -126,7 +126,7 @@ func TestSectionsKeepTheirPlace(t *testing.T) {
 
 // TestRefIsReplacedWhole: where it stands, and what is left out becomes null.
 func TestRefIsReplacedWhole(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	e := d.create(nil)
 	e.section("flow")
 	e.do("upsert_ref", args{"section_key": "flow", "ref_key": "one", "path": "./x.go", "line_start": 1, "line_end": 1, "ref_why": "w"})
@@ -139,7 +139,7 @@ func TestRefIsReplacedWhole(t *testing.T) {
 
 // TestAnchorsFollowTheCode: exact, moved, changed and gone, and what reanchor makes of each.
 func TestAnchorsFollowTheCode(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 40))
 	e := d.create(nil)
 	e.section("flow")
@@ -178,7 +178,7 @@ func TestAnchorsFollowTheCode(t *testing.T) {
 
 // TestLoneBraceIsNotMistaken: text that stands everywhere is told apart by its surroundings, or not claimed to have moved.
 func TestLoneBraceIsNotMistaken(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	body := "func a() {\n\tone()\n}\n\nfunc b() {\n\ttwo()\n}\n\nfunc c() {\n\tthree()\n}\n"
 	d.file("a.go", body)
 	e := d.create(nil)
@@ -192,7 +192,7 @@ func TestLoneBraceIsNotMistaken(t *testing.T) {
 
 // TestUnreadableRefHidesNothing: neither the pack nor what stands outside the root.
 func TestUnreadableRefHidesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("ok.go", "package ok\n")
 	d.file("bad.txt", "\xff\xfe\n")
 	d.file("dir/x.go", "package x\n")
@@ -218,7 +218,7 @@ func TestUnreadableRefHidesNothing(t *testing.T) {
 
 // TestSecretsAreMaskedAndCounted: in excerpts, in kept text, and nowhere in the store.
 func TestSecretsAreMaskedAndCounted(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("conf.env", "PASSWORD=hunter2\nOTHER=hunter2 hunter2\nX=1\n")
 	e := d.create(nil)
 	e.section("flow")
@@ -240,7 +240,7 @@ func TestSecretsAreMaskedAndCounted(t *testing.T) {
 
 // TestSnapshotProvesWhatWasShown: kept text stands in for what changed or went, and reopening drops it.
 func TestSnapshotProvesWhatWasShown(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 9))
 	d.file("b.go", lines(1, 9))
 	e := d.create(nil)
@@ -270,7 +270,7 @@ func (p past) Lines(_ context.Context, _ packport.Location, c pack.Commit, l pac
 
 // TestDiffNeedsEarlierText: without it the diff says why there is none.
 func TestDiffNeedsEarlierText(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 9))
 	e := d.create(nil)
 	e.section("flow")
@@ -291,7 +291,7 @@ func TestDiffNeedsEarlierText(t *testing.T) {
 
 // TestNamedRoots: a ref names its root, and the document says which.
 func TestNamedRoots(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package default_root\n")
 	require.NoError(t, os.WriteFile(filepath.Join(d.dir, "other", "a.go"), []byte("package api_root\n"), 0o644))
 	e := d.create(nil)
@@ -305,7 +305,7 @@ func TestNamedRoots(t *testing.T) {
 
 // TestPagesAreTheWhole: the contents of all pages, put together, are the content of the document.
 func TestPagesAreTheWhole(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 60))
 	e := d.create(nil)
 	for _, s := range []string{"one", "two", "three"} {
@@ -357,7 +357,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 
 // TestBudgetKeepsTheImportant: refs that say why stay whole, the others are listed with what they would cost.
 func TestBudgetKeepsTheImportant(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 400))
 	e := d.create(args{"title": "Budget"})
 	e.section("flow")
@@ -382,7 +382,7 @@ func TestBudgetKeepsTheImportant(t *testing.T) {
 
 // TestNameTies: reading picks by rule and says so; editing asks for an id.
 func TestNameTies(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", "package a\n")
 	older, newer := d.create(nil), d.create(nil)
 	older.section("flow")
@@ -411,7 +411,7 @@ func (w twins) Lookup(ctx context.Context, _ pack.Name) ([]pack.Summary, error) 
 // TestWriteIsOneChange: a document makes or replaces a whole pack in one revision, keeps anchors of refs left as they were, and can be
 // tried without storing.
 func TestWriteIsOneChange(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 30))
 	document := func(more args) args {
 		doc := args{"title": " Written ", "brief": "b", "tags": []string{"x "}, "sections": []any{
@@ -453,7 +453,7 @@ func TestWriteIsOneChange(t *testing.T) {
 // TestPlanIsTheSameTwice: a plan's hash depends on the call and the stored pack, not on the moment, so that a confirmation finds it
 // again; and a commit of a plan whose pack has moved on is refused.
 func TestPlanIsTheSameTwice(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.file("a.go", lines(1, 30))
 	e := d.create(nil)
 	e.section("flow")
@@ -507,7 +507,7 @@ func (c crowded) Create(ctx context.Context, p *pack.Pack) error {
 // TestCreateDrawsAnotherID: up to eight times.
 func TestCreateDrawsAnotherID(t *testing.T) {
 	for taken, want := range map[int]string{7: "", 8: "conflict/conflict"} {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.wire(crowded{d.repo, &taken}, &ids.Sequence{}, nil)
 		if want == "" {
 			d.create(nil)
@@ -519,7 +519,7 @@ func TestCreateDrawsAnotherID(t *testing.T) {
 
 // TestDamageIsIOError: as the repository reports it.
 func TestDamageIsIOError(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	for err, want := range map[*fault.Error]string{
 		pack.ErrMalformed: io, pack.ErrSchema: "migration_required/migration_required", fault.ErrUnavailable: io,
 	} {

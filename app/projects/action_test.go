@@ -18,7 +18,7 @@ import (
 // contract §3.3).
 func TestActionRules(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	action := d.ByPerson("action_save", map[string]any{"type": "script", "name": "greet", "project": of, "script": map[string]any{"command": "true"}})["id"]
 	risky := d.ByPerson("action_save", map[string]any{"type": "script", "name": "risky", "project": of, "script": map[string]any{"command": "git", "args": []string{"push", "--force"}}})["id"]
@@ -74,7 +74,7 @@ func TestActionRules(t *testing.T) {
 // TestRulesAreOneEach: a later rule takes the place of the earlier one.
 func TestRulesAreOneEach(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	action := d.ByPerson("action_save", map[string]any{"type": "script", "name": "greet", "script": map[string]any{"command": "true", "cwd": "/x"}})["id"]
 	for _, level := range []string{"deny", "auto_approve", "require_confirm"} {
 		for _, of := range []map[string]any{{"actionId": action}, {"actionType": "script"}, {}} {
@@ -98,7 +98,7 @@ func TestRulesAreOneEach(t *testing.T) {
 // TestWebhookBodies are made of the template and its variables, or are the payload as it was given.
 func TestWebhookBodies(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	server, last := hooks(t)
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -140,7 +140,7 @@ func TestWebhookBodies(t *testing.T) {
 // TestActionSecrets stand in no view, plan, answer, error, history or audit.
 func TestActionSecrets(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, of := d.Project("shop", shop)
 	server, _ := hooks(t)
 	d.ByPerson("project_change", map[string]any{"project": of, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{strings.TrimPrefix(server.URL, "http://")}})
@@ -195,7 +195,7 @@ func TestActionSecrets(t *testing.T) {
 // TestExecutionsAreListed by action, type and status, the newest first, as many as are wanted.
 func TestExecutionsAreListed(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	save := func(name, command string) any {
 		return d.ByPerson("action_save", map[string]any{"type": "script", "name": name, "project": of, "script": map[string]any{"command": "sh", "args": []string{command}}})["id"]

@@ -15,7 +15,7 @@ import (
 )
 
 // inBackground is a script that was started so; more are further arguments.
-func inBackground(d *projectrig.Door, dir, script string, more map[string]any) map[string]any {
+func inBackground(d *projectrig.Core, dir, script string, more map[string]any) map[string]any {
 	args := map[string]any{"projectPath": dir, "scriptName": script, "runInBackground": true}
 	for name, value := range more {
 		args[name] = value
@@ -23,14 +23,14 @@ func inBackground(d *projectrig.Door, dir, script string, more map[string]any) m
 	return d.Do("run_npm_script", args)
 }
 
-func outputOf(d *projectrig.Door, id any, more map[string]any) map[string]any {
+func outputOf(d *projectrig.Core, id any, more map[string]any) map[string]any {
 	return d.Do("get_background_process_output", with(more, "processId", id))
 }
 
 // TestReadingOn reads a process's output by its cursor while it prints: nothing is missing, nothing comes twice.
 func TestReadingOn(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "build.sh", `i=1; while [ $i -le 3000 ]; do echo "line $i"; i=$((i+1)); [ $((i % 250)) = 0 ] && sleep 0.02; done; exit 0`)
 	began := inBackground(d, dir, "build", map[string]any{"successPattern": "^line 30$"})
@@ -60,7 +60,7 @@ func TestReadingOn(t *testing.T) {
 // TestReadingMuch keeps answers below what a caller takes, and a reader who goes on misses nothing that is kept.
 func TestReadingMuch(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "build.sh", `awk 'BEGIN { for (i = 1; i <= 12000; i++) printf "%05d %500s|\n", i, "x" }' >&2; echo complete >&2`)
 	id := inBackground(d, dir, "build", map[string]any{"successPattern": "complete"})["process_id"]
@@ -96,7 +96,7 @@ func TestReadingMuch(t *testing.T) {
 // TestWaitingForALine ends when it comes, when it cannot come any more, and when the time is up; then the process lives on.
 func TestWaitingForALine(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	var o tool.Outcome
 	for limit := 300; ; limit *= 2 { // as long as it takes to begin
@@ -130,7 +130,7 @@ func TestWaitingForALine(t *testing.T) {
 // TestStopping ends a process with everything it started, asked or killed, and says when there was nothing left to do.
 func TestStopping(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "slow.sh", `trap '' TERM; sleep 300 & echo $! > child; echo started; while :; do sleep 0.05; done`)
 	id := inBackground(d, dir, "slow", map[string]any{"successPattern": "started"})["process_id"]
@@ -155,12 +155,12 @@ func TestStopping(t *testing.T) {
 // TestEverybodySees what runs in the background: it outlives the server that started it, and other clients read and stop it.
 func TestEverybodySees(t *testing.T) {
 	r := projectrig.New(t)
-	first := r.Door(nil)
+	first := r.OpenCore(nil)
 	dir, _ := first.Project("shop", shop)
 	id := inBackground(first, dir, "dev", map[string]any{"successPattern": "warming"})["process_id"]
 	foreground := first.Do("run_script", map[string]any{"script_name": "build", "project_path": dir})["process_id"]
 	require.NoError(t, first.Close())
-	second := r.Door(nil)
+	second := r.OpenCore(nil)
 	second.Client, second.Session = "other/2", "other"
 	list := processes(t, second)
 	require.Len(t, list, 1, "what somebody waits for is nobody else's")
@@ -175,7 +175,7 @@ func TestEverybodySees(t *testing.T) {
 	c := asked(t, second, "stop_background_process", map[string]any{"processId": id})
 	c.Always = true
 	require.Empty(t, code(second.Call(t.Context(), c)))
-	id = inBackground(r.Door(nil), dir, "dev", nil)["process_id"]
+	id = inBackground(r.OpenCore(nil), dir, "dev", nil)["process_id"]
 	assert.Equal(t, "CONFIRMATION_PENDING", code(second.Ask("stop_background_process", map[string]any{"processId": id})), "and always asked")
 	recovered, err := second.Recover(t.Context())
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestEverybodySees(t *testing.T) {
 // TestTwentyAtMost run in the background of one machine, whichever server starts them.
 func TestTwentyAtMost(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "dev.sh", "exec sleep 300")
 	for range 10 {
@@ -204,7 +204,7 @@ func TestTwentyAtMost(t *testing.T) {
 // TestTimeLimitInBackground is kept by the supervisor.
 func TestTimeLimitInBackground(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	id := inBackground(d, dir, "slow", map[string]any{"timeoutMs": 200})["process_id"]
 	r.Soon(func() bool { return processes(t, d)[0]["status"] == "timed_out" }, "its time is up")

@@ -19,7 +19,7 @@ import (
 )
 
 // asked is a call that waits for its confirmation, with the token.
-func asked(t *testing.T, d *projectrig.Door, name tool.Name, args any) tool.Call {
+func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call {
 	t.Helper()
 	c := d.New(name, args)
 	o := d.Call(t.Context(), c)
@@ -40,7 +40,7 @@ func places(t *testing.T, o tool.Outcome) string {
 // was shown, and is spent once.
 func TestConfirmationsAreForWhatWasShown(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	child := d.Do("create_workflow", map[string]any{"name": "child", "project_id": id})["workflowId"].(string)
 	parent := d.Do("create_workflow", map[string]any{"name": "parent", "project_id": id})["workflowId"].(string)
@@ -49,42 +49,42 @@ func TestConfirmationsAreForWhatWasShown(t *testing.T) {
 	script := map[string]any{"type": "script", "name": "greet", "project": id, "script": map[string]any{"command": "true"}}
 	action := d.ByPerson("action_save", script)["id"].(string)
 	manifest := r.Read(dir, "package.json")
-	edit := func(old, put string) func(*projectrig.Door) {
-		return func(*projectrig.Door) {
+	edit := func(old, put string) func(*projectrig.Core) {
+		return func(*projectrig.Core) {
 			require.Contains(t, manifest, old)
 			r.Write(dir, "package.json", strings.Replace(manifest, old, put, 1))
 		}
 	}
-	restore := func(*projectrig.Door) { r.Write(dir, "package.json", manifest) }
+	restore := func(*projectrig.Core) { r.Write(dir, "package.json", manifest) }
 	build := map[string]any{"script_name": "build", "project_path": dir}
 	for name, c := range map[string]struct {
 		tool   tool.Name
 		args   any
-		change func(*projectrig.Door)
-		undo   func(*projectrig.Door) // nil when there is no way back
+		change func(*projectrig.Core)
+		undo   func(*projectrig.Core) // nil when there is no way back
 		where  string
 	}{
 		"the command":         {"run_script", build, edit("sh build.sh", "sh evil.sh"), restore, `$.context.command`},
 		"a hook before":       {"run_script", build, edit(`"fail":`, `"prebuild": "sh evil.sh", "fail":`), restore, `$.context.pre`},
 		"a hook behind":       {"run_script", build, edit(`"fail":`, `"postbuild": "sh evil.sh", "fail":`), restore, `$.context.post`},
 		"the package manager": {"run_script", build, edit(`"name": "shop"`, `"name": "shop", "packageManager": "pnpm@9.0.0"`), restore, `$.context.package_manager`},
-		"a lockfile": {"run_script", build, func(*projectrig.Door) { r.Write(dir, "pnpm-lock.yaml", "") }, func(*projectrig.Door) { require.NoError(t, os.Remove(filepath.Join(dir, "pnpm-lock.yaml"))) },
+		"a lockfile": {"run_script", build, func(*projectrig.Core) { r.Write(dir, "pnpm-lock.yaml", "") }, func(*projectrig.Core) { require.NoError(t, os.Remove(filepath.Join(dir, "pnpm-lock.yaml"))) },
 			`$.context.argv`},
-		"the workflow": {"run_workflow", map[string]any{"workflow_id": child}, func(d *projectrig.Door) {
+		"the workflow": {"run_workflow", map[string]any{"workflow_id": child}, func(d *projectrig.Core) {
 			d.Do("add_workflow_step", map[string]any{"workflow_id": child, "name": "more", "command": "sh evil.sh"})
 		}, nil, `$.context.steps[`},
-		"a workflow within": {"run_workflow", map[string]any{"workflow_id": parent}, func(d *projectrig.Door) {
+		"a workflow within": {"run_workflow", map[string]any{"workflow_id": parent}, func(d *projectrig.Core) {
 			d.Do("add_workflow_step", map[string]any{"workflow_id": child, "name": "more", "command": "sh evil.sh"})
 		}, nil, `$.context.revisions.` + child},
-		"a workflow to add to": {"add_workflow_step", map[string]any{"workflow_id": child, "name": "last", "command": "true"}, func(d *projectrig.Door) {
+		"a workflow to add to": {"add_workflow_step", map[string]any{"workflow_id": child, "name": "last", "command": "true"}, func(d *projectrig.Core) {
 			d.Do("add_workflow_step", map[string]any{"workflow_id": child, "name": "other", "command": "true"})
 		}, nil, `$.context.order`},
-		"the action": {"run_script", map[string]any{"actionId": action}, func(d *projectrig.Door) {
+		"the action": {"run_script", map[string]any{"actionId": action}, func(d *projectrig.Core) {
 			d.ByPerson("action_save", with(with(script, "id", action), "script", map[string]any{"command": "sh", "args": []string{"evil.sh"}}))
 		}, nil, `$.context.argv`},
-		"variables passed on": {"run_script", build, func(d *projectrig.Door) {
+		"variables passed on": {"run_script", build, func(d *projectrig.Core) {
 			d.ByPerson("project_change", map[string]any{"project": id, "env_pass": []string{"SHELL_OPTION"}})
-		}, func(d *projectrig.Door) {
+		}, func(d *projectrig.Core) {
 			d.ByPerson("project_change", map[string]any{"project": id, "env_pass": []string{}})
 		}, `$.context.env_passed`},
 	} {
@@ -111,7 +111,7 @@ func TestConfirmationsAreForWhatWasShown(t *testing.T) {
 // TestTokens are for one use, by the client they were given to, for the very arguments.
 func TestTokens(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	call := asked(t, d, "run_npm_script", map[string]any{"projectPath": dir, "scriptName": "args", "args": []string{"a"}})
 	for name, change := range map[string]func(*tool.Call){
@@ -146,7 +146,7 @@ func TestTokens(t *testing.T) {
 // TestAlways holds for one script of one project in one session, and never for what is of high risk.
 func TestAlways(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	other, _ := d.Project("other", shop)
 	script := func(dir, name string) map[string]any { return map[string]any{"script_name": name, "project_path": dir} }
@@ -184,7 +184,7 @@ func TestAlways(t *testing.T) {
 // TestDenialReachesTheCaller, whose token is good for nothing then.
 func TestDenialReachesTheCaller(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	c := asked(t, d, "run_script", map[string]any{"script_name": "build", "project_path": dir})
 	waiting, err := d.Confirmations(t.Context(), "")

@@ -22,7 +22,7 @@ func planned(t *testing.T, o tool.Outcome) string {
 }
 
 // flow is a workflow of the project with one step for each command.
-func flow(d *projectrig.Door, id any, commands ...string) map[string]any {
+func flow(d *projectrig.Core, id any, commands ...string) map[string]any {
 	w := d.Do("create_workflow", map[string]any{"name": "flow", "project_id": id})["workflowId"]
 	for _, c := range commands {
 		d.Do("add_workflow_step", map[string]any{"workflow_id": w, "name": "step", "command": c})
@@ -33,7 +33,7 @@ func flow(d *projectrig.Door, id any, commands ...string) map[string]any {
 // TestScriptsThatStepsStart are shown with their text and hooks, judged like the step itself, and bound to it.
 func TestScriptsThatStepsStart(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", `
 -- package.json --
 {"scripts": {"go": "npm run deep", "prego": "sh before.sh", "deep": "echo DEEP", "blk": "rm -rf /", "via": "pnpm blk", "pub": "git push --force", "loop": "npm run loop",
@@ -75,7 +75,7 @@ echo ran
 // TestStepsAreLookedAtAgain right before they start: what an earlier step did to their scripts or their directory is not run.
 func TestStepsAreLookedAtAgain(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", "-- package.json --\n"+`{"scripts":{"go":"echo BEFORE"}}`+"\n-- other.json --\n"+`{"scripts":{"go":"echo AFTER"}}`+"\n-- sub/a --\n")
 	r.Dir("outside", "")
 	o := d.Confirmed("run_workflow", flow(d, id, "cp other.json package.json", "npm run go"))
@@ -93,7 +93,7 @@ func TestStepsAreLookedAtAgain(t *testing.T) {
 // TestSettingsOfPackageManagers that change what runs are shown, of high risk, and bound.
 func TestSettingsOfPackageManagers(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	build := map[string]any{"script_name": "build", "project_path": dir}
 	call := asked(t, d, "run_script", build)
@@ -126,7 +126,7 @@ func TestSettingsOfPackageManagers(t *testing.T) {
 // TestNothingHidesBehindAMask: code is shown as it is, and where something is masked whoever decides is told.
 func TestNothingHidesBehindAMask(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", "")
 	show := func(text string, args ...string) (plan, risk string) {
 		args = append([]string{}, args...)
@@ -153,7 +153,7 @@ func TestNothingHidesBehindAMask(t *testing.T) {
 // TestAlwaysIsForContent: a grant does not cover another text, other arguments, the background, other settings or an edited workflow.
 func TestAlwaysIsForContent(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	manifest := r.Read(dir, "package.json")
 	always := func(name tool.Name, args any) {
@@ -188,7 +188,7 @@ func TestAlwaysIsForContent(t *testing.T) {
 // TestLongArguments cannot be shown, and are not passed on.
 func TestLongArguments(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	for _, args := range [][]string{{strings.Repeat("x", 32<<10+1)}, {strings.Repeat("x", 32<<10), strings.Repeat("x", 32<<10), strings.Repeat("x", 32<<10), strings.Repeat("x", 32<<10), "x"}} {
 		assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("run_npm_script", map[string]any{"scriptName": "args", "projectPath": dir, "args": args})))

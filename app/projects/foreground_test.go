@@ -34,7 +34,7 @@ func gone(t *testing.T, r *projectrig.Rig, dir, file string) bool {
 // TestArgumentsArePassedAsTheyAre: no shell reads them, whichever manager starts the script.
 func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	args := []string{"a b", `"q"`, `'s'`, "$(touch hacked)", "`touch hacked`", "; touch hacked", "&& touch hacked", "*", "", "-x", "--", "a\nb", "$HOME", `\`, "ü☂"}
 	for lock, want := range map[string][]string{"package-lock.json": {"npm", "run", "args", "--"}, "pnpm-lock.yaml": {"pnpm", "run", "args"}} {
 		dir, _ := d.Project(lock, shop)
@@ -57,7 +57,7 @@ func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 // TestTimeLimitsAndCancelling end a script with everything it started, and what it printed is told.
 func TestTimeLimitsAndCancelling(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	var o tool.Outcome
 	for limit := 400; !strings.HasSuffix(r.Read(dir, "child"), "\n"); limit *= 2 { // as long as it takes to begin
@@ -93,7 +93,7 @@ func TestTimeLimitsAndCancelling(t *testing.T) {
 // TestMuchOutput is cut in its middle, below what an answer may hold, and every promise about its size is kept.
 func TestMuchOutput(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "loud.sh", `awk 'BEGIN { for (i = 1; i <= 9000; i++) printf "line %d of what is far too much to be shown to anybody, because there are so very many lines of it, and all alike\n", i }'`)
 	o := d.Confirmed("run_script", map[string]any{"script_name": "loud", "project_path": dir})
@@ -130,7 +130,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("GITHUB_TOKEN", "none of its business")
 	t.Setenv("NODE_OPTIONS", "--inspect")
 	t.Setenv("LC_ALL", "C")
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	r.Write(dir, ".env", "DATABASE_PASSWORD=correct-horse-battery\n")
 	r.Write(dir, "env.sh", "env | sort; echo the password is $(sed s/.*=// .env)")
@@ -163,7 +163,7 @@ func TestEnvironment(t *testing.T) {
 // TestForegroundSlots: no more than four scripts are waited for at a time.
 func TestForegroundSlots(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	ctx, cancel := context.WithCancel(t.Context())
 	running, done := make(chan struct{}), make(chan string)
@@ -190,7 +190,7 @@ func TestRealNPM(t *testing.T) {
 	}
 	r := projectrig.New(t)
 	r.Write(filepath.Join(r.Home, "bin"), "npm", "#!/bin/sh\nexec "+npm+" \"$@\"\n")
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("real", `-- package.json --
 {"name":"real","version":"1.0.0","scripts":{"prebuild":"echo before","build":"sh build.sh","postbuild":"echo after"}}
 -- build.sh --

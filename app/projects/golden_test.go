@@ -18,7 +18,7 @@ import (
 // TestLookingAtProjects is every outcome of the eight tools that look at projects and at git.
 func TestLookingAtProjects(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	repo := gitfixture.New(t, "-- package.json --\n"+`{"name":"site","packageManager":"pnpm@9.1.0+sha512.abc","scripts":{"build":"next build","lint":"eslint ."},"dependencies":{"next":"15"},"engines":{"node":">=20"},"volta":{"node":"22.1.0"}}`+
 		"\n-- pnpm-workspace.yaml --\n-- old.txt --\none\ntwo\nthree\n-- gone.txt --\nx\n-- kept.txt --\nx\n")
 	repo.Write("-- old.txt --\none\n2\nthree\n-- new file.txt --\nnew\n-- kept.txt --\ny\n")
@@ -56,7 +56,7 @@ func TestLookingAtProjects(t *testing.T) {
 // TestRunningScripts is every outcome of the tools that run scripts, and of those about processes in the background.
 func TestRunningScripts(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	d.Project("empty", "")
 	b := newBook(t, r.Top, "/top")
@@ -95,7 +95,7 @@ func TestRunningScripts(t *testing.T) {
 }
 
 // processes are those in the background, newest first.
-func processes(t *testing.T, d *projectrig.Door) (list []map[string]any) {
+func processes(t *testing.T, d *projectrig.Core) (list []map[string]any) {
 	t.Helper()
 	for _, p := range d.Do("list_background_processes", nil)["processes"].([]any) {
 		list = append(list, p.(map[string]any))
@@ -106,7 +106,7 @@ func processes(t *testing.T, d *projectrig.Door) (list []map[string]any) {
 // TestWorkingWithWorkflows is every outcome of the tools about workflows and step templates.
 func TestWorkingWithWorkflows(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, id := d.Project("shop", shop)
 	b := newBook(t, string(id), "PROJECT", r.Top, "/top")
 	b.tries(d, "list_workflows", [2]string{"none", `{}`})
@@ -136,7 +136,7 @@ func TestWorkingWithWorkflows(t *testing.T) {
 }
 
 // workflows are the IDs by name.
-func workflows(t *testing.T, d *projectrig.Door) map[string]string {
+func workflows(t *testing.T, d *projectrig.Core) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	for _, w := range d.Do("list_workflows", nil)["workflows"].([]any) {
@@ -168,7 +168,7 @@ func hooks(t *testing.T) (server *httptest.Server, last func() (*http.Request, s
 // TestActing is every outcome of the tools about actions.
 func TestActing(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, id := d.Project("shop", shop)
 	server, _ := hooks(t)
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -206,7 +206,7 @@ func TestActing(t *testing.T) {
 }
 
 // recordOf is the ID of the record of a call that was redeemed.
-func recordOf(t *testing.T, d *projectrig.Door, o tool.Outcome) string {
+func recordOf(t *testing.T, d *projectrig.Core, o tool.Outcome) string {
 	t.Helper()
 	r, err := d.RunRecord(t.Context(), o.CallID)
 	if err == nil {

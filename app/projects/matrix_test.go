@@ -23,14 +23,14 @@ import (
 // world is one of everything, and for each of the 26 tools arguments that it takes, every one of them set.
 type world struct {
 	*projectrig.Rig
-	door *projectrig.Door
+	core *projectrig.Core
 	args map[tool.Name]map[string]any
 }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	repo := gitfixture.New(t, shop)
 	id := string(d.Register(repo.Dir))
 	server, _ := hooks(t)
@@ -43,7 +43,7 @@ func newWorld(t *testing.T) world {
 	execution := d.Fresh().Do("run_workflow", map[string]any{"workflow_id": flow})["executionId"]
 	type args = map[string]any
 	project, tree := args{"project_path": repo.Dir}, args{"worktree_path": repo.Dir}
-	return world{Rig: r, door: d, args: map[tool.Name]map[string]any{
+	return world{Rig: r, core: d, args: map[tool.Name]map[string]any{
 		"list_projects": {"query": "clone"}, "get_project": {"path": repo.Dir}, "list_project_scripts": project, "list_worktrees": project, "get_git_status": project,
 		"get_staged_diff": project, "get_worktree_status": tree, "get_git_diff": tree,
 		"list_workflows": {"project_id": id}, "get_workflow": {"workflow_id": flow},
@@ -67,7 +67,7 @@ func newWorld(t *testing.T) world {
 func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	t.Helper()
 	specs := map[tool.Name]tool.Spec{}
-	for s := range w.door.Specs() {
+	for s := range w.core.Specs() {
 		if s.Toolset == projects.Name {
 			specs[s.Name] = s
 		}
@@ -78,7 +78,7 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 }
 
 // settings are stored as a person does.
-func settings(t *testing.T, d *projectrig.Door, level policy.Level, tools map[string]policy.Setting, auto ...string) {
+func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[string]policy.Setting, auto ...string) {
 	t.Helper()
 	person.Settings(t, d.App, func(s *app.Settings) error {
 		s.Level, s.Tools, s.Auto = level, tools, policy.AutoApprove{Enabled: len(auto) > 0, Tools: auto}
@@ -104,7 +104,7 @@ func TestDecisions(t *testing.T) {
 			if set == 0 {
 				tools = nil
 			}
-			d := w.door.Fresh()
+			d := w.core.Fresh()
 			settings(t, d, level, tools)
 			for _, name := range slices.Sorted(maps.Keys(specs)) {
 				row := table[""]
@@ -144,14 +144,14 @@ func TestAutoApproval(t *testing.T) {
 		"everything is allowed": {policy.FullAccess, 0, nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := w.door.Fresh()
+			d := w.core.Fresh()
 			settings(t, d, c.level, map[string]policy.Setting{"run_script": c.set}, c.auto...)
 			assert.Equal(t, c.script, code(d.Ask("run_script", build)))
 			assert.Equal(t, c.another, code(d.Ask("create_workflow", workflow)))
 		})
 	}
-	settings(t, w.door, policy.ExecuteWithConfirm, nil, "run_script", "trigger_webhook")
-	assert.Equal(t, "CONFIRMATION_PENDING", code(w.door.Ask("trigger_webhook", w.args["trigger_webhook"])), "a request to this very machine is of high risk")
+	settings(t, w.core, policy.ExecuteWithConfirm, nil, "run_script", "trigger_webhook")
+	assert.Equal(t, "CONFIRMATION_PENDING", code(w.core.Ask("trigger_webhook", w.args["trigger_webhook"])), "a request to this very machine is of high risk")
 }
 
 // TestArguments gives each argument of each tool in every way it may not be given, and in the other casing (packageflow contract §2.2).
@@ -169,7 +169,7 @@ func TestArguments(t *testing.T) {
 		given := w.args[name]
 		require.ElementsMatch(t, slices.Collect(maps.Keys(schema.Properties)), slices.Collect(maps.Keys(given)), "%s: the test gives each argument", name)
 		t.Run(string(name), func(t *testing.T) {
-			d := w.door.Fresh()
+			d := w.core.Fresh()
 			try := func(args map[string]any) tool.Outcome {
 				tried++
 				c := d.New(name, args)
@@ -223,17 +223,17 @@ func TestArguments(t *testing.T) {
 func TestConsentIsNoArgument(t *testing.T) {
 	w := newWorld(t)
 	for _, word := range []string{"confirmToken", "typedValue", "confirm", "approved", "yes", "dryRun", "force_run", "person"} {
-		o := w.door.Ask("run_script", with(w.args["run_script"], word, "x"))
+		o := w.core.Ask("run_script", with(w.args["run_script"], word, "x"))
 		assert.Equal(t, "INVALID_ARGUMENT", code(o), word)
 	}
-	o := w.door.Ask("run_script", with(w.args["run_script"], "confirmToken", "x"))
+	o := w.core.Ask("run_script", with(w.args["run_script"], "confirmToken", "x"))
 	assert.ErrorContains(t, o.Err, "confirm_token")
 }
 
 // TestEitherForm of run_script and trigger_webhook is taken in either casing, and only one of them.
 func TestEitherForm(t *testing.T) {
 	w := newWorld(t)
-	hook, d := w.args["trigger_webhook"]["webhook_id"], w.door
+	hook, d := w.args["trigger_webhook"]["webhook_id"], w.core
 	for _, args := range []string{`{"actionId":%q}`, `{"action_id":%q}`, `{"webhookId":%q}`, `{"webhook_id":%[1]q,"actionId":%[1]q}`} {
 		assert.Equal(t, "CONFIRMATION_PENDING", code(d.Ask("trigger_webhook", fmt.Sprintf(args, hook))), args)
 	}

@@ -31,7 +31,7 @@ func pathTools() map[tool.Name]func(path string) map[string]any {
 // §4.1).
 func TestPathsStayInside(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	outside := r.Dir("outside", shop)
 	r.Dir("shop-twin", shop)
@@ -73,7 +73,7 @@ func TestPathsStayInside(t *testing.T) {
 // TestLinkedWorktrees elsewhere are looked at when both sides say that they belong together.
 func TestLinkedWorktrees(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	repo := gitfixture.New(t, "-- a.txt --\na\n")
 	d.Register(repo.Dir)
 	linked := filepath.Join(r.Top, "linked")
@@ -102,7 +102,7 @@ func TestLinkedWorktrees(t *testing.T) {
 // TestNestedProjects: the innermost one is meant, and a workflow of the outer one may work in the inner one.
 func TestNestedProjects(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	outer, id := d.Project("outer", shop)
 	inner, _ := d.Project("outer/packages/inner", shop)
 	sibling, _ := d.Project("sibling", shop)
@@ -133,7 +133,7 @@ func TestNestedProjects(t *testing.T) {
 // TestActionsStayInside: a stored program runs in a registered project, or not at all.
 func TestActionsStayInside(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	r.Dir("outside", "")
 	require.NoError(t, os.Symlink(r.Top+"/outside", dir+"/out"))

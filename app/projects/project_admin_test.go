@@ -25,7 +25,7 @@ func workbench() []tool.Name {
 // TestOnlyPeopleRegister: no agent is shown these tools or can call them, whatever is served and whatever the settings allow.
 func TestOnlyPeopleRegister(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	var listed []string
 	for _, set := range d.Toolsets() {
@@ -52,7 +52,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 }
 
 // byPerson is what comes of a person's call, confirmed when it asks.
-func byPerson(t *testing.T, d *projectrig.Door, name tool.Name, args any) tool.Outcome {
+func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Outcome {
 	t.Helper()
 	c := d.New(name, args)
 	c.Person = true
@@ -67,7 +67,7 @@ func byPerson(t *testing.T, d *projectrig.Door, name tool.Name, args any) tool.O
 // TestRegisteringProjects takes directories that are somebody's work, once.
 func TestRegisteringProjects(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir := r.Dir("shop", shop)
 	require.NoError(t, os.Symlink(dir, r.Top+"/link"))
 	for what, path := range map[string]string{"the root": "/", "home": r.Home, "above home": r.Top, "the system's": "/etc", "our own": r.State, "within our own": r.State + "/processes", "missing": r.Top + "/missing",
@@ -95,7 +95,7 @@ func TestRegisteringProjects(t *testing.T) {
 // TestChangingProjects changes what is given and nothing else, and refuses settings that could not work.
 func TestChangingProjects(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, id := d.Project("shop", shop)
 	change := func(more map[string]any) tool.Outcome {
 		return byPerson(t, d, "project_change", with(more, "project", id))
@@ -120,7 +120,7 @@ func TestChangingProjects(t *testing.T) {
 // TestRemovingProjects takes their actions along, leaves their workflows, and touches no file. It asks, and asks again when things have changed.
 func TestRemovingProjects(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", shop)
 	action := d.ByPerson("action_save", map[string]any{"type": "script", "name": "greet", "project": id, "script": map[string]any{"command": "true"}})["id"]
 	flow := flowed(d, "flow", id, "one: true")
@@ -143,7 +143,7 @@ func TestRemovingProjects(t *testing.T) {
 // TestChangingWorkflows renames, takes steps out, and forgets.
 func TestChangingWorkflows(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	id := flowed(d, "flow", of, "a: true", "b: true", "c: true")
 	nodes := d.Do("get_workflow", map[string]any{"workflow_id": id})["nodes"].([]any)
@@ -165,7 +165,7 @@ func TestChangingWorkflows(t *testing.T) {
 // TestWebhooksOfWorkflows are refused when they could not be called; what opens a workflow to requests is kept as a digest.
 func TestWebhooksOfWorkflows(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	id := flowed(d, "flow", of, "a: true")
 	outgoing := func(more map[string]any) string {
@@ -206,7 +206,7 @@ func TestWebhooksOfWorkflows(t *testing.T) {
 // TestSavingActions refuses what could not be carried out, or would be dangerous, when it is stored.
 func TestSavingActions(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	script := func(config map[string]any) map[string]any {
 		return map[string]any{"type": "script", "name": "x", "project": of, "script": config}

@@ -20,7 +20,7 @@ const behind = "-- package.json --\n" + `{"scripts":{"go":"sh go.sh","tool":"too
 // TestFilesBehindCommandsAreBound: what was swapped after somebody looked is not run, whichever way it is reached; the refusal says which file it is.
 func TestFilesBehindCommandsAreBound(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", behind)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "node_modules/.bin"), 0o755))
 	require.NoError(t, os.Symlink("../tool/cli.sh", filepath.Join(dir, "node_modules/.bin/tool")))
@@ -68,7 +68,7 @@ func TestFilesBehindCommandsAreBound(t *testing.T) {
 // TestStepsDoNotRunWhatAnEarlierOneSwapped: a file is looked at once more right before its step, but for what is built on the way.
 func TestStepsDoNotRunWhatAnEarlierOneSwapped(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, id := d.Project("shop", "-- run.sh --\ntrue\n-- evil.sh --\ntouch swapped\n-- dist/made.sh --\nfalse\n")
 	o := d.Confirmed("run_workflow", flow(d, id, "cp evil.sh run.sh", "sh run.sh"))
 	assert.Equal(t, "EXECUTION_FAILED", code(o))
@@ -83,7 +83,7 @@ func TestStepsDoNotRunWhatAnEarlierOneSwapped(t *testing.T) {
 // TestAlwaysForTheSessionLeavesFilesToTheAgent: editing them is its job; the text of the script, and its arguments, are another question.
 func TestAlwaysForTheSessionLeavesFilesToTheAgent(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", behind)
 	args := map[string]any{"script_name": "go", "project_path": dir}
 	c := asked(t, d, "run_script", args)

@@ -103,7 +103,7 @@ func (b *book) add(title string, c tool.Call, o tool.Outcome) {
 }
 
 // tries adds what comes of each call: asked, tried as a plan, and done, as its title begins.
-func (b *book) tries(d *projectrig.Door, name tool.Name, rows ...[2]string) {
+func (b *book) tries(d *projectrig.Core, name tool.Name, rows ...[2]string) {
 	b.t.Helper()
 	d = d.Fresh() // nobody is called too often here
 	for _, row := range rows {

@@ -36,7 +36,7 @@ func leaks(t *testing.T, r *projectrig.Rig, texts ...string) []string {
 // TestSecretsAtRest: neither what is stored nor what was asked for lies on the disk in clear.
 func TestSecretsAtRest(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	flow := flowed(d, "flow", of, "a: true")
 	d.ByPerson("workflow_webhook_set", map[string]any{"workflow_id": flow, "url": "https://example.org/x", "headers": map[string]string{"X-Api-Key": "hunter2-outgoing"}})
@@ -53,14 +53,14 @@ func TestSecretsAtRest(t *testing.T) {
 // TestLostKey: what cannot be read any more shows, stands in nobody's way, and can be removed.
 func TestLostKey(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	flow := flowed(d, "flow", of, "a: true")
 	action := d.ByPerson("action_save", map[string]any{"type": "script", "name": "script", "project": of, "script": map[string]any{"command": "true"}})["id"]
 	require.NoError(t, d.Close())
 	require.NoError(t, os.Remove(filepath.Join(r.State, "keys", "secret.key")))
 
-	d = r.Door(nil)
+	d = r.OpenCore(nil)
 	flowed(d, "new", of, "a: true")
 	assert.Len(t, d.Do("list_workflows", map[string]any{"project_id": of})["workflows"], 2)
 	shown := d.Do("list_actions", nil)["actions"].([]any)

@@ -39,7 +39,7 @@ func rows(t *testing.T, r *projectrig.Rig) map[string]string {
 // TestOtherWorkflowsStay as they are, to the byte, whatever is done to one.
 func TestOtherWorkflowsStay(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	one, two := flowed(d, "one", of, "a: true"), flowed(d, "two", of, "a: true")
 	d.ByPerson("workflow_webhook_set", map[string]any{"workflow_id": one, "url": "https://example.org/x", "headers": map[string]string{"X-Api-Key": "k-123456789"}})
@@ -67,19 +67,19 @@ func TestOtherWorkflowsStay(t *testing.T) {
 // TestStepsAtOnce: twenty confirmed steps for one place in one workflow, at once. Each is there or was refused, and the orders are dense.
 func TestStepsAtOnce(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	id := flowed(d, "flow", of, "first: true")
 	first := 0
 	calls := make([]tool.Call, 20)
-	doors := []*projectrig.Door{d, d.Fresh(), d.Fresh()}
+	cores := []*projectrig.Core{d, d.Fresh(), d.Fresh()}
 	for i := range calls {
-		calls[i] = asked(t, doors[i%3], "add_workflow_step", map[string]any{"workflow_id": id, "name": fmt.Sprint("step ", i), "command": "true", "order": first})
+		calls[i] = asked(t, cores[i%3], "add_workflow_step", map[string]any{"workflow_id": id, "name": fmt.Sprint("step ", i), "command": "true", "order": first})
 	}
 	codes := make([]string, len(calls))
 	var all sync.WaitGroup
 	for i, c := range calls {
-		all.Go(func() { codes[i] = code(doors[i%3].Call(t.Context(), c)) })
+		all.Go(func() { codes[i] = code(cores[i%3].Call(t.Context(), c)) })
 	}
 	all.Wait()
 	added := 0
@@ -94,7 +94,7 @@ func TestStepsAtOnce(t *testing.T) {
 	for i := range calls { // and until all are in it, one after the other and at once
 		all.Go(func() {
 			for codes[i] != "" {
-				codes[i] = code(doors[i%3].Confirmed("add_workflow_step", map[string]any{"workflow_id": id, "name": fmt.Sprint("step ", i), "command": "true", "order": first}))
+				codes[i] = code(cores[i%3].Confirmed("add_workflow_step", map[string]any{"workflow_id": id, "name": fmt.Sprint("step ", i), "command": "true", "order": first}))
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestStepsAtOnce(t *testing.T) {
 // was refused leaves an outcome (packageflow-security contract §4.3, §5.2).
 func TestEverythingIsOnRecord(t *testing.T) {
 	w := newWorld(t)
-	d := w.door.Fresh()
+	d := w.core.Fresh()
 	failing := with(w.args["run_script"], "script_name", "fail")
 	type want struct {
 		status tool.Status
@@ -172,7 +172,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 // TestRateOfExecution: twenty at once and thirty a minute, a question and its answer counted once; reading goes on.
 func TestRateOfExecution(t *testing.T) {
 	w := newWorld(t)
-	d := w.door.Fresh()
+	d := w.core.Fresh()
 	var last tool.Outcome
 	counted := 0
 	for ; counted < 40; counted++ {

@@ -16,7 +16,7 @@ import (
 
 // flowed is a workflow of the named project (none: global) with steps "name: command", or "name > workflow" with words for how it starts
 // that: nowait, continue.
-func flowed(d *projectrig.Door, name string, of any, steps ...string) string {
+func flowed(d *projectrig.Core, name string, of any, steps ...string) string {
 	id := d.Do("create_workflow", map[string]any{"name": name, "project_id": of})["workflowId"].(string)
 	for _, s := range steps {
 		if step, rest, starts := strings.Cut(s, " > "); starts {
@@ -31,10 +31,10 @@ func flowed(d *projectrig.Door, name string, of any, steps ...string) string {
 	return id
 }
 
-func addStep(d *projectrig.Door, args map[string]any) { d.Do("add_workflow_step", args) }
+func addStep(d *projectrig.Core, args map[string]any) { d.Do("add_workflow_step", args) }
 
 // ran is what became of a run: its answer, and its row of the history.
-func ran(t *testing.T, d *projectrig.Door, id string) (answer, row map[string]any) {
+func ran(t *testing.T, d *projectrig.Core, id string) (answer, row map[string]any) {
 	t.Helper()
 	o := d.Confirmed("run_workflow", map[string]any{"workflow_id": id})
 	if o.Err != nil {
@@ -57,7 +57,7 @@ func stepsOf(row map[string]any) (steps []string) {
 // TestStepsInOrder: steps are put where they are wanted, and run in that order.
 func TestStepsInOrder(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, shopID := d.Project("shop", shop)
 	id := flowed(d, "flow", shopID, "b: echo b", "d: echo d")
 	for _, s := range []struct {
@@ -87,7 +87,7 @@ func TestStepsInOrder(t *testing.T) {
 // TestWorkflowsWithin run as steps, wait or not, and pass their failure on or not.
 func TestWorkflowsWithin(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	good := flowed(d, "good", of, "g1: echo g1", "g2: echo g2")
 	bad := flowed(d, "bad", of, "x1: echo x1", "x2: sh fail.sh", "x3: echo x3")
@@ -128,7 +128,7 @@ func TestWorkflowsWithin(t *testing.T) {
 // TestWorkflowsThatNeverEnd are refused with the way they go, when they are made and when they are run.
 func TestWorkflowsThatNeverEnd(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	a, b := flowed(d, "a", of, "x: true"), flowed(d, "b", of)
 	add := func(to, target string) tool.Outcome {
@@ -159,7 +159,7 @@ func TestWorkflowsThatNeverEnd(t *testing.T) {
 // TestStepsThatTakeTooLong, runs that are cancelled, and what is told as they go on.
 func TestStepsThatTakeTooLong(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, of := d.Project("shop", shop)
 	id := flowed(d, "flow", of, "first: echo first", "second: echo second")
 	addStep(d, map[string]any{"workflow_id": id, "name": "slow", "command": "sh slow.sh", "timeout": 300})
@@ -205,7 +205,7 @@ func TestStepsThatTakeTooLong(t *testing.T) {
 // TestHistory of a workflow is kept as long as that wants; a run changes nothing of it but when it was.
 func TestHistory(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	id, other := flowed(d, "flow", of, "one: true"), flowed(d, "other", of, "one: true")
 	d.ByPerson("workflow_change", map[string]any{"workflow_id": id, "max_history": 2})
@@ -234,7 +234,7 @@ func TestHistory(t *testing.T) {
 // TestHistoryHoldsNoSecrets, in whatever part of it they would stand.
 func TestHistoryHoldsNoSecrets(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, of := d.Project("shop", shop)
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	r.Write(dir, ".env", "DB_PASSWORD=correct-horse-battery\n")
@@ -251,7 +251,7 @@ func TestHistoryHoldsNoSecrets(t *testing.T) {
 // TestTheEndIsTold to the workflow's webhook, as it wants, and what comes of that stands in the history.
 func TestTheEndIsTold(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	_, of := d.Project("shop", shop)
 	server, last := hooks(t)
 	d.ByPerson("project_change", map[string]any{"project": of, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{strings.TrimPrefix(server.URL, "http://")}})
@@ -298,7 +298,7 @@ func TestTheEndIsTold(t *testing.T) {
 // TestKilledServer: whoever looks learns at which step it was killed, and nothing is left of it.
 func TestKilledServer(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, of := d.Project("shop", shop)
 	id := flowed(d, "flow", of, "first: echo first", "slow: sh slow.sh", "never: echo never")
 	server := r.Elsewhere("run_workflow", map[string]any{"workflow_id": id})
@@ -324,7 +324,7 @@ func TestKilledServer(t *testing.T) {
 	assert.Equal(t, []any{"failed", "interrupted"}, []any{of2["status"], of2["reason"]}, "its call as well")
 
 	assert.False(t, gone(t, r, dir, "child"), "nobody has ended it yet")
-	recovered, err := r.Door(nil).Recover(t.Context())
+	recovered, err := r.OpenCore(nil).Recover(t.Context())
 	require.NoError(t, err)
 	require.Len(t, recovered, 1)
 	assert.True(t, gone(t, r, dir, "child"))

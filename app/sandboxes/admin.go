@@ -30,12 +30,12 @@ type AdminNoInput struct{}
 
 type adminService struct {
 	Deps
-	mend ProjectManager
+	manager ProjectManager
 }
 
 // AdminEntries are the tools.
 func AdminEntries(d Deps) []tool.Entry {
-	s := adminService{Deps: d, mend: ProjectManager{Deps: d}}
+	s := adminService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
 		bind.Command(DeployKey, PlanConfirmsWhen(ChangeSpec("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", adminUrlSchema), ""), s.planKey, s.key),
 		bind.Query(Duplicates, ReadSpec("Detect duplicates", "Find projects that are the same repository, and agent servers that run in their clones without being managed.", adminNoSchema), s.duplicates),
@@ -232,7 +232,7 @@ func (s adminService) find(ctx context.Context, state sandbox.State) []Orphan {
 		if gone, why := s.Gone(ctx, p.Server); gone {
 			out = append(out, Orphan{p.Name, p.URL.String(), p.Server.PID, "Process does not exist: " + why})
 		}
-		if s.mend.Interrupted(p) {
+		if s.manager.Interrupted(p) {
 			out = append(out, Orphan{p.Name, p.URL.String(), 0, "Interrupted: " + p.Doing.What + " " + p.Doing.Sandbox})
 		}
 	}
@@ -259,7 +259,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 		return out, err
 	}
 	for _, o := range out.Orphans {
-		if err := s.mended(ctx, o.URL); err != nil {
+		if err := s.recoverProject(ctx, o.URL); err != nil {
 			out.Status, out.Message = "partial", fault.From(err).Message
 			continue
 		}
@@ -268,7 +268,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 		}
 	}
 	for _, p := range sandbox.ProjectsByName(state) {
-		if !s.mend.Stray(ctx, p) {
+		if !s.manager.Stray(ctx, p) {
 			continue
 		}
 		found, err := s.cleared(ctx, p)
@@ -293,15 +293,15 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 
 // unowned ends servers that belong to no project on record, and gateways that are not the one on record.
 func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
-	found, err := s.mend.UnknownServers(ctx)
+	found, err := s.manager.UnknownServers(ctx)
 	if err != nil {
 		return err
 	}
 	out.Found += len(found)
-	for _, stranger := range found {
-		out.Orphans = append(out.Orphans, Orphan{stranger.Labels["project"], "", stranger.PID, "Process belongs to no project that is recorded"})
+	for _, orphan := range found {
+		out.Orphans = append(out.Orphans, Orphan{orphan.Labels["project"], "", orphan.PID, "Process belongs to no project that is recorded"})
 	}
-	ended, failure := s.mend.End(ctx, found)
+	ended, failure := s.manager.End(ctx, found)
 	gateways, err := GatewayManager{Deps: s.Deps}.Clear(ctx)
 	for _, pid := range gateways {
 		out.Orphans = append(out.Orphans, Orphan{"", "", pid, "Process is a gateway that is not on record"})
@@ -312,7 +312,7 @@ func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
 
 // cleared ends servers of the project that nobody knows of, once it is sure that nobody is starting them.
 func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orphan, err error) {
-	release, err := s.mend.LockProject(ctx, p.URL)
+	release, err := s.manager.LockProject(ctx, p.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -325,23 +325,23 @@ func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orp
 	if !known {
 		return nil, nil
 	}
-	pids, err := s.mend.Clear(ctx, now)
+	pids, err := s.manager.Clear(ctx, now)
 	for _, pid := range pids {
 		out = append(out, Orphan{p.Name, p.URL.String(), pid, "Process is not on record: its start was interrupted"})
 	}
 	return out, err
 }
 
-func (s adminService) mended(ctx context.Context, url string) error {
+func (s adminService) recoverProject(ctx context.Context, url string) error {
 	u, err := git.ParseURL(url)
 	if err != nil {
 		return err
 	}
-	release, err := s.mend.LockProject(ctx, u)
+	release, err := s.manager.LockProject(ctx, u)
 	if err != nil {
 		return err
 	}
 	defer release()
-	_, err = s.mend.Project(ctx, FoundProject{URL: u})
+	_, err = s.manager.Project(ctx, FoundProject{URL: u})
 	return err
 }

@@ -29,7 +29,7 @@ func (s *transcript) call(name tool.Name, in args) {
 // planned is a call in the mode in which nothing is changed.
 func (s *transcript) planned(name tool.Name, in args) {
 	s.T.Helper()
-	c := s.Door.New(name, in)
+	c := s.Core.New(name, in)
 	c.Mode = policy.Plan
 	o := s.Call(s.T.Context(), c)
 	require.NoError(s.T, o.Err)

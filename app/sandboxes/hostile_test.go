@@ -90,11 +90,11 @@ func TestLongSetup(t *testing.T) {
 func TestOneBranchForMany(t *testing.T) {
 	r, url, dir := started(t, nil)
 	r.Git(filepath.Join(dir, "repo"), "branch", "wanted")
-	doors, outcomes := []*projectrig.Door{r.Door, r.Another()}, make([]tool.Outcome, 6)
+	cores, outcomes := []*projectrig.Core{r.Core, r.Another()}, make([]tool.Outcome, 6)
 	var all sync.WaitGroup
 	for i := range outcomes {
 		all.Go(func() {
-			outcomes[i] = doors[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i), "branch": "wanted"})
+			outcomes[i] = cores[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i), "branch": "wanted"})
 		})
 	}
 	all.Wait()

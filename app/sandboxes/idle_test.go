@@ -26,14 +26,14 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-type mendingArgs = map[string]any
+type managerArgs = map[string]any
 
 const stateFile = "opencode-state.json"
 
 // server is what is stored of a project's server.
-func server(r *sandboxrig.Rig, url string) mendingArgs {
+func server(r *sandboxrig.Rig, url string) managerArgs {
 	state := projectrig.Object(r.T, json.RawMessage(r.Read(r.Memory, stateFile)))
-	return state["projects"].(mendingArgs)["file://"+url].(mendingArgs)["opencode"].(mendingArgs)
+	return state["projects"].(managerArgs)["file://"+url].(managerArgs)["opencode"].(managerArgs)
 }
 
 // used has the only project's server started long ago, and used so long ago.
@@ -69,26 +69,26 @@ func TestEvictIdle(t *testing.T) {
 	assert.Empty(t, evicted(r), "one that was just started was used just now")
 	used(r, url, time.Hour)
 	assert.Equal(t, []string{filepath.Base(dir)}, evicted(r))
-	view := r.Do("opencode_project_status", mendingArgs{"git_url": url})["opencode"].(mendingArgs)
+	view := r.Do("opencode_project_status", managerArgs{"git_url": url})["opencode"].(managerArgs)
 	assert.Equal(t, "stopped", view["status"])
 	assert.Contains(t, view["last_error"], "nobody used it for 1h0m")
 	assert.Len(t, r.Running(), 1, "the gateway stays, to start it again")
-	assert.Equal(t, "success", r.Do("opencode_project_start", mendingArgs{"git_url": url})["status"])
+	assert.Equal(t, "success", r.Do("opencode_project_start", managerArgs{"git_url": url})["status"])
 }
 
 // TestEvictAtWork: an agent that works in the clone or in a sandbox keeps the server, however long nobody asks it for anything.
 func TestEvictAtWork(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
-	box := r.Do("opencode_sandbox_create", mendingArgs{"git_url": url, "name": "one"})["worktree"].(mendingArgs)["directory"].(string)
+	box := r.Do("opencode_sandbox_create", managerArgs{"git_url": url, "name": "one"})["worktree"].(managerArgs)["directory"].(string)
 	t.Setenv("OPENCODE_IDLE_STOP", "10m")
 	for _, at := range []string{filepath.Join(dir, "repo"), box} {
-		session := r.Agent(url, "POST", "/session", at, mendingArgs{})["id"].(string)
-		r.Agent(url, "POST", "/session/"+session+"/prompt_async", at, mendingArgs{"parts": []mendingArgs{{"type": "text", "text": "work for hours"}}})
+		session := r.Agent(url, "POST", "/session", at, managerArgs{})["id"].(string)
+		r.Agent(url, "POST", "/session/"+session+"/prompt_async", at, managerArgs{"parts": []managerArgs{{"type": "text", "text": "work for hours"}}})
 		used(r, url, time.Hour)
 		assert.Empty(t, evicted(r), at)
 		assert.Len(t, r.Running(), 2)
-		r.Agent(url, "POST", "/session/"+session+"/abort", at, mendingArgs{})
+		r.Agent(url, "POST", "/session/"+session+"/abort", at, managerArgs{})
 		assert.Empty(t, evicted(r), "it was at work a moment ago")
 	}
 	used(r, url, time.Hour)
@@ -107,11 +107,11 @@ func TestEvictWhatChanged(t *testing.T) {
 	release, err := store.Hold(t.Context(), canonical)
 	require.NoError(t, err)
 	asked := telling{States: store, asked: make(chan git.URL, 1)}
-	mender := sandboxes.ProjectManager{Deps: sandboxes.Deps{States: asked, Homes: store, Launcher: opencode.NewLauncher(opencode.LauncherOptions{}), Sockets: opencode.Sockets{},
+	manager := sandboxes.ProjectManager{Deps: sandboxes.Deps{States: asked, Homes: store, Launcher: opencode.NewLauncher(opencode.LauncherOptions{}), Sockets: opencode.Sockets{},
 		Processes: r.Servers(), Clock: system.Clock{}}}
 	var out []string
 	var turn sync.WaitGroup
-	turn.Go(func() { out, err = mender.StopIdle(t.Context()) })
+	turn.Go(func() { out, err = manager.StopIdle(t.Context()) })
 	require.Equal(t, canonical, <-asked.asked)
 	used(r, url, 0)
 	release()
@@ -141,7 +141,7 @@ func TestEvictLarge(t *testing.T) {
 	t.Setenv("OPENCODE_MEMORY_LIMIT_MB", "350")
 	assert.Equal(t, []string{filepath.Base(large)}, evicted(r))
 	assert.Len(t, r.Running(), 2, "one server, one gateway")
-	assert.Equal(t, true, r.Do("opencode_project_status", mendingArgs{"git_url": small})["healthy"])
+	assert.Equal(t, true, r.Do("opencode_project_status", managerArgs{"git_url": small})["healthy"])
 	assert.Empty(t, evicted(r))
 }
 

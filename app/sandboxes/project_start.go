@@ -92,12 +92,12 @@ func (s service) anew(f FoundProject) FoundProject {
 // resumed by the next.
 func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (ProjectStarted, error) {
 	f := plan.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
 	defer release()
-	if now, err := s.mend.Project(ctx, f); err != nil {
+	if now, err := s.manager.Project(ctx, f); err != nil {
 		return ProjectStarted{}, err
 	} else if p, known := now.Projects[f.URL.String()]; known {
 		f.Project, f.Known, f.State = p, true, now
@@ -160,7 +160,7 @@ func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectSta
 	if err != nil {
 		return out, err
 	}
-	state, gateway := s.front.Ensure(ctx, true)
+	state, gateway := s.gateway.Ensure(ctx, true)
 	out.Port, out.PID, out.Version, out.GatewayPort = f.Project.Server.Port, f.Project.Server.PID, f.Project.Server.Version, state.Gateway.Port
 	out.ServerURL, out.Exposed = serverURL(settings.Host, out.Port), exposed(settings.Host)
 	if gateway != nil {
@@ -257,7 +257,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 	if err := installed(l.settings); err != nil {
 		return ProjectStarted{}, err
 	}
-	if _, err := s.mend.StopServer(ctx, f); err != nil { // one that runs, or that an interrupted call has left
+	if _, err := s.manager.StopServer(ctx, f); err != nil { // one that runs, or that an interrupted call has left
 		return ProjectStarted{}, err
 	}
 	port, err := s.port(ctx, f, l.settings)
@@ -271,7 +271,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 	}
 	now := s.Clock.Now()
 	record := sandbox.Server{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Starting, StartedAt: now, Exe: l.settings.Bin}
-	if err := s.mend.Record(ctx, f, record); err != nil {
+	if err := s.manager.Record(ctx, f, record); err != nil {
 		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // a server that nobody knows of must not stay
 		return ProjectStarted{}, err
 	}
@@ -287,15 +287,15 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 			return s.launched(ctx, sc, f, l)
 		}
 		record.PID, record.ProcessID, record.Status, record.LastError = 0, "", sandbox.Failed, fault.From(err).Message
-		return ProjectStarted{}, errors.Join(err, s.mend.Record(context.WithoutCancel(ctx), f, record))
+		return ProjectStarted{}, errors.Join(err, s.manager.Record(context.WithoutCancel(ctx), f, record))
 	}
 	record.Status, record.Version = sandbox.Running, version
-	if err := s.mend.Record(ctx, f, record); err != nil {
+	if err := s.manager.Record(ctx, f, record); err != nil {
 		return ProjectStarted{}, err
 	}
 	out := s.answer(f, "success", "the project runs")
 	out.Port, out.PID, out.Version, out.ServerURL, out.Exposed = port, started.PID, version, serverURL(l.settings.Host, port), exposed(l.settings.Host)
-	state, err := s.front.Ensure(ctx, l.ensure)
+	state, err := s.gateway.Ensure(ctx, l.ensure)
 	if out.GatewayPort = state.Gateway.Port; err != nil {
 		out.Status, out.Message, out.GatewayError = "partial", "the project runs; the gateway does not", fault.From(err).Message
 	}

@@ -33,16 +33,16 @@ func (s service) planStop(ctx context.Context, _ tool.Scope, in URLInput) (found
 
 func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (ProjectDone, error) {
 	f := plan.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return ProjectDone{}, err
 	}
 	defer release()
-	was, err := s.mend.StopServer(ctx, f)
+	was, err := s.manager.StopServer(ctx, f)
 	if err != nil {
 		return ProjectDone{}, err
 	}
-	if err := s.front.Retire(ctx); err != nil {
+	if err := s.gateway.Retire(ctx); err != nil {
 		return ProjectDone{}, err
 	}
 	out := ProjectDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project's server was stopped; files, key and sandboxes stay"}
@@ -64,12 +64,12 @@ func (s service) planRestart(ctx context.Context, _ tool.Scope, in URLInput) (fo
 
 func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (ProjectStarted, error) {
 	f := plan.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
 	defer release()
-	now, err := s.mend.Project(ctx, f)
+	now, err := s.manager.Project(ctx, f)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
@@ -136,7 +136,7 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 		p.Plan, err = NewPlan(ProjectDestroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, ConfirmOptions{Nothing: true})
 		return p, err
 	}
-	half, err := s.mend.DestroyInterrupted(ctx, f.Project)
+	half, err := s.manager.DestroyInterrupted(ctx, f.Project)
 	if err != nil {
 		return destroyPlan{}, err
 	}
@@ -183,7 +183,7 @@ func unforced(f FoundProject, losses []sandboxport.Loss) error {
 // losses is what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
 // git knows it or not.
 func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss, error) {
-	if half, err := s.mend.DestroyInterrupted(ctx, f.Project); err != nil || half {
+	if half, err := s.manager.DestroyInterrupted(ctx, f.Project); err != nil || half {
 		return nil, err
 	}
 	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, nil)
@@ -210,9 +210,9 @@ func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss
 func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (ProjectDestroyed, error) {
 	f := plan.found
 	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
-		return ProjectDestroyed{Status: notFound, URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
+		return ProjectDestroyed{Status: notFound, URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.gateway.Retire(ctx)
 	}
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return ProjectDestroyed{}, err
 	}
@@ -228,19 +228,19 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 			return ProjectDestroyed{}, err
 		}
 	}
-	if _, err := s.mend.StopServer(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
+	if _, err := s.manager.StopServer(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
 		return ProjectDestroyed{}, err
 	}
 	doing, err := s.Begin(sc, plan.Plan, "destroy", "")
 	if err != nil {
 		return ProjectDestroyed{}, err
 	}
-	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = doing }); err != nil {
+	if err := s.manager.Change(ctx, f, func(p *sandbox.Project) { p.Doing = doing }); err != nil {
 		return ProjectDestroyed{}, err
 	}
-	deleted, err := s.mend.DestroyProject(ctx, f)
+	deleted, err := s.manager.DestroyProject(ctx, f)
 	if errors.Is(err, sandbox.ErrBaseDir) { // nothing was deleted
-		return ProjectDestroyed{}, errors.Join(err, s.mend.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
+		return ProjectDestroyed{}, errors.Join(err, s.manager.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
 	}
 	if err != nil {
 		return ProjectDestroyed{}, err

@@ -26,14 +26,14 @@ type ProjectNoInput struct{}
 
 type service struct {
 	Deps
-	front   GatewayManager
-	mend    ProjectManager
+	gateway GatewayManager
+	manager ProjectManager
 	current *rounds[sandbox.State] // what Current says
 }
 
 // ProjectEntries are the tools.
 func ProjectEntries(d Deps) []tool.Entry {
-	s := service{Deps: d, front: GatewayManager{Deps: d}, mend: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
+	s := service{Deps: d, gateway: GatewayManager{Deps: d}, manager: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
 		bind.Command(ProjectStart, ConfirmWhen(ChangeSpec("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
 			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already"), s.planStart, s.start),

@@ -167,12 +167,12 @@ func commands(text string) (out []string) {
 // call about the project.
 func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan) (SandboxCreated, error) {
 	f := p.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return SandboxCreated{}, err
 	}
 	defer release()
-	if _, err := s.mend.Project(ctx, f); err != nil {
+	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxCreated{}, err
 	}
 	if err := s.replace(ctx, f, p); err != nil {
@@ -292,7 +292,7 @@ func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport
 
 // there notes that the sandbox is there, and that its set-up is still to be run if it is.
 func (s sandboxService) there(ctx context.Context, f FoundProject, name string, furnish bool) error {
-	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		p.Doing = nil
 		if box := p.Sandboxes[sandbox.SandboxKey(name)]; furnish {
 			box.Preparing = s.Owner.Self()
@@ -303,7 +303,7 @@ func (s sandboxService) there(ctx context.Context, f FoundProject, name string, 
 
 // furnished notes that the sandbox's set-up has been run, if it is still there.
 func (s sandboxService) furnished(ctx context.Context, f FoundProject, name string) error {
-	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		if box, is := p.Sandboxes[sandbox.SandboxKey(name)]; is && box.Preparing == s.Owner.Self() {
 			box.Preparing = ""
 			p.Sandboxes[sandbox.SandboxKey(name)] = box
@@ -371,7 +371,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProje
 
 // forget takes a sandbox out of what is recorded; its leases are free again.
 func (s sandboxService) forget(ctx context.Context, f FoundProject, name string) error {
-	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		p.Sandboxes = maps.Clone(p.Sandboxes)
 		delete(p.Sandboxes, strings.ToLower(name))
 		p.Doing = nil
@@ -380,5 +380,5 @@ func (s sandboxService) forget(ctx context.Context, f FoundProject, name string)
 
 // settled notes that nothing is under way any more.
 func (s sandboxService) settled(ctx context.Context, f FoundProject) error {
-	return s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
+	return s.manager.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 }

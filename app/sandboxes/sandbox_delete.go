@@ -92,19 +92,19 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if p.finished {
 		return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
 	}
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return SandboxDone{}, err
 	}
 	defer release()
-	if _, err := s.mend.Project(ctx, f); err != nil {
+	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxDone{}, err
 	}
 	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
 	if err != nil {
 		return SandboxDone{}, err
 	}
-	if err := s.mend.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
+	if err := s.manager.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
 		return SandboxDone{}, err
 	}
 	backups, err := s.Repos.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
@@ -164,12 +164,12 @@ func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInp
 
 func (s sandboxService) reset(ctx context.Context, _ tool.Scope, p resetPlan) (ResetDone, error) {
 	f := p.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return ResetDone{}, err
 	}
 	defer release()
-	if _, err := s.mend.Project(ctx, f); err != nil {
+	if _, err := s.manager.Project(ctx, f); err != nil {
 		return ResetDone{}, err
 	}
 	if access, err := s.access(ctx, f); err == nil {
@@ -234,12 +234,12 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 
 func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePlan) (SandboxCreated, error) {
 	f := p.found
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return SandboxCreated{}, err
 	}
 	defer release()
-	if _, err := s.mend.Project(ctx, f); err != nil {
+	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxCreated{}, err
 	}
 	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, CreatedAt: s.Clock.Now()}

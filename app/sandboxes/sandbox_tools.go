@@ -27,12 +27,12 @@ var (
 
 type sandboxService struct {
 	Deps
-	mend ProjectManager
+	manager ProjectManager
 }
 
 // SandboxEntries are the tools of the seed.
 func SandboxEntries(d Deps) []tool.Entry {
-	s := sandboxService{Deps: d, mend: ProjectManager{Deps: d}}
+	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
 		bind.Command(SandboxCreate, PlanConfirmsWhen(ChangeSpec("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
 			"be on different branches. Works without a running server.", createSchema), "when it runs a start_command or a set-up"), s.planCreate, s.create),
@@ -44,7 +44,7 @@ func SandboxEntries(d Deps) []tool.Entry {
 
 // UserOnlyEntries are the tools that only people are served.
 func UserOnlyEntries(d Deps) []tool.Entry {
-	s := sandboxService{Deps: d, mend: ProjectManager{Deps: d}}
+	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	entries := []tool.Entry{
 		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
 		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
@@ -158,15 +158,15 @@ func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 // will be there.
 func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, error) {
 	f, err := s.Must(ctx, url)
-	if err != nil || !s.mend.Interrupted(f.Project) {
+	if err != nil || !s.manager.Interrupted(f.Project) {
 		return f, err
 	}
-	release, err := s.mend.LockProject(ctx, f.URL)
+	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return f, err
 	}
 	defer release()
-	if _, err := s.mend.Project(ctx, f); err != nil {
+	if _, err := s.manager.Project(ctx, f); err != nil {
 		return f, err
 	}
 	return s.Must(ctx, url)

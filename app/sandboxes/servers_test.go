@@ -114,9 +114,9 @@ func TestPortTakenByOurs(t *testing.T) {
 	var all sync.WaitGroup
 	for i, name := range names {
 		url, _ := r.Origin(name, nil)
-		door := r.Another()
+		core := r.Another()
 		all.Go(func() {
-			o := door.Confirmed(start, args{"git_url": url})
+			o := core.Confirmed(start, args{"git_url": url})
 			if assert.NoError(t, o.Err) {
 				said[i] = projectrig.Object(t, o.Value)
 			}

@@ -43,7 +43,7 @@ type caller interface {
 }
 
 // callers are the ways in which agents are connected, each with one for those toolsets.
-func (b *bureau) callers(dir, toolsets string) map[string]func() caller {
+func (b *consoleFixture) callers(dir, toolsets string) map[string]func() caller {
 	return map[string]func() caller{
 		"stdio": func() caller { return b.agent(dir, toolsets) },
 		"http":  func() caller { return b.program("agent", "--toolsets", toolsets) },
@@ -52,7 +52,7 @@ func (b *bureau) callers(dir, toolsets string) map[string]func() caller {
 }
 
 // shows waits until what a call asks for is in sight, and says how long that took: 500 ms is the budget, which a busy machine may overdraw.
-func (b *bureau) shows(p *browser.Page, words string, ask func()) {
+func (b *consoleFixture) shows(p *browser.Page, words string, ask func()) {
 	b.t.Helper()
 	began := time.Now()
 	ask()
@@ -382,7 +382,7 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 }
 
 // diesAnswering has the server killed when it has a person's approval in hand and cannot write it down: the database is somebody else's for the moment.
-func (b *bureau) diesAnswering(id string) {
+func (b *consoleFixture) diesAnswering(id string) {
 	b.t.Helper()
 	v := b.visitor()
 	form := v.form("/approvals/" + id)

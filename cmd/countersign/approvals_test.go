@@ -374,7 +374,7 @@ func TestApprovalsOfADeployment(t *testing.T) {
 // TestApprovalsOfALoss: what would be lost is listed, and the name is typed.
 func TestApprovalsOfALoss(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newEcosystemClient(t)
 	c.must("eco", "create", "shop", "--provisioner", "noop", "--repo", "api="+c.at("origin/api.git"))
 	c.must("eco", "install", "shop", "-y")
 	write(t, c.at("ws/worktrees/shop/repos/api/main.txt"), "nowhere else\n")

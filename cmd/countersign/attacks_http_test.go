@@ -17,18 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// raider is a program with a token that a person made for it, on one transport of one server.
-type raider struct {
-	*bureau
+// attacker is a program with a token that a person made for it, on one transport of one server.
+type attacker struct {
+	*consoleFixture
 	token string
 	mcp   *program // nil over the JSON API
 }
 
 // raid is the three transports of a server as people install it, one caller each, around a machine that a person has set up: a project, a deployment, an
 // ecosystem with work that is nowhere else.
-func raid(t *testing.T) (*bureau, map[string]*raider) {
+func raid(t *testing.T) (*consoleFixture, map[string]*attacker) {
 	needs(t, "npm")
-	b := &bureau{workshop: newWorkshop(t), in: "site"}
+	b := &consoleFixture{workshop: newWorkshop(t), in: "site"}
 	b.env = append(b.env, "AGENTPACK_MACHINE_ID="+sampleMachine, "AMOF_WORKSPACE_ROOT="+b.at("ws"))
 	write(t, b.at("site/src/main.go"), "package main\n")
 	b.git("site", "init", "-q", "-b", "main")
@@ -38,11 +38,11 @@ func raid(t *testing.T) (*bureau, map[string]*raider) {
 	b.deployment()
 	edit(t, b.at("site/AGENTS.md"), "# House rules", "# House rules of somebody's own")
 	b.commits("../home/.agentpack/repo")
-	out := map[string]*raider{}
+	out := map[string]*attacker{}
 	for _, name := range []string{"HTTP with sessions", "HTTP of 2026-07-28", "the JSON API"} {
 		var made struct{ Token string }
 		b.asCaller(&made, "token", "create", strings.ReplaceAll(strings.ToLower(name), " ", "-"), "--toolsets", "projects,deployments,ecosystems,sandboxes")
-		out[name] = &raider{bureau: b, token: made.Token}
+		out[name] = &attacker{consoleFixture: b, token: made.Token}
 	}
 	exe, err := exec.LookPath("countersign-strict")
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func raid(t *testing.T) (*bureau, map[string]*raider) {
 }
 
 // call calls a tool over the raider's transport, with more members beside its arguments where that has any, and gives all that came back.
-func (r *raider) call(tool string, a, beside args) string {
+func (r *attacker) call(tool string, a, beside args) string {
 	r.t.Helper()
 	if r.mcp == nil {
 		return r.send(http.MethodPost, "/tools/"+tool, a)
@@ -79,7 +79,7 @@ func (r *raider) call(tool string, a, beside args) string {
 }
 
 // send is a request to the JSON API, with the raider's token and whatever headers could be taken for consent.
-func (r *raider) send(method, path string, body any) string {
+func (r *attacker) send(method, path string, body any) string {
 	r.t.Helper()
 	doc, err := json.Marshal(body)
 	require.NoError(r.t, err)
@@ -116,18 +116,18 @@ func TestAttacksOverHTTP(t *testing.T) {
 	made := "6f1c9a54-3f0b-4a57-9d59-1d6f2f8f1a11"
 	attacks := []struct {
 		name string
-		try  func(t *testing.T, r *raider)
+		try  func(t *testing.T, r *attacker)
 	}{
-		{"the call alone, again and again", func(t *testing.T, r *raider) {
+		{"the call alone, again and again", func(t *testing.T, r *attacker) {
 			for range 3 {
 				assert.Contains(t, r.call("run_script", mark, nil), "countersign approve")
 			}
 		}},
-		{"a token of its own making", func(_ *testing.T, r *raider) {
+		{"a token of its own making", func(_ *testing.T, r *attacker) {
 			r.call("run_script", with(args{"confirm_token": made}), nil)
 			r.call("confirm", args{"token": made, "decision": "approve"}, nil)
 		}},
-		{"the id of the question", func(t *testing.T, r *raider) {
+		{"the id of the question", func(t *testing.T, r *attacker) {
 			r.call("run_script", mark, nil)
 			asked := b.questions(-1)
 			require.NotEmpty(t, asked)
@@ -141,11 +141,11 @@ func TestAttacksOverHTTP(t *testing.T) {
 				}
 			}
 		}},
-		{"a typed value, and words that sound like consent", func(_ *testing.T, r *raider) {
+		{"a typed value, and words that sound like consent", func(_ *testing.T, r *attacker) {
 			r.call("run_script", with(args{"typed_value": "mark"}), nil)
 			r.call("run_script", with(args{"yes": true, "approved": true, "force": true}), nil)
 		}},
-		{"a form that the caller fills in", func(t *testing.T, r *raider) {
+		{"a form that the caller fills in", func(t *testing.T, r *attacker) {
 			answers := args{"confirmation": args{"action": "accept", "content": args{"decision": "approve"}}}
 			r.call("run_script", mark, args{"inputResponses": answers})
 			for _, q := range b.questions(-1) {
@@ -155,11 +155,11 @@ func TestAttacksOverHTTP(t *testing.T) {
 			assert.NotContains(t, said, "elicitation/create")
 			assert.NotContains(t, said, "input_required")
 		}},
-		{"a higher mode", func(_ *testing.T, r *raider) {
+		{"a higher mode", func(_ *testing.T, r *attacker) {
 			r.call("set_mode", args{"mode": "execute"}, nil)
 			r.call("run_script", with(args{"mode": "execute"}), nil)
 		}},
-		{"policy, projects and tokens", func(t *testing.T, r *raider) {
+		{"policy, projects and tokens", func(t *testing.T, r *attacker) {
 			for tool, in := range map[string]args{"change_settings": {"revision": 1, "approval": "caller", "permission_level": "full_access"}, "create_token": {"name": "mine"},
 				"create_credential": {"name": "mine"}, "register_project": {"path": "/"}, "approve_remote": {"fetch_from": []string{"https://example.invalid/x"}}} {
 				assert.NotContains(t, r.call(tool, in, nil), `"success"`, tool)
@@ -168,7 +168,7 @@ func TestAttacksOverHTTP(t *testing.T) {
 			assert.Regexp(t, "^4", said)
 			r.call("run_script", mark, nil)
 		}},
-		{"deploy unseen", func(_ *testing.T, r *raider) {
+		{"deploy unseen", func(_ *testing.T, r *attacker) {
 			said := r.call("deploy", args{}, nil)
 			_, token, _ := strings.Cut(said, `confirm_token`)
 			token = strings.Trim(token, `\":, `)
@@ -179,14 +179,14 @@ func TestAttacksOverHTTP(t *testing.T) {
 				r.call("confirm", args{"token": offered, "decision": "approve"}, nil)
 			}
 		}},
-		{"rollback and evolve unseen", func(t *testing.T, r *raider) {
+		{"rollback and evolve unseen", func(t *testing.T, r *attacker) {
 			assert.Contains(t, r.call("rollback", args{"yes": true, "to": "initial"}, nil), "countersign approve")
 			said := r.call("evolve_propose", args{"yes": true, "branch": "mine"}, nil)
 			assert.Contains(t, said, "countersign approve")
 			assert.Contains(t, said, "overlay files on a new branch", "it has something to propose")
 			assert.Contains(t, r.call("evolve_restore", args{"yes": true}, nil), "countersign approve")
 		}},
-		{"destroy unseen", func(t *testing.T, r *raider) {
+		{"destroy unseen", func(t *testing.T, r *attacker) {
 			r.call("amof_set_mode", args{"mode": "execute"}, nil)
 			for _, tool := range []string{"amof_discard_ecosystem", "amof_push_ecosystem"} {
 				said := r.call(tool, args{"ecosystem": "shop", "mode": "execute", "typed_value": "shop"}, nil)

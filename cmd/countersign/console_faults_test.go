@@ -21,7 +21,7 @@ import (
 
 // ails holds a server whose database cannot be written to what it promises: pages and reads go on, every change is refused in words, and when the
 // database is well again nothing is lost and everything goes on. A question waits meanwhile.
-func (b *bureau) ails(shop string, sicken, heal func()) {
+func (b *consoleFixture) ails(shop string, sicken, heal func()) {
 	t := b.t
 	v, agent := b.visitor(), b.agent("site", "projects", "--confirm-wait", "0s")
 	hi := args{"project_path": shop, "script_name": "hi"}
@@ -71,7 +71,7 @@ func (b *bureau) ails(shop string, sicken, heal func()) {
 }
 
 // audited is how many records the audit has.
-func (b *bureau) audited() (n int) {
+func (b *consoleFixture) audited() (n int) {
 	b.t.Helper()
 	require.NoError(b.t, b.database().QueryRow(`SELECT count(*) FROM audit`).Scan(&n))
 	return n

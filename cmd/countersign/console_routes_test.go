@@ -69,7 +69,7 @@ func (v *visitor) pages(each int) (pages, forms []string) {
 }
 
 // routes are all of the server's: what people come to, the API as its own document describes it, and MCP.
-func (b *bureau) routes(v *visitor) []route {
+func (b *consoleFixture) routes(v *visitor) []route {
 	b.t.Helper()
 	all := []route{{http.MethodPost, "/mcp", false, true}, {http.MethodGet, "/mcp", false, true}, {http.MethodDelete, "/mcp", false, true}, {http.MethodGet, "/approvals/count", true, false},
 		{http.MethodPost, "/logout", true, false}, {http.MethodPost, "/approvals/cf_none", true, false}, {http.MethodPost, "/work/none/answer", true, false}, {http.MethodPost, "/work/none/cancel", true, false}}
@@ -101,7 +101,7 @@ func (b *bureau) routes(v *visitor) []route {
 }
 
 // knock asks for a route in some way, and gives the status. Nothing is followed.
-func (b *bureau) knock(r route, change func(*http.Request)) int {
+func (b *consoleFixture) knock(r route, change func(*http.Request)) int {
 	b.t.Helper()
 	body := ""
 	if r.method != http.MethodGet {

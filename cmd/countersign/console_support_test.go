@@ -30,8 +30,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// bureau is a machine of its own on which countersign serve runs, where only people confirm: agents ask there, and people decide in browsers.
-type bureau struct {
+// consoleFixture is a machine of its own on which countersign serve runs, where only people confirm: agents ask there, and people decide in browsers.
+type consoleFixture struct {
 	*workshop
 	server *exec.Cmd
 	errors *notes
@@ -68,9 +68,9 @@ func (n *notes) String() string {
 }
 
 // newBureau is a machine whose server runs, with more variables in the environment of everything on it.
-func newBureau(t *testing.T, env ...string) *bureau {
+func newBureau(t *testing.T, env ...string) *consoleFixture {
 	t.Helper()
-	b := &bureau{workshop: newWorkshopFor(t, built(t)), in: "site"}
+	b := &consoleFixture{workshop: newWorkshopFor(t, built(t)), in: "site"}
 	b.env = append(b.env, env...)
 	b.env = append(b.env, "COUNTERSIGN_APPROVAL=human", "AGENTPACK_MACHINE_ID="+sampleMachine, "AMOF_WORKSPACE_ROOT="+b.at("ws"), "CONTEXT_PACK_SOURCE_ROOT="+b.at(""), "CONTEXT_PACK_ROOT="+b.at("packs"), "GIT_CONFIG_GLOBAL="+os.DevNull)
 	write(t, b.at("site/src/main.go"), "package main\n")
@@ -82,7 +82,7 @@ func newBureau(t *testing.T, env ...string) *bureau {
 }
 
 // part is a part of the test, by that name.
-func (b *bureau) part(name string, f func(t *testing.T)) {
+func (b *consoleFixture) part(name string, f func(t *testing.T)) {
 	whole := b.t
 	whole.(*testing.T).Run(name, func(t *testing.T) {
 		b.t = t
@@ -92,7 +92,7 @@ func (b *bureau) part(name string, f func(t *testing.T)) {
 }
 
 // opens starts the server, at the same address when it ran before.
-func (b *bureau) opens() {
+func (b *consoleFixture) opens() {
 	b.t.Helper()
 	address := "127.0.0.1:0"
 	if b.place.Address != "" {
@@ -112,7 +112,7 @@ func (b *bureau) opens() {
 }
 
 // closes ends the server as a person does.
-func (b *bureau) closes() {
+func (b *consoleFixture) closes() {
 	b.t.Helper()
 	if b.server == nil {
 		return
@@ -131,7 +131,7 @@ func (b *bureau) closes() {
 }
 
 // dies ends the server without its having a say.
-func (b *bureau) dies() {
+func (b *consoleFixture) dies() {
 	b.t.Helper()
 	require.NoError(b.t, b.server.Process.Signal(syscall.SIGKILL))
 	_ = b.server.Wait()
@@ -139,7 +139,7 @@ func (b *bureau) dies() {
 }
 
 // asCaller is typed where the caller approves: no person has to sit at a terminal for what a test needs to begin with.
-func (b *bureau) asCaller(into any, arguments ...string) {
+func (b *consoleFixture) asCaller(into any, arguments ...string) {
 	b.t.Helper()
 	env := b.env
 	b.env = append(slices.Clone(env), "COUNTERSIGN_APPROVAL=host")
@@ -148,12 +148,12 @@ func (b *bureau) asCaller(into any, arguments ...string) {
 }
 
 // pages is where browsers see the server: by the name that its links have.
-func (b *bureau) pages() string {
+func (b *consoleFixture) pages() string {
 	return strings.Replace(b.place.URL, "127.0.0.1", "localhost", 1)
 }
 
 // login is a new one-time link to a page.
-func (b *bureau) login(page string) string {
+func (b *consoleFixture) login(page string) string {
 	b.t.Helper()
 	var link struct{ URL string }
 	b.asCaller(&link, "login", page, "--print")
@@ -161,12 +161,12 @@ func (b *bureau) login(page string) string {
 }
 
 // person is a browser that somebody has just logged in, at that page. Browsers are apart from each other.
-func (b *bureau) person(page string) *browser.Page {
+func (b *consoleFixture) person(page string) *browser.Page {
 	b.t.Helper()
 	return b.logged(browser.Open(b.t), page)
 }
 
-func (b *bureau) logged(in *browser.Browser, page string) *browser.Page {
+func (b *consoleFixture) logged(in *browser.Browser, page string) *browser.Page {
 	b.t.Helper()
 	p := in.Page(b.t, b.login(page))
 	p.Press("Log this browser in")
@@ -182,7 +182,7 @@ type visitor struct {
 	kind string // of what came last
 }
 
-func (b *bureau) visitor() *visitor {
+func (b *consoleFixture) visitor() *visitor {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(b.t, err)
@@ -214,7 +214,7 @@ func (v *visitor) send(method, path string, form url.Values) (int, string) {
 }
 
 // agent is a client of a countersign mcp of its own, in a directory, that may use those toolsets.
-func (b *bureau) agent(dir, toolsets string, flags ...string) *hand {
+func (b *consoleFixture) agent(dir, toolsets string, flags ...string) *hand {
 	b.t.Helper()
 	cmd := b.command(append([]string{"mcp", "--toolsets", toolsets}, flags...)...)
 	cmd.Dir = b.at(dir)
@@ -231,7 +231,7 @@ func (h *hand) later(tool string, a args) func() stdiotest.Result {
 }
 
 // deployment puts the sample where deployments look for it, and deploys it into the project site, by a client whose host answers for the person.
-func (b *bureau) deployment() {
+func (b *consoleFixture) deployment() {
 	b.t.Helper()
 	require.NoError(b.t, os.CopyFS(filepath.Join(b.home, ".agentpack/repo"), os.DirFS(sampleRepo)))
 	h := b.agent("site", "deployments", "--approval", "host")
@@ -242,7 +242,7 @@ func (b *bureau) deployment() {
 
 // ecosystem is a workspace with an installed ecosystem of three repositories, of which one has a commit that is pushed nowhere, and a file that is not
 // committed.
-func (b *bureau) ecosystem() {
+func (b *consoleFixture) ecosystem() {
 	b.t.Helper()
 	for _, name := range []string{"ws", "api", "web", "lib", "origin"} {
 		require.NoError(b.t, os.RemoveAll(b.at(name)))
@@ -263,7 +263,7 @@ func (b *bureau) ecosystem() {
 }
 
 // commits makes a directory a repository with one commit.
-func (b *bureau) commits(dir string) {
+func (b *consoleFixture) commits(dir string) {
 	b.t.Helper()
 	b.git(dir, "init", "-q", "-b", "main")
 	b.git(dir, "add", "-A")
@@ -283,7 +283,7 @@ type program struct {
 }
 
 // program makes a token for somebody, and connects with it.
-func (b *bureau) program(name string, scope ...string) *program {
+func (b *consoleFixture) program(name string, scope ...string) *program {
 	b.t.Helper()
 	var made struct{ Token string }
 	b.asCaller(&made, append([]string{"token", "create", fmt.Sprintf("%s-%d", name, time.Now().UnixNano())}, scope...)...)
@@ -298,7 +298,7 @@ func (b *bureau) program(name string, scope ...string) *program {
 }
 
 // modern is a program of the era without sessions.
-func (b *bureau) modern(name string, scope ...string) *program {
+func (b *consoleFixture) modern(name string, scope ...string) *program {
 	b.t.Helper()
 	p := b.program(name, scope...)
 	p.newer = true
@@ -435,7 +435,7 @@ func atOnce(things []func() int) map[int]int {
 }
 
 // database is the one that every process of this home shares.
-func (b *bureau) database() *sql.DB {
+func (b *consoleFixture) database() *sql.DB {
 	b.t.Helper()
 	home := filepath.Join(b.home, ".countersign")
 	for _, v := range b.env {
@@ -450,7 +450,7 @@ func (b *bureau) database() *sql.DB {
 }
 
 // expire has the time of a confirmation be over.
-func (b *bureau) expire(id string) {
+func (b *consoleFixture) expire(id string) {
 	b.t.Helper()
 	result, err := b.database().Exec(`UPDATE grants SET expires_at = 1 WHERE id = ?`, id)
 	require.NoError(b.t, err)
@@ -460,7 +460,7 @@ func (b *bureau) expire(id string) {
 }
 
 // furnish puts something of everything on the machine: a project with scripts, a workflow and a history, deployments, an ecosystem, a pack.
-func (b *bureau) furnish() {
+func (b *consoleFixture) furnish() {
 	b.t.Helper()
 	b.deployment()
 	b.ecosystem()

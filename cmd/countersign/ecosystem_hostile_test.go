@@ -19,7 +19,7 @@ import (
 )
 
 // queued is the run of a call that was confirmed.
-func (c *crew) queued(tool string, in args) said {
+func (c *ecosystemClient) queued(tool string, in args) said {
 	c.t.Helper()
 	asked := c.ask(tool, in)
 	require.Equal(c.t, "confirmation_required", asked.Status, "%s: %s %s", tool, asked.Code, asked.Message)
@@ -38,7 +38,7 @@ func agreed(asked said) args {
 }
 
 // ended is a run at its end, whichever that is.
-func (c *crew) ended(id string) (out struct {
+func (c *ecosystemClient) ended(id string) (out struct {
 	said
 	Started, Finished time.Time
 	Code              string
@@ -66,14 +66,14 @@ func (c *crew) ended(id string) (out struct {
 }
 
 // deploys has the ecosystem's environment made by that command.
-func (c *crew) deploys(name, command string) {
+func (c *ecosystemClient) deploys(name, command string) {
 	c.t.Helper()
 	file := c.at("ws/ecosystems/" + name + "/ecosystem.yaml")
 	text, _, _ := strings.Cut(read(c.t, file), "spin:")
 	write(c.t, file, text+fmt.Sprintf("spin:\n  deploy: %s\n  destroy: \"true\"\n", strconv.Quote(command)))
 }
 
-func (c *crew) over() {
+func (c *ecosystemClient) over() {
 	c.t.Helper()
 	c.CloseStdin()
 	assert.Equal(c.t, 0, c.Wait())

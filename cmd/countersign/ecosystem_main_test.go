@@ -20,14 +20,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// crew is an agent that works with an ecosystem of three repositories, over MCP, and a person at the command line.
-type crew struct {
+// ecosystemClient is an agent that works with an ecosystem of three repositories, over MCP, and a person at the command line.
+type ecosystemClient struct {
 	*workshop
 	*stdiotest.Client
 }
 
-// newCrew is a workspace root with nothing in it, and three bare origins.
-func newCrew(t *testing.T) *crew {
+// newEcosystemClient is a workspace root with nothing in it, and three bare origins.
+func newEcosystemClient(t *testing.T) *ecosystemClient {
 	t.Helper()
 	w := newWorkshopFor(t, built(t))
 	w.env = append(w.env, "AMOF_WORKSPACE_ROOT="+w.at("ws"))
@@ -45,7 +45,7 @@ func newCrew(t *testing.T) *crew {
 	}
 	c := stdiotest.Start(t, w.command("mcp", "--toolsets", "ecosystems"))
 	c.Initialize("2025-06-18")
-	return &crew{workshop: w, Client: c}
+	return &ecosystemClient{workshop: w, Client: c}
 }
 
 // said is an answer of the contract amof.v1, as far as these tests look.
@@ -70,7 +70,7 @@ type said struct {
 	Next    int64
 }
 
-func (c *crew) ask(tool string, in args) (out said) {
+func (c *ecosystemClient) ask(tool string, in args) (out said) {
 	c.t.Helper()
 	r := c.Call(tool, in)
 	require.Nil(c.t, r.Err, "%s: %+v", tool, r.Err)
@@ -81,7 +81,7 @@ func (c *crew) ask(tool string, in args) (out said) {
 }
 
 // does is a call in mode execute that has to succeed, with a confirmation of that kind. A run is waited for.
-func (c *crew) does(kind, tool string, in args) said {
+func (c *ecosystemClient) does(kind, tool string, in args) said {
 	c.t.Helper()
 	out := c.ask(tool, in)
 	if kind != "none" {
@@ -105,7 +105,7 @@ func (c *crew) does(kind, tool string, in args) said {
 }
 
 // await is the end of a run, which has to be a good one.
-func (c *crew) await(id string) said {
+func (c *ecosystemClient) await(id string) said {
 	c.t.Helper()
 	for range 60 {
 		out := c.ask("amof_get_run_status", args{"run_id": id, "wait_seconds": 20})
@@ -119,7 +119,7 @@ func (c *crew) await(id string) said {
 }
 
 // edit changes a text of the manifest, and commits it.
-func (c *crew) edit(from, to string) {
+func (c *ecosystemClient) edit(from, to string) {
 	c.t.Helper()
 	file := c.at("ws/ecosystems/shop/ecosystem.yaml")
 	text := read(c.t, file)
@@ -142,7 +142,7 @@ func port(t *testing.T) int {
 // confirmation (seed 004).
 func TestEcosystemMainJob(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newEcosystemClient(t)
 	assert.Equal(t, "blocked", c.ask("amof_create_ecosystem", args{"name": "shop", "repos": []any{}}).Status, "ask is the default")
 	require.Equal(t, "success", c.ask("amof_set_mode", args{"mode": "execute"}).Status)
 	var repos []any
@@ -210,7 +210,7 @@ func TestEcosystemMainJob(t *testing.T) {
 // TestEcosystemFromTheCommandLine is the same for a person, as far as commands go.
 func TestEcosystemFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newEcosystemClient(t)
 	c.CloseStdin()
 	require.Equal(t, 0, c.Wait())
 	c.must("eco", "create", "shop", "--repo", "api="+c.at("origin/api.git"), "--repo", "web="+c.at("origin/web.git"), "--readonly-repo", "lib="+c.at("origin/lib.git"))
@@ -252,7 +252,7 @@ func TestEcosystemFromTheCommandLine(t *testing.T) {
 // TestEcosystemModes: what seed 004 tells of "deploy this ecosystem" and "discard this ecosystem" in the three modes.
 func TestEcosystemModes(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
+	c := newEcosystemClient(t)
 	c.must("eco", "create", "shop", "--provisioner", "noop", "--repo", "api="+c.at("origin/api.git"))
 	c.must("eco", "install", "shop", "-y")
 	in := args{"ecosystem": "shop"}

@@ -19,7 +19,7 @@ import (
 )
 
 // everything is what lies in a workshop's workspace root, AMOF_HOME and origins: kind and content by path.
-func (c *crew) everything() map[string]string {
+func (c *ecosystemClient) everything() map[string]string {
 	c.t.Helper()
 	all := map[string]string{}
 	for _, dir := range []string{"ws", "amof", "origin"} {
@@ -39,19 +39,19 @@ func (c *crew) everything() map[string]string {
 }
 
 // another is one more session of the crew, served by a process of its own.
-func (c *crew) another(env []string, arguments ...string) *crew {
+func (c *ecosystemClient) another(env []string, arguments ...string) *ecosystemClient {
 	c.t.Helper()
 	w := *c.workshop
 	w.env = append(append([]string{}, w.env...), env...)
 	s := stdiotest.Start(c.t, w.command(append([]string{"mcp", "--toolsets", "ecosystems"}, arguments...)...))
 	s.Initialize("2025-06-18")
-	return &crew{workshop: &w, Client: s}
+	return &ecosystemClient{workshop: &w, Client: s}
 }
 
 // newTeam is a crew with an ecosystem demo of provisioner noop, in a workspace with an AMOF_HOME of its own, with session mode execute.
-func newTeam(t *testing.T) *crew {
+func newTeam(t *testing.T) *ecosystemClient {
 	t.Helper()
-	c := newCrew(t)
+	c := newEcosystemClient(t)
 	c.CloseStdin()
 	require.Equal(t, 0, c.Wait())
 	c = c.another([]string{"AMOF_HOME=" + c.at("amof")})
@@ -60,18 +60,18 @@ func newTeam(t *testing.T) *crew {
 	return c
 }
 
-func (c *crew) make(name string) {
+func (c *ecosystemClient) make(name string) {
 	c.t.Helper()
 	c.does("none", "amof_create_ecosystem", args{"name": name, "provisioner": "noop", "repos": []any{args{"name": "api", "url": c.at("origin/api.git"), "branch": "main"}}})
 }
 
-func (c *crew) mode(mode string) {
+func (c *ecosystemClient) mode(mode string) {
 	c.t.Helper()
 	require.Equal(c.t, "success", c.ask("amof_set_mode", args{"mode": mode}).Status)
 }
 
 // object is an answer as it is.
-func (c *crew) object(tool string, in args) (stdiotest.Result, map[string]any) {
+func (c *ecosystemClient) object(tool string, in args) (stdiotest.Result, map[string]any) {
 	c.t.Helper()
 	r := c.Call(tool, in)
 	require.Nil(c.t, r.Err, tool)
@@ -141,7 +141,7 @@ type matrixRow struct {
 }
 
 // policyRows reads the resource.
-func (c *crew) policyRows() (rows []matrixRow) {
+func (c *ecosystemClient) policyRows() (rows []matrixRow) {
 	c.t.Helper()
 	r := c.Request("resources/read", args{"uri": "countersign://ecosystems/policy"})
 	require.Nil(c.t, r.Error)
@@ -208,7 +208,7 @@ func rowWords(rows []matrixRow) (lines []string) {
 }
 
 // judge calls the tool of a row in each mode.
-func (c *crew) judge(row matrixRow, in args) {
+func (c *ecosystemClient) judge(row matrixRow, in args) {
 	c.t.Helper()
 	for _, m := range []struct{ mode, does string }{{"ask", row.Ask}, {"plan", row.Plan}, {"execute", row.Execute}} {
 		if m.does == "execute" && row.Confirm == "none" {
@@ -246,7 +246,7 @@ func (c *crew) judge(row matrixRow, in args) {
 	}
 }
 
-func (c *crew) asks(name string, row matrixRow, r stdiotest.Result, out map[string]any) {
+func (c *ecosystemClient) asks(name string, row matrixRow, r stdiotest.Result, out map[string]any) {
 	c.t.Helper()
 	assert.False(c.t, r.IsError, "%s: %s", name, r.Text)
 	assert.Equal(c.t, []any{"confirmation_required", false, "execute", row.Tool}, []any{out["status"], out["executed"], out["mode"], out["tool"]}, name)

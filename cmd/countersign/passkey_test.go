@@ -26,11 +26,11 @@ import (
 // thief is a program that has a browser's log-in to the console, and a passkey made of software.
 type thief struct {
 	*visitor
-	b   *bureau
+	b   *consoleFixture
 	key *softkey.Key
 }
 
-func newThief(b *bureau) *thief {
+func newThief(b *consoleFixture) *thief {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(b.t, err)

@@ -17,15 +17,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// boxer is an agent that works with sandboxes over MCP.
-type boxer struct {
+// sandboxClient is an agent that works with sandboxes over MCP.
+type sandboxClient struct {
 	*workshop
 	*stdiotest.Client
 	url string
 }
 
 // newBoxer is a workshop with a bare origin of three branches and that program for a server.
-func newBoxer(t *testing.T, program string) *boxer {
+func newBoxer(t *testing.T, program string) *sandboxClient {
 	w := newWorkshopFor(t, built(t))
 	w.env = append(w.env, "OPENCODE_BIN="+program, "OPENCODE_DISABLE_AUTOUPDATE=1")
 	write(t, w.at("shop/README.md"), "# Shop\n")
@@ -36,7 +36,7 @@ func newBoxer(t *testing.T, program string) *boxer {
 	w.git("shop", "branch", "fix")
 	w.git("", "clone", "-q", "--bare", w.at("shop"), w.at("origin/shop.git"))
 	w.must("sandbox", "init")
-	return &boxer{workshop: w, Client: w.boxes(), url: w.at("origin/shop.git")}
+	return &sandboxClient{workshop: w, Client: w.boxes(), url: w.at("origin/shop.git")}
 }
 
 // boxes is a client of countersign mcp with the toolset sandboxes.
@@ -67,7 +67,7 @@ type boxed struct {
 	Confirmation pending
 }
 
-func (b *boxer) ask(tool string, in args) (out boxed) {
+func (b *sandboxClient) ask(tool string, in args) (out boxed) {
 	b.t.Helper()
 	r := b.Call(tool, in)
 	require.Nil(b.t, r.Err, "%s: %+v", tool, r.Err)
@@ -77,7 +77,7 @@ func (b *boxer) ask(tool string, in args) (out boxed) {
 }
 
 // does is a call that has to succeed, with the confirmation it asks for.
-func (b *boxer) does(tool string, in args) boxed {
+func (b *sandboxClient) does(tool string, in args) boxed {
 	b.t.Helper()
 	out := b.ask(tool, in)
 	if out.Confirmation.Token != "" {
@@ -88,7 +88,7 @@ func (b *boxer) does(tool string, in args) boxed {
 }
 
 // mainJob is the capability's one job (opencode contract §1), over MCP.
-func (b *boxer) mainJob() {
+func (b *sandboxClient) mainJob() {
 	t, project := b.t, args{"git_url": b.url}
 	started := b.does("opencode_project_start", project)
 	assert.NotZero(t, started.Port)
@@ -127,7 +127,7 @@ func (b *boxer) mainJob() {
 	b.leaves()
 }
 
-func (b *boxer) leaves() {
+func (b *sandboxClient) leaves() {
 	b.t.Helper()
 	b.CloseStdin()
 	assert.Equal(b.t, 0, b.Wait())

@@ -22,7 +22,7 @@ import (
 )
 
 // newFake is a boxer whose server passes for opencode and behaves so.
-func newFake(t *testing.T, quirks string, more ...string) *boxer {
+func newFake(t *testing.T, quirks string, more ...string) *sandboxClient {
 	t.Helper()
 	bin, err := fakeserver.Install(t.TempDir())
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ import (
 
 // toucher is a machine on which a person has security keys in an ssh agent, beside a plain key, and one project.
 type toucher struct {
-	*bureau
+	*consoleFixture
 	key, spare *securitykey.Key
 	socket     string // of the agent
 	plain      string // of one with nothing but a plain key
@@ -48,7 +48,7 @@ func newToucher(t *testing.T) *toucher {
 	require.NoError(t, ring.Add(sshagent.AddedKey{PrivateKey: plain, Comment: "plain"}))
 	u.plain = securitykey.Agent(t, ring)
 	u.socket = securitykey.Agent(t, ring, u.key, u.spare)
-	u.bureau = newBureau(t, "SSH_AUTH_SOCK="+u.socket)
+	u.consoleFixture = newBureau(t, "SSH_AUTH_SOCK="+u.socket)
 	u.mark = args{"project_path": u.shop(map[string]string{"mark": "echo done >> mark"}, nil), "script_name": "mark"}
 	return u
 }

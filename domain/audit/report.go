@@ -63,11 +63,11 @@ func (r Report) Err() error {
 
 // Check is a record on its way through its proof. NewCheck makes it; the records are handed to Next, and End says what it came to.
 type Check struct {
-	checker  *Checker
-	deeds    SelfRecords
-	holdings []AnchorContents
-	wanted   map[int64]canon.Hash
-	broken   error
+	checker     *Checker
+	selfRecords SelfRecords
+	holdings    []AnchorContents
+	wanted      map[int64]canon.Hash
+	broken      error
 }
 
 // NewCheck is the check of a record against what its anchors hold. What they hold was read before the record is.
@@ -94,7 +94,7 @@ func (c *Check) Next(r Raw) error {
 			c.wanted[r.Seq] = c.checker.last.Hash
 		}
 	}
-	c.deeds.Note(r)
+	c.selfRecords.Note(r)
 	return nil
 }
 
@@ -206,13 +206,13 @@ func (c *Check) stretches(end End) []Stretch {
 	}
 	to := min(end.Signed.Seq, c.checker.last.Seq)
 	from, first := int64(1), end.Signed.Key
-	if len(c.deeds.Keys) > 0 && c.deeds.Keys[0].Follows != (Key{}) {
-		first = c.deeds.Keys[0].Follows
-	} else if len(c.deeds.Keys) > 0 {
-		first = c.deeds.Keys[0].Key
+	if len(c.selfRecords.Keys) > 0 && c.selfRecords.Keys[0].Follows != (Key{}) {
+		first = c.selfRecords.Keys[0].Follows
+	} else if len(c.selfRecords.Keys) > 0 {
+		first = c.selfRecords.Keys[0].Key
 	}
 	at := Stretch{Key: first, From: from}
-	for _, k := range c.deeds.Keys {
+	for _, k := range c.selfRecords.Keys {
 		if k.Key == at.Key { // the first, announced where a record had been begun without one
 			continue
 		}
@@ -255,13 +255,13 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		}
 	}
 	for _, head := range h.Heads {
-		known := c.deeds.Knows(head.Key, own) || end.Signed != nil && head.Key == end.Signed.Key
+		known := c.selfRecords.Knows(head.Key, own) || end.Signed != nil && head.Key == end.Signed.Key
 		if !known && (head.Home != about.Home || head.Machine != about.Machine) {
 			continue // another record's
 		}
 		v.Heads++
 		newest = max(newest, head.Seq)
-		forgive := head.At.Before(c.deeds.Accepted)
+		forgive := head.At.Before(c.selfRecords.Accepted)
 		hash := c.wanted[head.Seq]
 		switch fits := hash == head.Hash; {
 		case known && head.Signed() && fits && !hash.IsZero():
@@ -285,13 +285,13 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		}
 	}
 	v.Behind = max(last.Seq-max(v.To, 0), 0)
-	if lost := h.Put.Seq > newest && !h.Put.At.Before(c.deeds.Accepted); lost && h.Fades {
+	if lost := h.Put.Seq > newest && !h.Put.At.Before(c.selfRecords.Accepted); lost && h.Fades {
 		v.Note = "it has forgotten what was put there before"
 	} else if lost {
 		say("record %d was put there at %s, and it is not there any more", h.Put.Seq, stamp(h.Put.At))
 	}
 	if forgiven > 0 && v.Note == "" {
-		v.Note = "older entries that contradict the record were accepted by a person at " + stamp(c.deeds.Accepted)
+		v.Note = "older entries that contradict the record were accepted by a person at " + stamp(c.selfRecords.Accepted)
 	}
 	return v
 }
@@ -306,17 +306,17 @@ func (c *Check) listed(about Context) (faults []error) {
 		}
 		return false
 	}
-	for _, a := range c.deeds.Anchors {
+	for _, a := range c.selfRecords.Anchors {
 		if !has(about.Listed, a) {
 			faults = append(faults, ErrContradicted.Sayf("the anchor %s was taken from the list without a record of that; put it back: countersign audit anchor add %s", a, a))
 		}
 	}
 	for _, a := range about.Listed {
-		if !has(c.deeds.Anchors, a) {
+		if !has(c.selfRecords.Anchors, a) {
 			faults = append(faults, ErrContradicted.Sayf("the list names the anchor %s, and the record does not tell of it: it was cut off, or replaced by an older copy", a))
 		}
 	}
-	if about.NoJournal && !c.deeds.NoJournal {
+	if about.NoJournal && !c.selfRecords.NoJournal {
 		faults = append(faults, ErrContradicted.Sayf("the system's journal was taken from the list of anchors without a record of that; put it back: countersign audit anchor add journal"))
 	}
 	return faults

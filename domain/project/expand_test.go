@@ -12,11 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// shelf is workflows by ID. Of each node "x" is a script and ">id" starts that workflow.
-type shelf map[string]*project.Workflow
+// workflowSet is workflows by ID. Of each node "x" is a script and ">id" starts that workflow.
+type workflowSet map[string]*project.Workflow
 
-func stock(workflows map[string]string) shelf {
-	s := shelf{}
+func stock(workflows map[string]string) workflowSet {
+	s := workflowSet{}
 	for id, nodes := range workflows {
 		w := &project.Workflow{ID: id, Name: strings.ToUpper(id)}
 		for i, name := range strings.Fields(nodes) {
@@ -32,7 +32,7 @@ func stock(workflows map[string]string) shelf {
 	return s
 }
 
-func (s shelf) load(id string) (*project.Workflow, error) {
+func (s workflowSet) load(id string) (*project.Workflow, error) {
 	if w := s[id]; w != nil {
 		return w, nil
 	}

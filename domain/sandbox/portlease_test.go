@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// house is a state of that many projects without sandboxes.
-func house(t testing.TB, projects int) (sandbox.State, []string) {
+// newState is a state of that many projects without sandboxes.
+func newState(t testing.TB, projects int) (sandbox.State, []string) {
 	s := sandbox.State{Projects: map[string]sandbox.Project{}}
 	var keys []string
 	for i := range projects {
@@ -27,7 +27,7 @@ func house(t testing.TB, projects int) (sandbox.State, []string) {
 }
 
 func TestLease(t *testing.T) {
-	s, keys := house(t, 1)
+	s, keys := newState(t, 1)
 	p := s.Projects[keys[0]]
 	got, err := sandbox.LeaseEnv(s, p, "Fix-1", nil)
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestLease(t *testing.T) {
 }
 
 func TestLeaseDatabaseNames(t *testing.T) {
-	s, keys := house(t, 1)
+	s, keys := newState(t, 1)
 	p := s.Projects[keys[0]]
 	p.Name = "9lives-é.x"
 	got, err := sandbox.LeaseEnv(s, p, "a", nil)
@@ -63,7 +63,7 @@ func TestLeaseDatabaseNames(t *testing.T) {
 }
 
 func TestLeaseEnds(t *testing.T) {
-	s, keys := house(t, 1)
+	s, keys := newState(t, 1)
 	p := s.Projects[keys[0]]
 	blocks := (sandbox.LastLease - sandbox.FirstLease + 1) / sandbox.LeaseBlock
 	for i := range blocks {
@@ -84,7 +84,7 @@ func TestLeaseEnds(t *testing.T) {
 // TestLeasesNeverMeet makes and deletes sandboxes of several projects in any order: no two share a port, an index or a database.
 func TestLeasesNeverMeet(outer *testing.T) {
 	rapid.Check(outer, func(t *rapid.T) {
-		s, keys := house(outer, 3)
+		s, keys := newState(outer, 3)
 		names := []string{"a", "A-1", "a_1", "b", strings.Repeat("x", 64), strings.Repeat("x", 63) + "y"}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			p := s.Projects[rapid.SampledFrom(keys).Draw(t, "project")]

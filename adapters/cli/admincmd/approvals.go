@@ -68,11 +68,11 @@ func approvals(ctx context.Context, s *command.Shell) error {
 	if s.JSON || !ScreenFits(s.Terminal) {
 		return pending(ctx, s)
 	}
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(door, s))
+	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(core, s))
 }
 
 // ApproveCommand is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.

@@ -241,8 +241,8 @@ func (m *model) lines() []line {
 	if m.item.Unmet != "" {
 		add(oneLine(m.item.Unmet), command.Changed)
 	}
-	if veiled := command.RedactedNote(m.item.View); veiled != "" {
-		add(veiled, command.Changed)
+	if redacted := command.RedactedNote(m.item.View); redacted != "" {
+		add(redacted, command.Changed)
 	}
 	if told := m.item.Suggestion(m.earlier); m.item.Dated && told != "" {
 		add(told+" u allows it until a time that you say, without asking.", command.Heading)

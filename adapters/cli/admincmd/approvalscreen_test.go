@@ -191,25 +191,25 @@ func (p *typist) leaves() {
 	require.NoError(p.t, <-p.ended)
 }
 
-// desk is a source with one question, whose answers are kept.
-type desk struct {
+// fixedSource is an ApprovalSource with one question, whose answers are kept.
+type fixedSource struct {
 	counter
 	answers chan confirm.Answer
 }
 
-func (d desk) Answer(_ context.Context, a confirm.Answer) (confirm.View, error) {
+func (d fixedSource) Answer(_ context.Context, a confirm.Answer) (confirm.View, error) {
 	d.answers <- a
 	return confirm.View{Tool: "run_script"}, nil
 }
 
-func newDesk(items ...ApprovalItem) desk {
-	return desk{counter{func(context.Context) ([]ApprovalItem, error) { return items, nil }}, make(chan confirm.Answer, 4)}
+func newFixedSource(items ...ApprovalItem) fixedSource {
+	return fixedSource{counter{func(context.Context) ([]ApprovalItem, error) { return items, nil }}, make(chan confirm.Answer, 4)}
 }
 
 // TestKeysGoInAndTheModelComesOut: whichever way a terminal sends them, and in whatever pieces.
 func TestKeysGoInAndTheModelComesOut(t *testing.T) {
 	t.Parallel()
-	p := sits(t, newDesk(item("a", nil), item("b", nil), item("c", nil)), 80, 20)
+	p := sits(t, newFixedSource(item("a", nil), item("b", nil), item("c", nil)), 80, 20)
 	chosen := func(n int) func(*model) bool {
 		return func(m *model) bool { return len(m.items) == 3 && m.chosen == n }
 	}
@@ -235,7 +235,7 @@ func TestKeysGoInAndTheModelComesOut(t *testing.T) {
 	for _, part := range []string{"d", "x\x7f", "\x1b[200~no\x1b[A\r", "wa", "y\x1b[2", "01~", "\r"} {
 		p.types(part)
 	}
-	a := <-p.view.source.(desk).answers
+	a := <-p.view.source.(fixedSource).answers
 	assert.False(t, a.Approve)
 	assert.Equal(t, "no[A way", a.Reason)
 	p.types("\x03")
@@ -245,7 +245,7 @@ func TestKeysGoInAndTheModelComesOut(t *testing.T) {
 // TestItIsDrawnWhole: on every cell, anew at another size and on Ctrl-L, and an approval counts once the plan's end was there.
 func TestItIsDrawnWhole(t *testing.T) {
 	t.Parallel()
-	d := newDesk(item("a", func(i *ApprovalItem) {
+	d := newFixedSource(item("a", func(i *ApprovalItem) {
 		i.Prompt, i.Plan = strings.Repeat("=", 74)+"waits.", json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"one of many",`, 40)+`"the last"]}}`)
 	}))
 	p := sits(t, d, 80, 12)
@@ -269,7 +269,7 @@ func TestItIsDrawnWhole(t *testing.T) {
 // TestAModeThatMeasuresOtherwiseIsNotTaken: the terminal may offer it.
 func TestAModeThatMeasuresOtherwiseIsNotTaken(t *testing.T) {
 	t.Parallel()
-	p := sits(t, newDesk(), 80, 12)
+	p := sits(t, newFixedSource(), 80, 12)
 	p.sees(80, 12, "Nothing waits")
 	p.types("\x1b[?2027;2$y")
 	p.types("?")
@@ -283,7 +283,7 @@ func TestAModeThatMeasuresOtherwiseIsNotTaken(t *testing.T) {
 func TestNothingThatIsDrawnGoesIntoAFile(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	t.Setenv("TEA_TRACE", trace)
-	p := sits(t, newDesk(), 80, 12)
+	p := sits(t, newFixedSource(), 80, 12)
 	p.sees(80, 12, "Nothing waits")
 	p.types("q")
 	p.leaves()
@@ -293,7 +293,7 @@ func TestNothingThatIsDrawnGoesIntoAFile(t *testing.T) {
 // TestATerminalThatIsGoneEndsTheView: one that has nothing more to read, and one that takes nothing more.
 func TestATerminalThatIsGoneEndsTheView(t *testing.T) {
 	t.Parallel()
-	p := sits(t, newDesk(), 80, 12)
+	p := sits(t, newFixedSource(), 80, 12)
 	p.sees(80, 12, "Nothing waits")
 	require.NoError(t, p.keys.Close())
 	require.ErrorIs(t, <-p.ended, context.Canceled)

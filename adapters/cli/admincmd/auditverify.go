@@ -125,11 +125,11 @@ func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 
 // record is what stands behind the commands of this file.
 func record(s *command.Shell) (command.Record, error) {
-	door, err := s.Opened()
-	if err == nil && door.Record == nil {
+	core, err := s.Opened()
+	if err == nil && core.Record == nil {
 		err = command.ErrUsage.Sayf("the audit of this program is signed by nobody")
 	}
-	return door.Record, err
+	return core.Record, err
 }
 
 // stands is what audit status prints.

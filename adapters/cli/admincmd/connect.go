@@ -159,11 +159,11 @@ func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 
 // address is where the server that runs is reached over MCP.
 func (g connectCommand) address() (string, error) {
-	door, err := g.Opened()
+	core, err := g.Opened()
 	if err != nil {
 		return "", err
 	}
-	at, ok := RunningServer(door, g.web)
+	at, ok := RunningServer(core, g.web)
 	if !ok {
 		return "", ErrStopped.With(command.Hint("start one with countersign up, or name its address with --url"))
 	}

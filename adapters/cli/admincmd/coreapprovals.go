@@ -16,7 +16,7 @@ import (
 // CoreApprovals provides the approvals view with the data of a core. NewCoreApprovals makes one.
 type CoreApprovals struct {
 	person  *command.Shell
-	door    command.Door
+	core    command.Core
 	proof   confirm.Proof
 	client  string
 	clients map[string]string // who asked, by confirmation; only Waiting uses it
@@ -30,13 +30,13 @@ type CoreApprovals struct {
 const keysHold = 5 * time.Second
 
 // NewCoreApprovals returns a CoreApprovals over that core, for the user at this terminal.
-func NewCoreApprovals(door command.Door, s *command.Shell) *CoreApprovals {
-	return &CoreApprovals{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
+func NewCoreApprovals(core command.Core, s *command.Shell) *CoreApprovals {
+	return &CoreApprovals{person: s, core: core, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
 }
 
 // Waiting serves the approvals view.
 func (d *CoreApprovals) Waiting(ctx context.Context) ([]ApprovalItem, error) {
-	views, err := d.door.App.Confirmations(ctx, "")
+	views, err := d.core.App.Confirmations(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	if name, known := d.clients[v.ID]; known {
 		return name
 	}
-	record, err := d.door.App.RunRecord(ctx, v.ID)
+	record, err := d.core.App.RunRecord(ctx, v.ID)
 	if err != nil {
 		return ""
 	}
@@ -104,7 +104,7 @@ func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 
 // Before serves the approvals view.
 func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
-	n, err := d.door.App.Earlier(ctx, i.ID)
+	n, err := d.core.App.Earlier(ctx, i.ID)
 	if err != nil {
 		return 0
 	}
@@ -112,19 +112,19 @@ func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
 }
 
 // Stamp serves the approvals view.
-func (d *CoreApprovals) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
+func (d *CoreApprovals) Stamp(ctx context.Context) (int64, error) { return d.core.App.Stamp(ctx) }
 
 // Answer serves the approvals view.
 func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
 	if a.By = command.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
 		a.Proof = d.proof
 	}
-	return d.door.App.Answer(ctx, a)
+	return d.core.App.Answer(ctx, a)
 }
 
 // Reveal serves the approvals view.
 func (d *CoreApprovals) Reveal(ctx context.Context, i ApprovalItem) (ApprovalItem, error) {
-	bare, err := d.door.App.Reveal(ctx, i.ID)
+	bare, err := d.core.App.Reveal(ctx, i.ID)
 	if err == nil {
 		i.View = bare
 	}
@@ -143,7 +143,7 @@ const (
 // Fate reads the result of a decided request from the audit log.
 func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 	for range looks {
-		tail, err := d.door.App.AuditTail(ctx, recent)
+		tail, err := d.core.App.AuditTail(ctx, recent)
 		if err != nil {
 			return ""
 		}
@@ -174,7 +174,7 @@ func (d *CoreApprovals) fate(ctx context.Context, i ApprovalItem, verdict, by st
 		return "somebody approved it " + where + " before you"
 	case "deny":
 		said := ""
-		if record, err := d.door.App.RunRecord(ctx, i.ID); err == nil && record.Said != "" {
+		if record, err := d.core.App.RunRecord(ctx, i.ID); err == nil && record.Said != "" {
 			said = ": " + record.Said
 		}
 		return "somebody denied it " + where + " before you" + said

@@ -69,14 +69,14 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	if !s.Interactive() {
 		return command.ErrUnanswered.Sayf("enrolling a security key needs a terminal, and somebody who touches the key").With(command.Hint("run countersign keys add yourself, in a terminal"))
 	}
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	if door.SecurityKeys == nil {
+	if core.SecurityKeys == nil {
 		return command.ErrUntouchable
 	}
-	k, err := choose(ctx, s, door, o.which)
+	k, err := choose(ctx, s, core, o.which)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 		k.Name = "security key"
 	}
 	s.Say(fmt.Sprintf("touch the security key %s now, so that it is known to want a touch (Ctrl-C gives up) …", command.Plain(k.Name)))
-	if _, err := door.SecurityKeys.Sign(ctx, k, canon.SumBytes("enrolled.trial.v1", k.Public)); err != nil {
+	if _, err := core.SecurityKeys.Sign(ctx, k, canon.SumBytes("enrolled.trial.v1", k.Public)); err != nil {
 		return err
 	}
 	s.Patient = true
@@ -99,12 +99,12 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 }
 
 // choose is the key of the ssh agent that is enrolled: the one that is named, the only one that is not enrolled yet, or the one that the person picks.
-func choose(ctx context.Context, s *command.Shell, door command.Door, which string) (enrolled.Key, error) {
-	there, plain, err := door.SecurityKeys.Keys(ctx)
+func choose(ctx context.Context, s *command.Shell, core command.Core, which string) (enrolled.Key, error) {
+	there, plain, err := core.SecurityKeys.Keys(ctx)
 	if err != nil {
 		return enrolled.Key{}, err
 	}
-	have, err := door.App.Keys(ctx)
+	have, err := core.App.Keys(ctx)
 	if err != nil {
 		return enrolled.Key{}, err
 	}

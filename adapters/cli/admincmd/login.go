@@ -37,9 +37,9 @@ func ConsoleURL(base string) string {
 
 // issue makes a credential: where people approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
 // question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
-func issue(ctx context.Context, s *command.Shell, door command.Door, c access.Credential) (made access.Credential, err error) {
+func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Credential) (made access.Credential, err error) {
 	if _, unasked := s.ByCaller(ctx); unasked {
-		return door.Access.Issue(ctx, command.ByTerminal, c)
+		return core.Access.Issue(ctx, command.ByTerminal, c)
 	}
 	if !s.Interactive() {
 		what := "logging a browser in to the console"
@@ -68,15 +68,15 @@ func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 		if wanted != "" && !strings.HasPrefix(wanted, "/") {
 			return command.Usage(cmd, "a page of the console begins with /: /approvals")
 		}
-		door, err := s.Opened()
+		core, err := s.Opened()
 		if err != nil {
 			return err
 		}
-		at, ok := RunningServer(door, m)
+		at, ok := RunningServer(core, m)
 		if !ok {
-			return ErrStopped.Sayf("no server of %s runs", door.Home).With(command.Hint("countersign serve starts one"))
+			return ErrStopped.Sayf("no server of %s runs", core.Home).With(command.Hint("countersign serve starts one"))
 		}
-		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, door, c) })
+		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, core, c) })
 		if err != nil {
 			return err
 		}

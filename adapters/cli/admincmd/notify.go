@@ -46,11 +46,11 @@ func NotifyCommand(s *command.Shell) *cobra.Command {
 
 // notifier is what stands behind the commands.
 func notifier(s *command.Shell) (command.Notify, error) {
-	door, err := s.Opened()
-	if err == nil && door.Notify == nil {
+	core, err := s.Opened()
+	if err == nil && core.Notify == nil {
 		err = command.ErrUsage.Sayf("this program tells nobody of anything")
 	}
-	return door.Notify, err
+	return core.Notify, err
 }
 
 func listChannels(ctx context.Context, s *command.Shell) error {

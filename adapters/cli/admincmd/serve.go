@@ -91,11 +91,11 @@ type server struct {
 }
 
 func (v server) run(ctx context.Context, o ServeOptions) error {
-	door, err := v.Opened()
+	core, err := v.Opened()
 	if err != nil {
 		return err
 	}
-	free, err := hold(door, v.Machine)
+	free, err := hold(core, v.Machine)
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,12 @@ func (v server) run(ctx context.Context, o ServeOptions) error {
 	at := Server{PID: os.Getpid(), Process: v.Process(), Locked: true, StartedAt: time.Now().UTC(), Version: v.Version}
 	err = v.Serve(ctx, o, func(a ServeAddress) error {
 		at.Address, at.URL, at.Console = a.Listens, a.URL, ConsoleURL(a.URL)
-		if err := claim(door.Home, at); err != nil {
+		if err := claim(core.Home, at); err != nil {
 			return err
 		}
-		return v.announce(ctx, door, at)
+		return v.announce(ctx, core, at)
 	})
-	if gone := release(door.Home, at); err == nil && gone != nil {
+	if gone := release(core.Home, at); err == nil && gone != nil {
 		err = gone
 	}
 	if err != nil {
@@ -130,12 +130,12 @@ type announced struct {
 }
 
 // announce says where the server is, and how one gets in.
-func (v server) announce(ctx context.Context, door command.Door, at Server) error {
+func (v server) announce(ctx context.Context, core command.Core, at Server) error {
 	var l link
 	if _, unasked := v.ByCaller(ctx); unasked || v.Interactive() { // a link lets its reader approve: it goes to a controlling terminal alone
 		var err error
 		if l, err = newLink(v.Machine, at, "", func(c access.Credential) (access.Credential, error) {
-			return door.Access.Issue(ctx, command.ByTerminal, c)
+			return core.Access.Issue(ctx, command.ByTerminal, c)
 		}); err != nil {
 			return err
 		}

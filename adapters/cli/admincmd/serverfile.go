@@ -39,17 +39,17 @@ type Server struct {
 }
 
 // RunningServer returns the server of the core's home unless it is known to have ended. A server that cannot be observed from here counts as running.
-func RunningServer(door command.Door, m Machine) (Server, bool) {
-	s, ok := recorded(door.Home)
+func RunningServer(core command.Core, m Machine) (Server, bool) {
+	s, ok := recorded(core.Home)
 	if !ok {
 		return Server{}, false
 	}
-	switch door.App.Judge(s.Process) {
+	switch core.App.Judge(s.Process) {
 	case owner.Dead:
 		return Server{}, false
 	case owner.Unknown: // in another container; its lock goes with it, and is the same for all of this machine
 		if s.Locked && sameStart(s.Process, m.Process()) {
-			if release, err := m.Hold(door.Home); err == nil && release != nil {
+			if release, err := m.Hold(core.Home); err == nil && release != nil {
 				release()
 				return Server{}, false
 			}
@@ -72,18 +72,18 @@ func sameStart(a, b string) bool {
 }
 
 // hold keeps every other server of that home from starting until release is called, or fails with ErrRunning.
-func hold(door command.Door, m Machine) (release func(), err error) {
-	if other, ok := RunningServer(door, m); ok {
-		return nil, running(other, door.App.Elsewhere(other.Process))
+func hold(core command.Core, m Machine) (release func(), err error) {
+	if other, ok := RunningServer(core, m); ok {
+		return nil, running(other, core.App.Elsewhere(other.Process))
 	}
-	release, err = m.Hold(door.Home)
+	release, err = m.Hold(core.Home)
 	if err != nil || release != nil {
 		return release, err
 	}
-	if other, ok := recorded(door.Home); ok {
+	if other, ok := recorded(core.Home); ok {
 		return nil, running(other, "")
 	}
-	return nil, ErrRunning.Sayf("another server of %s is just starting; countersign login opens it when it runs", door.Home)
+	return nil, ErrRunning.Sayf("another server of %s is just starting; countersign login opens it when it runs", core.Home)
 }
 
 // claim records the server, which holds its home.

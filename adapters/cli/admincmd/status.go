@@ -36,26 +36,26 @@ func StatusCommand(s *command.Shell, m Machine) *cobra.Command {
 }
 
 func status(ctx context.Context, s *command.Shell, m Machine) error {
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	views, err := door.App.Confirmations(ctx, "")
+	views, err := core.App.Confirmations(ctx, "")
 	if err != nil {
 		return err
 	}
-	rules, err := door.App.PolicyInForce(ctx)
+	rules, err := core.App.PolicyInForce(ctx)
 	if err != nil {
 		return err
 	}
-	now := serveStanding{Home: door.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
+	now := serveStanding{Home: core.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
 	if rules.Approval.ByCaller() {
 		now.Approval = policy.ApprovalCaller
 	}
-	if now.Forms, err = door.App.FormsCounting(ctx); err != nil {
+	if now.Forms, err = core.App.FormsCounting(ctx); err != nil {
 		return err
 	}
-	if server, runs := RunningServer(door, m); runs {
+	if server, runs := RunningServer(core, m); runs {
 		now.Server, now.Console = server.URL, ConsoleURL(server.URL)
 	}
 	for _, v := range views {
@@ -70,15 +70,15 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 			now.NextToEnd = v.ExpiresAt
 		}
 	}
-	if door.Notify != nil {
-		all, err := door.Notify.State(ctx)
+	if core.Notify != nil {
+		all, err := core.Notify.State(ctx)
 		if err != nil {
 			now.ChannelErr = err.Error()
 		}
 		now.Channels = append(now.Channels, all...)
 	}
-	if door.Copies != nil {
-		now.Copies = door.Copies()
+	if core.Copies != nil {
+		now.Copies = core.Copies()
 	}
 	if s.JSON {
 		return s.PrintJSON(now)

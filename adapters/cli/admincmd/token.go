@@ -45,11 +45,11 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 		if cmd.Flags().Changed("expires") && expires <= 0 {
 			return command.Usage(cmd, "--expires has to be longer than nothing")
 		}
-		door, err := s.Opened()
+		core, err := s.Opened()
 		if err != nil {
 			return err
 		}
-		if err := known(cmd, door, scope.Toolsets); err != nil {
+		if err := known(cmd, core, scope.Toolsets); err != nil {
 			return err
 		}
 		asked := access.Credential{Kind: access.Token, Name: args[0], Scope: scope}
@@ -58,7 +58,7 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 		}
 		secret := m.Token()
 		asked.Digest = access.DigestOf(secret)
-		made, err := issue(cmd.Context(), s, door, asked)
+		made, err := issue(cmd.Context(), s, core, asked)
 		if err != nil {
 			return namedServe(err)
 		}
@@ -73,9 +73,9 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 }
 
 // known fails when there is a toolset that does not exist: a token for it would let nothing be done, and nobody would know why.
-func known(cmd *cobra.Command, door command.Door, names []string) error {
+func known(cmd *cobra.Command, core command.Core, names []string) error {
 	var there []string
-	for _, t := range door.App.Toolsets() {
+	for _, t := range core.App.Toolsets() {
 		there = append(there, t.Name)
 	}
 	for _, name := range names {
@@ -128,11 +128,11 @@ func list(s *command.Shell) *cobra.Command {
 
 // credentials are the tokens that are good, or everything that is.
 func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Credential, error) {
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return nil, err
 	}
-	good, err := door.Access.List(ctx)
+	good, err := core.Access.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,11 +164,11 @@ func when(t time.Time, never string) string {
 func revoke(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "revoke NAME|ID", Short: "End a token, a browser's log-in or a one-time link", Args: command.Args(1, 1), ValidArgsFunction: complete(s),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			door, err := s.Opened()
+			core, err := s.Opened()
 			if err != nil {
 				return err
 			}
-			ended, err := door.Access.Revoke(cmd.Context(), command.ByTerminal, args[0])
+			ended, err := core.Access.Revoke(cmd.Context(), command.ByTerminal, args[0])
 			if err != nil {
 				if f := fault.From(err); f.Is(access.ErrMissing) {
 					return f.With(command.Hint("countersign token list --all shows what there is"))

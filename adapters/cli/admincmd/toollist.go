@@ -57,8 +57,8 @@ func (v toolView) asks() string {
 	return v.Confirm.String()
 }
 
-func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) toolView {
-	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
+func viewOf(ctx context.Context, s *command.Shell, core command.Core, spec tool.Spec) toolView {
+	d := core.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: core.Principal, Session: command.Session, Client: s.Client})
 	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
 		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.OutputSchema(),
 		Decision: d}
@@ -70,13 +70,13 @@ func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.
 
 // PrintTools prints the enabled tools with their current verdicts; those of toolsets with categories are grouped by them.
 func PrintTools(ctx context.Context, s *command.Shell) error {
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return err
 	}
 	views := []toolView{}
-	for spec := range door.App.Specs() {
-		views = append(views, viewOf(ctx, s, door, spec))
+	for spec := range core.App.Specs() {
+		views = append(views, viewOf(ctx, s, core, spec))
 	}
 	sorting.Stable(views, func(x, y toolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
 	if s.JSON {

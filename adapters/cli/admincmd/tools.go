@@ -66,11 +66,11 @@ func showTool(ctx context.Context, s *command.Shell, name string) error {
 	if err != nil {
 		return err
 	}
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return err
 	}
-	v := viewOf(ctx, s, door, spec)
+	v := viewOf(ctx, s, core, spec)
 	if s.JSON {
 		return s.PrintJSON(v)
 	}

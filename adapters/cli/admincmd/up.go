@@ -47,14 +47,14 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 		if list, _ := cmd.Flags().GetBool("list-tools"); list {
 			return serve(cmd, args)
 		}
-		door, err := g.door(cmd)
+		core, err := g.core(cmd)
 		if err != nil {
 			return err
 		}
-		if at, ok := RunningServer(door, web); ok {
+		if at, ok := RunningServer(core, web); ok {
 			return g.again(cmd, at)
 		}
-		if err := g.settle(door.Home); err != nil {
+		if err := g.settle(core.Home); err != nil {
 			return err
 		}
 		return serve(cmd, args)
@@ -62,8 +62,8 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	return c
 }
 
-// door returns the core to serve, configured by the flags.
-func (g connectCommand) door(cmd *cobra.Command) (command.Door, error) {
+// core returns the core to serve, configured by the flags.
+func (g connectCommand) core(cmd *cobra.Command) (command.Core, error) {
 	ApplyServerFlags(cmd, g.Shell)
 	if g.Lookup(logVariable) == "" {
 		g.Set(logVariable, "warn")

@@ -21,8 +21,8 @@ import (
 // run is a command line on pipes, over a door that does not open.
 func run(args ...string) (code int, out, err string) {
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(context.Background(), cli.Program{Version: "1.0", Open: func(func(string) string) (command.Door, error) {
-		return command.Door{}, errors.New("the inside of the machine")
+	code = cli.Run(context.Background(), cli.Program{Version: "1.0", Open: func(func(string) string) (command.Core, error) {
+		return command.Core{}, errors.New("the inside of the machine")
 	}}, &command.Terminal{In: strings.NewReader("{}"), Out: &stdout, Err: &stderr}, append([]string{"agents"}, args...))
 	return code, stdout.String(), stderr.String()
 }

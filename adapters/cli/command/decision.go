@@ -289,8 +289,8 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	if v.Risk != "" {
 		add("risk: "+Plain(v.Risk), 0)
 	}
-	if veiled := RedactedNote(v); veiled != "" {
-		add(veiled, Changed)
+	if redacted := RedactedNote(v); redacted != "" {
+		add(redacted, Changed)
 	}
 	if len(v.Plan) > 0 {
 		Tinted(PlanText(v.Plan), add)

@@ -3,7 +3,7 @@
 //
 // # Shell and terminal
 //
-//   - shell.go: Shell, one run of the command line: Door, how a core is opened (Open), calling tools, changing settings, failing; ErrUsage,
+//   - shell.go: Shell, one run of the command line: Core, how a core is opened (Open), calling tools, changing settings, failing; ErrUsage,
 //     Hint, and helpers for arguments and groups of commands. A Shell is not safe for concurrent use
 //   - terminal.go, pager.go, prompt.go, livelines.go, diff.go: Terminal, the three streams, whether each is a terminal, and how text, tables,
 //     questions, progress and diffs look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set. Seat is the

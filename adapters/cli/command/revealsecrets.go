@@ -45,12 +45,12 @@ func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, 
 // askRevealing asks a question to which r is the wish to have what is masked revealed, as often as it takes.
 func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question string) (string, error) {
 	for {
-		asked, veiled := question, RedactedNote(*v) != ""
-		if veiled {
+		asked, redacted := question, RedactedNote(*v) != ""
+		if redacted {
 			asked += " (r reveals what is masked)"
 		}
 		word, err := s.Ask(ctx, asked)
-		if err != nil || word != "r" || !veiled {
+		if err != nil || word != "r" || !redacted {
 			return word, err
 		}
 		bare, seen, err := s.reveal(ctx, *v)

@@ -43,11 +43,11 @@ func Elsewhere(v confirm.View) error {
 
 // Touchable are the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
 func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
-	door, err := s.Opened()
+	core, err := s.Opened()
 	if err != nil {
 		return nil, err
 	}
-	all, err := door.App.Keys(ctx)
+	all, err := core.App.Keys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 	if len(ours) == 0 {
 		return nil, ErrUntouchable.Sayf("no security key is enrolled here").With(Hint("countersign keys add enrols one that your ssh agent has; " + console))
 	}
-	if door.SecurityKeys == nil {
+	if core.SecurityKeys == nil {
 		return nil, ErrUntouchable
 	}
-	there, plain, err := door.SecurityKeys.Keys(ctx)
+	there, plain, err := core.SecurityKeys.Keys(ctx)
 	if err != nil {
 		return nil, ErrUntouchable.Sayf("%s", fault.From(err).Message).With(Hint("add the security key to your ssh agent (ssh-add), " + console)).Because(err)
 	}
@@ -104,7 +104,7 @@ func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string
 	for _, k := range keys { // one of them is plugged in
 		tell(fmt.Sprintf("touch your security key %q now", Plain(k.Name)))
 		var signed json.RawMessage
-		if signed, err = s.door.SecurityKeys.Sign(ctx, k, enrolled.Challenge(v.PlanHash, v.ID)); err == nil {
+		if signed, err = s.core.SecurityKeys.Sign(ctx, k, enrolled.Challenge(v.PlanHash, v.ID)); err == nil {
 			proof.Surface, proof.Credential, proof.Evidence = confirm.SurfaceTouch, k.Credential, signed
 			return proof, nil
 		}

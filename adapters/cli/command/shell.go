@@ -27,8 +27,8 @@ const Session = "cli"
 // ByTerminal is who answered, in the audit, when a person did in a terminal.
 const ByTerminal = "terminal"
 
-// Door is an opened core.
-type Door struct {
+// Core is an opened core.
+type Core struct {
 	App       *app.App
 	Principal policy.Principal // the person at this machine, with what the environment grants
 	Root      string           // absolute: where the paths of anchors begin
@@ -82,7 +82,7 @@ type Notify interface {
 }
 
 // Open assembles a core from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens files only when a call needs them.
-type Open func(env func(string) string) (Door, error)
+type Open func(env func(string) string) (Core, error)
 
 // Shell is one run of the command line. Not safe for concurrent use.
 type Shell struct {
@@ -104,7 +104,7 @@ type Shell struct {
 	changed   bool // by an earlier call of this command, for all that is known
 
 	flags map[string]string // environment variables that flags stand for
-	door  *Door
+	core  *Core
 }
 
 // Faults of the command line itself.
@@ -146,14 +146,14 @@ func (s *Shell) Lookup(variable string) string {
 
 // App returns the core, opened on first use.
 func (s *Shell) App() (*app.App, error) {
-	if s.door == nil {
-		door, err := s.Open(s.Lookup)
+	if s.core == nil {
+		core, err := s.Open(s.Lookup)
 		if err != nil {
 			return nil, err
 		}
-		s.door = &door
+		s.core = &core
 	}
-	return s.door.App, nil
+	return s.core.App, nil
 }
 
 // SourceRoot is where the paths of anchors begin.
@@ -161,25 +161,25 @@ func (s *Shell) SourceRoot() (string, error) {
 	if _, err := s.App(); err != nil {
 		return "", err
 	}
-	return s.door.Root, nil
+	return s.core.Root, nil
 }
 
 // Opened returns the opened core, for servers.
-func (s *Shell) Opened() (Door, error) {
+func (s *Shell) Opened() (Core, error) {
 	if _, err := s.App(); err != nil {
-		return Door{}, err
+		return Core{}, err
 	}
-	return *s.door, nil
+	return *s.core, nil
 }
 
 // Close closes the core if it was opened.
 func (s *Shell) Close() error {
-	if s.door == nil {
+	if s.core == nil {
 		return nil
 	}
-	door := s.door
-	s.door = nil
-	return door.Close()
+	core := s.core
+	s.core = nil
+	return core.Close()
 }
 
 // Call carries out one call and asks the person where a confirmation is needed. The outcome is there even when the call failed; the
@@ -206,7 +206,7 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	c.Session, c.Client, c.Principal, c.Person = Session, s.Client, s.door.Principal, true
+	c.Session, c.Client, c.Principal, c.Person = Session, s.Client, s.core.Principal, true
 	drawn := false
 	if c.Progress == nil {
 		c.Progress = func(p tool.Progress) {

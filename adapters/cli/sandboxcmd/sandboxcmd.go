@@ -63,14 +63,14 @@ func (g group) secrets() *cobra.Command {
 			"is there already stays as it is. No tool does this: secrets never travel through tools.",
 		Example: "  countersign sandbox init",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			door, err := g.Opened()
+			core, err := g.Opened()
 			if err != nil {
 				return err
 			}
-			if door.SandboxInit == nil {
+			if core.SandboxInit == nil {
 				return fault.ErrInternal.Sayf("the settings file cannot be made here")
 			}
-			path, created, err := door.SandboxInit(cmd.Context())
+			path, created, err := core.SandboxInit(cmd.Context())
 			if err != nil {
 				return g.Explain(err)
 			}
@@ -87,8 +87,8 @@ func (g group) secrets() *cobra.Command {
 		}}
 }
 
-// mended is what a migration did, or would do.
-type mended struct {
+// migrationResult is what a migration did, or would do.
+type migrationResult struct {
 	Changes  []string `json:"changes"`
 	Warnings []string `json:"warnings"`
 	Backups  []string `json:"backups"`
@@ -106,14 +106,14 @@ func (g group) migrate() *cobra.Command {
 }
 
 func (g group) doMigrate(ctx context.Context, dry bool) error {
-	door, err := g.Opened()
+	core, err := g.Opened()
 	if err != nil {
 		return err
 	}
-	if door.SandboxMigrate == nil {
+	if core.SandboxMigrate == nil {
 		return fault.ErrInternal.Sayf("the files cannot be brought up to date here")
 	}
-	report, err := door.SandboxMigrate(ctx, dry)
+	report, err := core.SandboxMigrate(ctx, dry)
 	if err != nil {
 		return g.Explain(err)
 	}
@@ -124,7 +124,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	var done mended
+	var done migrationResult
 	if err := command.DecodeAnswer(tool.Outcome{Value: doc}, &done); err != nil {
 		return err
 	}

@@ -338,7 +338,7 @@ func TestUpkeep(t *testing.T) {
 
 func TestFilesThatNoToolTouches(t *testing.T) {
 	created := true
-	s := stage{door: command.Door{
+	s := stage{template: command.Core{
 		SandboxInit: func(context.Context) (string, bool, error) { return "/m/settings", created, nil },
 		SandboxMigrate: func(_ context.Context, dry bool) (any, error) {
 			return map[string][]string{"changes": {fmt.Sprintf("dry=%t", dry)}, "warnings": {"w"}, "backups": {"/m/copy"}}, nil
@@ -361,7 +361,7 @@ func TestFilesThatNoToolTouches(t *testing.T) {
 	assert.Equal(t, "warning: w\nthe file as it was: /m/copy\n", got.problems)
 	assert.Contains(t, s.run(t, "migrate", "--json").out, `"changes":["dry=false"]`)
 
-	s.door = command.Door{}
+	s.template = command.Core{}
 	for _, command := range []string{"init", "migrate"} {
 		assert.ErrorIs(t, s.run(t, command).err, fault.ErrInternal, "a door without it says so")
 	}

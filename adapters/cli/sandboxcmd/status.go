@@ -119,7 +119,7 @@ func (g group) statusOfAll(ctx context.Context) error {
 const atOnce = 32
 
 func (g group) lookAt(ctx context.Context, all []sandboxes.ProjectItem) ([]looked, error) {
-	door, err := g.Opened()
+	core, err := g.Opened()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (g group) lookAt(ctx context.Context, all []sandboxes.ProjectItem) ([]looke
 				found[i].err = err
 				return nil
 			}
-			o := door.App.Call(ctx, tool.Call{Tool: sandboxes.ProjectStatus.Name, Args: args, Session: command.Session, Client: g.Client, Principal: door.Principal, Person: true})
+			o := core.App.Call(ctx, tool.Call{Tool: sandboxes.ProjectStatus.Name, Args: args, Session: command.Session, Client: g.Client, Principal: core.Principal, Person: true})
 			if found[i].err = o.Err; o.Err == nil {
 				found[i].doc, found[i].err = o.Value, command.DecodeAnswer(o, &found[i].view)
 			}

@@ -53,14 +53,14 @@ type AuditLog interface {
 
 // ActivitySection is the section activity, with the audit.
 type ActivitySection struct {
-	desk  *ui.CallRunner
-	door  ActivityCore
-	check check
+	runner *ui.CallRunner
+	core   ActivityCore
+	check  check
 }
 
 // NewActivitySection returns the activity section of that core. A check of the chain ends with life.
-func NewActivitySection(life context.Context, desk *ui.CallRunner, door ActivityCore) *ActivitySection {
-	return &ActivitySection{desk: desk, door: door, check: check{life: life, door: door}}
+func NewActivitySection(life context.Context, runner *ui.CallRunner, core ActivityCore) *ActivitySection {
+	return &ActivitySection{runner: runner, core: core, check: check{life: life, core: core}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -87,7 +87,7 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 			return
 		}
 	}
-	runs, err := s.door.Runs(r.Context(), f)
+	runs, err := s.core.Runs(r.Context(), f)
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -101,7 +101,7 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	for _, run := range runs {
 		rows = append(rows, row(v, run, always))
 	}
-	p := ui.Page{Title: "Activity", Section: path, Notice: s.desk.Notice(r)}
+	p := ui.Page{Title: "Activity", Section: path, Notice: s.runner.Notice(r)}
 	if q.Get("before") == "" {
 		p.Live = ui.Decided()
 	}
@@ -132,7 +132,7 @@ func statusWord(s tool.Status) string {
 
 // always is which confirmations were answered with an "always" that still holds.
 func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Always, error) {
-	all, err := s.door.AlwaysAllowed(ctx)
+	all, err := s.core.AlwaysAllowed(ctx)
 	held := make(map[string]confirm.Always, len(all))
 	for _, g := range all {
 		held[g.ID] = g
@@ -178,7 +178,7 @@ func (s *ActivitySection) fail(w http.ResponseWriter, v httpauth.Visitor, err er
 
 // one is everything about one call.
 func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
+	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -194,7 +194,7 @@ func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth
 // decided is who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
 func (s *ActivitySection) decided(ctx context.Context, rec tool.Record) string {
 	if rec.ConfirmationID != "" && rec.Reason != tool.ReasonExpired {
-		found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.MaxListed})
+		found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.MaxListed})
 		for _, r := range slices.Backward(found) { // the first answer counts
 			if err == nil && r.Event.Code == "" && (r.Event.Verdict == "approve" || r.Event.Verdict == "deny") {
 				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + ui.AnsweredBy(r.Event)
@@ -230,7 +230,7 @@ func (s *ActivitySection) plan(ctx context.Context, rec tool.Record) ui.Node {
 	if rec.Status != tool.StatusPendingConfirmation {
 		return nil
 	}
-	views, err := s.door.Confirmations(ctx, "")
+	views, err := s.core.Confirmations(ctx, "")
 	for _, c := range views {
 		if err == nil && c.ID == rec.ConfirmationID {
 			return ui.Part("What it would do", ui.Plan(c.Plan), ui.P(ui.LinkTo("/approvals/"+url.PathEscape(c.ID), "Decide about it")))
@@ -266,7 +266,7 @@ func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node 
 		if id == "" {
 			continue
 		}
-		more, err := s.door.AuditSearch(ctx, audit.Filter{Call: id, Limit: listed})
+		more, err := s.core.AuditSearch(ctx, audit.Filter{Call: id, Limit: listed})
 		if err != nil {
 			return ui.Part("In the audit", ui.Problem(fault.From(err)))
 		}

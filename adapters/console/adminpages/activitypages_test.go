@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func serve(t testing.TB, h *consoletest.House) *consoletest.Web {
+func serve(t testing.TB, h *consoletest.TestCore) *consoletest.Web {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
@@ -40,7 +40,7 @@ func serve(t testing.TB, h *consoletest.House) *consoletest.Web {
 	})
 }
 
-func open(t testing.TB) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
+func open(t testing.TB) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	h := consoletest.Open(t, t.TempDir())
 	return h.Agent("s1"), h, serve(t, h)
@@ -50,7 +50,7 @@ func open(t testing.TB) (*consoletest.Agent, *consoletest.House, *consoletest.We
 func writes(t testing.TB, agent *consoletest.Agent, name string) {
 	t.Helper()
 	id := agent.Ask(t, "write_note", map[string]string{"name": name, "text": "text of " + name})
-	_, err := agent.House.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := agent.TestCore.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": name, "text": "text of " + name}).Err)
 }
@@ -112,14 +112,14 @@ func TestCallsArePaged(t *testing.T) {
 	for i := range 60 {
 		agent.Ask(t, "write_note", map[string]string{"name": fmt.Sprintf("n%02d", i)})
 		if i%5 == 4 {
-			agent = agent.House.Agent(fmt.Sprint("s", i))
+			agent = agent.TestCore.Agent(fmt.Sprint("s", i))
 		}
 		if i == 19 {
 			break
 		}
 	}
 	for range 55 { // refused at once, because so many wait
-		require.Error(t, agent.House.Agent("last").Call("write_note", map[string]string{"name": "refused"}).Err)
+		require.Error(t, agent.TestCore.Agent("last").Call("write_note", map[string]string{"name": "refused"}).Err)
 	}
 	page := web.Get("/activity")
 	require.Contains(t, page.Words(), "Older ones")

@@ -37,13 +37,13 @@ type ApprovalCore interface {
 
 // approvalSection is the section approvals.
 type approvalSection struct {
-	desk *ui.CallRunner
-	door ApprovalCore
+	runner *ui.CallRunner
+	core   ApprovalCore
 }
 
 // NewApprovalSection returns the approvals section of that core; requests of the console's own calls are decided at the desk.
-func NewApprovalSection(desk *ui.CallRunner, door ApprovalCore) *approvalSection {
-	return &approvalSection{desk, door}
+func NewApprovalSection(runner *ui.CallRunner, core ApprovalCore) *approvalSection {
+	return &approvalSection{runner, core}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -57,7 +57,7 @@ func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 
 // count answers with how many wait to be decided, for the navigation.
 func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	views, err := s.door.Confirmations(r.Context(), "")
+	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -74,7 +74,7 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 }
 
 func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	views, err := s.door.Confirmations(r.Context(), "")
+	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -120,7 +120,7 @@ func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confir
 
 // client is who asks, as the record of the call has it.
 func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
-	rec, err := s.door.RunRecord(ctx, c.ID)
+	rec, err := s.core.RunRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
 		return "a client that does not say who it is"
 	}
@@ -129,14 +129,14 @@ func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 
 // decide is how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
 func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
-	if job, own := s.desk.Asking(c.ID); own {
+	if job, own := s.runner.Asking(c.ID); own {
 		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
 	}
 	deny := ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))
 	switch {
 	case c.Answerer != "":
 		return ui.P(ui.Badge(ui.Good, "approved"), ui.TextNode(" by "+ui.DecidedBy(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.TextNode("."))
-	case !s.desk.Decides(v, tool.Name(c.Tool)):
+	case !s.runner.Decides(v, tool.Name(c.Tool)):
 		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
 	case !whole:
 		return ui.Group{ui.P(ui.TextNode("Its plan is long. "), ui.LinkTo(approvalPathOf(c.ID), "Read it on a page of its own"), ui.TextNode(", and approve it there.")), deny}
@@ -146,10 +146,10 @@ func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool)
 
 // until is how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
 func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
-	if _, own := s.desk.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.desk.Decides(v, tool.Name(c.Tool)) {
+	if _, own := s.runner.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.runner.Decides(v, tool.Name(c.Tool)) {
 		return nil
 	}
-	before, err := s.door.Earlier(ctx, c.ID)
+	before, err := s.core.Earlier(ctx, c.ID)
 	if err != nil {
 		before = 0 // there is one suggestion less
 	}
@@ -164,7 +164,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	case waits:
 		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusOK)
 	default:
-		rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
+		rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
 			s.fail(w, v, err)
 			return
@@ -175,7 +175,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 
 // waiting is the confirmation of that id, if it waits.
 func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
-	views, err := s.door.Confirmations(ctx, "")
+	views, err := s.core.Confirmations(ctx, "")
 	for _, c := range views {
 		if c.ID == id {
 			return c, true, err

@@ -26,15 +26,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-func desk(t testing.TB, h *consoletest.House) *ui.CallRunner {
+func runner(t testing.TB, h *consoletest.TestCore) *ui.CallRunner {
 	d := ui.NewCallRunner(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
 	d.Patience = time.Minute // a busy machine is no other page
 	return d
 }
 
-func approvalServe(t testing.TB, h *consoletest.House, change ...func(*httpauth.Visitor)) *consoletest.Web {
+func approvalServe(t testing.TB, h *consoletest.TestCore, change ...func(*httpauth.Visitor)) *consoletest.Web {
 	t.Helper()
-	d := desk(t, h)
+	d := runner(t, h)
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
 		adminpages.NewApprovalSection(d, h.App).Mount(mux, consoletest.Person(change...))
 		d.Mount(mux, consoletest.Person(change...))
@@ -45,7 +45,7 @@ func approvalServe(t testing.TB, h *consoletest.House, change ...func(*httpauth.
 }
 
 // pair is an agent in one process, and the console in another one over the same database.
-func pair(t testing.TB) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
+func pair(t testing.TB) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()
 	agent, here := consoletest.Open(t, dir), consoletest.Open(t, dir)
@@ -66,7 +66,7 @@ func TestWhatWaitsIsShownOldestFirst(t *testing.T) {
 	agent, here, web := pair(t)
 	require.NoError(t, here.Notes.Write("old", "one\ntwo"))
 	first := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "new text"})
-	second := agent.House.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
+	second := agent.TestCore.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
 	page := web.Get("/approvals")
 	words := page.Words()
 	assert.Less(t, strings.Index(page.Body, `id="`+first), strings.Index(page.Body, `id="`+second))
@@ -121,7 +121,7 @@ func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
 	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with these arguments and this plan, for at most 12 hours; not bound: how often it runs")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
-	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired, "not for others")
+	require.ErrorIs(t, agent.TestCore.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired, "not for others")
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
 	assert.Equal(t, "text", here.Notes.Read("plan"))
 	require.ErrorIs(t, agent.Call("write_note", map[string]string{"name": "other", "text": "text"}).Err, app.ErrRequired, "nor for anything else")
@@ -154,9 +154,9 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 	web.Press(page, "Approve, and allow the same until then", "for", "24h")
 	require.NoError(t, agent.Call("write_note", write).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
-	require.NoError(t, agent.House.Agent("s2").Call("write_note", write).Err, "in any session")
-	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "worse"}).Err, app.ErrRequired)
-	all, err := agent.House.AlwaysAllowed(t.Context())
+	require.NoError(t, agent.TestCore.Agent("s2").Call("write_note", write).Err, "in any session")
+	require.ErrorIs(t, agent.TestCore.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "worse"}).Err, app.ErrRequired)
+	all, err := agent.TestCore.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	assert.EqualValues(t, 1, all[0].Dated.Uses)
@@ -362,7 +362,7 @@ func TestAFullListIsSmall(t *testing.T) {
 	t.Parallel()
 	agent, _, web := pair(t)
 	for i := range 20 {
-		agent.House.Agent(fmt.Sprint("s", i)).Ask(t, "write_note", map[string]string{"name": fmt.Sprint(i), "text": strings.Repeat("text ", 800)})
+		agent.TestCore.Agent(fmt.Sprint("s", i)).Ask(t, "write_note", map[string]string{"name": fmt.Sprint(i), "text": strings.Repeat("text ", 800)})
 	}
 	page := web.Get("/approvals")
 	assert.Equal(t, 20, strings.Count(page.Body, `class="card"`))
@@ -463,12 +463,12 @@ func TestWhoseAskerIsGoneSaysSo(t *testing.T) {
 	agent, here, web := pair(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	assert.NotContains(t, web.Get("/approvals").Words(), "whoever asked is gone")
-	require.NoError(t, agent.House.EndSession(t.Context(), "local", "s1"))
+	require.NoError(t, agent.TestCore.EndSession(t.Context(), "local", "s1"))
 	for _, path := range []string{"/approvals", "/approvals/" + id} {
 		assert.Contains(t, web.Get(path).Words(), "Waiting whoever asked is gone: an approval is used by the same call when it is made anew")
 	}
 	require.Equal(t, http.StatusOK, web.Press(web.Get("/approvals/"+id), "Approve").Status)
-	require.NoError(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	require.NoError(t, agent.TestCore.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
 	assert.Equal(t, "text", here.Notes.Read("plan"))
 }
 

@@ -37,7 +37,7 @@ func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpau
 		}
 		f.Before = n
 	}
-	found, err := s.door.AuditSearch(r.Context(), f)
+	found, err := s.core.AuditSearch(r.Context(), f)
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -129,7 +129,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	var found []audit.Record
 	if err == nil && seq > 0 {
-		if found, err = s.door.AuditSearch(r.Context(), audit.Filter{Before: seq + 1, Limit: 1}); err != nil {
+		if found, err = s.core.AuditSearch(r.Context(), audit.Filter{Before: seq + 1, Limit: 1}); err != nil {
 			s.fail(w, v, err)
 			return
 		}
@@ -146,7 +146,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
 	body := ui.Group{ui.JSONValue(doc)}
 	if id := found[0].Event.CallID; id != "" {
-		if rec, err := s.door.RunRecord(r.Context(), id); err == nil {
+		if rec, err := s.core.RunRecord(r.Context(), id); err == nil {
 			body = append(body, ui.P(ui.LinkTo(pathOf(rec.CallID), "The call that it belongs to")))
 		}
 	}
@@ -157,7 +157,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 // export sends every record as a line of JSON, oldest first. What breaks off on the way breaks the answer off, too: half of it must not look whole.
 func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	out, begun := bufio.NewWriterSize(w, 64<<10), false
-	for record, err := range s.door.AuditTrail(r.Context(), 0) {
+	for record, err := range s.core.AuditTrail(r.Context(), 0) {
 		if err != nil && !begun {
 			s.fail(w, v, err)
 			return

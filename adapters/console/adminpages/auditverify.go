@@ -23,7 +23,7 @@ const (
 // check is the last check of the chain, or the one that runs: there is one at a time.
 type check struct {
 	life context.Context //nolint:containedctx // a check goes on when its page is closed, and ends with the server
-	door AuditLog
+	core AuditLog
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -57,7 +57,7 @@ func (c *check) begin() <-chan struct{} {
 		defer close(over)
 		ctx, cancel := context.WithTimeout(c.life, longest)
 		defer cancel()
-		n, err := c.door.VerifyAudit(ctx)
+		n, err := c.core.VerifyAudit(ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended, c.records, c.err = time.Now(), n, err

@@ -18,11 +18,11 @@ import (
 )
 
 // live is pair with everything that pages ask for.
-func live(t *testing.T) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
+func live(t *testing.T) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()
 	agent, here := consoletest.Open(t, dir).Agent("s1"), consoletest.Open(t, dir)
-	d := desk(t, here)
+	d := runner(t, here)
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		adminpages.NewApprovalSection(d, here.App).Mount(mux, consoletest.Person())
 		d.Mount(mux, consoletest.Person())
@@ -153,7 +153,7 @@ func untilATime(t *testing.T, b *browser.Browser) {
 	p.Choose("select[name=for]", "24h")
 	p.Press("Approve, and allow the same until then: write note daily")
 	p.WaitText(".notice", "write note daily: approved")
-	all, err := agent.House.AlwaysAllowed(t.Context())
+	all, err := agent.TestCore.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	assert.Equal(t, 24*time.Hour, all[0].ExpiresAt.Sub(all[0].At))

@@ -25,7 +25,7 @@ const answeredParam = "answered"
 // answer takes what a person decided.
 func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
-	if job, own := s.desk.Asking(id); own {
+	if job, own := s.runner.Asking(id); own {
 		http.Redirect(w, r, "/work/"+url.PathEscape(job.ID), http.StatusSeeOther)
 		return
 	}
@@ -39,7 +39,7 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 	case err != nil:
 		s.fail(w, v, err)
 		return
-	case waits && a.Approve && !s.desk.Decides(v, tool.Name(c.Tool)):
+	case waits && a.Approve && !s.runner.Decides(v, tool.Name(c.Tool)):
 		s.fail(w, v, httpauth.ErrReach)
 		return
 	}
@@ -47,7 +47,7 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 	if c.Session == v.Session {
 		a.Until = nil
 	}
-	settled, err := s.door.Answer(r.Context(), a)
+	settled, err := s.core.Answer(r.Context(), a)
 	switch f := fault.From(err); {
 	case errors.Is(err, confirm.ErrAnswered) && settled.State == confirm.Approved.String():
 		s.taken(w, r, v, settled)
@@ -107,7 +107,7 @@ func side(doc json.RawMessage) ui.Node {
 
 // late says that it was decided before this answer came, by whom and how, or that it has run out.
 func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, cause error) {
-	rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
+	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil { // it left no record: what the ledger says is all there is
 		s.fail(w, v, cause)
 		return
@@ -130,7 +130,7 @@ func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Reco
 
 // first is the first answer of that word which settled the confirmation.
 func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.Event {
-	found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
+	found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	for _, r := range slices.Backward(found) {
 		if err == nil && r.Event.Verdict == verdict && r.Event.Code == "" {
 			return r.Event
@@ -189,7 +189,7 @@ func (s *approvalSection) came(r *http.Request) ui.Node {
 	if id == "" {
 		return nil
 	}
-	rec, err := s.door.RunRecord(r.Context(), id)
+	rec, err := s.core.RunRecord(r.Context(), id)
 	if err != nil {
 		return nil
 	}

@@ -29,12 +29,12 @@ const section = "/settings"
 
 // KeyPages are the pages of the keys; New makes them.
 type KeyPages struct {
-	desk *ui.CallRunner
-	door KeyCore
+	runner *ui.CallRunner
+	core   KeyCore
 }
 
 // NewKeyPages returns the pages of that core's enrolled keys.
-func NewKeyPages(desk *ui.CallRunner, door KeyCore) KeyPages { return KeyPages{desk, door} }
+func NewKeyPages(runner *ui.CallRunner, core KeyCore) KeyPages { return KeyPages{runner, core} }
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s KeyPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
@@ -44,10 +44,10 @@ func (s KeyPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 }
 
 // WithPasskeys has the pages behind person know with which passkeys their visitors may sign.
-func WithPasskeys(person func(httpauth.Handler) http.Handler, door KeyCore) func(httpauth.Handler) http.Handler {
+func WithPasskeys(person func(httpauth.Handler) http.Handler, core KeyCore) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-			v.Passkeys = sync.OnceValue(func() []string { return counting(r.Context(), door, v.Origin) })
+			v.Passkeys = sync.OnceValue(func() []string { return counting(r.Context(), core, v.Origin) })
 			h(w, r, v)
 		})
 	}
@@ -55,12 +55,12 @@ func WithPasskeys(person func(httpauth.Handler) http.Handler, door KeyCore) func
 
 // counting is the handles of the passkeys that count, and are bound to the name of that origin. Where they cannot be read there are none: the page of
 // the keys says why.
-func counting(ctx context.Context, door KeyCore, origin string) []string {
+func counting(ctx context.Context, core KeyCore, origin string) []string {
 	name, ok := passkey.RPID(origin)
 	if !ok {
 		return nil
 	}
-	all, err := door.Keys(ctx)
+	all, err := core.Keys(ctx)
 	var found []string
 	for _, k := range all {
 		if err == nil && k.Counts && k.Kind == enrolled.Passkey && k.RPID == name {
@@ -81,12 +81,12 @@ func (s KeyPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		http.Redirect(w, r, base+ui.KeysPath, http.StatusSeeOther)
 		return
 	}
-	all, err := s.door.Keys(r.Context())
+	all, err := s.core.Keys(r.Context())
 	if err != nil {
 		fail(w, v, err)
 		return
 	}
-	ui.Page{Title: "Keys", Section: section, Crumbs: []ui.PageLink{{Text: "Settings", Href: section}}, Notice: s.desk.Notice(r), Body: []ui.Node{
+	ui.Page{Title: "Keys", Section: section, Crumbs: []ui.PageLink{{Text: "Settings", Href: section}}, Notice: s.runner.Notice(r), Body: []ui.Node{
 		ui.Part("Enrolled keys", ui.P(ui.Text("A key proves that a person approved: its signature is on record, and is verified again before anything is done. It counts as far as its enrolment is on record.")),
 			table(v, all)),
 		fresh(v, all),
@@ -142,12 +142,12 @@ func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		return
 	}
 	name := strings.TrimSpace(r.PostFormValue("name"))
-	s.desk.Do(w, r, v, ui.Task{Title: "Enrol the passkey " + ui.Printable(name), Tool: control.EnrollKey.Name, Back: ui.KeysPath, Args: control.KeyInput{Kind: k.Kind, Name: name,
+	s.runner.Do(w, r, v, ui.Task{Title: "Enrol the passkey " + ui.Printable(name), Tool: control.EnrollKey.Name, Back: ui.KeysPath, Args: control.KeyInput{Kind: k.Kind, Name: name,
 		Handle: k.Credential, Public: k.Public, RPID: k.RPID, Verified: k.Verified, Backup: k.Backup, BackedUp: k.BackedUp, Model: k.Model, Transports: k.Transports}})
 }
 
 func (s KeyPages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.desk.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: control.RemoveKey.Name, Back: ui.KeysPath, Args: control.KeyID{ID: r.PathValue("id")}})
+	s.runner.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: control.RemoveKey.Name, Back: ui.KeysPath, Args: control.KeyID{ID: r.PathValue("id")}})
 }
 
 func fail(w http.ResponseWriter, v httpauth.Visitor, err error) {

@@ -24,7 +24,7 @@ import (
 )
 
 // keypagesPair is an agent whose changes of notes want a passkey, and the console in another process, reached by its name.
-func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
+func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()
 	wants := consoletest.With(func(o *app.Options) {
@@ -123,7 +123,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 }
 
 // removal is the question that waits, in its words.
-func removal(t *testing.T, h *consoletest.House) string {
+func removal(t *testing.T, h *consoletest.TestCore) string {
 	asked, err := h.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, asked, 1)

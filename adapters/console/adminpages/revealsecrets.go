@@ -19,11 +19,11 @@ func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpa
 	case !waits:
 		s.one(w, r, v)
 		return
-	case !s.desk.Decides(v, tool.Name(c.Tool)):
+	case !s.runner.Decides(v, tool.Name(c.Tool)):
 		s.fail(w, v, httpauth.ErrReach)
 		return
 	}
-	bare, err := s.door.Reveal(r.Context(), c.ID)
+	bare, err := s.core.Reveal(r.Context(), c.ID)
 	if err != nil {
 		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusConflict, ui.Problem(fault.From(err)))
 		return

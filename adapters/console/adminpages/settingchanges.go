@@ -37,7 +37,7 @@ func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.
 	var told string
 	var call tool.Call
 	if err == nil {
-		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) (err error) {
+		call, err = s.core.SettingsCall(r.Context(), func(set *app.Settings) (err error) {
 			told, err = edit(set)
 			return err
 		})
@@ -46,7 +46,7 @@ func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.
 		settingFail(w, v, err)
 		return
 	}
-	s.desk.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
+	s.runner.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
 }
 
 // turned is a change from one word to another, as people are told of it; empty words are "not set".
@@ -56,7 +56,7 @@ func turned(what, was, is string) string {
 
 func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var now control.PolicyAnswer
-	if err := s.desk.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
+	if err := s.runner.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
 		return
 	}
@@ -109,7 +109,7 @@ func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
 		before, there := set.Require[key]
-		if _, known := s.door.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
+		if _, known := s.core.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
 			return "", tool.ErrUnknown.Sayf("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
 		}
 		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
@@ -154,7 +154,7 @@ func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	tools := names(r.PostFormValue("tools"))
 	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
 		for _, name := range tools {
-			if _, ok := s.door.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
+			if _, ok := s.core.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
 				return "", tool.ErrUnknown.Sayf("there is no tool %q here; the page of tools lists those there are", ui.Printable(name))
 			}
 		}
@@ -198,7 +198,7 @@ func changed(r *http.Request) ui.Node {
 }
 
 func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	s.desk.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
+	s.runner.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
 		Show: func(o tool.Outcome) ui.Node {
 			var told control.ModeAnswer
 			if json.Unmarshal(o.Value, &told) != nil {
@@ -214,7 +214,7 @@ func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 
 // again has calls ask again that a person said need not.
 func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	if _, err := s.door.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
+	if _, err := s.core.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
 		settingFail(w, v, err)
 		return
 	}

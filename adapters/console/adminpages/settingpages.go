@@ -48,14 +48,14 @@ const settingSection = "/settings"
 
 // settingPages are the pages of the settings; New makes them.
 type settingPages struct {
-	desk        *ui.CallRunner
-	door        SettingCore
+	runner      *ui.CallRunner
+	core        SettingCore
 	credentials Credentials
 }
 
 // NewSettingPages returns the pages of that core's settings and of those credentials.
-func NewSettingPages(desk *ui.CallRunner, door SettingCore, credentials Credentials) settingPages {
-	return settingPages{desk, door, credentials}
+func NewSettingPages(runner *ui.CallRunner, core SettingCore, credentials Credentials) settingPages {
+	return settingPages{runner, core, credentials}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -76,21 +76,21 @@ func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) ht
 
 func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var now control.PolicyAnswer
-	if err := s.desk.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
+	if err := s.runner.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
 		return
 	}
-	set, err := s.door.Settings(r.Context())
+	set, err := s.core.Settings(r.Context())
 	if err != nil {
 		settingFail(w, v, err)
 		return
 	}
-	rules, err := s.door.PolicyInForce(r.Context())
+	rules, err := s.core.PolicyInForce(r.Context())
 	if err != nil {
 		settingFail(w, v, err)
 		return
 	}
-	ui.Page{Title: "Settings", Section: settingSection, Notice: ui.Group{changed(r), s.desk.Notice(r), warning(now, set)}, Body: []ui.Node{
+	ui.Page{Title: "Settings", Section: settingSection, Notice: ui.Group{changed(r), s.runner.Notice(r), warning(now, set)}, Body: []ui.Node{
 		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), autoPart(v, set), overrides(v, set),
 		ui.Part("Keys", ui.P(ui.Text("A passkey proves that a person approved, in a way that no program of this machine can imitate. "), ui.LinkTo(ui.KeysPath, "Enrol, see and remove keys"))),
 		s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
@@ -149,7 +149,7 @@ func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
 
 // allowances are what need not be asked about any more: for the rest of a session, and until a date.
 func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
-	all, err := s.door.AlwaysAllowed(ctx)
+	all, err := s.core.AlwaysAllowed(ctx)
 	if err != nil {
 		return ui.Part("Always allowed", ui.Problem(fault.From(err)))
 	}
@@ -199,7 +199,7 @@ func modePart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
 
 func (s settingPages) served() ui.Node {
 	var rows []ui.Node
-	for _, t := range s.door.Toolsets() {
+	for _, t := range s.core.Toolsets() {
 		rows = append(rows, ui.Row(ui.InlineCode(t.Name), ui.Text(number(len(t.Served))), ui.Text(either(t.ServedWith, "–"))))
 	}
 	return ui.Part("Toolsets", ui.DataTable("Toolsets", []string{"Toolset", "Tools served", "Served with"}, rows, "None."))

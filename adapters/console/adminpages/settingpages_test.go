@@ -40,8 +40,8 @@ func openSetting(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Lo
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	keeper := l.Admission()
-	return consolerig.New(t, l.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewSettingPages(desk, l.App, keeper).Mount(mux, person)
+	return consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSettingPages(runner, l.App, keeper).Mount(mux, person)
 	}), l, keeper
 }
 
@@ -181,8 +181,8 @@ func TestSettingInABrowser(t *testing.T) {
 // TestWhatIsAlwaysAllowedIsRevoked: it is listed with whose it is, and is over once it is revoked.
 func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	h := consoletest.Open(t, t.TempDir())
-	s := consolerig.New(t, h.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewSettingPages(desk, h.App, nobody{}).Mount(mux, person)
+	s := consolerig.New(t, h.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSettingPages(runner, h.App, nobody{}).Mount(mux, person)
 	})
 	s.Get("/settings").See("Nothing: every session asks.")
 	agent := h.Agent("<i>s1</i>")
@@ -191,7 +191,7 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
 	p.See("write_note", "write note x (this plan only)", "terminal")
-	_, err = agent.House.RevokeAlways(t.Context(), "cf_other", "test")
+	_, err = agent.TestCore.RevokeAlways(t.Context(), "cf_other", "test")
 	require.ErrorIs(t, err, confirm.ErrNoSessionGrant)
 	held, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
@@ -206,8 +206,8 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 // TestWhatIsAllowedUntilADateIsRevoked: it is listed with who may ask for it and how often it was used.
 func TestWhatIsAllowedUntilADateIsRevoked(t *testing.T) {
 	h := consoletest.Open(t, t.TempDir())
-	s := consolerig.New(t, h.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewSettingPages(desk, h.App, nobody{}).Mount(mux, person)
+	s := consolerig.New(t, h.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSettingPages(runner, h.App, nobody{}).Mount(mux, person)
 	})
 	agent := h.Agent("s1")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "<i>x</i>"})
@@ -296,8 +296,8 @@ func TestALayerAboveDecides(t *testing.T) {
 	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	s := consolerig.New(t, l.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewSettingPages(desk, l.App, nobody{}).Mount(mux, person)
+	s := consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSettingPages(runner, l.App, nobody{}).Mount(mux, person)
 	})
 	s.Get("/settings").See("Highest mode plan COUNTERSIGN_MAX_MODE", "Who approves human: a person, in a terminal or here built in",
 		"config.yaml says approval: caller. It stays human, as built in decides: a layer only narrows what stands above it.")

@@ -52,7 +52,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.V
 	}
 	secret := httpauth.Secret(httpauth.TokenPrefix)
 	c.Digest = access.DigestOf(secret)
-	s.desk.Do(w, r, v, ui.Task{Title: "Make the token " + ui.Printable(c.Name), Tool: control.CreateCredential.Name, Args: c.Request(), Back: settingSection,
+	s.runner.Do(w, r, v, ui.Task{Title: "Make the token " + ui.Printable(c.Name), Tool: control.CreateCredential.Name, Args: c.Request(), Back: settingSection,
 		Show: told(secret)})
 }
 
@@ -84,7 +84,7 @@ func told(secret string) func(tool.Outcome) ui.Node {
 // known fails for a toolset that there is not: a token for it would let nothing be done, and nobody would know why.
 func (s settingPages) known(toolsets []string) error {
 	there := map[string]bool{}
-	for _, t := range s.door.Toolsets() {
+	for _, t := range s.core.Toolsets() {
 		there[t.Name] = true
 	}
 	for _, name := range toolsets {

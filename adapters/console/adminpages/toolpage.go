@@ -29,12 +29,12 @@ func (s *toolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 // show is the page of a tool; given is what stands in the form to try it, and problem what is wrong with that.
 func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, given string, problem error) {
 	name := tool.Name(r.PathValue("name"))
-	spec, served := s.door.Spec(name)
-	if !served || !s.desk.Serves(v, name) {
+	spec, served := s.core.Spec(name)
+	if !served || !s.runner.Serves(v, name) {
 		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
-	settings, err := s.door.Settings(r.Context())
+	settings, err := s.core.Settings(r.Context())
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -43,7 +43,7 @@ func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	if mode.UnmarshalText([]byte(r.URL.Query().Get("mode"))) != nil {
 		mode = policy.ModeUnset
 	}
-	p := ui.Page{Title: string(spec.Name), Section: toolPath, Crumbs: []ui.PageLink{{Text: "Tools", Href: toolPath}}, Notice: s.desk.Notice(r)}
+	p := ui.Page{Title: string(spec.Name), Section: toolPath, Crumbs: []ui.PageLink{{Text: "Tools", Href: toolPath}}, Notice: s.runner.Notice(r)}
 	status := http.StatusOK
 	if problem != nil {
 		status = http.StatusBadRequest
@@ -112,8 +112,8 @@ func try(v httpauth.Visitor, spec tool.Spec, given string) ui.Node {
 
 func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name, given := tool.Name(r.PathValue("name")), r.PostFormValue("args")
-	spec, served := s.door.Spec(name)
-	if !served || !s.desk.Serves(v, name) {
+	spec, served := s.core.Spec(name)
+	if !served || !s.runner.Serves(v, name) {
 		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
@@ -131,7 +131,7 @@ func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 			task.Args = object
 		}
 	}
-	s.desk.Do(w, r, v, task)
+	s.runner.Do(w, r, v, task)
 }
 
 // decidesMode reports a tool whose argument mode is the mode of the call (seed 004).

@@ -35,12 +35,14 @@ var ErrUnknownTool = fault.New(fault.NotFound, "tool_not_listed", "this server s
 
 // toolSection is the section tools.
 type toolSection struct {
-	desk *ui.CallRunner
-	door ToolCore
+	runner *ui.CallRunner
+	core   ToolCore
 }
 
 // NewToolSection returns the tools section of that core.
-func NewToolSection(desk *ui.CallRunner, door ToolCore) *toolSection { return &toolSection{desk, door} }
+func NewToolSection(runner *ui.CallRunner, core ToolCore) *toolSection {
+	return &toolSection{runner, core}
+}
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *toolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
@@ -61,13 +63,13 @@ type set struct {
 // sets are the toolsets with what the visitor is served of them that fits the search.
 func (s *toolSection) sets(v httpauth.Visitor, q, only string) []set {
 	var out []set
-	for _, t := range s.door.Toolsets() {
+	for _, t := range s.core.Toolsets() {
 		if only != "" && t.Name != only {
 			continue
 		}
 		one := set{name: t.Name, servedWith: t.ServedWith}
 		for _, name := range slices.Concat(t.Served, t.Hidden) {
-			spec, served := s.door.Spec(tool.Name(name))
+			spec, served := s.core.Spec(tool.Name(name))
 			switch {
 			case !served || !tool.Covered(v.Within, spec):
 				one.hidden++
@@ -95,17 +97,17 @@ func fits(s tool.Spec, q string) bool {
 }
 
 func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	settings, err := s.door.Settings(r.Context())
+	settings, err := s.core.Settings(r.Context())
 	if err != nil {
 		s.fail(w, v, err)
 		return
 	}
 	q, only := strings.TrimSpace(r.URL.Query().Get("q")), r.URL.Query().Get("toolset")
 	choices := []ui.Choice{{Value: "", Text: "all"}}
-	for _, t := range s.door.Toolsets() {
+	for _, t := range s.core.Toolsets() {
 		choices = append(choices, ui.Choice{Value: t.Name, Text: t.Name})
 	}
-	p := ui.Page{Title: "Tools", Section: toolPath, Notice: s.desk.Notice(r)}
+	p := ui.Page{Title: "Tools", Section: toolPath, Notice: s.runner.Notice(r)}
 	p.Body = append(p.Body,
 		ui.P(ui.TextNode("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
 		ui.Search(toolPath, ui.Field("q", "q", "Name or description", q), ui.SelectField("toolset", "toolset", "Toolset", only, choices...), ui.SubmitButton("Search")))
@@ -154,7 +156,7 @@ func class(s tool.Spec) ui.Node {
 
 // outlook is what policy says of a call of the tool now, and why.
 func (s *toolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
-	d := s.door.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
+	d := s.core.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
 	words, tone := "is refused", ui.Bad
 	switch d.Verdict {
 	case policy.Allow:

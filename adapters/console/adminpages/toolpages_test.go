@@ -30,8 +30,8 @@ func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	return consolerig.New(t, l.App, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		adminpages.NewToolSection(desk, l.App).Mount(mux, person)
+	return consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewToolSection(runner, l.App).Mount(mux, person)
 	}), l
 }
 

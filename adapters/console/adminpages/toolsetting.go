@@ -38,8 +38,8 @@ func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from strin
 
 func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name := r.PathValue("name")
-	spec, served := s.door.Spec(tool.Name(name))
-	if !served || !s.desk.Serves(v, spec.Name) {
+	spec, served := s.core.Spec(tool.Name(name))
+	if !served || !s.runner.Serves(v, spec.Name) {
 		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(name)))
 		return
 	}
@@ -48,12 +48,12 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	if err == nil {
 		err = was.UnmarshalText([]byte(r.PostFormValue("was")))
 	}
-	if err == nil && to > policy.SettingNone && !s.desk.Decides(v, spec.Name) && to != policy.Blocked && to != policy.AlwaysConfirm {
+	if err == nil && to > policy.SettingNone && !s.runner.Decides(v, spec.Name) && to != policy.Blocked && to != policy.AlwaysConfirm {
 		err = ErrToolReach
 	}
 	var call tool.Call
 	if err == nil {
-		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) error {
+		call, err = s.core.SettingsCall(r.Context(), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
 				return ErrToolChanged.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
 			}
@@ -72,7 +72,7 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	if r.PostFormValue("from") == "list" {
 		back = toolPath
 	}
-	s.desk.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
+	s.runner.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
 }
 
 // ErrReach reports a browser that would allow more than its log-in may do.

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// deed is a step that a form of these pages asks for: a call of a tool about the ecosystem of the address, with the fields of the form.
-type deed struct {
+// formAction is a step that a form of these pages asks for: a call of a tool about the ecosystem of the address, with the fields of the form.
+type formAction struct {
 	path  string // below the ecosystem's own
 	title string // with the ecosystem's name behind it
 	tool  tool.Name
@@ -23,9 +23,9 @@ type deed struct {
 	fields []string
 }
 
-func deeds() []deed {
+func formActions() []formAction {
 	release := []string{"message", "push?", "strict?", "skip_validation?"}
-	return []deed{
+	return []formAction{
 		{"use", "Work on", "ecosystem_use", "", "", nil},
 		{"install", "Install", "amof_install_ecosystem", "", "runs", []string{"push?"}},
 		{"sync", "Sync", "amof_sync_ecosystem", "", "runs", []string{"repos*"}},
@@ -49,14 +49,14 @@ func deeds() []deed {
 // Handlers do what the forms ask for, and show and change the mode.
 func (k Base) Handlers() ui.Handlers {
 	all := ui.Handlers{"GET " + RootPath + "/-/policy": k.policy, "POST " + RootPath + "/-/mode": k.setMode, "POST " + RootPath + "/-/create": k.create}
-	for _, d := range deeds() {
+	for _, d := range formActions() {
 		all["POST "+RootPath+"/{name}/"+d.path] = k.doing(d)
 	}
 	return all
 }
 
 // doing does one of them.
-func (k Base) doing(d deed) httpauth.Handler {
+func (k Base) doing(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		if err := r.ParseForm(); err != nil {
 			k.Fail(w, v, errForm.Because(err))
@@ -69,7 +69,7 @@ func (k Base) doing(d deed) httpauth.Handler {
 }
 
 // next is the path of the page to go on to.
-func (d deed) next(name string, form url.Values) string {
+func (d formAction) next(name string, form url.Values) string {
 	to := d.back
 	if form.Get("mode") == "plan" || form.Get(fieldPreview) != "" {
 		to = d.from
@@ -84,7 +84,7 @@ func (d deed) next(name string, form url.Values) string {
 const fieldPreview = "preview"
 
 // arguments are those of the tool, from the fields of a form.
-func (d deed) arguments(name string, form url.Values) map[string]any {
+func (d formAction) arguments(name string, form url.Values) map[string]any {
 	args := map[string]any{"ecosystem": name}
 	fields := d.fields
 	switch d.path {
@@ -153,8 +153,8 @@ func linesOf(text string) []string {
 // ActionForm is the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
 // same, for those who hear only them.
 func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) ui.Node {
-	var d deed
-	for _, each := range deeds() {
+	var d formAction
+	for _, each := range formActions() {
 		if each.path == path {
 			d = each
 		}

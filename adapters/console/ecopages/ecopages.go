@@ -9,17 +9,17 @@ import (
 )
 
 // section is the pages of ecosystems.
-type section struct{ desk Base }
+type section struct{ base Base }
 
 // New is the section, over a desk.
-func New(desk *ui.CallRunner) *section { return &section{desk: NewBase(desk)} }
+func New(base *ui.CallRunner) *section { return &section{base: NewBase(base)} }
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	const one = "GET " + RootPath + "/{name}"
-	stages := NewStages(s.desk)
+	stages := NewStages(s.base)
 	handlers := ui.Handlers{"GET " + RootPath: s.list, one: s.overview, one + "/tickets": s.tickets, one + "/runs": s.runs, one + "/runs/{run}": s.run,
 		one + "/releases": stages.Releases, one + "/environment": stages.Environment, one + "/trash": stages.Trash}
-	maps.Copy(handlers, s.desk.Handlers())
-	s.desk.Mount(mux, person, handlers)
+	maps.Copy(handlers, s.base.Handlers())
+	s.base.Mount(mux, person, handlers)
 }

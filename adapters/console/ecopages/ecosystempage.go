@@ -25,8 +25,8 @@ const (
 type Base struct{ ui.SectionBase }
 
 // NewBase is the desk of ecosystems over a desk for all tools.
-func NewBase(desk *ui.CallRunner) Base {
-	return Base{ui.SectionBase{Calls: desk, Path: RootPath, Title: "Ecosystems", Toolset: "ecosystems", Probe: "amof_list_ecosystems"}}
+func NewBase(base *ui.CallRunner) Base {
+	return Base{ui.SectionBase{Calls: base, Path: RootPath, Title: "Ecosystems", Toolset: "ecosystems", Probe: "amof_list_ecosystems"}}
 }
 
 // PagePath is the path of a page about an ecosystem.

@@ -36,7 +36,7 @@ type spun struct {
 
 // Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
 func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}
@@ -48,7 +48,7 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 	var now spun
 	if err := a.Read("ecosystem_spin_status", extra, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
-			s.desk.Fail(w, v, err)
+			s.base.Fail(w, v, err)
 			return
 		}
 		a.Add(ui.Part("Environment", ui.Problem(fault.From(err))))

@@ -28,17 +28,17 @@ const mostCounted = 24
 func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	retired := r.URL.Query().Get("retired") == "true"
 	var all ecosystems.EcosystemList
-	if err := s.desk.Calls.Read(r.Context(), v, ecosystems.List.Name, map[string]any{"include_retired": retired}, &all); err != nil {
-		s.desk.Fail(w, v, err)
+	if err := s.base.Calls.Read(r.Context(), v, ecosystems.List.Name, map[string]any{"include_retired": retired}, &all); err != nil {
+		s.base.Fail(w, v, err)
 		return
 	}
 	var active runs.RunList
-	g, err := s.desk.Gate(r, v)
+	g, err := s.base.Gate(r, v)
 	if err == nil {
-		err = s.desk.Calls.Read(r.Context(), v, runs.Active.Name, map[string]any{"limit": 200}, &active)
+		err = s.base.Calls.Read(r.Context(), v, runs.Active.Name, map[string]any{"limit": 200}, &active)
 	}
 	if err != nil {
-		s.desk.Fail(w, v, err)
+		s.base.Fail(w, v, err)
 		return
 	}
 	items := make([]item, len(all.Ecosystems))
@@ -57,7 +57,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 			ui.Map(items, item.row), "There is no ecosystem here yet. The form below makes one."),
 		ui.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
 		ui.Part("A new ecosystem", g.CreateForm(v))}
-	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.desk.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
+	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.base.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
 }
 
 func (i item) row() ui.Node {
@@ -99,7 +99,7 @@ func (s *section) countTickets(r *http.Request, v httpauth.Visitor, all []item) 
 		}
 		g.Go(func() error {
 			var found workspace.TicketList
-			if s.desk.Calls.Read(r.Context(), v, workspace.ListTickets.Name, map[string]any{"ecosystem": all[i].Name}, &found) == nil {
+			if s.base.Calls.Read(r.Context(), v, workspace.ListTickets.Name, map[string]any{"ecosystem": all[i].Name}, &found) == nil {
 				all[i].tickets = found.Count
 			}
 			return nil // one that cannot be counted has no number

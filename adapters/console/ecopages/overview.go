@@ -83,7 +83,7 @@ type state struct {
 
 // overview shows what an ecosystem is made of and how it stands, and does what concerns all its repositories.
 func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		return
 	}
 	if err := a.Read("amof_describe_ecosystem", nil, &d); err != nil && len(found.Errors) == 0 {
-		s.desk.Fail(w, v, err)
+		s.base.Fail(w, v, err)
 		return
 	}
 	a.Add(findings(found.Errors, found.Warnings), manifest(d))
@@ -102,7 +102,7 @@ func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		a.Add(repositories(a, d, st))
 		together(a, d, st)
 	} else if len(found.Errors) == 0 {
-		s.desk.Fail(w, v, err)
+		s.base.Fail(w, v, err)
 		return
 	}
 	a.Write("", liveRuns, liveCalls)

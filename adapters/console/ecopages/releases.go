@@ -35,14 +35,14 @@ type released struct {
 
 // Releases shows which version there is, whether another one can be made, those there were, and makes the next one.
 func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}
 	var now released
 	if err := a.Read("amof_release_status", nil, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
-			s.desk.Fail(w, v, err)
+			s.base.Fail(w, v, err)
 			return
 		}
 		a.Add(ui.Part("Releases", ui.Problem(fault.From(err)))) // not installed, say: then there is nothing to release

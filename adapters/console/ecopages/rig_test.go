@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 type room struct {
 	t    *testing.T
 	base string
-	door *local.Local
+	core *local.Local
 	url  string
 	http *http.Client
 }
@@ -75,20 +75,20 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	for _, c := range change {
 		c(&config)
 	}
-	r.door, err = local.Open(config)
+	r.core, err = local.Open(config)
 	require.NoError(t, err)
 	life, end := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	var ids atomic.Int64
-	desk := ui.NewCallRunner(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
-	desk.Patience = time.Minute // a busy machine is no other page
+	calls := ui.NewCallRunner(life, r.core, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	calls.Patience = time.Minute // a busy machine is no other page
 	person := func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			h(w, req, httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
 		})
 	}
-	desk.Mount(mux, person)
-	ecopages.New(desk).Mount(mux, person)
+	calls.Mount(mux, person)
+	ecopages.New(calls).Mount(mux, person)
 	mux.Handle("/assets/", ui.AssetHandler())
 	server := httptest.NewServer(mux)
 	r.url = server.URL
@@ -96,7 +96,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 		end()
 		server.Close()
 		r.http.CloseIdleConnections()
-		require.NoError(t, r.door.Close())
+		require.NoError(t, r.core.Close())
 	})
 	return r
 }

@@ -52,7 +52,7 @@ func cancel(a *EcosystemPage, r runs.RunItem) ui.Node {
 
 // runs shows the runs of an ecosystem.
 func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}
@@ -92,14 +92,14 @@ func logText(l runs.LogsAnswer) string {
 
 // run shows one run and what it says, as it says it.
 func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}
 	id, q := r.PathValue("run"), r.URL.Query()
 	var now runs.StatusAnswer
-	if err := s.desk.Calls.Read(r.Context(), v, runs.Status.Name, map[string]any{"run_id": id}, &now); err != nil {
-		s.desk.Fail(w, v, err)
+	if err := s.base.Calls.Read(r.Context(), v, runs.Status.Name, map[string]any{"run_id": id}, &now); err != nil {
+		s.base.Fail(w, v, err)
 		return
 	}
 	if now.Ecosystem != a.Name {
@@ -119,8 +119,8 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		}
 	}
 	var heard runs.LogsAnswer
-	if err := s.desk.Calls.Read(r.Context(), v, runs.Logs.Name, args, &heard); err != nil {
-		s.desk.Fail(w, v, err)
+	if err := s.base.Calls.Read(r.Context(), v, runs.Logs.Name, args, &heard); err != nil {
+		s.base.Fail(w, v, err)
 		return
 	}
 	a.Add(ui.Part("Run "+ShortID(now.ID), ui.Facts(

@@ -1,7 +1,7 @@
 package ecopages
 
 // stages is these pages.
-type stages struct{ desk Base }
+type stages struct{ base Base }
 
 // NewStages is these pages, over a desk of ecosystems.
-func NewStages(desk Base) stages { return stages{desk} }
+func NewStages(base Base) stages { return stages{base} }

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	a, ok := s.desk.Open(w, r, v)
+	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
 	}

@@ -14,8 +14,8 @@ const (
 	remove = "delete_pack"
 )
 
-// deed is something that people do with a pack: an action of the tool input, and the form that asks for it.
-type deed struct {
+// formAction is something that people do with a pack: an action of the tool input, and the form that asks for it.
+type formAction struct {
 	path   string // of its page, below the pack's
 	title  string
 	action string
@@ -48,21 +48,21 @@ type field struct {
 
 const keyRule = " (2 to 64 small letters, digits, - and _)"
 
-func creation() deed {
-	return deed{path: "new", title: "Make a pack", action: create, button: "Make the pack", about: "A pack holds anchors to exact lines of source code, notes and diagrams, " +
+func creation() formAction {
+	return formAction{path: "new", title: "Make a pack", action: create, button: "Make the pack", about: "A pack holds anchors to exact lines of source code, notes and diagrams, " +
 		"and is gone when its time is over.", fields: []field{
 		{name: "name", label: "Name (3 to 120 bytes; it stays; may be empty)"}, {name: "title", label: "Title (may be empty)"},
 		{name: "brief", label: "Brief: what it is about, in Markdown (may be empty)", kind: area}, {name: "tags", label: "Tags, separated by commas", kind: labels},
 		{name: "ttl_minutes", label: "Minutes it lives", kind: number, usual: "1440"}}}
 }
 
-// deeds are what can be done with a pack there is.
-func deeds() []deed {
+// formActions are what can be done with a pack there is.
+func formActions() []formAction {
 	return slices.Concat(wholeDeeds(), partDeeds())
 }
 
-func wholeDeeds() []deed {
-	return []deed{
+func wholeDeeds() []formAction {
+	return []formAction{
 		{path: "meta", title: "Title, brief and tags", action: "set_meta", button: "Save", about: "What is left empty is emptied. The name of a pack stays as it is.", fields: []field{
 			{name: "title", label: "Title", empties: true}, {name: "brief", label: "Brief, in Markdown", kind: area, empties: true},
 			{name: "tags", label: "Tags, separated by commas", kind: labels, empties: true}}},
@@ -81,10 +81,10 @@ func wholeDeeds() []deed {
 	}
 }
 
-func partDeeds() []deed {
+func partDeeds() []formAction {
 	section := field{name: "section_key", label: "Section", kind: ofSection}
 	this := field{name: "section_key", label: "Section", kind: fixed}
-	return []deed{
+	return []formAction{
 		{path: "section", title: "Section or note", action: "upsert_section", button: "Save", about: "A section with a text and nothing else is a note.", fields: []field{
 			{name: "section_key", label: "Key" + keyRule, kind: key}, {name: "section_title", label: "Title"},
 			{name: "section_description", label: "Text, in Markdown", kind: area, empties: true}, {name: "section_order", label: "Position, from 0 (empty: as it is, or last)", kind: number}}},
@@ -105,7 +105,7 @@ func partDeeds() []deed {
 }
 
 // arguments are those of the tool input, as the form says.
-func (d deed) arguments(id string, form url.Values) ui.Args {
+func (d formAction) arguments(id string, form url.Values) ui.Args {
 	args := ui.Args{"action": d.action}
 	if d.action != create {
 		args.Set("id", id).Number(revisionField, form.Get(revisionField))

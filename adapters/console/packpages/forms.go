@@ -23,7 +23,7 @@ const (
 )
 
 // ask answers with the form of a deed, filled with what there is.
-func (s *section) ask(d deed) httpauth.Handler {
+func (s *section) ask(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		p := Pack{}
 		if d.action != create {
@@ -40,7 +40,7 @@ func (s *section) ask(d deed) httpauth.Handler {
 }
 
 // do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
-func (s *section) do(d deed) httpauth.Handler {
+func (s *section) do(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		if err := r.ParseForm(); err != nil {
 			s.Fail(w, v, tool.ErrArguments.Sayf("the form cannot be read").Because(err))
@@ -62,7 +62,7 @@ func (s *section) do(d deed) httpauth.Handler {
 }
 
 // next is where to go once the job is on its way: of a pack that was just made, to its page.
-func next(job *ui.Job, d deed) string {
+func next(job *ui.Job, d formAction) string {
 	var made struct {
 		Payload struct {
 			ID string `json:"id"`
@@ -78,7 +78,7 @@ func next(job *ui.Job, d deed) string {
 
 // again answers with the form of a deed that was refused. Where somebody else was faster, it is made for the pack as it is now, so that whoever has seen
 // what changed may send it again.
-func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d deed, out tool.Outcome) {
+func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d formAction, out tool.Outcome) {
 	values, p := r.PostForm, Pack{}
 	refused := fault.From(out.Err)
 	said := ui.Group{ui.Problem(refused)}
@@ -101,7 +101,7 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 }
 
 // form is the page of a deed.
-func (s *section) form(v httpauth.Visitor, d deed, p Pack, values url.Values, said ui.Node) ui.Page {
+func (s *section) form(v httpauth.Visitor, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
 	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
 	if d.action != create {
@@ -171,7 +171,7 @@ func (f field) stays(value string) ui.Node {
 }
 
 // filled is what a form says before anybody writes in it: what there is of the part that the address names.
-func filled(d deed, p Pack, about url.Values) url.Values {
+func filled(d formAction, p Pack, about url.Values) url.Values {
 	values := url.Values{}
 	for _, f := range d.fields {
 		values.Set(f.name, cmp.Or(f.usual, about.Get(f.name)))

@@ -22,8 +22,8 @@ const (
 type section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.CallRunner) *section {
-	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
+func New(runner *ui.CallRunner) *section {
+	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -36,7 +36,7 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"GET " + root + "/new":           s.ask(creation()),
 		"POST " + root + "/new":          s.do(creation()),
 	}
-	for _, d := range deeds() {
+	for _, d := range formActions() {
 		handlers["GET "+root+"/{id}/"+d.path] = s.ask(d)
 		handlers["POST "+root+"/{id}/"+d.path] = s.do(d)
 	}

@@ -23,7 +23,7 @@ import (
 // room is a store of packs with a source tree, and a console before them.
 type room struct {
 	*consolerig.Site
-	door   *local.Local
+	core   *local.Local
 	source string
 	store  string
 }
@@ -37,11 +37,11 @@ func open(t *testing.T, change ...func(*local.Config)) *room {
 		f(&c)
 	}
 	var err error
-	r.door, err = local.Open(c)
+	r.core, err = local.Open(c)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, r.door.Close()) })
-	r.Site = consolerig.New(t, r.door, func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-		packpages.New(desk).Mount(mux, person)
+	t.Cleanup(func() { assert.NoError(t, r.core.Close()) })
+	r.Site = consolerig.New(t, r.core, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		packpages.New(runner).Mount(mux, person)
 	})
 	return r
 }
@@ -59,7 +59,7 @@ func (r *room) input(args map[string]any) (id string, revision uint64) {
 	r.T.Helper()
 	doc, err := json.Marshal(args)
 	require.NoError(r.T, err)
-	out := r.door.Call(context.Background(), tool.Call{Session: "agent", Principal: r.door.Owner(), Tool: "input", Args: doc})
+	out := r.core.Call(context.Background(), tool.Call{Session: "agent", Principal: r.core.Owner(), Tool: "input", Args: doc})
 	require.NoError(r.T, out.Err)
 	var answer struct {
 		Payload struct {

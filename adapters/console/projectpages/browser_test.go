@@ -16,16 +16,16 @@ func TestProjectsInABrowser(t *testing.T) {
 	b := newBench(t, nil)
 	chromium := browser.Open(t)
 	dir, at := b.project("shop")
-	b.Site.Live(b.door.Local, b.door.Local)
+	b.Site.Live(b.core.Local, b.core.Local)
 	b.git(dir, "worktree", "add", "-q", filepath.Join(b.Top, "tree"), "-b", "side")
 	b.Write(dir, "staged.txt", "one\ntwo\n")
 	b.git(dir, "add", "-A")
 	b.Write(dir, "build.sh", "echo building\nwhile [ ! -f go ]; do sleep 0.02; done\necho built\n")
-	id := b.door.Do("create_workflow", map[string]any{"name": "Release", "project_id": filepath.Base(at)})["workflowId"].(string)
+	id := b.core.Do("create_workflow", map[string]any{"name": "Release", "project_id": filepath.Base(at)})["workflowId"].(string)
 	for _, s := range [][2]string{{"greet", "echo hello"}, {"build", "sh build.sh"}} {
-		b.door.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": s[0], "command": s[1]})
+		b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": s[0], "command": s[1]})
 	}
-	hook := b.door.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell all", "project": dir, "webhook": map[string]any{
+	hook := b.core.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell all", "project": dir, "webhook": map[string]any{
 		"url": "https://hooks.example.com/x?token=s3cr3t", "headers": map[string]string{"Authorization": "Bearer abc"}, "payloadTemplate": `{"text": "{{text}}"}`}})["id"].(string)
 	p := chromium.Page(t, b.URL+"/projects")
 	// approve presses once the page has come to rest: what has just moved under a pointer takes no press.

@@ -65,18 +65,18 @@ func (p ProcessOutput) Text() string { return strings.Join(p.Lines, "\n") }
 func (p ProcessOutput) Left() int64 { return p.Total - int64(len(p.Lines)) }
 
 // ReadOutput is the last lines that a process printed.
-func ReadOutput(ctx context.Context, desk *ui.CallRunner, v httpauth.Visitor, id string, lines int) (ProcessOutput, error) {
+func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string, lines int) (ProcessOutput, error) {
 	var p ProcessOutput
-	err := desk.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
+	err := runner.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
 
 // LatestOutput is the end of what a process prints now, and the way to all of it; nil when it is not to be read.
-func LatestOutput(ctx context.Context, desk *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
+func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
 	if id == "" {
 		return nil
 	}
-	p, err := ReadOutput(ctx, desk, v, id, lastLines)
+	p, err := ReadOutput(ctx, runner, v, id, lastLines)
 	if err != nil {
 		return nil
 	}
@@ -84,9 +84,9 @@ func LatestOutput(ctx context.Context, desk *ui.CallRunner, v httpauth.Visitor, 
 }
 
 // WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
-func WatchOutput(desk *ui.CallRunner, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
+func WatchOutput(runner *ui.CallRunner, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, said []tool.Progress) ui.Node {
-		return LatestOutput(ctx, desk, v, processIn(said))
+		return LatestOutput(ctx, runner, v, processIn(said))
 	}
 }
 

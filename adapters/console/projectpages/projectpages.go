@@ -28,8 +28,8 @@ const (
 type Section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.CallRunner) *Section {
-	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Projects", Toolset: "projects", Probe: projects.ListProjects.Name}}
+func New(runner *ui.CallRunner) *Section {
+	return &Section{ui.SectionBase{Calls: runner, Path: root, Title: "Projects", Toolset: "projects", Probe: projects.ListProjects.Name}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.

@@ -29,11 +29,11 @@ func TestMain(m *testing.M) { projectrig.Main(m.Run) }
 type bench struct {
 	*projectrig.Rig
 	*consolerig.Site
-	door *projectrig.Door
+	core *projectrig.Core
 }
 
-func mounts(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	projectpages.New(desk).Mount(mux, person)
+func mounts(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	projectpages.New(runner).Mount(mux, person)
 }
 
 func newBench(t *testing.T, change func(*local.Config)) *bench {
@@ -42,8 +42,8 @@ func newBench(t *testing.T, change func(*local.Config)) *bench {
 	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com", "GIT_CONFIG_GLOBAL": os.DevNull} {
 		t.Setenv(name, value)
 	}
-	d := r.Door(change)
-	return &bench{Rig: r, Site: consolerig.New(t, d, mounts), door: d}
+	d := r.OpenCore(change)
+	return &bench{Rig: r, Site: consolerig.New(t, d, mounts), core: d}
 }
 
 func (b *bench) git(dir string, args ...string) {
@@ -73,7 +73,7 @@ while [ ! -f stop ]; do i=$((i+1)); [ -f say ] && cat say && rm say; sleep 0.05;
 // project is the shop as a registered project with a repository, and the path of its page.
 func (b *bench) project(name string) (dir, at string) {
 	b.Rig.T.Helper()
-	dir, id := b.door.Project(name, shop)
+	dir, id := b.core.Project(name, shop)
 	b.git(dir, "init", "-q", "-b", "main")
 	b.git(dir, "add", "-A")
 	b.git(dir, "commit", "-q", "-m", "first")
@@ -109,7 +109,7 @@ func TestNotServed(t *testing.T) {
 func TestWithoutTheWorkbench(t *testing.T) {
 	b := newBench(t, nil)
 	_, at := b.project("shop")
-	narrow := b.Rig.Door(func(c *local.Config) { c.Options.Serve.Toolsets = []string{"projects"} })
+	narrow := b.Rig.OpenCore(func(c *local.Config) { c.Options.Serve.Toolsets = []string{"projects"} })
 	site := consolerig.New(t, narrow, mounts)
 	site.Get("/projects").See("countersign project add").Sound()
 	p := site.Get(at).See("shop", "tsc -p .").Sound()
@@ -199,15 +199,15 @@ func TestHostileProjects(t *testing.T) {
 		members = append(members, fmt.Sprintf("%q: %q", name, command))
 	}
 	b.Write(dir, "package.json", `{"scripts": {`+strings.Join(members, ",")+`}, "description": "\u001b[31mred"}`)
-	at := "/projects/" + string(b.door.Register(dir))
-	b.door.ByPerson("project_change", map[string]any{"project": dir, "name": evil, "description": evil})
+	at := "/projects/" + string(b.core.Register(dir))
+	b.core.ByPerson("project_change", map[string]any{"project": dir, "name": evil, "description": evil})
 	b.Get("/projects").See(evil).Safe(evil).Sound()
 	p := b.Get(at).See(evil, "echo ␣U+202Egnp.exe", "quote'\"", "日本語").Safe(evil).Sound()
 	p.Press("Run " + evil).Safe(evil)
-	w := b.door.Do("create_workflow", map[string]any{"name": evil, "description": evil})
+	w := b.core.Do("create_workflow", map[string]any{"name": evil, "description": evil})
 	b.Get("/projects/workflows").See(evil).Safe(evil).Sound()
 	b.Get("/projects/workflows/" + w["workflowId"].(string)).Safe(evil).Sound()
-	a := b.door.ByPerson("action_save", map[string]any{"type": "script", "name": evil, "script": map[string]any{"command": "true", "args": []string{evil}}})
+	a := b.core.ByPerson("action_save", map[string]any{"type": "script", "name": evil, "script": map[string]any{"command": "true", "args": []string{evil}}})
 	b.Get("/projects/actions").See(evil).Safe(evil).Sound()
 	b.Get("/projects/actions/" + a["id"].(string)).Safe(evil).Sound()
 	for _, query := range []string{"?q=" + url.QueryEscape(evil), "?q=%00%ff", "?q=" + strings.Repeat("x", 5000)} {

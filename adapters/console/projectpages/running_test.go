@@ -67,7 +67,7 @@ func TestBackgroundProcesses(t *testing.T) {
 func TestOthersProcesses(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")
-	other := b.Rig.Door(nil)
+	other := b.Rig.OpenCore(nil)
 	other.Client = "agent/2"
 	other.Do("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "serve", "runInBackground": true})
 	list := b.Get("/projects/processes").See("serve", "agent/2")
@@ -139,8 +139,8 @@ func label(p consolerig.Page) string {
 func TestChangingWorkflows(t *testing.T) {
 	b := newBench(t, nil)
 	b.project("shop")
-	id := b.door.Do("create_workflow", map[string]any{"name": "child"})["workflowId"].(string)
-	b.door.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
+	id := b.core.Do("create_workflow", map[string]any{"name": "child"})["workflowId"].(string)
+	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
 	flow := link(t, b.Get("/projects/workflows").Press("Create workflow", "name", "parent").Approve(), "/projects/workflows/[^\"]+")
 	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("nobody waits for it")
 	p := b.Get(flow).Press("Save", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
@@ -193,8 +193,8 @@ func TestWebhooks(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
 	to, got := receiver(t)
-	b.door.ByPerson("project_change", map[string]any{"project": dir, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{to.Listener.Addr().String()}})
-	b.door.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell <all>", "project": dir, "webhook": map[string]any{
+	b.core.ByPerson("project_change", map[string]any{"project": dir, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{to.Listener.Addr().String()}})
+	b.core.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell <all>", "project": dir, "webhook": map[string]any{
 		"url": to.URL + "/x?token=s3cr3tvalue&of={{who}}", "headers": map[string]string{"Authorization": "Bearer hunter2hunter2"}, "payloadTemplate": `{"text": "{{text}}", "who": "{{who}}"}`}})
 	p := b.Get(link(t, b.Get(at).See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
 		Miss("hunter2", "s3cr3tvalue").Safe("Tell <all>").Sound()
@@ -224,15 +224,15 @@ func TestWebhooks(t *testing.T) {
 func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")
-	b.door.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "sh", "args": []string{"echo.sh", "one"}, "env": map[string]string{"MODE": "v4lue"}}})
+	b.core.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "sh", "args": []string{"echo.sh", "one"}, "env": map[string]string{"MODE": "v4lue"}}})
 	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE", "never carried out").Miss("v4lue").Sound()
 	done := p.Press("Run the program", "args", "two words\nthree").Approve().See("Done.", "[one] [two words] [three]")
 	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("script Echo", "[two words]").Sound()
 	b.Get(p.Path).See("completed")
 
-	id := b.door.Do("create_workflow", map[string]any{"name": "flow"})["workflowId"].(string)
-	b.door.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
-	a := b.door.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
+	id := b.core.Do("create_workflow", map[string]any{"name": "flow"})["workflowId"].(string)
+	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
+	a := b.core.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
 	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run the workflow").See("echo hello").Approve()
 	b.Get("/projects/workflows/" + id).See("completed")
 }
@@ -241,8 +241,8 @@ func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 func TestPendingCallsAreHistoryToo(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")
-	a := b.door.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "true"}})
-	o := b.door.Ask("run_script", map[string]any{"actionId": a["id"]})
+	a := b.core.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "true"}})
+	o := b.core.Ask("run_script", map[string]any{"actionId": a["id"]})
 	require.Error(t, o.Err)
 	list := b.Get("/projects/executions?state=pending_confirm").See("Echo", "pending confirm")
 	b.Get(link(t, list, "/projects/executions/[^\"]+")).See("Call ", "run_script").Sound()
@@ -263,6 +263,6 @@ func TestRealNPM(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(filepath.Join(b.Home, "bin", "npm")))
 	require.NoError(t, os.Symlink(npm, filepath.Join(b.Home, "bin", "npm")))
-	_, id := b.door.Project("real", "-- package.json --\n{\"name\": \"real\", \"private\": true, \"scripts\": {\"hello\": \"node hello.js\"}}\n-- hello.js --\nconsole.log('\\x1b[32mhello from node\\x1b[0m', process.argv.slice(2))\n")
+	_, id := b.core.Project("real", "-- package.json --\n{\"name\": \"real\", \"private\": true, \"scripts\": {\"hello\": \"node hello.js\"}}\n-- hello.js --\nconsole.log('\\x1b[32mhello from node\\x1b[0m', process.argv.slice(2))\n")
 	b.Get("/projects/"+string(id)).Press("Run hello with these arguments", "args", "a b").Approve().See("Done.", "hello from node [ 'a b' ]").Safe("\x1b")
 }

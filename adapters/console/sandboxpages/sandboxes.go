@@ -57,7 +57,7 @@ func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b
 func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	var rows []ui.Node
 	for i, b := range all {
-		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalText(b.Branch), state(b), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), deeds(b, v, of, fmt.Sprint("box-", i))))
+		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalText(b.Branch), state(b), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
 	}
 	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
 }
@@ -71,8 +71,8 @@ func more(b sandboxes.SandboxItem) ui.Node {
 	return ui.Disclosure("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
 }
 
-// deeds is what can be done with the sandbox. ids of fields begin with id.
-func deeds(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
+// sandboxActions is what can be done with the sandbox. ids of fields begin with id.
+func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
 	if !recorded(b) {
 		return ui.Text("It was not made here.")
 	}

@@ -24,8 +24,8 @@ const root = "/sandboxes"
 type section struct{ ui.SectionBase }
 
 // New is the section, over a desk.
-func New(desk *ui.CallRunner) *section {
-	return &section{ui.SectionBase{Calls: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
+func New(runner *ui.CallRunner) *section {
+	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.

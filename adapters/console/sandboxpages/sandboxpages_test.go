@@ -25,8 +25,8 @@ import (
 // TestMain lets the test binary be the agent server, the gateway, and what supervises them.
 func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
 
-func mounts(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
-	sandboxpages.New(desk).Mount(mux, person)
+func mounts(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	sandboxpages.New(runner).Mount(mux, person)
 }
 
 // bench is a machine with projects keyed by git URL, and a person at its console.
@@ -38,7 +38,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	r := sandboxrig.New(t)
-	return &bench{r, consolerig.New(t, r.Door, mounts)}
+	return &bench{r, consolerig.New(t, r.Core, mounts)}
 }
 
 // project is a started project, the path of its page, and its directory.
@@ -62,7 +62,7 @@ func TestNothingThereYet(t *testing.T) {
 
 func TestNotServed(t *testing.T) {
 	r := sandboxrig.New(t)
-	web := consolerig.New(t, r.Rig.Door(func(c *local.Config) { c.Options.Serve.Toolsets = []string{"packs"} }), mounts)
+	web := consolerig.New(t, r.Rig.OpenCore(func(c *local.Config) { c.Options.Serve.Toolsets = []string{"packs"} }), mounts)
 	for _, path := range []string{"/sandboxes", "/sandboxes/x", "/sandboxes/-/upkeep", "/sandboxes/x/log"} {
 		p := web.Open(path)
 		assert.Equal(t, http.StatusNotFound, p.Status, path)

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// withdrawer may be implemented by a Door: the question of work that was cancelled is withdrawn.
+// withdrawer may be implemented by a Core: the question of work that was cancelled is withdrawn.
 type withdrawer interface {
 	Withdraw(ctx context.Context, id string) error
 }

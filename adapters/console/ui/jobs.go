@@ -14,13 +14,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is what is called: an *app.App.
-type Door interface {
+// Core is the core that pages call: an *app.App.
+type Core interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
+// waiter may be implemented by a Core: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
 type waiter interface {
 	Waiting(ctx context.Context, confirmation string) (bool, error)
 	// Decided tells, until stop is called, when that may have changed.
@@ -41,7 +41,7 @@ type CallRunner struct {
 	// Patience is how long a page waits for work that may be over at once; New makes it short enough for a page.
 	Patience time.Duration
 
-	door Door
+	core Core
 	life context.Context //nolint:containedctx // work goes on when its page is closed, and ends with the server
 	ids  func() string
 	mu   sync.Mutex
@@ -49,8 +49,8 @@ type CallRunner struct {
 }
 
 // NewCallRunner returns a runner of calls to that core. When life ends, running calls are cancelled. ids makes unguessable identifiers.
-func NewCallRunner(life context.Context, door Door, ids func() string) *CallRunner {
-	return &CallRunner{Patience: patience, door: door, life: life, ids: ids}
+func NewCallRunner(life context.Context, core Core, ids func() string) *CallRunner {
+	return &CallRunner{Patience: patience, core: core, life: life, ids: ids}
 }
 
 // Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
@@ -64,7 +64,7 @@ func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Visitor, name tool.
 	}
 	c := v.Call(name, doc)
 	c.View = true
-	return d.door.Call(ctx, c)
+	return d.core.Call(ctx, c)
 }
 
 // Read calls a tool that only reads and decodes its value into into, which may be nil. Its errors are *fault.Error.
@@ -84,13 +84,13 @@ func (d *CallRunner) Read(ctx context.Context, v httpauth.Visitor, name tool.Nam
 
 // Serves reports whether the tool is served to the visitor.
 func (d *CallRunner) Serves(v httpauth.Visitor, name tool.Name) bool {
-	spec, ok := d.door.Spec(name)
+	spec, ok := d.core.Spec(name)
 	return ok && tool.Covered(v.Within, spec)
 }
 
 // Decides reports whether the visitor may approve calls of that tool, whoever makes them: nobody has done by others what is closed to himself.
 func (d *CallRunner) Decides(v httpauth.Visitor, name tool.Name) bool {
-	spec, served := d.door.Spec(name)
+	spec, served := d.core.Spec(name)
 	if !served { // by another process perhaps: as little is known of it as may be
 		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
 	}
@@ -128,7 +128,7 @@ type Job struct {
 	Task  Task
 	Begun time.Time
 
-	desk    *CallRunner
+	runner  *CallRunner
 	visitor httpauth.Visitor
 	cancel  context.CancelFunc
 	answers chan confirm.Answer
@@ -161,7 +161,7 @@ func (j *Job) Now() JobSnapshot {
 // Begin starts a task and waits a moment for it to ask or to be over.
 func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
 	life, cancel := context.WithCancel(d.life)
-	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), desk: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
+	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), runner: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
 		over: make(chan struct{}), changed: make(chan struct{})}
 	d.mu.Lock()
 	d.jobs = append(d.forgotten(), j)
@@ -201,7 +201,7 @@ func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
 		return nil, false
 	}
-	spec, served := d.door.Spec(j.Task.Tool)
+	spec, served := d.core.Spec(j.Task.Tool)
 	return j, !served || tool.Covered(v.Within, spec)
 }
 
@@ -222,7 +222,7 @@ func (j *Job) settle(ctx context.Context) {
 	j.mu.Lock()
 	changed := j.changed
 	j.mu.Unlock()
-	j.desk.pause(ctx, changed)
+	j.runner.pause(ctx, changed)
 }
 
 // pause waits for a channel to be closed, but not longer than a page waits.
@@ -255,7 +255,7 @@ func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 // Cancel ends the job as soon as its tool lets it, and waits a moment for that.
 func (j *Job) Cancel(ctx context.Context) {
 	j.cancel()
-	j.desk.pause(ctx, j.over)
+	j.runner.pause(ctx, j.over)
 }
 
 // run carries the job out, round by round: each question is a round.
@@ -272,7 +272,7 @@ func (j *Job) run(ctx context.Context) {
 	call := j.visitor.Call(j.Task.Tool, args)
 	call.Mode, call.Progress = j.Task.Mode, j.report
 	for {
-		out := j.desk.door.Call(ctx, call)
+		out := j.runner.core.Call(ctx, call)
 		asks := out.Issued != nil && out.Err != nil
 		if prior := j.Now().Outcome; call.Answer != nil && prior.Issued != nil && answered(out.Err) {
 			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first answer counts: the call finds what
@@ -325,7 +325,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 	defer timer.Stop()
 	defer ticks.Stop()
 	var told <-chan struct{}
-	waiter, waits := j.desk.door.(waiter)
+	waiter, waits := j.runner.core.(waiter)
 	if waits {
 		var deaf func()
 		told, deaf = waiter.Decided(asked.ID)
@@ -340,7 +340,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 			j.set(JobOver, tool.Outcome{Err: confirm.ErrExpired}, nil)
 			return nil, false
 		case <-ctx.Done():
-			if d, ok := j.desk.door.(withdrawer); ok {
+			if d, ok := j.runner.core.(withdrawer); ok {
 				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
 			}
 			j.set(JobOver, tool.Outcome{Err: fault.From(ctx.Err())}, nil)

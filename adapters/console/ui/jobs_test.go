@@ -33,8 +33,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // site is a desk with a page from which anything can be done.
 type site struct {
 	*consoletest.Web
-	house *consoletest.House
-	desk  *ui.CallRunner
+	house  *consoletest.TestCore
+	runner *ui.CallRunner
 }
 
 func open(t *testing.T, changes ...consoletest.Change) site {
@@ -87,20 +87,20 @@ func TestReadingAndServing(t *testing.T) {
 	v := consoletest.Visitor("key_one")
 	require.NoError(t, s.house.Notes.Write("a", "text"))
 	var got struct{ Text string }
-	require.NoError(t, s.desk.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, &got))
+	require.NoError(t, s.runner.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, &got))
 	assert.Equal(t, "text", got.Text)
-	require.NoError(t, s.desk.Read(t.Context(), v, "list_toolsets", nil, nil))
+	require.NoError(t, s.runner.Read(t.Context(), v, "list_toolsets", nil, nil))
 	var wrong []int
-	assert.ErrorIs(t, s.desk.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, &wrong), fault.ErrInternal)
+	assert.ErrorIs(t, s.runner.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, &wrong), fault.ErrInternal)
 	var f *fault.Error
-	require.True(t, errors.As(s.desk.Read(t.Context(), v, "nowhere", nil, nil), &f))
+	require.True(t, errors.As(s.runner.Read(t.Context(), v, "nowhere", nil, nil), &f))
 	assert.Equal(t, fault.NotFound, f.Kind)
-	assert.True(t, s.desk.Serves(v, "read_note"))
-	assert.False(t, s.desk.Serves(v, "nowhere"))
+	assert.True(t, s.runner.Serves(v, "read_note"))
+	assert.False(t, s.runner.Serves(v, "nowhere"))
 	v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}}
-	assert.False(t, s.desk.Serves(v, "read_note"))
-	require.Error(t, s.desk.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, nil))
-	assert.Error(t, s.desk.Outcome(t.Context(), v, "read_note", func() {}).Err)
+	assert.False(t, s.runner.Serves(v, "read_note"))
+	require.Error(t, s.runner.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, nil))
+	assert.Error(t, s.runner.Outcome(t.Context(), v, "read_note", func() {}).Err)
 }
 
 func TestWhatIsDoneGoesBack(t *testing.T) {
@@ -138,9 +138,9 @@ func TestAQuestionIsAnswered(t *testing.T) {
 	assert.Equal(t, "/work/job-1", asks.Path)
 	assert.Contains(t, asks.Words(), "write note mine low risk")
 	assert.Contains(t, asks.Body, `data-live="ai-tool-confirmation ai-tool-confirmation-closed ai-tool-state ai-tool-result"`)
-	j, ok := s.desk.Find("job-1")
+	j, ok := s.runner.Find("job-1")
 	require.True(t, ok)
-	own, ok := s.desk.Asking(j.Now().Outcome.Issued.ID)
+	own, ok := s.runner.Asking(j.Now().Outcome.Issued.ID)
 	require.True(t, ok)
 	assert.Same(t, j, own)
 	done := s.Press(asks, "Approve")
@@ -209,7 +209,7 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 	s := open(t)
 	require.NoError(t, s.house.Notes.Write("old", "one"))
 	asks := s.Post("/do/burn_note", "name", "old")
-	j, _ := s.desk.Find("job-1")
+	j, _ := s.runner.Find("job-1")
 	var shown confirm.Answer
 	shown.Shown = j.Now().Outcome.Issued.PlanHash
 	shown.Approve, shown.Typed, shown.Proof = true, "wrong", consoletest.Visitor("key_one").Proof()
@@ -232,7 +232,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			t.Parallel()
 			s := open(t, changes...)
 			s.Post("/do/write_note", "name", "approved")
-			j, _ := s.desk.Find("job-1")
+			j, _ := s.runner.Find("job-1")
 			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
@@ -241,7 +241,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			assert.Equal(t, "x", s.house.Notes.Read("approved"))
 
 			s.Post("/do/write_note", "name", "denied")
-			j, _ = s.desk.Find("job-2")
+			j, _ = s.runner.Find("job-2")
 			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
@@ -254,7 +254,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.desk.Patience = time.Millisecond
+	s.runner.Patience = time.Millisecond
 	runs := s.Post("/do/copy_note", "name", "long")
 	assert.Equal(t, "/work/job-1", runs.Path)
 	assert.Contains(t, runs.Words(), "It runs.")
@@ -262,16 +262,16 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 		runs = s.Get("/work/job-1")
 		return strings.Contains(runs.Words(), "copied a page of long") && strings.Contains(runs.Body, `<progress max="10" value="9"`)
 	}, time.Minute, time.Millisecond)
-	s.desk.Patience = time.Minute
+	s.runner.Patience = time.Minute
 	assert.Contains(t, runs.Body, `data-live="tick"`)
 	over := s.Press(runs, "Cancel")
 	assert.Contains(t, over.Words(), "code canceled")
 	assert.Equal(t, over.Words(), s.Post("/work/job-1/cancel").Words(), "what is over stays as it is")
 
-	s.desk.Patience = time.Millisecond
+	s.runner.Patience = time.Millisecond
 	runs = s.Post("/do/copy_note", "name", "long")
 	require.NoError(t, s.house.Notes.Write("gate", "open"))
-	j, _ := s.desk.Find("job-2")
+	j, _ := s.runner.Find("job-2")
 	require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 	assert.Contains(t, s.Get(runs.Path).Words(), "Done. copied long")
 }
@@ -303,10 +303,10 @@ func TestOnlySoManyAreRemembered(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for range 230 {
-		s.desk.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "list_toolsets"})
+		s.runner.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "list_toolsets"})
 	}
-	_, first := s.desk.Find("job-1")
-	_, last := s.desk.Find("job-230")
+	_, first := s.runner.Find("job-1")
+	_, last := s.runner.Find("job-230")
 	assert.False(t, first)
 	assert.True(t, last)
 }
@@ -335,8 +335,8 @@ func TestWhoMayDecide(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	v := consoletest.Visitor("key_one")
-	assert.True(t, s.desk.Decides(v, "burn_note"))
-	assert.True(t, s.desk.Decides(v, "of_another_process"))
+	assert.True(t, s.runner.Decides(v, "burn_note"))
+	assert.True(t, s.runner.Decides(v, "of_another_process"))
 	for name, narrow := range map[string]func(*httpauth.Visitor){
 		"toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
 		"reading": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
@@ -345,8 +345,8 @@ func TestWhoMayDecide(t *testing.T) {
 	} {
 		v := consoletest.Visitor("key_one")
 		narrow(&v)
-		assert.False(t, s.desk.Decides(v, "burn_note"), name)
-		assert.False(t, s.desk.Decides(v, "of_another_process"), name)
+		assert.False(t, s.runner.Decides(v, "burn_note"), name)
+		assert.False(t, s.runner.Decides(v, "of_another_process"), name)
 	}
 	assert.Equal(t, "console key_one", ui.AnswererOf(v))
 	assert.Equal(t, "console", ui.AnswererOf(httpauth.Visitor{}))
@@ -388,7 +388,7 @@ func TestTheFormOfADecision(t *testing.T) {
 
 // slow is a door behind which an answer of this process comes after one of another.
 type slow struct {
-	*consoletest.House
+	*consoletest.TestCore
 	before func()
 }
 
@@ -396,7 +396,7 @@ func (s slow) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	if c.Answer != nil && s.before != nil {
 		s.before()
 	}
-	return s.House.Call(ctx, c)
+	return s.TestCore.Call(ctx, c)
 }
 
 // TestTheFirstAnswerWins: an answer that comes second changes nothing, and is told so; the call goes by the first.
@@ -406,13 +406,13 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := consoletest.Open(t, t.TempDir())
-			door := &slow{House: h}
-			d := ui.NewCallRunner(t.Context(), door, func() string { return "job-1" })
+			core := &slow{TestCore: h}
+			d := ui.NewCallRunner(t.Context(), core, func() string { return "job-1" })
 			d.Patience = time.Minute
 			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
 			asked := j.Now().Outcome.Issued
 			require.NotNil(t, asked)
-			door.before = func() {
+			core.before = func() {
 				_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: approve, By: "terminal", Proof: person.AtTerminal})
 				require.NoError(t, err)
 			}

@@ -44,7 +44,7 @@ func (d *CallRunner) wide(ctx context.Context, v httpauth.Visitor, name tool.Nam
 	c := v.Call(name, doc)
 	c.View = true
 	c.MaxOutput, c.Mode = room, mode
-	return d.door.Call(ctx, c)
+	return d.core.Call(ctx, c)
 }
 
 // Next is the path of the page that shows what has become of the job: the one to go back to when it is done, and its own page otherwise.

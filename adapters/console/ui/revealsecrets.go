@@ -14,7 +14,7 @@ import (
 // Revealing is the last part of the path at which a question's page is asked to mask nothing, behind the path that takes its answer.
 const Revealing = "reveal"
 
-// revealer may be implemented by a Door: a question with nothing masked, for the person in front of the page.
+// revealer may be implemented by a Core: a question with nothing masked, for the person in front of the page.
 type revealer interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 }
@@ -37,13 +37,13 @@ func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 // reveal shows the question of a job with nothing masked.
 func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	j, ok := d.seen(v, r.PathValue("id"))
-	door, can := d.door.(revealer)
+	core, can := d.core.(revealer)
 	if !ok || !can || j.Now().State != JobAsking {
 		d.show(w, r, v)
 		return
 	}
 	now := j.Now()
-	bare, err := door.Reveal(r.Context(), now.Outcome.Issued.ID)
+	bare, err := core.Reveal(r.Context(), now.Outcome.Issued.ID)
 	if err != nil {
 		Fail(w, v, "", present.HTTPStatus(fault.From(err).Kind), err)
 		return

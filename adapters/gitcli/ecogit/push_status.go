@@ -19,9 +19,9 @@ const maxHook = 1 << 20 // bytes of a hook that count
 
 // Look implements ecosystemport.PushGit.
 func (c *PushClient) Look(ctx context.Context, b ecosystemport.Worktree, ask bool) (ecosystemport.WorktreeStatus, error) {
-	var cargo ecosystemport.WorktreeStatus
-	if cargo.Missing = !repository(b.Dir); cargo.Missing {
-		return cargo, nil
+	var status ecosystemport.WorktreeStatus
+	if status.Missing = !repository(b.Dir); status.Missing {
+		return status, nil
 	}
 	args := []string{"status", "--porcelain=v2", "--branch", "--show-stash", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none", "--", "."}
 	for _, path := range b.Outside {
@@ -29,51 +29,51 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Worktree, ask boo
 	}
 	out, err := gitPush(ctx, b.Dir, gitcli.Command{Args: args})
 	if err != nil {
-		return cargo, named(b.Dir, err)
+		return status, named(b.Dir, err)
 	}
 	s, err := git.ParseStatus(out)
 	if err != nil {
-		return cargo, misread(b.Dir, err)
+		return status, misread(b.Dir, err)
 	}
-	readPush(s, &cargo)
-	if err := inside(ctx, b.Dir, &cargo); err != nil {
-		return cargo, err
+	readPush(s, &status)
+	if err := inside(ctx, b.Dir, &status); err != nil {
+		return status, err
 	}
-	if cargo.Remote, err = quiet(ctx, b.Dir, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil || cargo.Remote == "" {
-		return cargo, err
+	if status.Remote, err = quiet(ctx, b.Dir, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil || status.Remote == "" {
+		return status, err
 	}
-	cargo.Remote = gitcli.Mask(strings.ReplaceAll(cargo.Remote, "\n", ", ")) // git pushes to all of them
-	return cargo, compare(ctx, b.Dir, ask, &cargo)
+	status.Remote = gitcli.Mask(strings.ReplaceAll(status.Remote, "\n", ", ")) // git pushes to all of them
+	return status, compare(ctx, b.Dir, ask, &status)
 }
 
 // readPush takes what git status says.
-func readPush(s git.Status, cargo *ecosystemport.WorktreeStatus) {
-	cargo.Head, cargo.Branch, cargo.Stashes = s.Head, s.Branch, s.Stashes
+func readPush(s git.Status, status *ecosystemport.WorktreeStatus) {
+	status.Head, status.Branch, status.Stashes = s.Head, s.Branch, s.Stashes
 	if len(s.Changes) == 0 {
 		return
 	}
 	sum := sha256.New()
 	for _, c := range s.Changes {
 		_, _ = io.WriteString(sum, c.Record+"\x00")
-		cargo.Changes = append(cargo.Changes, ecosystemport.Change{Path: c.Path, Gone: c.Tree == 'D' || c.Tree == git.Same && c.Index == 'D',
+		status.Changes = append(status.Changes, ecosystemport.Change{Path: c.Path, Gone: c.Tree == 'D' || c.Tree == git.Same && c.Index == 'D',
 			Staged: c.Kind == git.Modified && c.Tree == git.Same})
 	}
-	cargo.Porcelain = hex.EncodeToString(sum.Sum(nil))
+	status.Porcelain = hex.EncodeToString(sum.Sum(nil))
 }
 
 // inside looks into the repository's own directory: what is in the middle, and the hooks.
-func inside(ctx context.Context, dir string, cargo *ecosystemport.WorktreeStatus) error {
+func inside(ctx context.Context, dir string, status *ecosystemport.WorktreeStatus) error {
 	out, err := gitPush(ctx, dir, gitcli.Command{Hooks: true, Args: []string{"rev-parse", "--absolute-git-dir", "--git-path", "hooks"}})
 	if err != nil {
 		return named(dir, err)
 	}
 	admin, hooks, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
-	cargo.Doing = gitcli.Operation(admin)
+	status.Doing = gitcli.Operation(admin)
 	if !filepath.IsAbs(hooks) {
 		hooks = filepath.Join(dir, hooks)
 	}
-	cargo.Hooks, cargo.HooksHash = programs(hooks)
-	if len(cargo.Changes) == 0 {
+	status.Hooks, status.HooksHash = programs(hooks)
+	if len(status.Changes) == 0 {
 		return nil
 	}
 	filters, err := gitcli.Command{Dir: dir, Machine: true}.Named(ctx)
@@ -85,11 +85,11 @@ func inside(ctx context.Context, dir string, cargo *ecosystemport.WorktreeStatus
 		if !strings.HasSuffix(s.Name, ".clean") && !strings.HasSuffix(s.Name, ".process") {
 			continue // git runs it on nothing that is committed
 		}
-		cargo.Filters = append(cargo.Filters, s.Name+" = "+s.Value)
+		status.Filters = append(status.Filters, s.Name+" = "+s.Value)
 		_, _ = io.WriteString(sum, s.Name+"\x00"+s.Value+"\x00")
 	}
-	if cargo.Filters != nil {
-		cargo.HooksHash += "+" + hex.EncodeToString(sum.Sum(nil))
+	if status.Filters != nil {
+		status.HooksHash += "+" + hex.EncodeToString(sum.Sum(nil))
 	}
 	return nil
 }
@@ -116,38 +116,38 @@ func programs(dir string) (names []string, hash string) {
 }
 
 // compare says how the branch stands to that of origin.
-func compare(ctx context.Context, dir string, ask bool, cargo *ecosystemport.WorktreeStatus) (err error) {
-	if cargo.Branch == "" {
+func compare(ctx context.Context, dir string, ask bool, status *ecosystemport.WorktreeStatus) (err error) {
+	if status.Branch == "" {
 		return nil
 	}
-	ref := "refs/heads/" + cargo.Branch
+	ref := "refs/heads/" + status.Branch
 	if ask {
 		heads, err := remoteHeads(ctx, dir, ref)
 		if ctx.Err() != nil {
 			return err
 		}
-		cargo.Asked, cargo.RemoteHead = err == nil, heads[ref]
+		status.Asked, status.RemoteHead = err == nil, heads[ref]
 	}
-	tracking := "refs/remotes/origin/" + cargo.Branch
-	if !cargo.Asked {
-		if cargo.RemoteHead, err = quiet(ctx, dir, "rev-parse", "--verify", "--quiet", tracking); err != nil {
+	tracking := "refs/remotes/origin/" + status.Branch
+	if !status.Asked {
+		if status.RemoteHead, err = quiet(ctx, dir, "rev-parse", "--verify", "--quiet", tracking); err != nil {
 			return err
 		}
 	}
-	if cargo.Head == "" || cargo.Head == cargo.RemoteHead {
+	if status.Head == "" || status.Head == status.RemoteHead {
 		return nil
 	}
-	if cargo.RemoteHead != "" {
-		text, err := quiet(ctx, dir, "rev-list", "--left-right", "--count", cargo.RemoteHead+"...HEAD", "--")
+	if status.RemoteHead != "" {
+		text, err := quiet(ctx, dir, "rev-list", "--left-right", "--count", status.RemoteHead+"...HEAD", "--")
 		if behind, ahead, ok := strings.Cut(text, "\t"); ok || err != nil {
-			cargo.Behind, _ = strconv.Atoi(behind)
-			cargo.Ahead, _ = strconv.Atoi(ahead)
+			status.Behind, _ = strconv.Atoi(behind)
+			status.Ahead, _ = strconv.Atoi(ahead)
 			return err
 		}
-		cargo.Behind = -1 // origin is at a commit that was never fetched
+		status.Behind = -1 // origin is at a commit that was never fetched
 	}
 	text, err := word(ctx, dir, "rev-list", "--count", "HEAD", "--not", "--remotes=origin", "--")
-	cargo.Ahead, _ = strconv.Atoi(text)
+	status.Ahead, _ = strconv.Atoi(text)
 	return named(dir, err)
 }
 

@@ -34,9 +34,9 @@ func pushFresh(t *testing.T) (*ecogit.PushClient, *gitfixture.Repo) {
 
 func pushLook(t *testing.T, c *ecogit.PushClient, r *gitfixture.Repo, outside ...string) ecosystemport.WorktreeStatus {
 	t.Helper()
-	cargo, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: r.Dir, Outside: outside}, true)
+	status, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: r.Dir, Outside: outside}, true)
 	require.NoError(t, err)
-	return cargo
+	return status
 }
 
 func TestPushLook(t *testing.T) {
@@ -49,9 +49,9 @@ func TestPushLook(t *testing.T) {
 	r.Git("add", "staged.txt")
 	r.Git("rm", "--quiet", "b.txt")
 	r.Git("init", "--quiet", filepath.Join(r.Dir, "nested"))
-	cargo := pushLook(t, c, r, "inner")
+	status := pushLook(t, c, r, "inner")
 	by := map[string]ecosystemport.Change{}
-	for _, change := range cargo.Changes {
+	for _, change := range status.Changes {
 		by[change.Path] = change
 	}
 	assert.Equal(t, ecosystemport.Change{Path: "a.txt"}, by["a.txt"])
@@ -60,9 +60,9 @@ func TestPushLook(t *testing.T) {
 	assert.Contains(t, by, "odd\nname \xff")
 	assert.Contains(t, by, "nested/")
 	assert.NotContains(t, by, "inner/x")
-	assert.NotEmpty(t, cargo.Porcelain)
+	assert.NotEmpty(t, status.Porcelain)
 
-	before := cargo.Porcelain
+	before := status.Porcelain
 	r.Git("add", "a.txt")
 	assert.NotEqual(t, before, pushLook(t, c, r).Porcelain)
 }
@@ -71,20 +71,20 @@ func TestLookAtWhatIsThere(t *testing.T) {
 	c, r := pushFresh(t)
 	inside := filepath.Join(r.Dir, "repos", "api")
 	require.NoError(t, os.MkdirAll(inside, 0o755))
-	cargo, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: inside}, true)
+	status, err := c.Look(t.Context(), ecosystemport.Worktree{Dir: inside}, true)
 	require.NoError(t, err)
-	assert.Equal(t, ecosystemport.WorktreeStatus{Missing: true}, cargo, "a repository around it is not it")
+	assert.Equal(t, ecosystemport.WorktreeStatus{Missing: true}, status, "a repository around it is not it")
 	require.NoError(t, os.Mkdir(filepath.Join(inside, ".git"), 0o755))
 	_, err = c.Look(t.Context(), ecosystemport.Worktree{Dir: inside}, true)
 	require.ErrorIs(t, err, ecosystem.ErrGit)
 
 	r.Git("remote", "set-url", "origin", "https://ada:s3cret@127.0.0.1:1/x.git")
 	r.Commit("alone")
-	cargo = pushLook(t, c, r)
-	assert.Equal(t, "https://***@127.0.0.1:1/x.git", cargo.Remote)
-	assert.False(t, cargo.Asked)
-	assert.NotEmpty(t, cargo.RemoteHead, "what was last known")
-	assert.Equal(t, 1, cargo.Ahead)
+	status = pushLook(t, c, r)
+	assert.Equal(t, "https://***@127.0.0.1:1/x.git", status.Remote)
+	assert.False(t, status.Asked)
+	assert.NotEmpty(t, status.RemoteHead, "what was last known")
+	assert.Equal(t, 1, status.Ahead)
 	pushed, err := c.Push(t.Context(), r.Dir, "main")
 	require.NoError(t, err)
 	assert.Equal(t, "failed", pushed.Status)
@@ -98,13 +98,13 @@ func TestAheadAndBehind(t *testing.T) {
 	r.Git("reset", "--quiet", "--hard", "HEAD~1")
 	r.Commit("mine")
 	r.Commit("mine too")
-	cargo := pushLook(t, c, r)
-	assert.Equal(t, 2, cargo.Ahead)
-	assert.Equal(t, 1, cargo.Behind)
+	status := pushLook(t, c, r)
+	assert.Equal(t, 2, status.Ahead)
+	assert.Equal(t, 1, status.Behind)
 	r.Git("checkout", "--quiet", "-b", "new")
-	cargo = pushLook(t, c, r)
-	assert.Empty(t, cargo.RemoteHead)
-	assert.Equal(t, 2, cargo.Ahead)
+	status = pushLook(t, c, r)
+	assert.Empty(t, status.RemoteHead)
+	assert.Equal(t, 2, status.Ahead)
 	pushed, err := c.Push(t.Context(), r.Dir, "main")
 	require.NoError(t, err)
 	assert.Equal(t, "rejected", pushed.Status)
@@ -151,9 +151,9 @@ func TestNothingOfTheRepositoryRunsToLook(t *testing.T) {
 	traps.Configure(filepath.Join(r.Dir, ".git"), true)
 	r.Write("-- .gitattributes --\n* filter=evil diff=evil\n")
 	r.Git("config", "core.hooksPath", traps.Hooks("post-index-change", "pre-push", "pre-commit", "reference-transaction"))
-	cargo := pushLook(t, c, r)
-	assert.Equal(t, []string{"pre-commit", "pre-push"}, cargo.Hooks)
-	assert.NotEmpty(t, cargo.HooksHash)
+	status := pushLook(t, c, r)
+	assert.Equal(t, []string{"pre-commit", "pre-push"}, status.Hooks)
+	assert.NotEmpty(t, status.HooksHash)
 	_, err := c.Heads(t.Context(), r.Dir, "")
 	require.NoError(t, err)
 	_, err = c.Alone(t.Context(), r.Dir)
@@ -169,9 +169,9 @@ func TestFiltersAreShownAndThenRun(t *testing.T) {
 	r.Commit("filtered")
 	later := time.Now().Add(time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(r.Dir, "x.up"), later, later))
-	cargo := pushLook(t, c, r)
-	assert.Equal(t, []ecosystemport.Change{{Path: "x.up"}}, cargo.Changes, "nobody can tell without the filter")
-	assert.Equal(t, []string{"filter.up.clean = tr a-z A-Z"}, cargo.Filters)
+	status := pushLook(t, c, r)
+	assert.Equal(t, []ecosystemport.Change{{Path: "x.up"}}, status.Changes, "nobody can tell without the filter")
+	assert.Equal(t, []string{"filter.up.clean = tr a-z A-Z"}, status.Filters)
 	commit := func() (string, []string) {
 		_, err := c.Stage(t.Context(), r.Dir, pushLook(t, c, r).Changes)
 		require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestFiltersAreShownAndThenRun(t *testing.T) {
 		return commit, paths
 	}
 	made, paths := commit()
-	assert.Equal(t, cargo.Head, made)
+	assert.Equal(t, status.Head, made)
 	assert.Empty(t, paths)
 	r.Write("-- x.up --\nother\n")
 	made, paths = commit()
@@ -295,13 +295,13 @@ func TestItWorksInTheDirectory(t *testing.T) {
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("x\n"), 0o600))
 	r.Git("config", "core.worktree", outside)
-	cargo := pushLook(t, c, r)
-	assert.Empty(t, cargo.Changes)
-	assert.Equal(t, r.Remote, cargo.Remote)
+	status := pushLook(t, c, r)
+	assert.Empty(t, status.Changes)
+	assert.Equal(t, r.Remote, status.Remote)
 	require.NoError(t, os.WriteFile(filepath.Join(r.Dir, "new.txt"), []byte("new\n"), 0o600))
-	cargo = pushLook(t, c, r)
-	require.Len(t, cargo.Changes, 1)
-	files, err := c.Stage(t.Context(), r.Dir, cargo.Changes)
+	status = pushLook(t, c, r)
+	require.Len(t, status.Changes, 1)
+	files, err := c.Stage(t.Context(), r.Dir, status.Changes)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"new.txt"}, files)
 

@@ -31,7 +31,7 @@ func reset(name string) sandboxport.Reset {
 func hasty() *worktree.Client { return worktree.New(worktree.Options{Patience: 50 * time.Millisecond}) }
 
 func TestAnotherGitsLockIsNamed(t *testing.T) {
-	p := openPlace(t, house(t), someFiles)
+	p := openPlace(t, newRepos(t), someFiles)
 	dir := p.Make("x", "")
 	p.Put(dir, "a.txt", "changed\n")
 	lock := filepath.Join(p.Clone, ".git", "worktrees", "x", "index.lock")
@@ -130,7 +130,7 @@ func saved(t *testing.T, p *place, name, head string) {
 }
 
 func TestResetThatWasKilledIsCompleted(t *testing.T) {
-	p := openPlace(t, house(t), someFiles)
+	p := openPlace(t, newRepos(t), someFiles)
 	k := stub(t)
 	stopped := 0
 	for _, n := range strings.Fields("1 2 4 6 8 10 12 14 16 18 20 22 26") {
@@ -155,7 +155,7 @@ func TestResetThatWasKilledIsCompleted(t *testing.T) {
 }
 
 func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
-	p := openPlace(t, house(t), someFiles)
+	p := openPlace(t, newRepos(t), someFiles)
 	k := stub(t)
 	stopped := 0
 	for _, n := range strings.Fields("1 3 5 7 9 11 13 15 17 18 19 20") {
@@ -179,7 +179,7 @@ func TestRemovalThatWasKilledIsCompleted(t *testing.T) {
 }
 
 func TestAddThatFailsAnywhereLeavesNothing(t *testing.T) {
-	p := openPlace(t, house(t), someFiles)
+	p := openPlace(t, newRepos(t), someFiles)
 	k := stub(t)
 	p.Make("first", "") // so that directories are there
 	for _, n := range []string{"1", "2", "3", "4", "5"} {
@@ -212,7 +212,7 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 		}
 	}
 	alone(t)
-	p := openPlace(t, house(t), "-- small.txt --\nx\n")
+	p := openPlace(t, newRepos(t), "-- small.txt --\nx\n")
 	large := make([]byte, 3<<20)
 	for i := range large {
 		large[i] = byte(i*i>>8) ^ byte(i)

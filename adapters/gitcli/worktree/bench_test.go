@@ -14,7 +14,7 @@ import (
 
 // wide makes a place of n files.
 func wide(b *testing.B, n int) *place {
-	p := openPlace(b, house(b), "-- first --\nx\n")
+	p := openPlace(b, newRepos(b), "-- first --\nx\n")
 	for i := range n {
 		p.Put(p.Dir, fmt.Sprintf("d%02d/e%d/file-%d.txt", i%97, i%7, i), fmt.Sprintf("line %d\nanother line of text\n", i))
 	}

@@ -12,13 +12,13 @@ import (
 // TestMain has the tests work where that is quick.
 func TestMain(m *testing.M) { os.Exit(workroom.Run(m, "")) }
 
-func house(testing.TB) repos {
+func newRepos(testing.TB) repos {
 	c := worktree.New(worktree.Options{})
 	return repos{Repos: c}
 }
 
-func TestRemotes(t *testing.T) { remotes(t, house) }
+func TestRemotes(t *testing.T) { remotes(t, newRepos) }
 
-func TestTrees(t *testing.T) { trees(t, house) }
+func TestTrees(t *testing.T) { trees(t, newRepos) }
 
-func TestKeeping(t *testing.T) { keeping(t, house) }
+func TestKeeping(t *testing.T) { keeping(t, newRepos) }

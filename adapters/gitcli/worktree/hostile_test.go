@@ -35,7 +35,7 @@ func (r trap) careless(dir string, args ...string) {
 }
 
 func set(t *testing.T) trap {
-	p := openPlace(t, house(t), "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil merge=evil\n-- .gitignore --\n*.log\n-- .worktreeinclude --\n*.log\n")
+	p := openPlace(t, newRepos(t), "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil merge=evil\n-- .gitignore --\n*.log\n-- .worktreeinclude --\n*.log\n")
 	r := trap{place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
 	names := []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "post-commit", "post-merge", "pre-auto-gc", "post-rewrite", "fsmonitor-watchman"}
 	hooks := r.Hooks(names...)
@@ -139,7 +139,7 @@ func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 }
 
 func TestSubmodulesRunNothing(t *testing.T) {
-	p := openPlace(t, house(t), "-- a --\na\n")
+	p := openPlace(t, newRepos(t), "-- a --\na\n")
 	r := trap{place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
 	lib := filepath.Join(t.TempDir(), "lib")
 	p.Git("init", "--quiet", "--initial-branch=main", lib)
@@ -177,7 +177,7 @@ func TestSubmodulesRunNothing(t *testing.T) {
 
 // TestTheUsersOwnFiltersStay: what the user configured for all repositories is not a repository's to say.
 func TestTheUsersOwnFiltersStay(t *testing.T) {
-	p := openPlace(t, house(t), "-- x.big --\nLARGE\n-- .gitattributes --\n*.big filter=upper\n")
+	p := openPlace(t, newRepos(t), "-- x.big --\nLARGE\n-- .gitattributes --\n*.big filter=upper\n")
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[filter \"upper\"]\n\tclean = tr a-z A-Z\n\tsmudge = cat\n\trequired = true\n"), 0o644))
 	p.In(p.Clone, "config", "filter.other.clean", "false")
 	dir := p.Make("x", "")

@@ -33,19 +33,19 @@ type place struct {
 }
 
 // openPlace makes a place whose origin holds the files of a txtar archive. The configuration of whoever runs the tests is kept out.
-func openPlace(t testing.TB, house repos, archive string) *place {
+func openPlace(t testing.TB, newRepos repos, archive string) *place {
 	t.Helper()
-	p := placeWith(t, house, archive)
-	require.NoError(t, house.Repos.Clone(t.Context(), p.Access(), p.Clone, nil))
+	p := placeWith(t, newRepos, archive)
+	require.NoError(t, newRepos.Repos.Clone(t.Context(), p.Access(), p.Clone, nil))
 	return p
 }
 
 // placeWith is a place that the project has no clone of yet.
-func placeWith(t testing.TB, house repos, archive string) *place {
+func placeWith(t testing.TB, newRepos repos, archive string) *place {
 	t.Helper()
 	alone(t)
 	base := t.TempDir()
-	return &place{repos: house, Repo: gitfixture.New(t, archive), Base: base, Clone: filepath.Join(base, "repo"), t: t}
+	return &place{repos: newRepos, Repo: gitfixture.New(t, archive), Base: base, Clone: filepath.Join(base, "repo"), t: t}
 }
 
 // alone keeps the configuration of whoever runs the tests out of them.

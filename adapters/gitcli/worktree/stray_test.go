@@ -13,7 +13,7 @@ import (
 
 // TestLossesOfStrays: of a directory of which git knows nothing everything is told, with its clone and without.
 func TestLossesOfStrays(t *testing.T) {
-	p := openPlace(t, house(t), "-- a.txt --\na\n")
+	p := openPlace(t, newRepos(t), "-- a.txt --\na\n")
 	dir, empty, absent := filepath.Join(t.TempDir(), "one"), t.TempDir(), filepath.Join(t.TempDir(), "none")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 	for name, text := range map[string]string{"mine.txt": "mine\n", ".git": "gitdir: /nowhere\n", "sub/x": "x\n"} {

@@ -355,14 +355,14 @@ func TestALockedDatabaseTellsNothing(t *testing.T) {
 
 // failing is a source that cannot be read while a test says so.
 type failing struct {
-	*depot
+	*fixture
 	broken chan struct{} // closed: it can be read
 }
 
 func (f failing) Confirmations(ctx context.Context, session string) ([]confirm.View, error) {
 	select {
 	case <-f.broken:
-		return f.depot.Confirmations(ctx, session)
+		return f.fixture.Confirmations(ctx, session)
 	default:
 		return nil, errStuck
 	}

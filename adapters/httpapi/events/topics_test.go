@@ -74,7 +74,7 @@ exit 3
 // TestAProcess is heard from its first line to its end, and every line once.
 func TestAProcess(t *testing.T) {
 	r := projectrig.New(t)
-	d := r.Door(nil)
+	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", talker)
 	began := time.Now()
 	var calls, most int
@@ -142,7 +142,7 @@ func TestAProcess(t *testing.T) {
 
 // TestWhatCannotBeReadIsSaidOnce, and not asked for any more.
 func TestWhatCannotBeReadIsSaidOnce(t *testing.T) {
-	d := projectrig.New(t).Door(nil)
+	d := projectrig.New(t).OpenCore(nil)
 	var calls int
 	h := overhear(t, events.TopicWatcher{Process: "run_00000000", Ask: func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
 		calls++

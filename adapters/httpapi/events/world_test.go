@@ -109,8 +109,8 @@ func elsewhere(t *testing.T, home string) func(name, args string) string {
 	}
 }
 
-// depot is a door over a database of its own, with tools that do what a test asks of them.
-type depot struct {
+// fixture is a door over a database of its own, with tools that do what a test asks of them.
+type fixture struct {
 	*app.App
 	path  string
 	store *sqlitestore.Store
@@ -133,9 +133,9 @@ func (w wiping) Prompt() string   { return "wipe " + w.Wipe }
 var errStuck = fault.New(fault.State, "test_stuck", "it is stuck")
 
 // newDepot is a depot whose clock stands at the present. Its home may be shared.
-func newDepot(t testing.TB, home string) *depot {
+func newDepot(t testing.TB, home string) *fixture {
 	t.Helper()
-	d := &depot{path: filepath.Join(home, "countersign.db"), clock: &clock.Fake{}}
+	d := &fixture{path: filepath.Join(home, "countersign.db"), clock: &clock.Fake{}}
 	d.clock.Set(time.Now())
 	store := sqlitestore.Open(d.path)
 	d.store = store
@@ -171,12 +171,12 @@ func newDepot(t testing.TB, home string) *depot {
 }
 
 // Stamp counts who asks.
-func (d *depot) Stamp(ctx context.Context) (int64, error) {
+func (d *fixture) Stamp(ctx context.Context) (int64, error) {
 	d.reads.Add(1)
 	return d.App.Stamp(ctx)
 }
 
-func (d *depot) do(t testing.TB, name, what string) tool.Outcome {
+func (d *fixture) do(t testing.TB, name, what string) tool.Outcome {
 	t.Helper()
 	args, err := json.Marshal(target{what})
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func (d *depot) do(t testing.TB, name, what string) tool.Outcome {
 }
 
 // approve answers the only question there is.
-func (d *depot) answer(t testing.TB, yes bool) {
+func (d *fixture) answer(t testing.TB, yes bool) {
 	t.Helper()
 	views, err := d.Confirmations(t.Context(), "")
 	require.NoError(t, err)

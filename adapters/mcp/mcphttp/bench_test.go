@@ -186,10 +186,10 @@ func median(b testing.TB, l *lean, body string, n int) (p50, p99 time.Duration) 
 
 // rate is how many calls a second so many clients get answered.
 func rate(b testing.TB, body string, each int, all []*lean) float64 {
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	began := time.Now()
 	for _, l := range all {
-		crew.Go(func() {
+		group.Go(func() {
 			for range each {
 				if _, _, err := l.exchange(body); err != nil {
 					b.Error(err)
@@ -198,7 +198,7 @@ func rate(b testing.TB, body string, each int, all []*lean) float64 {
 			}
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	return float64(each*len(all)) / time.Since(began).Seconds()
 }
 
@@ -280,8 +280,8 @@ func BenchmarkCall(b *testing.B) {
 			p50, _ := median(b, l, asked[i], n/turns)
 			p50s[i] = append(p50s[i], p50)
 		}
-		for i, crew := range crews {
-			rates[i] = append(rates[i], rate(b, asked[i], n/turns/2, crew))
+		for i, group := range crews {
+			rates[i] = append(rates[i], rate(b, asked[i], n/turns/2, group))
 		}
 	}
 	p50, calls := [3]float64{}, [3]float64{}

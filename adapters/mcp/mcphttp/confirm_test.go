@@ -71,13 +71,13 @@ func TestACallWaitsForAPerson(t *testing.T) {
 				require.Greater(t, len(a.events), 1)
 				assert.Contains(t, string(a.events[0]), "countersign approve "+v.ID)
 			}
-			assert.Len(t, intents(t, s.town), 1)
+			assert.Len(t, intents(t, s.fixture), 1)
 		}
 	}
 }
 
 // intents are the changes on record, by call.
-func intents(t *testing.T, w *town) map[string]audit.Event {
+func intents(t *testing.T, w *fixture) map[string]audit.Event {
 	records, err := w.store.Records(context.Background(), 0, 1000)
 	require.NoError(t, err)
 	found := map[string]audit.Event{}

@@ -331,9 +331,9 @@ func TestBeforeTheHandshake(t *testing.T) {
 // Many sessions read at once; when they end, nothing is left.
 func TestManySessions(t *testing.T) {
 	s := serve(t, newTown(t, false))
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range 40 {
-		crew.Go(func() {
+		group.Go(func() {
 			c := s.as([]string{"ann", "bob"}[i%2])
 			defer c.client.CloseIdleConnections()
 			c.in(eras[i%len(eras)])
@@ -349,6 +349,6 @@ func TestManySessions(t *testing.T) {
 			}
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	assert.LessOrEqual(t, s.endpoint.Sessions(), 2, "the two clients without sessions")
 }

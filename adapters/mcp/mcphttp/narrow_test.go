@@ -137,7 +137,7 @@ func product(t *testing.T, within ...tool.Narrowing) *site {
 	packs := mcpserver.NewPackResources(l.App, tool.Call{Client: "resources"})
 	face := mcpserver.New(life, packs, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Source: mcpserver.PackToolset,
 		Resources: mcpserver.NewPolicyResources(packs.Resources(), packs, tool.Call{Client: "resources"}), Prompts: packs.Prompts(), Completer: packs})
-	s := &site{town: &town{App: l.App}, t: t, visitors: map[string]httpauth.Visitor{
+	s := &site{fixture: &fixture{App: l.App}, t: t, visitors: map[string]httpauth.Visitor{
 		"ann": {Principal: policy.Principal{ID: "token:ann", Grants: policy.All}, Credential: "key_ann"},
 		"bob": {Principal: policy.Principal{ID: "token:bob", Grants: policy.All}, Credential: "key_bob", Within: within},
 	}}

@@ -66,8 +66,8 @@ type who struct {
 	Grants                     policy.Effects
 }
 
-// town is a real door over a store in memory, with things to look at and to destroy.
-type town struct {
+// fixture is a real door over a store in memory, with things to look at and to destroy.
+type fixture struct {
 	*app.App
 	store   *memstore.Store
 	razed   atomic.Int64
@@ -78,9 +78,9 @@ type town struct {
 	gate    chan struct{}
 }
 
-func newTown(t testing.TB, humanOnly bool) *town {
+func newTown(t testing.TB, humanOnly bool) *fixture {
 	t.Helper()
-	w := &town{store: memstore.New(), ended: make(chan string, 1000), gate: make(chan struct{})}
+	w := &fixture{store: memstore.New(), ended: make(chan string, 1000), gate: make(chan struct{})}
 	read := func(title string) tool.Spec {
 		return tool.Spec{Title: title, Description: "D.", Class: policy.ClassRead, Effects: policy.Read}
 	}
@@ -130,13 +130,13 @@ func newTown(t testing.TB, humanOnly bool) *town {
 }
 
 // Waiting is App's, and counts.
-func (w *town) Waiting(ctx context.Context, id string) (bool, error) {
+func (w *fixture) Waiting(ctx context.Context, id string) (bool, error) {
 	w.looked.Add(1)
 	return w.App.Waiting(ctx, id)
 }
 
 // Decided is App's, and counts who waits.
-func (w *town) Decided(id string) (told <-chan struct{}, stop func()) {
+func (w *fixture) Decided(id string) (told <-chan struct{}, stop func()) {
 	w.waiting.Add(1)
 	told, deaf := w.App.Decided(id)
 	return told, func() {
@@ -147,7 +147,7 @@ func (w *town) Decided(id string) (told <-chan struct{}, stop func()) {
 
 // site is a town served over HTTP, on a real socket.
 type site struct {
-	*town
+	*fixture
 	t        testing.TB
 	url      string
 	endpoint *mcphttp.Endpoint
@@ -156,7 +156,7 @@ type site struct {
 	visitors map[string]httpauth.Visitor // by bearer
 }
 
-func serve(t testing.TB, w *town, change ...func(*mcphttp.EndpointOptions, *mcpserver.Options)) *site {
+func serve(t testing.TB, w *fixture, change ...func(*mcphttp.EndpointOptions, *mcpserver.Options)) *site {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	mo := mcpserver.Options{Version: "1.2.3", People: w, Beat: beat, Forecaster: w}
@@ -168,7 +168,7 @@ func serve(t testing.TB, w *town, change ...func(*mcphttp.EndpointOptions, *mcps
 		c(&do, &mo)
 	}
 	do.Server = mcpserver.New(life, w, mo)
-	s := &site{town: w, t: t, endpoint: mcphttp.NewEndpoint(life, do), end: end, visitors: map[string]httpauth.Visitor{}}
+	s := &site{fixture: w, t: t, endpoint: mcphttp.NewEndpoint(life, do), end: end, visitors: map[string]httpauth.Visitor{}}
 	for _, name := range []string{"ann", "bob"} {
 		s.visitors[name] = httpauth.Visitor{Principal: policy.Principal{ID: "token:" + name, Grants: policy.All}, Credential: "key_" + name}
 	}

@@ -270,9 +270,9 @@ func TestRaces(t *testing.T) {
 		_, again := ended.LoadOrStore(s, true)
 		assert.False(t, again, "%s %s ends twice", s.ID, s.Instance)
 	}})
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range 8 {
-		crew.Go(func() {
+		group.Go(func() {
 			for j := range 200 {
 				switch id := fmt.Sprint(i, j/10); j % 10 {
 				case 0:
@@ -295,7 +295,7 @@ func TestRaces(t *testing.T) {
 			}
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	require.Eventually(t, func() bool { return all.Len() == 0 }, sessionPatience, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), sessionPatience)
 	defer cancel()

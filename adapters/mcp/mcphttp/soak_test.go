@@ -26,7 +26,7 @@ var reads = []string{
 // soak has so many sessions read for a while, and returns how long each answer took, sorted, and the heap in use after a quarter of the time and at
 // its end.
 func soak(t testing.TB, url string, many int, lasts time.Duration) (took []time.Duration, early, late uint64) {
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	all := make([][]time.Duration, many)
 	var failed atomic.Int64
 	crewed := make([]*lean, many)
@@ -35,7 +35,7 @@ func soak(t testing.TB, url string, many int, lasts time.Duration) (took []time.
 	}
 	over := time.Now().Add(lasts)
 	for i, l := range crewed {
-		crew.Go(func() {
+		group.Go(func() {
 			defer l.conn.Close()
 			for n := i; n < i+2 || time.Now().Before(over); n++ { // on a busy machine, too, each reads more than once
 				began := time.Now()
@@ -57,7 +57,7 @@ func soak(t testing.TB, url string, many int, lasts time.Duration) (took []time.
 	}
 	<-time.After(lasts / 4)
 	early = heap()
-	crew.Wait()
+	group.Wait()
 	late = heap()
 	require.Zero(t, failed.Load())
 	for _, one := range all {

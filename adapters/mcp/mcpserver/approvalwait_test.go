@@ -21,12 +21,12 @@ import (
 )
 
 // patient has calls wait so long for people.
-func patient(w *town, wait time.Duration) func(*mcpserver.Options) {
+func patient(w *fixture, wait time.Duration) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) { o.People, o.Wait, o.Beat = w, wait, 20*time.Millisecond }
 }
 
 // asked is the confirmation that waits, as soon as there is one.
-func (w *town) asked(t *testing.T) confirm.View {
+func (w *fixture) asked(t *testing.T) confirm.View {
 	t.Helper()
 	var found []confirm.View
 	require.Eventually(t, func() bool {

@@ -104,7 +104,7 @@ func BenchmarkStart(b *testing.B) {
 // BenchmarkYes is from a person's yes being given to the answer of the call that waited for it, in one process and through another door over the same
 // database and directory, as a ratio to a floor in the same run: writing a file and reading it. p95 is of the whole.
 func BenchmarkYes(b *testing.B) {
-	shared := func(b *testing.B) (asks, answers *town) {
+	shared := func(b *testing.B) (asks, answers *fixture) {
 		dir := b.TempDir()
 		over := func(c *app.Core) {
 			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
@@ -113,8 +113,8 @@ func BenchmarkYes(b *testing.B) {
 		}
 		return newTownOver(b, true, over), newTownOver(b, true, over)
 	}
-	for name, open := range map[string]func(*testing.B) (asks, answers *town){
-		"one door": func(b *testing.B) (asks, answers *town) {
+	for name, open := range map[string]func(*testing.B) (asks, answers *fixture){
+		"one door": func(b *testing.B) (asks, answers *fixture) {
 			asks, _ = shared(b)
 			return asks, asks
 		},

@@ -137,7 +137,7 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 		return tool.Outcome{CallID: r.call.ID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(err)}
 	}
 	defer s.slots.Release(1)
-	return s.door.Call(ctx, r.call)
+	return s.core.Call(ctx, r.call)
 }
 
 // Turn is the place in the order of a request that has just arrived: of a tool's call in its toolset, of a

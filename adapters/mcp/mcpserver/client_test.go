@@ -70,15 +70,15 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	assert.EqualValues(t, 3, d.peak.Load())
 }
 
-// shelf is a source of resources, prompts and completions.
-type shelf struct {
+// resourceSource is a source of resources, prompts and completions.
+type resourceSource struct {
 	changed func(string)
 	reads   atomic.Int64
 }
 
 var errAbsent = fault.New(fault.NotFound, "shelf_absent", "there is no such thing on the shelf")
 
-func (*shelf) List(_ context.Context, _ mcpserver.Caller, cursor string) ([]mcpserver.Resource, string, error) {
+func (*resourceSource) List(_ context.Context, _ mcpserver.Caller, cursor string) ([]mcpserver.Resource, string, error) {
 	switch cursor {
 	case "":
 		return []mcpserver.Resource{{URI: "test://things/a", Name: "a", Title: "A", MIMEType: "text/markdown"}}, "2", nil
@@ -88,7 +88,7 @@ func (*shelf) List(_ context.Context, _ mcpserver.Caller, cursor string) ([]mcps
 	return nil, "", fault.New(fault.Invalid, "shelf_cursor", "there is no such page")
 }
 
-func (s *shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
+func (s *resourceSource) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
 	s.reads.Add(1)
 	if strings.HasSuffix(uri, "/broken") {
 		return mcpserver.Content{}, errors.New("a cause nobody should see")
@@ -99,15 +99,15 @@ func (s *shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserv
 	return mcpserver.Content{MIMEType: "text/markdown", Text: "# A"}, nil
 }
 
-func (*shelf) Fixed() []mcpserver.Resource { return nil }
+func (*resourceSource) Fixed() []mcpserver.Resource { return nil }
 
-func (*shelf) Templates() []mcpserver.Resource {
+func (*resourceSource) Templates() []mcpserver.Resource {
 	return []mcpserver.Resource{{URI: "test://things/{id}", Name: "thing", Description: "A thing."}}
 }
 
-func (s *shelf) Watch(changed func(string)) { s.changed = changed }
+func (s *resourceSource) Watch(changed func(string)) { s.changed = changed }
 
-func (*shelf) Complete(_ context.Context, _ mcpserver.Caller, c mcpserver.Completion) ([]string, bool, error) {
+func (*resourceSource) Complete(_ context.Context, _ mcpserver.Caller, c mcpserver.Completion) ([]string, bool, error) {
 	if c.Ref == "test://things/{id}" && c.Argument == "id" {
 		return []string{c.Value + "x"}, true, nil
 	}
@@ -130,7 +130,7 @@ func (prompts) Render(_ context.Context, _ mcpserver.Caller, _ string, args map[
 func TestResourcesPromptsAndCompletion(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
-			things := &shelf{}
+			things := &resourceSource{}
 			s := connect(t, newDemo(), era, func(o *mcpserver.Options) { o.Resources, o.Prompts, o.Completer = things, prompts{}, things }, nil)
 			ctx := context.Background()
 			caps := s.InitializeResult().Capabilities
@@ -180,7 +180,7 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 // Changes of a resource reach those who asked for them; in the new era with the id of the subscription as
 // the client wrote it.
 func TestResourceUpdates(t *testing.T) {
-	things := &shelf{}
+	things := &resourceSource{}
 	r, w := serve(t, newDemo(), func(o *mcpserver.Options) { o.Resources = things })
 	c := stdiotest.Pipe(t, w, r)
 	c.Initialize("2025-11-25")
@@ -194,7 +194,7 @@ func TestResourceUpdates(t *testing.T) {
 	assert.Empty(t, c.Notifications)
 
 	for _, id := range []string{`"listen:0"`, "7"} {
-		things = &shelf{}
+		things = &resourceSource{}
 		r, w = serve(t, newDemo(), func(o *mcpserver.Options) { o.Resources = things })
 		c = stdiotest.Pipe(t, w, r)
 		c.Send(`{"id":` + id + `,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["test://things/a"]},

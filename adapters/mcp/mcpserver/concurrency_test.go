@@ -15,10 +15,10 @@ import (
 
 func TestNobodyTakesMoreThanAShare(t *testing.T) {
 	s := mcpserver.NewShares(2)
-	var crew sync.WaitGroup
+	var group sync.WaitGroup
 	var now, peak atomic.Int64
 	for range 20 {
-		crew.Go(func() {
+		group.Go(func() {
 			assert.NoError(t, s.Take(context.Background(), "a"))
 			defer s.Release("a")
 			n := now.Add(1)
@@ -28,7 +28,7 @@ func TestNobodyTakesMoreThanAShare(t *testing.T) {
 			<-time.After(time.Millisecond)
 		})
 	}
-	crew.Wait()
+	group.Wait()
 	assert.EqualValues(t, 2, peak.Load())
 	assert.Zero(t, s.Busy(), "who has run everything is forgotten")
 }

@@ -38,20 +38,20 @@ func (r razing) Hash() canon.Hash { return canon.SumBytes("razing.v1", []byte(r.
 func (r razing) Target() string   { return r.Raze }
 func (r razing) Prompt() string   { return "raze " + r.Raze + " to the ground" }
 
-// town is a real door with things to destroy.
-type town struct {
+// fixture is a real door with things to destroy.
+type fixture struct {
 	*app.App
 	store *memstore.Store
 	razed atomic.Int64
 }
 
-func newTown(t testing.TB, humanOnly bool) *town {
+func newTown(t testing.TB, humanOnly bool) *fixture {
 	return newTownOver(t, humanOnly, func(*app.Core) {})
 }
 
 // newTownOver is a town over other parts than stores in memory.
-func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *town {
-	w := &town{store: memstore.New()}
+func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *fixture {
+	w := &fixture{store: memstore.New()}
 	raze := func(_ context.Context, _ tool.Scope, r razing) (razing, error) {
 		w.razed.Add(1)
 		return r, nil
@@ -88,7 +88,7 @@ func risky(s tool.Spec) tool.Spec {
 }
 
 // serve runs a server on pipes until the test ends.
-func serve(t testing.TB, door mcpserver.Door, change func(*mcpserver.Options)) (io.ReadCloser, io.WriteCloser) {
+func serve(t testing.TB, core mcpserver.Door, change func(*mcpserver.Options)) (io.ReadCloser, io.WriteCloser) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	inRead, inWrite := io.Pipe()
@@ -97,7 +97,7 @@ func serve(t testing.TB, door mcpserver.Door, change func(*mcpserver.Options)) (
 	if change != nil {
 		change(&o)
 	}
-	s := mcpserver.New(ctx, door, o)
+	s := mcpserver.New(ctx, core, o)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -126,9 +126,9 @@ func serveOnce(t testing.TB) (io.WriteCloser, io.Reader, <-chan struct{}) {
 }
 
 // connect is the SDK's own client at a protocol revision, answering forms with answer; nil shows none.
-func connect(t testing.TB, door mcpserver.Door, version string, change func(*mcpserver.Options), answer func(*mcp.ElicitParams) *mcp.ElicitResult) *mcp.ClientSession {
+func connect(t testing.TB, core mcpserver.Door, version string, change func(*mcpserver.Options), answer func(*mcp.ElicitParams) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
-	r, w := serve(t, door, change)
+	r, w := serve(t, core, change)
 	o := &mcp.ClientOptions{}
 	if answer != nil {
 		o.ElicitationHandler = func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -29,14 +29,14 @@ import (
 const host = "some-host"
 
 // switched is the town after a person switched on forms for host, and how it is served from that entry.
-func switched(t *testing.T, w *town) func(*mcpserver.Options) {
+func switched(t *testing.T, w *fixture) func(*mcpserver.Options) {
 	t.Helper()
 	person.Settings(t, w.App, func(s *app.Settings) error { s.Forms = []string{host}; return nil })
 	return entered(w, host)
 }
 
 // entered is how the town is served from a host entry.
-func entered(w *town, entry string) func(*mcpserver.Options) {
+func entered(w *fixture, entry string) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) {
 		patient(w, time.Minute)(o)
 		o.Entry = entry
@@ -48,7 +48,7 @@ func says(decision string) *mcp.ElicitResult {
 }
 
 // answers are the answers on record, newest first.
-func (w *town) answers(t *testing.T) []audit.Event {
+func (w *fixture) answers(t *testing.T) []audit.Event {
 	t.Helper()
 	records, err := w.store.Search(t.Context(), audit.Filter{Phase: audit.Answer, Tool: "wipe"})
 	require.NoError(t, err)
@@ -139,26 +139,26 @@ func TestNoFormIsShown(t *testing.T) {
 	secret := "ghp_" + strings.Repeat("a1B2", 9)
 	for name, c := range map[string]struct {
 		tool, arg string
-		how       func(t *testing.T, w *town) func(*mcpserver.Options)
+		how       func(t *testing.T, w *fixture) func(*mcpserver.Options)
 		why       string
 	}{
-		"nobody switched it on": {"wipe", "x", func(_ *testing.T, w *town) func(*mcpserver.Options) { return entered(w, host) }, ""},
-		"no host entry": {"wipe", "x", func(t *testing.T, w *town) func(*mcpserver.Options) {
+		"nobody switched it on": {"wipe", "x", func(_ *testing.T, w *fixture) func(*mcpserver.Options) { return entered(w, host) }, ""},
+		"no host entry": {"wipe", "x", func(t *testing.T, w *fixture) func(*mcpserver.Options) {
 			switched(t, w)
 			return entered(w, "")
 		}, ""},
-		"another host entry": {"wipe", "x", func(t *testing.T, w *town) func(*mcpserver.Options) {
+		"another host entry": {"wipe", "x", func(t *testing.T, w *fixture) func(*mcpserver.Options) {
 			switched(t, w)
 			return entered(w, "client")
 		}, ""},
-		"settings that were edited": {"wipe", "x", func(t *testing.T, w *town) func(*mcpserver.Options) {
+		"settings that were edited": {"wipe", "x", func(t *testing.T, w *fixture) func(*mcpserver.Options) {
 			_, err := w.store.Save(t.Context(), ports.Settings{Forms: []string{host}})
 			require.NoError(t, err)
 			return entered(w, host)
 		}, ""},
 		"a name is typed": {"raze", "x", switched, "too much is at stake"},
 		"high risk":       {"blast", "x", switched, "too much is at stake"},
-		"a proof is required": {"wipe", "x", func(t *testing.T, w *town) func(*mcpserver.Options) {
+		"a proof is required": {"wipe", "x", func(t *testing.T, w *fixture) func(*mcpserver.Options) {
 			person.Settings(t, w.App, func(s *app.Settings) error {
 				s.Forms, s.Require = []string{host}, map[string]policy.Proving{"wipe": policy.ProvingPerson}
 				return nil
@@ -199,7 +199,7 @@ func TestAFormDoesNotAnswerForTheCaller(t *testing.T) {
 }
 
 // inOldEra shows a form to a raw client of the older era and returns the id of the question.
-func inOldEra(t *testing.T, w *town, how func(*mcpserver.Options), id string) (*stdiotest.Client, string) {
+func inOldEra(t *testing.T, w *fixture, how func(*mcpserver.Options), id string) (*stdiotest.Client, string) {
 	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
@@ -335,7 +335,7 @@ type rounds struct {
 	t *testing.T
 }
 
-func inRounds(t *testing.T, w *town, how func(*mcpserver.Options)) rounds {
+func inRounds(t *testing.T, w *fixture, how func(*mcpserver.Options)) rounds {
 	t.Helper()
 	r, wr := serve(t, w, how)
 	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
@@ -389,9 +389,9 @@ func TestRequestStateIsSealed(t *testing.T) {
 
 // TestAnswersOfACallersOwnMaking are refused where no form was offered: without a host entry, and where callers approve.
 func TestAnswersOfACallersOwnMaking(t *testing.T) {
-	for name, how := range map[string]func(w *town) func(*mcpserver.Options){
-		"no host entry": func(w *town) func(*mcpserver.Options) { return entered(w, "") },
-		"forms are off": func(w *town) func(*mcpserver.Options) { return entered(w, host) },
+	for name, how := range map[string]func(w *fixture) func(*mcpserver.Options){
+		"no host entry": func(w *fixture) func(*mcpserver.Options) { return entered(w, "") },
+		"forms are off": func(w *fixture) func(*mcpserver.Options) { return entered(w, host) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTown(t, true)

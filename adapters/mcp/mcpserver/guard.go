@@ -81,7 +81,7 @@ func (s *Server) unknown(name string) error {
 func (s *Server) unserved(req mcp.Request) error {
 	call, ok := req.(*mcp.CallToolRequest)
 	if !ok || call.Params == nil || s.fixtures[call.Params.Name] {
-		return s.desk.Subscribable(req)
+		return s.offers.Subscribable(req)
 	}
 	if spec, known := s.tools[call.Params.Name]; !known || !s.callerOf(call.Extra).Serves(spec) {
 		return s.unknown(call.Params.Name)

@@ -47,7 +47,7 @@ var (
 
 // Packs is the core with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
 type Packs struct {
-	door Door
+	core Door
 	as   string // the client of every call made here, in the audit
 
 	mu      sync.Mutex
@@ -56,12 +56,12 @@ type Packs struct {
 
 // NewPackResources wraps a core. The Client of as is the one under which calls for resources appear in the audit log; empty is that of who asks, on whose behalf
 // they are made in any case.
-func NewPackResources(door Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
+func NewPackResources(core Door, as tool.Call) *Packs { return &Packs{core: core, as: as.Client} }
 
 // ServesPacks reports whether the core has enabled the two tools this needs; without them there is nothing to offer.
-func ServesPacks(door Door) bool {
+func ServesPacks(core Door) bool {
 	found := 0
-	for s := range door.Specs() {
+	for s := range core.Specs() {
 		if s.Name == input || s.Name == output {
 			found++
 		}
@@ -70,11 +70,11 @@ func ServesPacks(door Door) bool {
 }
 
 // Specs yields the specs of the core.
-func (p *Packs) Specs() iter.Seq[tool.Spec] { return p.door.Specs() }
+func (p *Packs) Specs() iter.Seq[tool.Spec] { return p.core.Specs() }
 
 // Call calls the core and reports a changed pack to Watch.
 func (p *Packs) Call(ctx context.Context, c tool.Call) tool.Outcome {
-	o := p.door.Call(ctx, c)
+	o := p.core.Call(ctx, c)
 	if o.Spec.Name == input && o.Err == nil && !o.DryRun {
 		p.tell(o.Value)
 	}
@@ -135,13 +135,13 @@ func (p *Packs) call(ctx context.Context, by Caller, name tool.Name, args map[st
 	if p.as != "" {
 		c.Client = p.as
 	}
-	o := p.door.Call(ctx, c)
+	o := p.core.Call(ctx, c)
 	return o, o.Err
 }
 
 // list is the packs there are for who asks: none for one who is not served the tool that lists them.
 func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]summary, error) {
-	for s := range p.door.Specs() {
+	for s := range p.core.Specs() {
 		if s.Name == input && !by.Serves(s) { // a call would be refused, and stand in the audit as if somebody had tried
 			return nil, nil
 		}

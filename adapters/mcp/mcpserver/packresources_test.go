@@ -156,16 +156,16 @@ func (c *counting) Call(ctx context.Context, call tool.Call) tool.Outcome {
 func TestNobodyIsRefusedAList(t *testing.T) {
 	p, l := openPackResources(t)
 	create(t, p, `{"action":"create","ttl_minutes":5,"name":"pack"}`)
-	door := &counting{App: l.App}
-	p = mcpserver.NewPackResources(door, tool.Call{})
+	core := &counting{App: l.App}
+	p = mcpserver.NewPackResources(core, tool.Call{})
 	for toolset, want := range map[string]int{"packs": 1, "deployments": 0} {
-		door.calls = 0
+		core.calls = 0
 		narrow := by
 		narrow.Within = []tool.Narrowing{{Toolsets: []string{toolset}}}
 		page, _, err := p.Resources().List(t.Context(), narrow, "")
 		require.NoError(t, err)
 		assert.Len(t, page, want, toolset)
-		assert.Equal(t, want, door.calls, toolset)
+		assert.Equal(t, want, core.calls, toolset)
 	}
 }
 

@@ -19,7 +19,7 @@ var ErrUnknownResource = fault.New(fault.NotFound, "policy_resource_unknown", "t
 
 // PolicyResources are an offers.Resources: those of another one, and the policy.
 type PolicyResources struct {
-	door  Door
+	core  Door
 	as    string    // the client of every call made here, in the audit
 	inner Resources // may be nil
 }
@@ -27,8 +27,8 @@ type PolicyResources struct {
 var _ Resources = PolicyResources{}
 
 // ServesPolicy reports whether the core has enabled the tool that this needs.
-func ServesPolicy(door Door) bool {
-	for s := range door.Specs() {
+func ServesPolicy(core Door) bool {
+	for s := range core.Specs() {
 		if s.Name == policyPolicy {
 			return true
 		}
@@ -38,8 +38,8 @@ func ServesPolicy(door Door) bool {
 
 // NewPolicyResources is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
 // empty is that of who asks, on whose behalf they are made in any case.
-func NewPolicyResources(inner Resources, door Door, as tool.Call) PolicyResources {
-	return PolicyResources{door: door, as: as.Client, inner: inner}
+func NewPolicyResources(inner Resources, core Door, as tool.Call) PolicyResources {
+	return PolicyResources{core: core, as: as.Client, inner: inner}
 }
 
 // List has the policy on its first page.
@@ -70,7 +70,7 @@ func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Conte
 	if r.as != "" {
 		call.Client = r.as
 	}
-	o := r.door.Call(ctx, call)
+	o := r.core.Call(ctx, call)
 	if o.Err != nil {
 		return Content{}, o.Err
 	}

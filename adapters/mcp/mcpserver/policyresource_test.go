@@ -24,8 +24,8 @@ import (
 
 var policyMe = mcpserver.Caller{Principal: policy.Principal{ID: "me", Grants: policy.All}, Session: "s"}
 
-// door is a real door to the tools about ecosystems.
-func door(t *testing.T, serve app.Selection) *app.App {
+// core is a real door to the tools about ecosystems.
+func core(t *testing.T, serve app.Selection) *app.App {
 	t.Helper()
 	store, now := memstore.New(), &clock.Fake{}
 	core := app.Core{Clock: now, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
@@ -65,7 +65,7 @@ func uris(page []mcpserver.Resource) (out []string) {
 }
 
 func TestThePolicyIsTheWholeMatrix(t *testing.T) {
-	a := door(t, app.Selection{})
+	a := core(t, app.Selection{})
 	require.True(t, mcpserver.ServesPolicy(a))
 	content, err := mcpserver.NewPolicyResources(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.PolicyURI)
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestThePolicyIsTheWholeMatrix(t *testing.T) {
 
 func TestBesideOthers(t *testing.T) {
 	watched := 0
-	r := mcpserver.NewPolicyResources(other{&watched}, door(t, app.Selection{}), tool.Call{})
+	r := mcpserver.NewPolicyResources(other{&watched}, core(t, app.Selection{}), tool.Call{})
 	page, next, err := r.List(t.Context(), policyMe, "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{mcpserver.PolicyURI, "other://1"}, uris(page))
@@ -108,7 +108,7 @@ func TestBesideOthers(t *testing.T) {
 }
 
 func TestAlone(t *testing.T) {
-	r := mcpserver.NewPolicyResources(nil, door(t, app.Selection{}), tool.Call{})
+	r := mcpserver.NewPolicyResources(nil, core(t, app.Selection{}), tool.Call{})
 	page, next, err := r.List(t.Context(), policyMe, "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{mcpserver.PolicyURI}, uris(page))
@@ -127,12 +127,12 @@ func TestAlone(t *testing.T) {
 }
 
 func TestWithoutTheToolThereIsNothingToOffer(t *testing.T) {
-	a := door(t, app.Selection{Exclude: []string{"amof_policy"}})
+	a := core(t, app.Selection{Exclude: []string{"amof_policy"}})
 	assert.False(t, mcpserver.ServesPolicy(a))
 	_, err := mcpserver.NewPolicyResources(nil, a, tool.Call{}).Read(t.Context(), policyMe, mcpserver.PolicyURI)
 	require.ErrorIs(t, err, tool.ErrUnknown, "the door has the last word")
 	nobody := policyMe
 	nobody.Principal.Grants = 0
-	_, err = mcpserver.NewPolicyResources(nil, door(t, app.Selection{}), tool.Call{}).Read(t.Context(), nobody, mcpserver.PolicyURI)
+	_, err = mcpserver.NewPolicyResources(nil, core(t, app.Selection{}), tool.Call{}).Read(t.Context(), nobody, mcpserver.PolicyURI)
 	require.ErrorIs(t, err, app.ErrPolicy)
 }

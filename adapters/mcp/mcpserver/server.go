@@ -56,14 +56,14 @@ type Options struct {
 
 // Server serves MCP on any number of transports. It is safe for concurrent use.
 type Server struct {
-	door     Door
+	core     Door
 	opts     Options
 	life     context.Context //nolint:containedctx // the lifetime of the server, which ends every call in flight
 	sdk      *mcp.Server
 	caps     *mcp.ServerCapabilities
 	tools    map[string]tool.Spec
 	plain    map[string]bool // tools whose calls can be direct
-	desk     *Offers
+	offers   *Offers
 	fixtures map[string]bool // tools that only the server for the conformance suite has; nil in every release
 	turns    *Scheduler
 	shares   *Shares
@@ -76,7 +76,7 @@ type Server struct {
 }
 
 // New makes a server. When life ends, calls in flight are cancelled.
-func New(life context.Context, door Door, o Options) *Server {
+func New(life context.Context, core Door, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -85,21 +85,21 @@ func New(life context.Context, door Door, o Options) *Server {
 	}
 	o.Wait, o.Beat = cmp.Or(o.Wait, DefaultWait), max(cmp.Or(o.Beat, DefaultBeat), time.Millisecond)
 	s := &Server{
-		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: NewScheduler(),
+		core: core, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: NewScheduler(),
 		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: NewShares(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: NewSeal(rand.Text()),
 	}
-	for spec := range door.Specs() {
+	for spec := range core.Specs() {
 		s.tools[string(spec.Name)] = spec
 		s.plain[string(spec.Name)] = !bytes.Contains(spec.Input, []byte("x-mcp-header"))
 	}
 	s.info = s.describedSelf()
-	s.desk = NewOffers(OffersOptions{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
+	s.offers = NewOffers(OffersOptions{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.desk.Listings, s.permissions, s.narrowed)
+	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.offers.Listings, s.permissions, s.narrowed)
 	if err := s.addDirect(); err != nil {
 		panic(err) // the method's name is taken: only a changed SDK could have it
 	}
-	s.desk.Enlist(life, s.sdk)
+	s.offers.Enlist(life, s.sdk)
 	return s
 }
 
@@ -119,7 +119,7 @@ func (s *Server) sdkOptions() *mcp.ServerOptions {
 		// What is served depends on the machine, its operator and who asks.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
-	s.desk.Announce(s.caps, o)
+	s.offers.Announce(s.caps, o)
 	return o
 }
 
@@ -139,7 +139,7 @@ func (s *Server) Handshake(version string) json.RawMessage {
 // first request needs it, so that the handshake does not wait.
 func (s *Server) enlistTools() {
 	s.enlist.Do(func() {
-		for spec := range s.door.Specs() {
+		for spec := range s.core.Specs() {
 			s.sdk.AddTool(describe(spec), s.handler(spec))
 		}
 	})

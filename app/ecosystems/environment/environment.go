@@ -58,8 +58,8 @@ const limit = 3600 + 60
 func Performers(d Deps) []runs.Performer {
 	s := service{d}
 	return []runs.Performer{
-		{Action: ecosystem.RunDeploy, Limit: limit, Facts: s.deployFacts, Do: s.deploy, Mend: s.mend},
-		{Action: ecosystem.RunDestroy, Limit: limit, Facts: s.destroyFacts, Do: s.destroy, Mend: s.mend},
+		{Action: ecosystem.RunDeploy, Limit: limit, Facts: s.deployFacts, Do: s.deploy, Recover: s.recoverRun},
+		{Action: ecosystem.RunDestroy, Limit: limit, Facts: s.destroyFacts, Do: s.destroy, Recover: s.recoverRun},
 	}
 }
 

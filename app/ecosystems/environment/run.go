@@ -67,7 +67,7 @@ func (s service) deploy(ctx context.Context, j runs.Job) (any, error) {
 	begun := w.state.Begun(ecosystem.PhaseDeploying, j.Run.ID, s.now())
 	begun.Provisioner, begun.Kind, begun.ScriptSHA256, begun.Repos = w.provisioner.Name, w.provisioner.Kind, w.provisioner.SHA256, w.heads
 	begun.Outputs = map[string]string{}
-	if err := w.note(ctx, begun); err != nil { // before anything is done: Mend goes by it
+	if err := w.note(ctx, begun); err != nil { // before anything is done: Recover goes by it
 		return nil, err
 	}
 	if w.provisioner.Kind == ecosystem.KindLocal {
@@ -195,8 +195,8 @@ func (w *work) judge(a ecosystem.Action, st process.State, heard *ProcessOutput)
 	return ecosystem.ErrProgram.Sayf("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.FailureMessage()).With(details)
 }
 
-// mend ends what an interrupted run started, and says that it failed. Where the run had done its work, it stands.
-func (s service) mend(ctx context.Context, j runs.Job) error {
+// recoverRun ends what an interrupted run started, and says that it failed. Where the run had done its work, it stands.
+func (s service) recoverRun(ctx context.Context, j runs.Job) error {
 	in, err := decode(j.Run.Payload)
 	if err != nil {
 		return err

@@ -41,10 +41,10 @@ type ArchivePreview struct {
 
 // archiveContents is an archive that is prepared: what is pushed, and what has to be where before anything goes.
 type archiveContents struct {
-	fleet   []*WorkingTree
-	holding WorkspaceContents
-	bundles []bundle
-	lops    []lop
+	trees          []*WorkingTree
+	holding        WorkspaceContents
+	bundles        []bundle
+	mergedBranches []mergedBranch
 }
 
 // bundle is a repository to be saved on this machine; with rest, only what is on no remote.
@@ -55,8 +55,8 @@ type bundle struct {
 	readOnly bool
 }
 
-// lop is a ticket's branch that may be deleted at its remote.
-type lop struct {
+// mergedBranch is a ticket's branch that may be deleted at its remote.
+type mergedBranch struct {
 	repo string
 	dir  string
 	head ecosystemport.Head
@@ -69,14 +69,14 @@ type archiveFact struct {
 	Holding WorkspaceContents `json:"holding"`
 }
 
-func (c archiveContents) facts() archiveFact { return archiveFact{PreviewFacts(c.fleet), c.holding} }
+func (c archiveContents) facts() archiveFact { return archiveFact{PreviewFacts(c.trees), c.holding} }
 
 // prepare works out an archive. It fails with ecosystem.ErrUnsaved where something is in the way.
 func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c archiveContents, err error) {
-	if c.fleet, err = s.yard.Status(ctx, f, o); err != nil {
+	if c.trees, err = s.pusher.Status(ctx, f, o); err != nil {
 		return c, err
 	}
-	if c.holding, err = s.stow.Contents(ctx, f); err != nil {
+	if c.holding, err = s.trashManager.Contents(ctx, f); err != nil {
 		return c, err
 	}
 	if err := s.clean(ctx, f, c.holding); err != nil {
@@ -87,10 +87,10 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 			c.bundles = append(c.bundles, b)
 		}
 		if o.CleanUp && !o.Offline && !r.ReadOnly {
-			c.lops = append(c.lops, lopsOf(f, r, c.holding)...)
+			c.mergedBranches = append(c.mergedBranches, mergedBranchesOf(f, r, c.holding)...)
 		}
 	}
-	if root := c.root(); o.Cut && (o.Offline || root.Cargo.Remote == "") {
+	if root := c.root(); o.Cut && (o.Offline || root.Status.Remote == "") {
 		c.bundles = append(c.bundles, bundle{BundlePlan: BundlePlan{"workspace", "its branch is deleted and is on no remote"}, dir: f.Layout.Root})
 	}
 	return c, c.stranded(f, o)
@@ -98,13 +98,13 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 
 // root is the workspace's own working tree.
 func (c archiveContents) root() *WorkingTree {
-	i := slices.IndexFunc(c.fleet, func(v *WorkingTree) bool { return v.Name == "" })
-	return c.fleet[i]
+	i := slices.IndexFunc(c.trees, func(v *WorkingTree) bool { return v.Name == "" })
+	return c.trees[i]
 }
 
 // clean fails where something is not committed, or in the middle, or where it cannot be told.
 func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContents) error {
-	if h.Trees[len(h.Trees)-1].Cargo.Missing {
+	if h.Trees[len(h.Trees)-1].Status.Missing {
 		return ecosystem.ErrUnsaved.Sayf("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
 	}
 	list, count := h.Dirty(f)
@@ -129,7 +129,7 @@ func (c archiveContents) bundleOf(r Clone, o Options) (bundle, bool) {
 	remote, stashes, there := "", 0, false
 	for _, t := range c.holding.Trees {
 		if t.Repo == r.Name && t.Dir == r.Dir {
-			remote, stashes, there = t.Cargo.Remote, t.Stashes, true
+			remote, stashes, there = t.Status.Remote, t.Stashes, true
 		}
 	}
 	b := bundle{BundlePlan: BundlePlan{Repo: r.Name}, dir: r.Dir, readOnly: r.ReadOnly}
@@ -160,16 +160,16 @@ func (c archiveContents) unpushed(repo string) (n int) {
 	return n
 }
 
-// lopsOf are the tickets' branches of a repository.
-func lopsOf(f runs.Ecosystem, r Clone, h WorkspaceContents) (lops []lop) {
+// mergedBranchesOf are the tickets' branches of a repository.
+func mergedBranchesOf(f runs.Ecosystem, r Clone, h WorkspaceContents) (mergedBranches []mergedBranch) {
 	for _, head := range h.Heads {
 		for _, t := range f.State.Tickets {
 			if head.Repo == r.Name && t.Repos[r.Name] == head.Branch {
-				lops = append(lops, lop{repo: r.Name, dir: r.Dir, head: ecosystemport.Head{Branch: head.Branch, Commit: head.Head}, into: r.Branch})
+				mergedBranches = append(mergedBranches, mergedBranch{repo: r.Name, dir: r.Dir, head: ecosystemport.Head{Branch: head.Branch, Commit: head.Head}, into: r.Branch})
 			}
 		}
 	}
-	return lops
+	return mergedBranches
 }
 
 // stranded fails for branches with commits that nothing will push and no bundle will hold.
@@ -179,9 +179,9 @@ func (c archiveContents) stranded(f runs.Ecosystem, o Options) error {
 		saved[b.Repo] = !b.rest || b.readOnly
 	}
 	going := map[string]bool{}
-	for _, v := range c.fleet {
+	for _, v := range c.trees {
 		if v.Skip == "" {
-			going[v.Name+"\x00"+v.Cargo.Branch] = true
+			going[v.Name+"\x00"+v.Status.Branch] = true
 		}
 	}
 	var list []string
@@ -201,7 +201,7 @@ func (c archiveContents) stranded(f runs.Ecosystem, o Options) error {
 
 // unmoved fails when somebody has gone on working since the archive was prepared.
 func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContents) error {
-	now, err := s.stow.Contents(ctx, f)
+	now, err := s.trashManager.Contents(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 		return runs.Plan{}, err
 	}
 	name, dir := f.Layout.Name, f.State.WorkspaceDir
-	preview := ArchivePreview{Preview: NewPreview(f, c.fleet, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
+	preview := ArchivePreview{Preview: NewPreview(f, c.trees, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
 		Keeps: []string{f.State.WorkspaceBranch}, Deletes: []string{}, Trash: "what is removed is kept for 7 days; countersign eco restore " + name + " brings it back"}
 	if in.Cut {
 		preview.Keeps = []string{}
@@ -252,11 +252,11 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 			preview.Bundles = append(preview.Bundles, b.BundlePlan)
 		}
 	}
-	for _, l := range c.lops {
+	for _, l := range c.mergedBranches {
 		preview.Deletes = append(preview.Deletes, l.repo+": "+l.head.Branch)
 	}
 	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, CountNoun(len(preview.ReposAffected), "repository", "repositories"), len(preview.Bundles)),
-		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), PushWarnings(c.fleet, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), PushWarnings(c.trees, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote", "removes the workspace once everything is saved"}},
 		Explanation: runs.Explanation{What: "Pushes everything, verifies that every commit is on a remote or in a bundle, commits a record of it in the workspace root, and moves the workspace to the trash. If anything cannot be verified, nothing is removed.",
 			Irreversible: true, Affects: append([]string{dir}, preview.ReposAffected...), Alternatives: []string{string(Push.Name)}}}

@@ -64,25 +64,25 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	done := Archived{Status: "failed", Bundles: []string{}, Push: PushResult{Repos: []RepoResult{}}}
 	o, err := DecodeOptions(j.Run.Payload)
 	if err == nil {
-		err = s.mend(ctx, f, j.Log)
+		err = s.recoverRun(ctx, f, j.Log)
 	}
 	if err != nil {
 		return done, err
 	}
-	s.stow.Purge(ctx, l, j.Log)
+	s.trashManager.Purge(ctx, l, j.Log)
 	c, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return done, err
 	}
 	if !o.Offline {
-		if done.Push, err = s.yard.Push(ctx, j, c.fleet, o); err != nil {
+		if done.Push, err = s.pusher.Push(ctx, j, c.trees, o); err != nil {
 			return done, halted(f, err)
 		}
 	}
 	if err := s.verify(ctx, j, c, o); err != nil {
 		return done, err
 	}
-	e, err := s.stow.Entry(ctx, f, archiving, named(c.holding.Heads))
+	e, err := s.trashManager.Entry(ctx, f, archiving, named(c.holding.Heads))
 	if err != nil {
 		return done, err
 	}
@@ -90,16 +90,16 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	if e, err = s.Trash.Keep(ctx, l, e); err != nil {
 		return done, err
 	}
-	jr := &Operation{Phase: PhaseSaving, Stowed: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
+	jr := &Operation{Phase: PhaseSaving, Entry: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
 	if err := s.save(ctx, j, c, jr, &done); err != nil {
 		return done, err
 	}
-	for _, lop := range c.lops {
-		done.Cleanup = append(done.Cleanup, s.lop(ctx, j, lop))
+	for _, b := range c.mergedBranches {
+		done.Cleanup = append(done.Cleanup, s.deleteMergedBranch(ctx, j, b))
 	}
 	j.Log("info", "everything is saved; moving "+e.Workspace+" to the trash as "+e.ID)
 	jr.Phase = PhaseRemoving
-	if err := s.stow.MoveToTrash(ctx, l, jr); err != nil {
+	if err := s.trashManager.MoveToTrash(ctx, l, jr); err != nil {
 		return done, err
 	}
 	done.Status, done.ArchiveFile, done.Trash, done.Until, done.Restore = "success", relative(l, jr.File), e.ID, &e.Until, e.Restore
@@ -141,12 +141,12 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		}
 	}
 	if root := c.root(); o.Cut && !full["workspace"] {
-		cargo, err := s.Git.Look(ctx, root.Berth, true)
+		status, err := s.Git.Look(ctx, root.Worktree, true)
 		if err != nil {
 			return err
 		}
-		if !cargo.Asked || cargo.RemoteHead != cargo.Head {
-			list = append(list, "workspace: "+cargo.Branch)
+		if !status.Asked || status.RemoteHead != status.Head {
+			list = append(list, "workspace: "+status.Branch)
 		}
 	}
 	if len(list) == 0 {
@@ -164,7 +164,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 		if err != nil {
 			break
 		}
-		file, wrote := path.Join(s.bundles(l, jr.Stowed), b.Repo+".bundle"), false
+		file, wrote := path.Join(s.bundles(l, jr.Entry), b.Repo+".bundle"), false
 		if wrote, err = s.Git.Bundle(ctx, b.dir, file, b.rest); wrote {
 			bundles[b.Repo] = file
 			done.Bundles = append(done.Bundles, file)
@@ -203,7 +203,7 @@ func record(f runs.Ecosystem, c archiveContents, bundles map[string]string) []Ar
 	for _, r := range clones(f) {
 		for _, t := range c.holding.Trees {
 			if t.Repo == r.Name && t.Dir == r.Dir {
-				repos = append(repos, ArchivedRepo{Name: r.Name, Branch: t.Cargo.Branch, Commit: t.Head, ReadOnly: r.ReadOnly, URL: t.Cargo.Remote, Bundle: bundles[r.Name]})
+				repos = append(repos, ArchivedRepo{Name: r.Name, Branch: t.Status.Branch, Commit: t.Head, ReadOnly: r.ReadOnly, URL: t.Status.Remote, Bundle: bundles[r.Name]})
 			}
 		}
 	}
@@ -212,7 +212,7 @@ func record(f runs.Ecosystem, c archiveContents, bundles map[string]string) []Ar
 
 // record writes the archive's file into the ecosystem's directory, and commits that alone.
 func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, repos []ArchivedRepo) error {
-	e := jr.Stowed
+	e := jr.Entry
 	tickets := []string{}
 	for id := range f.State.Tickets {
 		tickets = append(tickets, id)
@@ -230,7 +230,7 @@ func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, re
 }
 
 // lop deletes a ticket's branch at its remote. That it stays is no failure.
-func (s service) lop(ctx context.Context, j runs.Job, l lop) BranchDeletion {
+func (s service) deleteMergedBranch(ctx context.Context, j runs.Job, l mergedBranch) BranchDeletion {
 	r := BranchDeletion{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
 	kept, err := s.Git.DeleteMergedBranch(ctx, l.dir, l.head, l.into)
 	if err != nil {
@@ -249,13 +249,13 @@ func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation)
 	for _, c := range clones(f) {
 		repos = append(repos, c.Dir)
 	}
-	if err := s.Git.Drop(ctx, s.bundles(l, j.Stowed), repos); err != nil {
+	if err := s.Git.Drop(ctx, s.bundles(l, j.Entry), repos); err != nil {
 		return err
 	}
 	if err := s.Git.Drop(ctx, path.Join(l.Dir, j.File), nil); err != nil {
 		return err
 	}
-	return s.Trash.Forget(ctx, l, j.Stowed)
+	return s.Trash.Forget(ctx, l, j.Entry)
 }
 
 // mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
@@ -268,5 +268,5 @@ func (s service) mendRecording(ctx context.Context, f runs.Ecosystem, j *Operati
 		return s.undoSaving(ctx, f, j)
 	}
 	log("warning", "the archive was interrupted after "+j.File+" was committed; nothing was removed: archive again")
-	return s.Trash.Forget(ctx, f.Layout, j.Stowed)
+	return s.Trash.Forget(ctx, f.Layout, j.Entry)
 }

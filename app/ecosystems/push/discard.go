@@ -38,7 +38,7 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	h, err := s.stow.Contents(ctx, f)
+	h, err := s.trashManager.Contents(ctx, f)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -77,21 +77,21 @@ func named(heads []ecosystemport.TrashHead) []ecosystemport.TrashHead {
 }
 
 func (s service) discardFacts(ctx context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
-	return s.stow.Contents(ctx, f)
+	return s.trashManager.Contents(ctx, f)
 }
 
 // discard carries out a confirmed discard.
 func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 	l := j.Found.Layout
-	if err := s.mend(ctx, j.Found, j.Log); err != nil {
+	if err := s.recoverRun(ctx, j.Found, j.Log); err != nil {
 		return nil, err
 	}
-	s.stow.Purge(ctx, l, j.Log)
-	h, err := s.stow.Contents(ctx, j.Found)
+	s.trashManager.Purge(ctx, l, j.Log)
+	h, err := s.trashManager.Contents(ctx, j.Found)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.stow.Entry(ctx, j.Found, discarding, named(h.Heads))
+	e, err := s.trashManager.Entry(ctx, j.Found, discarding, named(h.Heads))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	j.Log("info", "moving "+e.Workspace+" to the trash as "+e.ID)
-	if err := s.stow.MoveToTrash(ctx, l, &Operation{Phase: PhaseRemoving, Stowed: e}); err != nil {
+	if err := s.trashManager.MoveToTrash(ctx, l, &Operation{Phase: PhaseRemoving, Entry: e}); err != nil {
 		return nil, err
 	}
 	j.Percent(1, 1)

@@ -26,12 +26,12 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-const doomedArg = "shipping-doomed"
+const killedChildArg = "shipping-doomed"
 
 // TestMain lets the test binary be a process that is killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 7 && os.Args[1] == doomedArg {
-		if err := doomed(os.Args[2:]); err != nil {
+	if len(os.Args) == 7 && os.Args[1] == killedChildArg {
+		if err := runUntilKilled(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -41,22 +41,22 @@ func TestMain(m *testing.M) {
 }
 
 // doomed drains demo's queue, or brings it back from the trash, and is killed at that step: root, home, data, step, what.
-func doomed(a []string) error {
+func runUntilKilled(a []string) error {
 	left, _ := strconv.Atoi(a[3])
 	d := dependencies(a[0], a[1], &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)})
 	k := &killer{left: left}
 	if a[2] != "" {
 		d.Places = elsewhere{d.Places, a[2]}
 	}
-	d.States, d.Git, d.Trash = killStates{d.States, k}, killGit{d.Git, k}, killAttic{d.Trash, k}
+	d.States, d.Git, d.Trash = killStates{d.States, k}, killGit{d.Git, k}, killTrash{d.Trash, k}
 	if a[4] != restore {
 		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
 	}
-	door, d, err := doorOf(d, push.Entries)
+	core, d, err := newCore(d, push.Entries)
 	if err != nil {
 		return err
 	}
-	o := door.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: restore, Args: json.RawMessage(`{"ecosystem":"demo","mode":"execute"}`)})
+	o := core.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: restore, Args: json.RawMessage(`{"ecosystem":"demo","mode":"execute"}`)})
 	return o.Err
 }
 
@@ -122,30 +122,30 @@ func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool) (bool,
 	return s.PushGit.Bundle(ctx, dir, file, rest)
 }
 
-type killAttic struct {
+type killTrash struct {
 	ecosystemport.Trash
 	k *killer
 }
 
-func (s killAttic) Keep(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) (ecosystemport.TrashEntry, error) {
+func (s killTrash) Keep(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) (ecosystemport.TrashEntry, error) {
 	s.k.step()
 	defer s.k.step()
 	return s.Trash.Keep(ctx, l, e)
 }
 
-func (s killAttic) Take(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+func (s killTrash) Take(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
 	return s.Trash.Take(ctx, l, e)
 }
 
-func (s killAttic) Bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+func (s killTrash) Bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
 	return s.Trash.Bring(ctx, l, e)
 }
 
-func (s killAttic) Forget(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
+func (s killTrash) Forget(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
 	s.k.step()
 	defer s.k.step()
 	return s.Trash.Forget(ctx, l, e)
@@ -170,7 +170,7 @@ func (r *rig) killed(step int, what string) bool {
 	if e, ok := r.deps.Places.(elsewhere); ok {
 		data = e.data
 	}
-	out, err := exec.CommandContext(context.Background(), os.Args[0], doomedArg, r.root.Dir, r.home, data, strconv.Itoa(step), what).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), os.Args[0], killedChildArg, r.root.Dir, r.home, data, strconv.Itoa(step), what).CombinedOutput()
 	if err == nil {
 		return false
 	}

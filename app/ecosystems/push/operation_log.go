@@ -27,7 +27,7 @@ type Operation struct {
 	Phase   string                   `json:"phase"`
 	Opened  *StagedTree              `json:"opened,omitempty"`
 	Sent    *PendingPush             `json:"sent,omitempty"`
-	Stowed  ecosystemport.TrashEntry `json:"stowed"`
+	Entry   ecosystemport.TrashEntry `json:"stowed"`
 	File    string                   `json:"file,omitempty"`    // of the archive, relative to the ecosystem's directory
 	Message string                   `json:"message,omitempty"` // of the archive
 }

@@ -45,9 +45,9 @@ func CountNoun(n int, one, many string) string {
 }
 
 // NewPreview returns the preview of the worktrees.
-func NewPreview(f runs.Ecosystem, fleet []*WorkingTree, o Options) Preview {
+func NewPreview(f runs.Ecosystem, trees []*WorkingTree, o Options) Preview {
 	p := Preview{Repos: []RepoPreview{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}
-	for _, v := range fleet {
+	for _, v := range trees {
 		r := v.shown(o)
 		if v.NeedsPush(o) {
 			p.ReposAffected = append(p.ReposAffected, v.Title())
@@ -65,7 +65,7 @@ func NewPreview(f runs.Ecosystem, fleet []*WorkingTree, o Options) Preview {
 }
 
 func (v *WorkingTree) shown(o Options) RepoPreview {
-	c := v.Cargo
+	c := v.Status
 	r := RepoPreview{Name: v.Title(), Ticket: v.Ticket, Branch: c.Branch, Remote: c.Remote, Head: c.Head, Verified: c.Asked, RemoteHead: tool.NilIfZero(c.RemoteHead), Ahead: c.Ahead, DirtyFiles: []string{},
 		DirtyCount: len(c.Changes), WillCommit: v.NeedsCommit(o), WillPush: v.NeedsPush(o), Hooks: []string{}, Skipped: v.Skip}
 	if v.Name != "" {
@@ -86,9 +86,9 @@ func (v *WorkingTree) shown(o Options) RepoPreview {
 }
 
 // PushWarnings returns the warnings to show with the approval request.
-func PushWarnings(fleet []*WorkingTree, o Options) (out []string) {
-	for _, v := range fleet {
-		c := v.Cargo
+func PushWarnings(trees []*WorkingTree, o Options) (out []string) {
+	for _, v := range trees {
+		c := v.Status
 		if v.NeedsPush(o) && c.Behind != 0 {
 			out = append(out, fmt.Sprintf("%s: the remote has commits on %s that are not here; the push will be rejected unless amof_sync_ecosystem brings them first", v.Title(), c.Branch))
 		}

@@ -55,7 +55,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		return runs.Plan{}, err
 	}
 	o := Options{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
-	found, err := s.yard.Status(ctx, f, o)
+	found, err := s.pusher.Status(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -63,7 +63,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		if !v.NeedsCommit(o) {
 			continue
 		}
-		if err := s.Git.Author(ctx, v.Berth.Dir); err != nil {
+		if err := s.Git.Author(ctx, v.Worktree.Dir); err != nil {
 			return runs.Plan{}, err
 		}
 		break // it is the same for all
@@ -93,7 +93,7 @@ func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.R
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.yard.Status(ctx, f, o)
+	found, err := s.pusher.Status(ctx, f, o)
 	return PreviewFacts(found), err
 }
 
@@ -101,14 +101,14 @@ func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.R
 func (s service) push(ctx context.Context, j runs.Job) (any, error) {
 	o, err := DecodeOptions(j.Run.Payload)
 	if err == nil {
-		err = s.mend(ctx, j.Found, j.Log)
+		err = s.recoverRun(ctx, j.Found, j.Log)
 	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.yard.Status(ctx, j.Found, o)
+	found, err := s.pusher.Status(ctx, j.Found, o)
 	if err != nil {
 		return nil, err
 	}
-	return s.yard.Push(ctx, j, found, o)
+	return s.pusher.Push(ctx, j, found, o)
 }

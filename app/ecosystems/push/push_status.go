@@ -29,12 +29,12 @@ const MaxListedFiles = 100
 
 // WorkingTree is a worktree whose branch may be pushed, with its status.
 type WorkingTree struct {
-	Name   string // of the repository; empty: the workspace itself
-	Ticket string
-	Want   string // the branch it is to be on; empty: any
-	Skip   string // why it is left alone; empty: it is not
-	Berth  ecosystemport.Worktree
-	Cargo  ecosystemport.WorktreeStatus
+	Name     string // of the repository; empty: the workspace itself
+	Ticket   string
+	Want     string // the branch it is to be on; empty: any
+	Skip     string // why it is left alone; empty: it is not
+	Worktree ecosystemport.Worktree
+	Status   ecosystemport.WorktreeStatus
 }
 
 // Title returns the display name of the worktree.
@@ -50,29 +50,29 @@ func (v *WorkingTree) Title() string {
 
 // NeedsCommit reports whether the push commits local changes first.
 func (v *WorkingTree) NeedsCommit(o Options) bool {
-	return o.CommitAll && v.Skip == "" && len(v.Cargo.Changes) > 0
+	return o.CommitAll && v.Skip == "" && len(v.Status.Changes) > 0
 }
 
 // NeedsPush reports whether there are commits to push. If origin has commits that are unknown here, git decides whether the push succeeds.
 func (v *WorkingTree) NeedsPush(o Options) bool {
-	c := v.Cargo
+	c := v.Status
 	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
 }
 
 // Status returns the selected worktrees with their status. It contacts the remotes unless the options keep it offline.
 func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
-	fleet, err := selectTrees(f, o)
+	trees, err := selectTrees(f, o)
 	if err != nil {
 		return nil, err
 	}
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for _, v := range fleet {
+	for _, v := range trees {
 		if v.Skip != "" {
 			continue
 		}
 		group.Go(func() (err error) {
-			v.Cargo, err = y.Git.Look(ctx, v.Berth, !o.Offline)
+			v.Status, err = y.Git.Look(ctx, v.Worktree, !o.Offline)
 			if err != nil && ctx.Err() == nil {
 				v.Skip, err = ErrorMessage(err), nil // one repository that is broken keeps no other from being pushed
 			}
@@ -82,12 +82,12 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for _, v := range fleet {
+	for _, v := range trees {
 		if v.Skip == "" {
 			v.Skip = skipReason(v, o)
 		}
 	}
-	return fleet, y.secrets(f, fleet, o)
+	return trees, y.secrets(f, trees, o)
 }
 
 // selectTrees is the working trees that an order is about.
@@ -99,41 +99,41 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	var fleet []*WorkingTree
+	var trees []*WorkingTree
 	active := f.State.Active()
 	for _, r := range chosen {
-		v := &WorkingTree{Name: r.Name, Berth: ecosystemport.Worktree{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
+		v := &WorkingTree{Name: r.Name, Worktree: ecosystemport.Worktree{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
 		switch {
 		case r.ReadOnly && slices.Contains(o.Repos, r.Name):
 			return nil, ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
 		case r.ReadOnly:
 			v.Skip = "it is read-only"
 		case active != "" && !o.Whole:
-			v.board(f, active)
+			v.useTicket(f, active)
 		}
-		fleet = append(fleet, v)
+		trees = append(trees, v)
 		if o.Whole && !r.ReadOnly {
-			fleet = append(fleet, tickets(f, r.Name)...)
+			trees = append(trees, tickets(f, r.Name)...)
 		}
 	}
 	if len(o.Repos) == 0 {
-		berth := ecosystemport.Worktree{Dir: f.State.WorkspaceDir, Outside: outside(f)}
-		fleet = append(fleet, &WorkingTree{Want: f.State.WorkspaceBranch, Berth: berth})
+		tree := ecosystemport.Worktree{Dir: f.State.WorkspaceDir, Outside: outside(f)}
+		trees = append(trees, &WorkingTree{Want: f.State.WorkspaceBranch, Worktree: tree})
 	}
-	return fleet, nil
+	return trees, nil
 }
 
-// board makes the worktree that of a ticket.
-func (v *WorkingTree) board(f runs.Ecosystem, ticket string) {
+// useTicket makes the worktree that of a ticket.
+func (v *WorkingTree) useTicket(f runs.Ecosystem, ticket string) {
 	t := f.State.Tickets[ticket]
-	v.Ticket, v.Want, v.Berth.Dir = ticket, t.Repos[v.Name], path.Join(t.WorktreeBase, v.Name)
+	v.Ticket, v.Want, v.Worktree.Dir = ticket, t.Repos[v.Name], path.Join(t.WorktreeBase, v.Name)
 	if v.Want == "" {
 		v.Skip = "it is not part of ticket " + ticket
 	}
 }
 
 // tickets are the worktrees of a repository in every ticket.
-func tickets(f runs.Ecosystem, repo string) (fleet []*WorkingTree) {
+func tickets(f runs.Ecosystem, repo string) (trees []*WorkingTree) {
 	ids := make([]string, 0, len(f.State.Tickets))
 	for id, t := range f.State.Tickets {
 		if t.Repos[repo] != "" {
@@ -143,20 +143,20 @@ func tickets(f runs.Ecosystem, repo string) (fleet []*WorkingTree) {
 	slices.Sort(ids)
 	for _, id := range ids {
 		v := &WorkingTree{Name: repo}
-		v.board(f, id)
-		fleet = append(fleet, v)
+		v.useTicket(f, id)
+		trees = append(trees, v)
 	}
-	return fleet
+	return trees
 }
 
 // skipReason says why a working tree cannot be pushed as it is, or nothing.
 func skipReason(v *WorkingTree, o Options) string {
-	c := v.Cargo
+	c := v.Status
 	switch {
 	case c.Missing && v.Ticket != "":
 		return "the ticket's worktree is missing; amof_ticket_switch makes it anew"
 	case c.Missing:
-		return "there is no repository at " + v.Berth.Dir + "; amof_sync_ecosystem clones it"
+		return "there is no repository at " + v.Worktree.Dir + "; amof_sync_ecosystem clones it"
 	case c.Doing != "":
 		return fmt.Sprintf("it is in the middle of a %s; finish or abort that (git %s --abort)", c.Doing, c.Doing)
 	case c.Branch == "":
@@ -184,12 +184,12 @@ type SecretFile struct {
 }
 
 // secrets refuses, before anything is done, to commit what is protected.
-func (y Pusher) secrets(f runs.Ecosystem, fleet []*WorkingTree, o Options) error {
+func (y Pusher) secrets(f runs.Ecosystem, trees []*WorkingTree, o Options) error {
 	rules := ecosystem.NewProtectedRules(f.Manifest().NoTouch)
 	var found []SecretFile
-	for _, v := range fleet {
+	for _, v := range trees {
 		if v.NeedsCommit(o) {
-			found = append(found, secretsIn(rules, v, staying(v.Cargo.Changes))...)
+			found = append(found, secretsIn(rules, v, staying(v.Status.Changes))...)
 		}
 	}
 	return refuse(found)
@@ -235,10 +235,10 @@ type PreviewFact struct {
 }
 
 // PreviewFacts returns the facts that the preview of the worktrees is based on.
-func PreviewFacts(fleet []*WorkingTree) []PreviewFact {
-	out := make([]PreviewFact, len(fleet))
-	for i, v := range fleet {
-		c := v.Cargo
+func PreviewFacts(trees []*WorkingTree) []PreviewFact {
+	out := make([]PreviewFact, len(trees))
+	for i, v := range trees {
+		c := v.Status
 		out[i] = PreviewFact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
 	}
 	return out

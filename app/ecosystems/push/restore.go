@@ -90,7 +90,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 		return p, ecosystem.ErrNone
 	}
 	p.layout = layouts[0]
-	if p.entry, err = s.stow.Find(ctx, p.layout, in.ID); err != nil {
+	if p.entry, err = s.trashManager.Find(ctx, p.layout, in.ID); err != nil {
 		return p, err
 	}
 	state, err := s.States.Load(ctx, p.layout)
@@ -98,7 +98,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 		return p, err
 	}
 	e := p.entry
-	if state.Installed() && !s.stow.RestoreInterrupted(ctx, p.layout, e) {
+	if state.Installed() && !s.trashManager.RestoreInterrupted(ctx, p.layout, e) {
 		return p, ecosystem.ErrInstalled.Sayf("ecosystem %s is installed at %s; discard or archive that before %s can be restored", e.Ecosystem, state.WorkspaceDir, e.ID)
 	}
 	item := itemOf(e)
@@ -116,12 +116,12 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 	}
 	defer release()
 	mute := func(string, string) {}
-	finished := s.stow.RestoreInterrupted(ctx, l, e)
+	finished := s.trashManager.RestoreInterrupted(ctx, l, e)
 	f, err := s.FindAt(ctx, l.Root, l.Name)
 	if err != nil {
 		f = runs.Ecosystem{Layout: l} // without its manifest an ecosystem can be brought back still
 	}
-	if err := s.mend(ctx, f, mute); err != nil {
+	if err := s.recoverRun(ctx, f, mute); err != nil {
 		return Restored{}, err
 	}
 	state, err := s.States.Load(ctx, l)
@@ -132,11 +132,11 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 		return Restored{}, ecosystem.ErrInstalled.Sayf("ecosystem %s was installed in the meantime; discard or archive that first", e.Ecosystem)
 	}
 	if !state.Installed() {
-		if err := s.stow.Restore(ctx, l, e); err != nil {
+		if err := s.trashManager.Restore(ctx, l, e); err != nil {
 			return Restored{}, err
 		}
 	}
-	s.stow.Purge(ctx, l, mute)
+	s.trashManager.Purge(ctx, l, mute)
 	text := runs.AnswerText{Summary: "Restored " + e.Ecosystem, Details: []string{"workspace  " + e.Workspace, "from       " + e.ID}}
 	return Restored{Status: "success", Trash: e.ID, Workspace: e.Workspace, Branches: e.Heads, Envelope: s.Show(sc, runs.Subject{Ecosystem: e.Ecosystem}, text, runs.SuggestAction("status", e.Ecosystem, nil))}, nil
 }

@@ -97,16 +97,16 @@ func dependencies(root, home string, c *clock) push.Deps {
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil)}
 }
 
-// doorOf is a door over those dependencies, and them as it uses them.
-func doorOf(d push.Deps, entries func(push.Deps) []tool.Entry) (*app.App, push.Deps, error) {
+// newCore is a door over those dependencies, and them as it uses them.
+func newCore(d push.Deps, entries func(push.Deps) []tool.Entry) (*app.App, push.Deps, error) {
 	store := memstore.New()
 	d.Sessions = store.Sessions()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	opened, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: entries(d)})
-	return door, d, err
+	return opened, d, err
 }
 
 // open opens the door over those dependencies.
@@ -115,13 +115,13 @@ func (r *rig) open(d push.Deps) {
 	var err error
 	clones := ecogit.New(ecogit.Options{Pause: 1})
 	install := workspace.InstallDeps{Grounds: clones, Clones: clones.Clones()}
-	r.App, r.deps, err = doorOf(d, func(d push.Deps) []tool.Entry {
+	r.App, r.deps, err = newCore(d, func(d push.Deps) []tool.Entry {
 		install.Deps = d.Deps
 		return append(push.Entries(d), workspace.InstallEntries(install)...)
 	})
 	require.NoError(r.t, err)
-	door := r.App
-	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
+	opened := r.App
+	r.t.Cleanup(func() { require.NoError(r.t, opened.Close(context.Background())) })
 	d = r.deps
 	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
 }

@@ -30,10 +30,10 @@ type PushResult struct {
 }
 
 // Push commits and pushes one repository after the other. A failure does not stop the others; the whole then fails with ecosystem.ErrFailed.
-func (y Pusher) Push(ctx context.Context, j runs.Job, fleet []*WorkingTree, o Options) (PushResult, error) {
+func (y Pusher) Push(ctx context.Context, j runs.Job, trees []*WorkingTree, o Options) (PushResult, error) {
 	done := PushResult{Status: "success", Repos: []RepoResult{}}
 	var bad []string
-	for i, v := range fleet {
+	for i, v := range trees {
 		r, err := y.sendOne(ctx, j, v, o)
 		done.Repos = append(done.Repos, r)
 		line, level := v.Title()+": "+r.Status, "info"
@@ -50,13 +50,13 @@ func (y Pusher) Push(ctx context.Context, j runs.Job, fleet []*WorkingTree, o Op
 			level = "warning"
 		}
 		j.Log(level, line)
-		j.Percent(i+1, len(fleet))
+		j.Percent(i+1, len(trees))
 		if err != nil {
 			return done, err
 		}
 	}
 	if len(bad) > 0 {
-		return done, ecosystem.ErrFailed.Sayf("push of %s failed in %d of %d: %s; what the others had was pushed", j.Found.Layout.Name, len(bad), len(fleet), strings.Join(bad, "; ")).
+		return done, ecosystem.ErrFailed.Sayf("push of %s failed in %d of %d: %s; what the others had was pushed", j.Found.Layout.Name, len(bad), len(trees), strings.Join(bad, "; ")).
 			With(map[string]any{"repos": done.Repos})
 	}
 	return done, nil
@@ -64,7 +64,7 @@ func (y Pusher) Push(ctx context.Context, j runs.Job, fleet []*WorkingTree, o Op
 
 // sendOne commits and pushes one repository. An error is one that nothing can be done after.
 func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Options) (RepoResult, error) {
-	r := RepoResult{Name: v.Title(), Ticket: v.Ticket, Branch: v.Cargo.Branch, Commit: v.Cargo.Head}
+	r := RepoResult{Name: v.Title(), Ticket: v.Ticket, Branch: v.Status.Branch, Commit: v.Status.Head}
 	if v.Name != "" {
 		r.Name = v.Name
 	}
@@ -74,7 +74,7 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 		return r, nil
 	case !v.NeedsPush(o):
 		r.Status = "up_to_date"
-		if v.Cargo.Behind != 0 {
+		if v.Status.Behind != 0 {
 			r.Reason = "the remote is ahead"
 		}
 		return r, nil
@@ -88,13 +88,13 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 			r.Status, r.Reason = "failed", ErrorMessage(err)
 			return r, nil
 		}
-		r.Commit, r.Committed = commit, commit != v.Cargo.Head
+		r.Commit, r.Committed = commit, commit != v.Status.Head
 	}
-	on := PendingPush{Repo: v.Name, Dir: v.Berth.Dir, Branch: v.Cargo.Branch, Commit: r.Commit}
+	on := PendingPush{Repo: v.Name, Dir: v.Worktree.Dir, Branch: v.Status.Branch, Commit: r.Commit}
 	if err := (&Operation{Phase: PhaseSending, Sent: &on}).Save(ctx, y.States, j.Found.Layout); err != nil {
 		return r, err
 	}
-	pushed, err := y.Git.Push(ctx, v.Berth.Dir, v.Cargo.Branch)
+	pushed, err := y.Git.Push(ctx, v.Worktree.Dir, v.Status.Branch)
 	if err != nil {
 		r.Status, r.Reason = "failed", ErrorMessage(err)
 		return r, err // the journal stays: nobody knows whether it arrived
@@ -110,25 +110,25 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 
 // commit commits what the preview showed, and nothing that is protected: what was staged, and what hooks added, is looked at again.
 func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o Options) (commit string, err error) {
-	index, err := y.Git.Index(ctx, v.Berth.Dir)
+	index, err := y.Git.Index(ctx, v.Worktree.Dir)
 	if err != nil {
 		return "", err
 	}
-	if err := (&Operation{Phase: PhaseSending, Opened: &StagedTree{Dir: v.Berth.Dir, Head: v.Cargo.Head, Index: index}}).Save(ctx, y.States, f.Layout); err != nil {
+	if err := (&Operation{Phase: PhaseSending, Opened: &StagedTree{Dir: v.Worktree.Dir, Head: v.Status.Head, Index: index}}).Save(ctx, y.States, f.Layout); err != nil {
 		return "", err
 	}
 	rules := ecosystem.NewProtectedRules(f.Manifest().NoTouch)
 	var committed []string
-	staged, err := y.Git.Stage(ctx, v.Berth.Dir, v.Cargo.Changes)
+	staged, err := y.Git.Stage(ctx, v.Worktree.Dir, v.Status.Changes)
 	if err == nil {
 		err = refuse(secretsIn(rules, v, staged))
 	}
 	if err == nil {
-		commit, committed, err = y.Git.Commit(ctx, v.Berth.Dir, o.Message)
+		commit, committed, err = y.Git.Commit(ctx, v.Worktree.Dir, o.Message)
 	}
 	aside := context.WithoutCancel(ctx)
 	if err != nil {
-		if commit == "" && y.Git.Unstage(aside, v.Berth.Dir, index) != nil {
+		if commit == "" && y.Git.Unstage(aside, v.Worktree.Dir, index) != nil {
 			return "", err // the journal stays
 		}
 	} else if hits := secretsIn(rules, v, committed); len(hits) > 0 {
@@ -140,11 +140,11 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 	return commit, err
 }
 
-// Mend unstages what was staged and not committed, and records a completed push.
-func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
+// Recover unstages what was staged and not committed, and records a completed push.
+func (y Pusher) Recover(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	if o := j.Opened; o != nil {
-		cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: o.Dir}, false)
-		if err == nil && !cargo.Missing && cargo.Head == o.Head {
+		status, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: o.Dir}, false)
+		if err == nil && !status.Missing && status.Head == o.Head {
 			err = y.Git.Unstage(ctx, o.Dir, o.Index)
 		}
 		if err != nil { // the files are as they were; what is staged is for somebody to see
@@ -152,8 +152,8 @@ func (y Pusher) Mend(ctx context.Context, f runs.Ecosystem, j *Operation, log fu
 		}
 	}
 	if sent := j.Sent; sent != nil {
-		cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: sent.Dir}, true)
-		if err != nil || cargo.Branch != sent.Branch || cargo.RemoteHead != sent.Commit {
+		status, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: sent.Dir}, true)
+		if err != nil || status.Branch != sent.Branch || status.RemoteHead != sent.Commit {
 			return nil //nolint:nilerr // it did not arrive, or nobody can tell
 		}
 		return y.record(ctx, f.Layout, *sent)

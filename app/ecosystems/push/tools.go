@@ -40,8 +40,8 @@ const lockWait = 30 * time.Second
 
 type service struct {
 	Deps
-	yard Pusher
-	stow TrashManager
+	pusher       Pusher
+	trashManager TrashManager
 }
 
 func newService(d Deps) service {
@@ -71,16 +71,16 @@ func Entries(d Deps) []tool.Entry {
 // Performers returns the code of the runs.
 func Performers(d Deps) []runs.Performer {
 	s, limit := newService(d), int(ecosystem.LifecycleTimeout/time.Second)
-	mend := func(ctx context.Context, j runs.Job) error { return s.mend(ctx, j.Found, j.Log) }
+	recoverRun := func(ctx context.Context, j runs.Job) error { return s.recoverRun(ctx, j.Found, j.Log) }
 	return []runs.Performer{
-		{Action: pushing, Limit: limit, Facts: s.pushFacts, Do: s.push, Mend: mend},
-		{Action: archiving, Limit: limit, Facts: s.archiveFacts, Do: s.archive, Mend: mend},
-		{Action: discarding, Limit: limit, Facts: s.discardFacts, Do: s.discard, Mend: mend},
+		{Action: pushing, Limit: limit, Facts: s.pushFacts, Do: s.push, Recover: recoverRun},
+		{Action: archiving, Limit: limit, Facts: s.archiveFacts, Do: s.archive, Recover: recoverRun},
+		{Action: discarding, Limit: limit, Facts: s.discardFacts, Do: s.discard, Recover: recoverRun},
 	}
 }
 
-// mend finishes or undoes what a process that is gone had begun. The caller has the ecosystem's lock.
-func (s service) mend(ctx context.Context, f runs.Ecosystem, log func(level, message string)) error {
+// recoverRun finishes or undoes what a process that is gone had begun. The caller has the ecosystem's lock.
+func (s service) recoverRun(ctx context.Context, f runs.Ecosystem, log func(level, message string)) error {
 	j, err := LoadOperation(ctx, s.States, f.Layout)
 	if err != nil || j == nil {
 		return err
@@ -88,15 +88,15 @@ func (s service) mend(ctx context.Context, f runs.Ecosystem, log func(level, mes
 	log("info", "putting in order what an interrupted run left: "+j.Phase)
 	switch j.Phase {
 	case PhaseSending:
-		err = s.yard.Mend(ctx, f, j, log)
+		err = s.pusher.Recover(ctx, f, j, log)
 	case PhaseSaving:
 		err = s.undoSaving(ctx, f, j)
 	case PhaseRecording:
 		err = s.mendRecording(ctx, f, j, log)
 	case PhaseRemoving:
-		err = s.stow.MendRemoving(ctx, f, j, log)
+		err = s.trashManager.RecoverRemoval(ctx, f, j, log)
 	case PhaseRestoring:
-		err = s.stow.MendRestoring(ctx, f.Layout, j)
+		err = s.trashManager.RecoverRestore(ctx, f.Layout, j)
 	}
 	if err != nil {
 		return err

@@ -72,8 +72,8 @@ func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosyst
 }
 
 // MendRemoving finishes an interrupted removal that had begun to move files. Another one is undone, because the workspace may have been used since.
-func (y TrashManager) MendRemoving(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
-	e := j.Stowed
+func (y TrashManager) RecoverRemoval(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
+	e := j.Entry
 	if y.away(f.Layout, e) {
 		return y.Remove(ctx, f.Layout, e)
 	}
@@ -102,10 +102,10 @@ func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystem
 }
 
 // MendRestoring finishes an interrupted restore. If something is at its location now, the workspace goes back to the trash.
-func (y TrashManager) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Operation) error {
-	err := y.bring(ctx, l, j.Stowed)
+func (y TrashManager) RecoverRestore(ctx context.Context, l ecosystem.Layout, j *Operation) error {
+	err := y.bring(ctx, l, j.Entry)
 	if errors.Is(err, ecosystem.ErrConflict) {
-		return y.back(ctx, l, j.Stowed)
+		return y.back(ctx, l, j.Entry)
 	}
 	return err
 }
@@ -147,10 +147,10 @@ func (y TrashManager) Purge(ctx context.Context, l ecosystem.Layout, log func(le
 func (y TrashManager) MoveToTrash(ctx context.Context, l ecosystem.Layout, j *Operation) error {
 	err := j.Save(ctx, y.States, l)
 	if err == nil {
-		err = y.Remove(ctx, l, j.Stowed)
+		err = y.Remove(ctx, l, j.Entry)
 	}
-	if aside := context.WithoutCancel(ctx); err != nil && !y.away(l, j.Stowed) {
-		if undone := y.abandon(aside, l, j.Stowed); undone != nil {
+	if aside := context.WithoutCancel(ctx); err != nil && !y.away(l, j.Entry) {
+		if undone := y.abandon(aside, l, j.Entry); undone != nil {
 			return undone
 		}
 	}

@@ -27,12 +27,12 @@ func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (
 // RestoreInterrupted reports whether a restore of that entry was interrupted.
 func (y TrashManager) RestoreInterrupted(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) bool {
 	j, err := LoadOperation(ctx, y.States, l)
-	return err == nil && j != nil && j.Phase == PhaseRestoring && j.Stowed.ID == e.ID
+	return err == nil && j != nil && j.Phase == PhaseRestoring && j.Entry.ID == e.ID
 }
 
 // Restore logs a restore and performs it. If it cannot be finished, the workspace goes back to the trash.
 func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.TrashEntry) error {
-	err := (&Operation{Phase: PhaseRestoring, Stowed: e}).Save(ctx, y.States, l)
+	err := (&Operation{Phase: PhaseRestoring, Entry: e}).Save(ctx, y.States, l)
 	if err == nil {
 		err = y.bring(ctx, l, e)
 	}

@@ -28,7 +28,7 @@ type TreeState struct {
 	Porcelain string                       `json:"porcelain,omitempty"`
 	Doing     string                       `json:"doing,omitempty"`
 	Stashes   int                          `json:"stashes,omitempty"`
-	Cargo     ecosystemport.WorktreeStatus `json:"-"`
+	Status    ecosystemport.WorktreeStatus `json:"-"`
 }
 
 // Contents reads everything in the workspace. It uses no network.
@@ -69,12 +69,12 @@ func (y TrashManager) Contents(ctx context.Context, f runs.Ecosystem) (h Workspa
 	for _, head := range heads {
 		h.Heads = append(h.Heads, ecosystemport.TrashHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
-	cargo, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: dir, Outside: outside(f)}, false)
+	status, err := y.Git.Look(ctx, ecosystemport.Worktree{Dir: dir, Outside: outside(f)}, false)
 	if err != nil && ctx.Err() == nil {
 		h.Problem = append(h.Problem, "workspace: "+ErrorMessage(err))
 		err = nil
 	}
-	h.Trees = append(h.Trees, TreeState{Dir: dir, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Cargo: cargo})
+	h.Trees = append(h.Trees, TreeState{Dir: dir, Branch: status.Branch, Head: status.Head, Porcelain: status.Porcelain, Doing: status.Doing, Status: status})
 	return h, err
 }
 
@@ -86,12 +86,12 @@ func (y TrashManager) inspect(ctx context.Context, h *WorkspaceContents, c Clone
 		h.Heads = append(h.Heads, ecosystemport.TrashHead{Repo: repo, Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
 	}
 	for _, tree := range trees {
-		var cargo ecosystemport.WorktreeStatus
+		var status ecosystemport.WorktreeStatus
 		if err == nil {
-			cargo, err = y.Git.Look(ctx, ecosystemport.Worktree{Dir: tree}, false)
+			status, err = y.Git.Look(ctx, ecosystemport.Worktree{Dir: tree}, false)
 		}
-		if !cargo.Missing {
-			h.Trees = append(h.Trees, TreeState{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})
+		if !status.Missing {
+			h.Trees = append(h.Trees, TreeState{Repo: repo, Dir: tree, Branch: status.Branch, Head: status.Head, Porcelain: status.Porcelain, Doing: status.Doing, Stashes: status.Stashes, Status: status})
 		}
 	}
 	if err != nil && ctx.Err() == nil {
@@ -108,7 +108,7 @@ func (h WorkspaceContents) Dirty(f runs.Ecosystem) (list []string, count int) {
 		if t.Doing != "" {
 			list = append(list, fmt.Sprintf("%s (in the middle of a %s)", where, t.Doing))
 		}
-		for _, change := range t.Cargo.Changes {
+		for _, change := range t.Status.Changes {
 			list = append(list, where+"/"+strings.ToValidUTF8(change.Path, "\uFFFD"))
 		}
 	}

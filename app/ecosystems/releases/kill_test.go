@@ -23,17 +23,17 @@ import (
 )
 
 // doomedArg starts the test binary as a worker that drains demo's queue.
-const doomedArg = "releasing-doomed"
+const killedChildArg = "releasing-doomed"
 
 // TestMain lets the test binary be a worker that is killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 5 && os.Args[1] == doomedArg {
-		os.Exit(doomed(os.Args[2], os.Args[3], os.Args[4]))
+	if len(os.Args) == 5 && os.Args[1] == killedChildArg {
+		os.Exit(runUntilKilled(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	os.Exit(workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n"))
 }
 
-func doomed(root, home, steps string) int {
+func runUntilKilled(root, home, steps string) int {
 	left, _ := strconv.Atoi(steps)
 	d := stepping(depsOf(root, home, &clock.Fake{}), &stepper{left: left, then: func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) }})
 	if err := workerOf(d).Drain(context.Background(), root, "demo"); err != nil {
@@ -96,7 +96,7 @@ func (w stepGit) Push(ctx context.Context, dir, branch string, tags []string) er
 // doom carries out what is queued in a process that is killed; it reports whether it was.
 func (r *rig) doom(steps int, env ...string) bool {
 	r.t.Helper()
-	cmd := exec.Command(os.Args[0], doomedArg, r.root.Dir, r.home, strconv.Itoa(steps))
+	cmd := exec.Command(os.Args[0], killedChildArg, r.root.Dir, r.home, strconv.Itoa(steps))
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+r.top), env...)
 	out, err := cmd.CombinedOutput()
 	if err == nil {

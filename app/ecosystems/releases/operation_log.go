@@ -73,8 +73,8 @@ func (d Publisher) Tidy(ctx context.Context, f runs.Ecosystem) error {
 	return d.settle(ctx, f.Layout, func(string, string) {})
 }
 
-// Mend implements runs.Performer.
-func (d Publisher) Mend(ctx context.Context, j runs.Job) error {
+// Recover implements runs.Performer.
+func (d Publisher) Recover(ctx context.Context, j runs.Job) error {
 	return d.settle(ctx, j.Found.Layout, j.Log)
 }
 

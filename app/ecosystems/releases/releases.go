@@ -44,8 +44,8 @@ func Performers(d Deps) []runs.Performer {
 	m := Publisher{Deps: d}
 	limit := int(ecosystem.LifecycleTimeout.Seconds())
 	return []runs.Performer{
-		{Action: BumpAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},
-		{Action: PromoteAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},
+		{Action: BumpAction, Limit: limit, Facts: d.Facts, Do: m.Do, Recover: m.Recover},
+		{Action: PromoteAction, Limit: limit, Facts: d.Facts, Do: m.Do, Recover: m.Recover},
 	}
 }
 

@@ -159,8 +159,8 @@ func (r *rig) open() {
 	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: releases.Entries(r.deps)})
 	require.NoError(r.t, err)
-	door := r.App
-	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
+	opened := r.App
+	r.t.Cleanup(func() { require.NoError(r.t, opened.Close(context.Background())) })
 }
 
 // call is one as an agent makes it, about demo.

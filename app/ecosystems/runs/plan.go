@@ -204,14 +204,14 @@ type Job struct {
 }
 
 // Performer carries out the runs of one action, holding the ecosystem's lock. Facts returns the current facts of the preview; if they are not the approved ones,
-// nothing is done. Do applies the plan; its value is the run's result, kept also with an error. Mend finishes or undoes what an interrupted run of the action
+// nothing is done. Do applies the plan; its value is the run's result, kept also with an error. Recover finishes or undoes what an interrupted run of the action
 // left; nil if there is nothing to recover. It is called before any other run of the ecosystem.
 type Performer struct {
-	Action string
-	Limit  int // seconds; zero is the setting's
-	Facts  func(ctx context.Context, f Ecosystem, payload json.RawMessage) (any, error)
-	Do     func(ctx context.Context, j Job) (any, error)
-	Mend   func(ctx context.Context, j Job) error
+	Action  string
+	Limit   int // seconds; zero is the setting's
+	Facts   func(ctx context.Context, f Ecosystem, payload json.RawMessage) (any, error)
+	Do      func(ctx context.Context, j Job) (any, error)
+	Recover func(ctx context.Context, j Job) error
 }
 
 // Fresh fails with ecosystem.ErrChanged if the current facts are not the approved ones.

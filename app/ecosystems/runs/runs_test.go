@@ -146,7 +146,7 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 		order = append(order, "done")
 		return nil, nil
 	})
-	p.Mend = func(_ context.Context, j runs.Job) error {
+	p.Recover = func(_ context.Context, j runs.Job) error {
 		order = append(order, "mended "+j.Run.Short())
 		return nil
 	}
@@ -163,9 +163,9 @@ func TestALookMendsFirst(t *testing.T) {
 	r := newRig(t, "demo")
 	var broken error
 	p := doing("install", 1, nil)
-	mended := 0
-	p.Mend = func(context.Context, runs.Job) error {
-		mended++
+	recovered := 0
+	p.Recover = func(context.Context, runs.Job) error {
+		recovered++
 		return broken
 	}
 	r.deps.Settle = func(ctx context.Context, l ecosystem.Layout) error {
@@ -187,7 +187,7 @@ func TestALookMendsFirst(t *testing.T) {
 		}
 		r.call(c.look, about)
 		r.call(c.look, about)
-		assert.Equal(t, i+1, mended, "once")
+		assert.Equal(t, i+1, recovered, "once")
 		run := r.load(dead)
 		assert.Equal(t, ecosystem.RunFailed, run.Status)
 		assert.Contains(t, run.Error, c.said)
@@ -263,7 +263,7 @@ func TestARunOfAnotherPlaceIsLeftAlone(t *testing.T) {
 	assert.Contains(t, shown["error"], "owned by another machine or container")
 
 	p := doing("install", 1, func(context.Context, runs.Job) (any, error) { return nil, errors.New("it must not run") })
-	p.Mend = func(context.Context, runs.Job) error { return errors.New("nor be mended") }
+	p.Recover = func(context.Context, runs.Job) error { return errors.New("nor be mended") }
 	w := r.worker(p)
 	require.ErrorIs(t, w.Drain(t.Context(), r.root, "demo"), ecosystem.ErrBusy)
 	l, err := r.deps.Places.Layout(t.Context(), r.root, "demo")
@@ -371,7 +371,7 @@ func TestNobodyQueuedIt(t *testing.T) {
 				for _, action := range []string{"push", "sync"} {
 					p := doing(action, 1, func(context.Context, runs.Job) (any, error) { panic("carried out") })
 					p.Facts = func(context.Context, runs.Ecosystem, json.RawMessage) (any, error) { panic("looked at") }
-					p.Mend = func(context.Context, runs.Job) error { panic("put in order") }
+					p.Recover = func(context.Context, runs.Job) error { panic("put in order") }
 					performers = append(performers, p)
 				}
 				r.drain(forged.Ecosystem, performers...)
@@ -388,13 +388,13 @@ func TestNobodyQueuedIt(t *testing.T) {
 // somebody cancelled it, is not carried out, and what it claims was interrupted is not put in order.
 func TestACopyIsNotRepeated(t *testing.T) {
 	r := newRig(t, "demo")
-	done, mended := 0, 0
+	done, recovered := 0, 0
 	p := doing("push", 1, func(context.Context, runs.Job) (any, error) {
 		done++
 		return nil, nil
 	})
-	p.Mend = func(context.Context, runs.Job) error {
-		mended++
+	p.Recover = func(context.Context, runs.Job) error {
+		recovered++
 		return nil
 	}
 	copied := func(run ecosystem.Run, begun bool) ecosystem.Run {
@@ -419,7 +419,7 @@ func TestACopyIsNotRepeated(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, done)
-	assert.Zero(t, mended)
+	assert.Zero(t, recovered)
 
 	refused := r.load(r.queue("demo", "push", 1))
 	plan, err := refused.Plan()

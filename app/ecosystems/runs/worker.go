@@ -69,7 +69,7 @@ func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecos
 			if where := w.Owner.Elsewhere(r.Owner); where != "" {
 				return ecosystem.ErrBusy.Sayf("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
 			}
-			return w.mend(ctx, r)
+			return w.recoverRun(ctx, r)
 		}
 	}
 	return w.perform(ctx, waiting[0], settings)
@@ -93,7 +93,7 @@ func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
 		if w.Owner.Elsewhere(r.Owner) != "" {
 			continue
 		}
-		err = errors.Join(err, w.mend(context.WithoutCancel(ctx), r))
+		err = errors.Join(err, w.recoverRun(context.WithoutCancel(ctx), r))
 	}
 	return err
 }
@@ -108,31 +108,31 @@ func (w Worker) performer(action string) *Performer {
 	return nil
 }
 
-// mend puts in order what an interrupted run left, and puts its end on record.
-func (w Worker) mend(ctx context.Context, r ecosystem.Run) error {
+// recoverRun puts in order what an interrupted run left, and puts its end on record.
+func (w Worker) recoverRun(ctx context.Context, r ecosystem.Run) error {
 	w.say(ctx, r, ecosystem.RunEvent{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
 	p := w.performer(r.Action)
-	stage, mended := w.known(ctx, r)
-	if mended == nil && stage.Ended {
-		mended = ecosystem.ErrUnasked.Sayf("%s of %s: this run has ended already, by the audit, so nothing was put in order", r.Action, r.Ecosystem)
+	stage, recovered := w.known(ctx, r)
+	if recovered == nil && stage.Ended {
+		recovered = ecosystem.ErrUnasked.Sayf("%s of %s: this run has ended already, by the audit, so nothing was put in order", r.Action, r.Ecosystem)
 	}
-	if errors.Is(mended, ecosystem.ErrUnasked) {
-		return w.end(ctx, r, outcome{err: mended, exit: 1})
+	if errors.Is(recovered, ecosystem.ErrUnasked) {
+		return w.end(ctx, r, outcome{err: recovered, exit: 1})
 	}
-	if mended != nil {
-		return mended // the audit cannot be read now: the run stays as it is
+	if recovered != nil {
+		return recovered // the audit cannot be read now: the run stays as it is
 	}
-	if found, err := w.FindAt(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
+	if found, err := w.FindAt(ctx, r.Root, r.Ecosystem); p != nil && p.Recover != nil {
 		found.Layout = w.layout(ctx, r, found.Layout)
-		if mended = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
-			mended = p.Mend(ctx, w.job(ctx, r, found))
+		if recovered = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
+			recovered = p.Recover(ctx, w.job(ctx, r, found))
 		}
 	}
-	if mended != nil {
-		w.say(ctx, r, ecosystem.RunEvent{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
+	if recovered != nil {
+		w.say(ctx, r, ecosystem.RunEvent{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(recovered).Message})
 	}
-	if mended != nil {
-		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(mended).Message, r.Ecosystem), exit: 1})
+	if recovered != nil {
+		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(recovered).Message, r.Ecosystem), exit: 1})
 	}
 	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
 }

@@ -45,7 +45,7 @@ type InstallResult struct {
 // performInstall makes the workspace beside its place, moves it there, and puts that on record last.
 func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	f := j.Found
-	if err := s.mendInstall(ctx, j); err != nil { // what an earlier one could not take back
+	if err := s.recoverInstall(ctx, j); err != nil { // what an earlier one could not take back
 		return nil, err
 	}
 	if st, err := s.States.Load(ctx, f.Layout); err != nil || st.Installed() {
@@ -211,8 +211,8 @@ func (s service) undo(ctx context.Context, j runs.Job, w journal) error {
 	return s.States.Note(ctx, j.Found.Layout, OperationNote, nil)
 }
 
-// mendInstall finishes an interrupted installation whose workspace had got to its place, and takes back any other.
-func (s service) mendInstall(ctx context.Context, j runs.Job) error {
+// recoverInstall finishes an interrupted installation whose workspace had got to its place, and takes back any other.
+func (s service) recoverInstall(ctx context.Context, j runs.Job) error {
 	l := j.Found.Layout
 	doc, err := s.States.Noted(ctx, l, OperationNote)
 	if err != nil || len(doc) == 0 {

@@ -67,8 +67,8 @@ func Performers(d InstallDeps) []runs.Performer {
 	s := service{d}
 	limit := int(ecosystem.LifecycleTimeout.Seconds())
 	return []runs.Performer{
-		{Action: actionInstall, Limit: limit, Facts: s.installFacts, Do: s.performInstall, Mend: s.mendInstall},
-		{Action: actionSync, Limit: limit, Facts: s.syncFacts, Do: s.performSync, Mend: s.mendSync},
+		{Action: actionInstall, Limit: limit, Facts: s.installFacts, Do: s.performInstall, Recover: s.recoverInstall},
+		{Action: actionSync, Limit: limit, Facts: s.syncFacts, Do: s.performSync, Recover: s.recoverSync},
 	}
 }
 

@@ -25,15 +25,15 @@ import (
 
 // How a worker of the test binary is started, and what stands for a number of steps: a disk with no room.
 const (
-	doomedArg = "installing-doomed"
-	full      = -2
+	killedChildArg = "installing-doomed"
+	full           = -2
 )
 
 // TestMain lets the test binary be a worker that is killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 5 && os.Args[1] == doomedArg {
+	if len(os.Args) == 5 && os.Args[1] == killedChildArg {
 		steps, _ := strconv.Atoi(os.Args[4])
-		os.Exit(doomed(os.Args[2], os.Args[3], steps))
+		os.Exit(runUntilKilled(os.Args[2], os.Args[3], steps))
 	}
 	if len(os.Args) > 3 && (os.Args[1] == "start" || os.Args[1] == "die") { // another process that starts a ticket, or dies before that is recorded
 		os.Exit(another(os.Args[1], os.Args[2], os.Args[3]))
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // doomed drains demo's queue, and is killed at that step.
-func doomed(root, home string, steps int) int {
+func runUntilKilled(root, home string, steps int) int {
 	d := dependencies(&testing.T{}, root, home)
 	if steps == full {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 256 << 10, Max: 256 << 10}); err != nil {
@@ -162,7 +162,7 @@ func (r *rig) mark() string {
 // doom carries out what is queued in a process that is killed at that step; it reports whether it was.
 func (r *rig) doom(steps int) bool {
 	r.t.Helper()
-	out, err := exec.Command(os.Args[0], doomedArg, r.root.Dir, filepath.Join(r.top, "home"), strconv.Itoa(steps)).CombinedOutput()
+	out, err := exec.Command(os.Args[0], killedChildArg, r.root.Dir, filepath.Join(r.top, "home"), strconv.Itoa(steps)).CombinedOutput()
 	if err == nil {
 		return false
 	}

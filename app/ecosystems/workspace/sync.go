@@ -289,8 +289,8 @@ func (s service) ticket(ctx context.Context, j runs.Job, out *SyncResult) error 
 	return err
 }
 
-// mendSync removes the clones that a killed sync has left half made.
-func (s service) mendSync(ctx context.Context, j runs.Job) error {
+// recoverSync removes the clones that a killed sync has left half made.
+func (s service) recoverSync(ctx context.Context, j runs.Job) error {
 	dir := j.Found.State.WorkspaceDir
 	if dir == "" {
 		return nil

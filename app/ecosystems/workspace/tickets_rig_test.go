@@ -45,7 +45,7 @@ func another(how, root, home string) int {
 	if how == "die" {
 		d.States = deadly{d.States}
 	}
-	a, err := door(d)
+	a, err := newCore(d)
 	if err != nil {
 		return 2
 	}
@@ -92,7 +92,7 @@ func ticketNewRig(t *testing.T) *ticketRig {
 	r.layout, err = r.deps.Places.Layout(t.Context(), r.root.Dir, "demo")
 	require.NoError(t, err)
 	r.install()
-	r.App, err = door(r.deps)
+	r.App, err = newCore(r.deps)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
 	return r
@@ -150,8 +150,8 @@ type idle struct{}
 func (idle) Wake(context.Context, ecosystem.Layout) error { return nil }
 func (idle) Turn(context.Context, int) (func(), error)    { return func() {}, nil }
 
-// door is the door to the tools.
-func door(d workspace.TicketDeps) (*app.App, error) {
+// core is the door to the tools.
+func newCore(d workspace.TicketDeps) (*app.App, error) {
 	store := memstore.New()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),

@@ -44,7 +44,7 @@ func (p *parts) assemble(life context.Context) {
 	o := published(p.gauges.Observe(p.local.App), p.version)
 	o.Log, o.People, o.Wait, o.Forecaster = p.log, p.local.App, p.wait, p.local.App
 	o.Concurrency, o.Each = callsAtOnce, mcpserver.DefaultConcurrency // no client's long calls keep the others waiting
-	p.mcp = mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, o.door, o.Options), Known: mcphttp.NewKnownNames(p.local.Toolsets()), Log: p.log,
+	p.mcp = mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, o.core, o.Options), Known: mcphttp.NewKnownNames(p.local.Toolsets()), Log: p.log,
 		EndSession: p.local.EndSession})
 }
 
@@ -72,22 +72,22 @@ func (p *parts) close(ctx context.Context) error {
 // face is the tools of a core over MCP, on any transport.
 type face struct {
 	mcpserver.Options
-	door mcpserver.Door
+	core mcpserver.Door
 }
 
 // published is the face of a core: its tools, and resources, prompts and completions where it serves what they are made of.
-func published(door mcpserver.Door, version string) face {
-	f := face{door: door, Options: mcpserver.Options{Version: version, Instructions: instructions}}
-	if knows, ok := door.(interface{ Unserved(name string) string }); ok {
+func published(core mcpserver.Door, version string) face {
+	f := face{core: core, Options: mcpserver.Options{Version: version, Instructions: instructions}}
+	if knows, ok := core.(interface{ Unserved(name string) string }); ok {
 		f.Unserved = knows.Unserved
 	}
 	as := tool.Call{Client: "resources"}
-	if mcpserver.ServesPacks(door) {
-		packs := mcpserver.NewPackResources(door, as)
-		f.Source, f.door, f.Resources, f.Prompts, f.Completer = mcpserver.PackToolset, packs, packs.Resources(), packs.Prompts(), packs
+	if mcpserver.ServesPacks(core) {
+		packs := mcpserver.NewPackResources(core, as)
+		f.Source, f.core, f.Resources, f.Prompts, f.Completer = mcpserver.PackToolset, packs, packs.Resources(), packs.Prompts(), packs
 	}
-	if mcpserver.ServesPolicy(door) {
-		f.Resources = mcpserver.NewPolicyResources(f.Resources, door, as)
+	if mcpserver.ServesPolicy(core) {
+		f.Resources = mcpserver.NewPolicyResources(f.Resources, core, as)
 	}
 	return f
 }
@@ -104,11 +104,11 @@ func patience(env func(string) string) (time.Duration, error) {
 // heedful is the core that handles signals as soon as there is something to cancel.
 type heedful struct {
 	*app.App
-	heed func()
+	onReady func()
 }
 
 // Call is app.App's.
 func (h heedful) Call(ctx context.Context, c tool.Call) tool.Outcome {
-	h.heed()
+	h.onReady()
 	return h.App.Call(ctx, c)
 }

@@ -45,16 +45,16 @@ func linkOf(base, wanted string) (link, code string) {
 }
 
 // open returns the core for a server: it has every toolset, unless the server configuration selects some, because the console shows everything there is.
-func (h *host) open(env func(string) string) (command.Door, error) {
+func (h *host) open(env func(string) string) (command.Core, error) {
 	l, err := h.openLocal(env, func(c *local.Config) {
 		c.Toolsets = nil
 		c.Log = local.Logger(os.Stderr, env, "off")
 	})
 	if err != nil {
-		return command.Door{}, err
+		return command.Core{}, err
 	}
 	h.local = l
-	return doorOf(l, env), nil
+	return openCore(l, env), nil
 }
 
 // serve serves what was opened until ctx ends.

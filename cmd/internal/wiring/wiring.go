@@ -102,8 +102,8 @@ func (b Build) Program() cli.Program {
 	}
 	b.Version = version
 	return cli.Program{Version: version, Open: b.open, Web: b.web(),
-		ServeMCP: func(ctx context.Context, d command.Door, t *command.Terminal, env func(string) string, heed func()) error {
-			return client{d, version, heed}.serve(ctx, t, env)
+		ServeMCP: func(ctx context.Context, d command.Core, t *command.Terminal, env func(string) string, onReady func()) error {
+			return client{d, version, onReady}.serve(ctx, t, env)
 		},
 		ServeGateway: func(ctx context.Context, t *command.Terminal, env func(string) string, o cli.GatewayOptions) error {
 			return b.serveGateway(ctx, t, env, o)
@@ -114,16 +114,16 @@ func (b Build) Program() cli.Program {
 const settleAfter = 200 * time.Millisecond
 
 // open returns the core as the environment configures it.
-func (b Build) open(env func(string) string) (command.Door, error) {
+func (b Build) open(env func(string) string) (command.Core, error) {
 	l, err := b.openLocal(env, nil)
 	if err != nil {
-		return command.Door{}, err
+		return command.Core{}, err
 	}
-	return doorOf(l, env), nil
+	return openCore(l, env), nil
 }
 
-// doorOf is what commands see of what was opened.
-func doorOf(l *local.Local, env func(string) string) command.Door {
+// openCore is what commands see of what was opened.
+func openCore(l *local.Local, env func(string) string) command.Core {
 	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
 	settling := time.AfterFunc(settleAfter, settle)
 	closing := func() error {
@@ -132,7 +132,7 @@ func doorOf(l *local.Local, env func(string) string) command.Door {
 		}
 		return l.Close()
 	}
-	return command.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Copies: copiesOf(l), Close: closing, ServeHooks: l.ServeHooks,
+	return command.Core{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Copies: copiesOf(l), Close: closing, ServeHooks: l.ServeHooks,
 		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
 }
 
@@ -169,23 +169,23 @@ func (b Build) openLocal(env func(string) string, change func(*local.Config)) (*
 
 // client is what one client of MCP is served with.
 type client struct {
-	command.Door
+	command.Core
 	version string
-	heed    func() // has signals cancel what runs
+	onReady func() // has signals cancel what runs
 }
 
 // serve serves the client. Its session's mode and grants end with it.
 func (d client) serve(ctx context.Context, t *command.Terminal, env func(string) string) error {
-	defer time.AfterFunc(settleAfter, d.heed).Stop()
+	defer time.AfterFunc(settleAfter, d.onReady).Stop()
 	wait, err := patience(env)
 	if err != nil {
 		return err
 	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	o := published(heedful{d.App, d.heed}, d.version)
+	o := published(heedful{d.App, d.onReady}, d.version)
 	o.Principal, o.Session, o.Log, o.People, o.Wait, o.Forecaster = d.Principal, session, log, d.App, wait, d.App
 	o.Entry = env(admincmd.HostEntry)
-	err = mcpserver.New(ctx, o.door, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
+	err = mcpserver.New(ctx, o.core, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
 	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {
 		log.Warn("what this session was granted could not be forgotten", "cause", endErr)
 	}

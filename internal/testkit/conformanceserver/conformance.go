@@ -15,8 +15,8 @@ import (
 
 // suiteEndpoint serves the suite's fixtures until life ends, to anybody.
 func suiteEndpoint(life context.Context) *mcphttp.Endpoint {
-	s := mcpserver.New(life, door{}, mcpserver.Options{
-		Version: "conformance", Principal: policy.Principal{ID: "suite", Grants: policy.All}, Resources: shelf{life}, Completer: nothing{},
+	s := mcpserver.New(life, core{}, mcpserver.Options{
+		Version: "conformance", Principal: policy.Principal{ID: "suite", Grants: policy.All}, Resources: resources{life}, Completer: nothing{},
 	})
 	s.Fit(announce, append(append(contents(), questions()...), append(rounds(), changes(s.MCP())...)...)...)
 	addBinary(s.MCP())

@@ -29,11 +29,11 @@ const vocabulary = `{"$schema":"https://json-schema.org/draft/2020-12/schema","t
 const mirrored = `{"type":"object","properties":{"region":{"type":"string","description":"where","x-mcp-header":"Region"},
 "level":{"type":"integer","description":"how much"}}}`
 
-// door is the tools that are like any of the product's, so that the suite's calls of them go the way that most calls go.
-type door struct{}
+// core is the tools that are like any of the product's, so that the suite's calls of them go the way that most calls go.
+type core struct{}
 
 // Specs are those tools.
-func (door) Specs() iter.Seq[tool.Spec] {
+func (core) Specs() iter.Seq[tool.Spec] {
 	spec := func(name tool.Name, about, schema string) tool.Spec {
 		return tool.Spec{Name: name, Title: string(name), Description: about, Toolset: "conformance", Contract: "countersign.v1",
 			Class: policy.ClassRead, Effects: policy.Read, Input: rawSchema(schema)}
@@ -49,7 +49,7 @@ func (door) Specs() iter.Seq[tool.Spec] {
 }
 
 // Call answers as the suite wants it.
-func (d door) Call(ctx context.Context, c tool.Call) tool.Outcome {
+func (d core) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	out := tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Args: c.Args}
 	for s := range d.Specs() {
 		if s.Name == c.Tool {

@@ -20,18 +20,18 @@ const (
 	template   = "test://template/{id}/data"
 )
 
-// shelf is the suite's resources.
-type shelf struct {
+// resources is the suite's resources.
+type resources struct {
 	life context.Context //nolint:containedctx // until when changes are told
 }
 
 // List is all of them.
-func (s shelf) List(context.Context, mcpserver.Caller, string) ([]mcpserver.Resource, string, error) {
+func (s resources) List(context.Context, mcpserver.Caller, string) ([]mcpserver.Resource, string, error) {
 	return append(s.Fixed(), mcpserver.Resource{URI: binaryURI, Name: "static-binary", Description: "An image.", MIMEType: "image/png"}), "", nil
 }
 
 // Fixed are those that are text.
-func (shelf) Fixed() []mcpserver.Resource {
+func (resources) Fixed() []mcpserver.Resource {
 	return []mcpserver.Resource{
 		{URI: textURI, Name: "static-text", Description: "A text.", MIMEType: "text/plain"},
 		{URI: watchedURI, Name: "watched-resource", Description: "Changes all the time.", MIMEType: "text/plain"},
@@ -39,12 +39,12 @@ func (shelf) Fixed() []mcpserver.Resource {
 }
 
 // Templates is the one family.
-func (shelf) Templates() []mcpserver.Resource {
+func (resources) Templates() []mcpserver.Resource {
 	return []mcpserver.Resource{{URI: template, Name: "template", Description: "Repeats its id.", MIMEType: "application/json"}}
 }
 
 // Read is a text, or what the template makes of an id.
-func (shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
+func (resources) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
 	switch uri {
 	case textURI:
 		return mcpserver.Content{MIMEType: "text/plain", Text: "This is the content of the static text resource."}, nil
@@ -60,7 +60,7 @@ func (shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.
 }
 
 // Watch tells of a change every few seconds.
-func (s shelf) Watch(changed func(string)) {
+func (s resources) Watch(changed func(string)) {
 	go func() {
 		tick := time.NewTicker(3 * time.Second)
 		defer tick.Stop()

@@ -30,12 +30,12 @@ const Form = "form-of-this-browser"
 
 // Site is a console.
 type Site struct {
-	T    testing.TB
-	URL  string
-	Mux  *http.ServeMux
-	web  *http.Client
-	desk *ui.CallRunner
-	calm time.Duration // as long as pages wait when nobody says otherwise
+	T      testing.TB
+	URL    string
+	Mux    *http.ServeMux
+	web    *http.Client
+	runner *ui.CallRunner
+	calm   time.Duration // as long as pages wait when nobody says otherwise
 }
 
 // Person is who sits at the console.
@@ -63,7 +63,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // Live serves the JSON face of the door beside the pages, so that scripts hear what happens: no page has to wait for it.
 func (s *Site) Live(app httpapi.App, source events.Source) {
 	s.T.Helper()
-	s.desk.Patience = s.calm
+	s.runner.Patience = s.calm
 	hub := events.NewHub(source, nil)
 	s.T.Cleanup(hub.Close)
 	api := httpapi.New(httpapi.Options{App: app, Hub: hub})
@@ -78,26 +78,26 @@ const patience = time.Minute
 // SendOff is Send for work that goes on until the test has done something: its page does not wait for it.
 func (s *Site) SendOff(path string, fields url.Values) Page {
 	s.T.Helper()
-	s.desk.Patience = time.Millisecond
-	defer func() { s.desk.Patience = patience }()
+	s.runner.Patience = time.Millisecond
+	defer func() { s.runner.Patience = patience }()
 	return s.Send(path, fields)
 }
 
 // Mounts adds pages to a mux.
-type Mounts func(desk *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
+type Mounts func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 
 // New is a console with those pages over a door, which ends with the test.
-func New(t testing.TB, door ui.Door, mounts Mounts) *Site {
+func New(t testing.TB, core ui.Core, mounts Mounts) *Site {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	s := &Site{T: t, Mux: http.NewServeMux(), web: &http.Client{Transport: &http.Transport{}}}
 	var ids atomic.Int64
-	desk := ui.NewCallRunner(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
-	s.desk, s.calm = desk, desk.Patience
-	desk.Patience = patience
+	runner := ui.NewCallRunner(life, core, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	s.runner, s.calm = runner, runner.Patience
+	runner.Patience = patience
 	person := LetIn(Person())
-	desk.Mount(s.Mux, person)
-	mounts(desk, s.Mux, person)
+	runner.Mount(s.Mux, person)
+	mounts(runner, s.Mux, person)
 	s.Mux.Handle("/assets/", ui.AssetHandler())
 	server := httptest.NewServer(s.Mux)
 	s.URL = server.URL

@@ -10,7 +10,7 @@ import (
 )
 
 // Events adds the product's API to a mux, and with it the events of that door's database, which pages follow.
-func Events(t testing.TB, mux *http.ServeMux, h *House, person func(httpauth.Handler) http.Handler) {
+func Events(t testing.TB, mux *http.ServeMux, h *TestCore, person func(httpauth.Handler) http.Handler) {
 	t.Helper()
 	hub := events.NewHub(h.App, nil)
 	t.Cleanup(hub.Close)

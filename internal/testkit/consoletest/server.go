@@ -27,8 +27,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// House is a door with the notes that it keeps.
-type House struct {
+// TestCore is a core with the notes that it keeps.
+type TestCore struct {
 	*app.App
 	Notes Notes
 	Store *sqlitestore.Store
@@ -46,7 +46,7 @@ func With(change func(*app.Options)) Change {
 }
 
 // Open opens a door in that directory, where people confirm. A second one there is another process.
-func Open(t testing.TB, dir string, changes ...Change) *House {
+func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
@@ -57,7 +57,7 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	for _, change := range changes {
 		change(&core, &opts)
 	}
-	h := &House{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
+	h := &TestCore{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
 		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
@@ -73,14 +73,14 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 
 // Agent is a client of the door: what an agent does through it.
 type Agent struct {
-	House   *House
-	Session string
-	Client  string
+	TestCore *TestCore
+	Session  string
+	Client   string
 }
 
 // Agent is an agent of that session.
-func (h *House) Agent(session string) *Agent {
-	return &Agent{House: h, Session: session, Client: "claude-code/2.1 (" + session + ")"}
+func (h *TestCore) Agent(session string) *Agent {
+	return &Agent{TestCore: h, Session: session, Client: "claude-code/2.1 (" + session + ")"}
 }
 
 // Call makes a call, as an agent does, with arguments that marshal to an object.
@@ -89,7 +89,7 @@ func (a *Agent) Call(name string, args any) tool.Outcome {
 	if err != nil {
 		return tool.Outcome{Err: err}
 	}
-	return a.House.Call(context.Background(), a.call(name, doc))
+	return a.TestCore.Call(context.Background(), a.call(name, doc))
 }
 
 func (a *Agent) call(name string, args json.RawMessage) tool.Call {
@@ -109,17 +109,17 @@ func (a *Agent) Waits(t testing.TB, name string, args any) <-chan tool.Outcome {
 	t.Helper()
 	doc, err := json.Marshal(args)
 	require.NoError(t, err)
-	asked := a.House.Call(context.Background(), a.call(name, doc))
+	asked := a.TestCore.Call(context.Background(), a.call(name, doc))
 	require.NotNil(t, asked.Issued, "%s asked nothing: %v", name, asked.Err)
 	done := make(chan tool.Outcome, 1)
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for poll := newPoll(stop); poll.wait(); {
-			if waits, err := a.House.Waiting(context.Background(), asked.Issued.ID); err == nil && !waits {
+			if waits, err := a.TestCore.Waiting(context.Background(), asked.Issued.ID); err == nil && !waits {
 				again := a.call(name, doc)
 				again.ID, again.Asked = asked.CallID, asked.Issued.Digest
-				done <- a.House.Call(context.Background(), again)
+				done <- a.TestCore.Call(context.Background(), again)
 				return
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // serves starts countersign serve for the desk's home in the project, without a terminal.
-func (d *desk) serves() error {
+func (d *trial) serves() error {
 	s, err := d.begins(d.command(d.exe, "serve", "--addr", "127.0.0.1:0", "--no-open", "--json"))
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (e *eyes) close() error {
 }
 
 // logsIn has the desk's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
-func (d *desk) logsIn() error {
+func (d *trial) logsIn() error {
 	if d.ends == nil {
 		if err := d.serves(); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (d *desk) logsIn() error {
 }
 
 // inConsole answers a question on the console's page of approvals, once it shows there what would be done.
-func (d *desk) inConsole(q question, j job) error {
+func (d *trial) inConsole(q question, j job) error {
 	if d.page == nil {
 		if err := d.logsIn(); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (d *desk) inConsole(q question, j job) error {
 }
 
 // leave ends what runs for the desk. It fails when a page of the console misbehaved.
-func (d *desk) leave() (err error) {
+func (d *trial) leave() (err error) {
 	if d.eyes != nil {
 		err = d.eyes.close()
 	}

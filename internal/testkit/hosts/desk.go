@@ -33,8 +33,8 @@ const patience = 2 * time.Minute
 // prompts are Countersign's questions on a terminal.
 var prompts = regexp.MustCompile(`\[y/[nN]`)
 
-// desk is one person's place: a home in which nothing was set up before, one project, and Countersign.
-type desk struct {
+// trial is one person's place: a home in which nothing was set up before, one project, and Countersign.
+type trial struct {
 	exe, home, project string
 	account            string // whose everything is
 	env                []string
@@ -44,14 +44,14 @@ type desk struct {
 	page               *browser.Page // of approvals, in the console
 }
 
-// newDesk makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
+// newTrial makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
 // server that countersign up has begun in the project before any of it.
-func newDesk(exe, dir string, h host, http bool) (*desk, error) {
+func newTrial(exe, dir string, h host, http bool) (*trial, error) {
 	me, err := user.Current()
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{account: me.Username, exe: exe, http: http, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
+	d := &trial{account: me.Username, exe: exe, http: http, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
 	d.env = []string{"HOME=" + d.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1"}
 	for _, made := range []string{d.home, d.project} {
 		if err := os.MkdirAll(made, 0o700); err != nil {
@@ -97,7 +97,7 @@ func newDesk(exe, dir string, h host, http bool) (*desk, error) {
 	return d, nil
 }
 
-func (d *desk) command(name string, arguments ...string) *exec.Cmd {
+func (d *trial) command(name string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(name, arguments...) //nolint:gosec // what the run was told to start
 	cmd.Dir, cmd.Env = d.project, d.env
 	return cmd
@@ -105,7 +105,7 @@ func (d *desk) command(name string, arguments ...string) *exec.Cmd {
 
 // atTerminal runs a command of Countersign at a terminal of its own, tall enough for every plan, where a person types that at each question. It returns
 // what the person saw.
-func (d *desk) atTerminal(typed string, arguments ...string) (string, error) {
+func (d *trial) atTerminal(typed string, arguments ...string) (string, error) {
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		return "", err
@@ -171,7 +171,7 @@ type event struct {
 }
 
 // asks decodes what a command of Countersign's prints as JSON.
-func (d *desk) asks(into any, arguments ...string) error {
+func (d *trial) asks(into any, arguments ...string) error {
 	cmd := d.command(d.exe, append(arguments, "--json")...)
 	out, err := cmd.Output()
 	if err != nil {
@@ -180,7 +180,7 @@ func (d *desk) asks(into any, arguments ...string) error {
 	return json.Unmarshal(out, into)
 }
 
-func (d *desk) questions() ([]question, error) {
+func (d *trial) questions() ([]question, error) {
 	var list struct {
 		Confirmations []question `json:"confirmations"`
 	}
@@ -189,7 +189,7 @@ func (d *desk) questions() ([]question, error) {
 }
 
 // record is the audit from a number on, and the number after its end. It has to be intact.
-func (d *desk) record(from int) (events []event, next int, err error) {
+func (d *trial) record(from int) (events []event, next int, err error) {
 	if out, err := d.command(d.exe, "audit", "verify").CombinedOutput(); err != nil {
 		return nil, from, fmt.Errorf("audit verify: %w: %s", err, out)
 	}
@@ -211,7 +211,7 @@ func (d *desk) record(from int) (events []event, next int, err error) {
 }
 
 // tree is every file that the jobs can change, with a sum of its content: the project without what git keeps, and what is deployed into the home.
-func (d *desk) tree() (map[string]string, error) {
+func (d *trial) tree() (map[string]string, error) {
 	out := map[string]string{}
 	add := func(name string) error {
 		text, err := os.ReadFile(name)
@@ -278,7 +278,7 @@ func (w *words) String() string {
 }
 
 // starts has a host work in the project.
-func (d *desk) starts(h host, url string) (*session, error) {
+func (d *trial) starts(h host, url string) (*session, error) {
 	arguments, env := h.command(url, true)
 	cmd := d.command(h.program, arguments...)
 	cmd.Env = append(slices.Clone(d.env), env...)
@@ -286,7 +286,7 @@ func (d *desk) starts(h host, url string) (*session, error) {
 }
 
 // begins starts a program away from every terminal.
-func (d *desk) begins(cmd *exec.Cmd) (*session, error) {
+func (d *trial) begins(cmd *exec.Cmd) (*session, error) {
 	s := &session{cmd: cmd, ended: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = &s.said, &s.said
 	s.cmd.WaitDelay = time.Second

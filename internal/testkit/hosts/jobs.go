@@ -63,7 +63,7 @@ func found(pattern string, results []string) string {
 	return ""
 }
 
-func jobs(d *desk) []job {
+func jobs(d *trial) []job {
 	script := func(name string) []step {
 		return []step{{"run_script", given(object{"project_path": d.project, "script_name": name})}}
 	}
@@ -115,7 +115,7 @@ func jobs(d *desk) []job {
 }
 
 // asked is until a question about the tool waits, and no other. It fails when the host ends before. Meanwhile, something may be done now and then.
-func (d *desk) asked(tool string, ended <-chan struct{}, meanwhile func() error) (question, error) {
+func (d *trial) asked(tool string, ended <-chan struct{}, meanwhile func() error) (question, error) {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
 		list, err := d.questions()
 		switch {
@@ -137,7 +137,7 @@ func (d *desk) asked(tool string, ended <-chan struct{}, meanwhile func() error)
 }
 
 // does has a host do a job, with a person beside it. It returns how the host called itself.
-func (d *desk) does(h host, m *model, j job) (client string, err error) {
+func (d *trial) does(h host, m *model, j job) (client string, err error) {
 	before, err := d.tree()
 	if err != nil {
 		return "", err
@@ -180,7 +180,7 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 }
 
 // unwatched has a host do a job headless, with a person nearby who answers what Countersign asks.
-func (d *desk) unwatched(h host, m *model, j job, before map[string]string) (err error) {
+func (d *trial) unwatched(h host, m *model, j job, before map[string]string) (err error) {
 	s, err := d.starts(h, m.URL)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (d *desk) unwatched(h host, m *model, j job, before map[string]string) (err
 }
 
 // answers has the person answer where they do.
-func (d *desk) answers(q question, j job) error {
+func (d *trial) answers(q question, j job) error {
 	switch {
 	case j.console:
 		return d.inConsole(q, j)
@@ -230,7 +230,7 @@ func (d *desk) answers(q question, j job) error {
 }
 
 // withdraws leaves no question for the next job.
-func (d *desk) withdraws() {
+func (d *trial) withdraws() {
 	list, _ := d.questions()
 	for _, q := range list {
 		_ = d.command(d.exe, "deny", q.ID).Run()
@@ -238,7 +238,7 @@ func (d *desk) withdraws() {
 }
 
 // inTerminal answers a question at a terminal.
-func (d *desk) inTerminal(q question, j job) error {
+func (d *trial) inTerminal(q question, j job) error {
 	words := []string{"approve", q.ID}
 	if j.denied {
 		words = []string{"deny", q.ID, "--reason", reason}
@@ -250,7 +250,7 @@ func (d *desk) inTerminal(q question, j job) error {
 }
 
 // same holds what is on disk to what was.
-func (d *desk) same(before map[string]string, when string) error {
+func (d *trial) same(before map[string]string, when string) error {
 	now, err := d.tree()
 	if changed := unlike(before, now); err == nil && len(changed) > 0 {
 		err = fmt.Errorf("changed %s: %q", when, changed)
@@ -259,7 +259,7 @@ func (d *desk) same(before map[string]string, when string) error {
 }
 
 // recorded holds the audit to what was done: each call that was asked about was answered by a person where they sat, and that is said of what came of it.
-func (d *desk) recorded(h host, j job, from int) (client string, err error) {
+func (d *trial) recorded(h host, j job, from int) (client string, err error) {
 	events, _, err := d.record(from)
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func try(exe, dir string, chosen []host) (failed int, err error) {
 
 // tryOver has a host do each job over one transport, and writes a line about each.
 func tryOver(exe, dir string, h host, over string, m *model, table io.Writer) (failed int, err error) {
-	d, err := newDesk(exe, filepath.Join(dir, h.name+"-"+over), h, over == "HTTP")
+	d, err := newTrial(exe, filepath.Join(dir, h.name+"-"+over), h, over == "HTTP")
 	if err != nil {
 		return 0, err
 	}

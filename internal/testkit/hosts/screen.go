@@ -15,12 +15,12 @@ import (
 
 // screen is a terminal window in tmux, in which a program draws.
 type screen struct {
-	desk *desk
-	name string
+	trial *trial
+	name  string
 }
 
 // tmux runs a command of the desk's own tmux server.
-func (d *desk) tmux(arguments ...string) (string, error) {
+func (d *trial) tmux(arguments ...string) (string, error) {
 	cmd := d.command("tmux", append([]string{"-S", filepath.Join(d.home, "tmux"), "-f", "/dev/null"}, arguments...)...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -32,7 +32,7 @@ func (d *desk) tmux(arguments ...string) (string, error) {
 }
 
 // opens starts a command in a window of its own, as wide as many are, and tall enough for a plan. What it shows at last stays.
-func (d *desk) opens(name string, cmd *exec.Cmd) (*screen, error) {
+func (d *trial) opens(name string, cmd *exec.Cmd) (*screen, error) {
 	window := []string{"new-session", "-d", "-x", "110", "-y", "60", "-s", name, "-c", cmd.Dir, "env", "-i"}
 	program := append(slices.Clone(cmd.Env), "TERM=tmux-256color", "COLORTERM=truecolor") // of two the last one counts
 	_, err := d.tmux(slices.Concat(window, program, cmd.Args, []string{";", "set-option", "-g", "remain-on-exit", "on"})...)
@@ -41,7 +41,7 @@ func (d *desk) opens(name string, cmd *exec.Cmd) (*screen, error) {
 
 // text is what the person sees.
 func (s *screen) text() string {
-	text, err := s.desk.tmux("capture-pane", "-p", "-t", s.name)
+	text, err := s.trial.tmux("capture-pane", "-p", "-t", s.name)
 	if err != nil {
 		return err.Error()
 	}
@@ -50,13 +50,13 @@ func (s *screen) text() string {
 
 // presses presses keys, by tmux's names of them.
 func (s *screen) presses(keys ...string) error {
-	_, err := s.desk.tmux(append([]string{"send-keys", "-t", s.name}, keys...)...)
+	_, err := s.trial.tmux(append([]string{"send-keys", "-t", s.name}, keys...)...)
 	return err
 }
 
 // types types a text as it is, and then Enter.
 func (s *screen) types(text string) error {
-	if _, err := s.desk.tmux("send-keys", "-t", s.name, "-l", "--", text); err != nil {
+	if _, err := s.trial.tmux("send-keys", "-t", s.name, "-l", "--", text); err != nil {
 		return err
 	}
 	time.Sleep(reading) // hosts take an Enter right behind a text for a part of something pasted
@@ -79,10 +79,10 @@ func unbroken(text string) string {
 }
 
 // close ends the program and its window.
-func (s *screen) close() { _, _ = s.desk.tmux("kill-session", "-t", s.name) }
+func (s *screen) close() { _, _ = s.trial.tmux("kill-session", "-t", s.name) }
 
 // onScreen answers a question in the view of approvals, once its plan is on the screen.
-func (d *desk) onScreen(q question, j job) error {
+func (d *trial) onScreen(q question, j job) error {
 	s, err := d.opens("approvals", d.command(d.exe, "approvals"))
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (d *desk) onScreen(q question, j job) error {
 }
 
 // goesUp starts countersign up in a window, in a home in which nothing is yet.
-func (d *desk) goesUp() error {
+func (d *trial) goesUp() error {
 	s, err := d.opens("up", d.command(d.exe, "up", "--addr", "127.0.0.1:0"))
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (d *desk) goesUp() error {
 }
 
 // watched has a host do a job in its terminal view, with the person before it; what Countersign asks they answer in another window.
-func (d *desk) watched(h host, m *model, j job, before map[string]string) error {
+func (d *trial) watched(h host, m *model, j job, before map[string]string) error {
 	arguments, env := h.command(m.URL, false)
 	cmd := d.command(h.program, arguments...)
 	cmd.Env = append(cmd.Env, env...)

@@ -10,7 +10,7 @@ import (
 // NewCatalogue is an empty catalogue.
 func NewCatalogue() projectport.Catalogue {
 	d := &catalogueLock{turn: make(chan struct{}, 1)}
-	rules := &rules{desk: d}
+	rules := &rules{lock: d}
 	workflows, actions := newWorkflows(d), newActions(d, rules)
 	projects := newProjects(d, workflows, actions)
 	rules.actions, workflows.projects, actions.projects = actions, projects, projects

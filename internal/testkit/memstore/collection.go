@@ -12,7 +12,7 @@ import (
 
 // collection is one kind of values with an ID, in the order of their creation.
 type collection[K ~string, T any] struct {
-	desk   *catalogueLock
+	lock   *catalogueLock
 	kind   string       // what a value is called
 	absent *fault.Error // what is said when there is none
 	kept   []entry      // whoever has the turn may read it without the lock
@@ -33,7 +33,7 @@ type entry struct {
 // Find is a copy of the value with that ID. That there is none is a fault of the kind's own.
 func (s *collection[K, T]) Find(ctx context.Context, id K) (T, error) {
 	var v T
-	err := s.desk.read(ctx, func() (err error) {
+	err := s.lock.read(ctx, func() (err error) {
 		i := s.place(id)
 		if i < 0 {
 			return s.none(id)
@@ -46,7 +46,7 @@ func (s *collection[K, T]) Find(ctx context.Context, id K) (T, error) {
 
 // Create keeps a copy of a new value. An ID that is taken is project.ErrConflict.
 func (s *collection[K, T]) Create(ctx context.Context, v T) error {
-	return s.desk.change(ctx, func() error {
+	return s.lock.change(ctx, func() error {
 		if err := s.refused(v); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *collection[K, T]) Create(ctx context.Context, v T) error {
 		if s.place(K(e.id)) >= 0 {
 			return project.ErrConflict.Sayf("there is a %s %s already; change that one, or store this one under another ID", s.kind, e.id)
 		}
-		return s.desk.store(ctx, func() { s.kept = append(s.kept, e) })
+		return s.lock.store(ctx, func() { s.kept = append(s.kept, e) })
 	})
 }
 
@@ -65,7 +65,7 @@ func (s *collection[K, T]) Create(ctx context.Context, v T) error {
 // kept.
 func (s *collection[K, T]) Update(ctx context.Context, id K, change func(*T) error) (T, error) {
 	var stored T
-	err := s.desk.change(ctx, func() error {
+	err := s.lock.change(ctx, func() error {
 		i := s.place(id)
 		if i < 0 {
 			return s.none(id)
@@ -78,7 +78,7 @@ func (s *collection[K, T]) Update(ctx context.Context, id K, change func(*T) err
 		if err != nil {
 			return err
 		}
-		if err := s.desk.store(ctx, func() { s.kept[i] = e }); err != nil {
+		if err := s.lock.store(ctx, func() { s.kept[i] = e }); err != nil {
 			return err
 		}
 		stored = next
@@ -108,12 +108,12 @@ func (s *collection[K, T]) changed(e entry, change func(*T) error) (entry, error
 
 // Delete forgets the value and what depends on it.
 func (s *collection[K, T]) Delete(ctx context.Context, id K) error {
-	return s.desk.change(ctx, func() error {
+	return s.lock.change(ctx, func() error {
 		i := s.place(id)
 		if i < 0 {
 			return s.none(id)
 		}
-		return s.desk.store(ctx, func() {
+		return s.lock.store(ctx, func() {
 			s.kept = slices.Delete(s.kept, i, i+1)
 			if s.gone != nil {
 				s.gone(string(id))
@@ -125,7 +125,7 @@ func (s *collection[K, T]) Delete(ctx context.Context, id K) error {
 // newest is copies of what is kept and wanted, the last created first. A nil wanted wants everything.
 func (s *collection[K, T]) newest(ctx context.Context, wanted func(T) bool) ([]T, error) {
 	var found []T
-	err := s.desk.read(ctx, func() error {
+	err := s.lock.read(ctx, func() error {
 		for _, e := range slices.Backward(s.kept) {
 			v, err := s.value(e)
 			if err != nil {

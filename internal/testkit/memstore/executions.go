@@ -16,7 +16,7 @@ type executions struct {
 
 func newExecutions(d *catalogueLock) *executions {
 	return &executions{collection[string, project.Execution]{
-		desk: d, kind: "execution", absent: project.ErrExecutionNotFound,
+		lock: d, kind: "execution", absent: project.ErrExecutionNotFound,
 		id:    func(e *project.Execution) *string { return &e.ID },
 		aside: func(e *project.Execution) *string { return &e.Owner }, // its JSON never shows it
 	}}
@@ -36,7 +36,7 @@ func (s *executions) List(ctx context.Context, f project.ExecutionFilter) (page 
 // Prune forgets final executions: of the workflow beyond its newest keep (when workflowID is not empty), of all beyond the newest
 // execution.MaxRows, and those that ended before the given time. Those that go on count among the newest, and stay.
 func (s *executions) Prune(ctx context.Context, workflowID string, keep int, before time.Time) error {
-	return s.desk.change(ctx, func() error {
+	return s.lock.change(ctx, func() error {
 		all, err := s.sorted(ctx, nil)
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func (s *executions) Prune(ctx context.Context, workflowID string, keep int, bef
 			}
 			gone[e.ID] = e.Status.Final() && (old || over)
 		}
-		return s.desk.store(ctx, func() {
+		return s.lock.store(ctx, func() {
 			s.kept = slices.DeleteFunc(s.kept, func(e entry) bool { return gone[e.id] })
 		})
 	})

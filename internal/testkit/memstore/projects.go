@@ -19,7 +19,7 @@ type projects struct {
 
 func newProjects(d *catalogueLock, workflows *workflows, actions *actions) *projects {
 	s := &projects{collection[project.ID, project.Project]{
-		desk: d, kind: "project", absent: project.ErrNotFound,
+		lock: d, kind: "project", absent: project.ErrNotFound,
 		id:     func(p *project.Project) *project.ID { return &p.ID },
 		settle: func(was project.Project, next *project.Project) { next.Revision = was.Revision + 1 },
 		gone:   func(id string) { workflows.orphan(id); actions.deleteOf(id) },
@@ -67,7 +67,7 @@ type workflows struct {
 
 func newWorkflows(d *catalogueLock) *workflows {
 	s := &workflows{collection: collection[string, project.Workflow]{
-		desk: d, kind: "workflow", absent: project.ErrWorkflowNotFound,
+		lock: d, kind: "workflow", absent: project.ErrWorkflowNotFound,
 		id:    func(w *project.Workflow) *string { return &w.ID },
 		aside: func(w *project.Workflow) *string { return (*string)(&w.ProjectID) },
 	}}
@@ -99,7 +99,7 @@ type actions struct {
 
 func newActions(d *catalogueLock, rules *rules) *actions {
 	s := &actions{collection: collection[string, webhook.Action]{
-		desk: d, kind: "action", absent: project.ErrActionNotFound,
+		lock: d, kind: "action", absent: project.ErrActionNotFound,
 		id:     func(a *webhook.Action) *string { return &a.ID },
 		aside:  func(a *webhook.Action) *string { return &a.ProjectID },
 		settle: func(was webhook.Action, next *webhook.Action) { next.Revision = was.Revision + 1 },
@@ -134,7 +134,7 @@ type templates struct {
 
 func newTemplates(d *catalogueLock) *templates {
 	return &templates{collection[string, shellcmd.Template]{
-		desk: d, kind: "step template", absent: project.ErrTemplateNotFound,
+		lock: d, kind: "step template", absent: project.ErrTemplateNotFound,
 		id: func(t *shellcmd.Template) *string { return &t.ID },
 	}}
 }

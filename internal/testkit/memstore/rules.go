@@ -12,7 +12,7 @@ import (
 
 // rules is a projectport.Rules; New makes it.
 type rules struct {
-	desk    *catalogueLock
+	lock    *catalogueLock
 	actions *actions
 	kept    []webhook.ActionRule // in the order in which their subjects were first decided about
 }
@@ -20,7 +20,7 @@ type rules struct {
 // List returns every rule, sorted by webhook.SortActionRules.
 func (s *rules) List(ctx context.Context) ([]webhook.ActionRule, error) {
 	var found []webhook.ActionRule
-	err := s.desk.read(ctx, func() error {
+	err := s.lock.read(ctx, func() error {
 		found = slices.Clone(s.kept)
 		return nil
 	})
@@ -39,11 +39,11 @@ func (s *rules) Put(ctx context.Context, r webhook.ActionRule) error {
 	if err := json.Unmarshal(body, &kept); err != nil {
 		return err
 	}
-	return s.desk.change(ctx, func() error {
+	return s.lock.change(ctx, func() error {
 		if r.ActionID != "" && s.actions.place(r.ActionID) < 0 {
 			return s.actions.none(r.ActionID)
 		}
-		return s.desk.store(ctx, func() {
+		return s.lock.store(ctx, func() {
 			if i := s.place(r.ActionID, r.Type); i >= 0 {
 				s.kept[i] = kept
 			} else {
@@ -56,8 +56,8 @@ func (s *rules) Put(ctx context.Context, r webhook.ActionRule) error {
 // Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
 func (s *rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
 	gone := false
-	err := s.desk.change(ctx, func() error {
-		return s.desk.store(ctx, func() {
+	err := s.lock.change(ctx, func() error {
+		return s.lock.store(ctx, func() {
 			if i := s.place(actionID, kind); i >= 0 {
 				s.kept, gone = slices.Delete(s.kept, i, i+1), true
 			}

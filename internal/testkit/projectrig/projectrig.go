@@ -95,16 +95,16 @@ func New(t testing.TB) *Rig {
 	return r
 }
 
-// Door is one Countersign process with one client.
-type Door struct {
+// Core is one Countersign process with one client.
+type Core struct {
 	*local.Local
 	Session string
 	Client  string
 	rig     *Rig
 }
 
-// Door opens the door as a server does. change, if not nil, sees the configuration first.
-func (r *Rig) Door(change func(*local.Config)) *Door {
+// OpenCore opens the core as a server does. change, if not nil, sees the configuration first.
+func (r *Rig) OpenCore(change func(*local.Config)) *Core {
 	r.T.Helper()
 	c := configOf(r.State, r.Home)
 	if change != nil {
@@ -112,7 +112,7 @@ func (r *Rig) Door(change func(*local.Config)) *Door {
 	}
 	l, err := local.Open(c)
 	require.NoError(r.T, err)
-	d := &Door{Local: l, Session: "session", Client: "rig/1", rig: r}
+	d := &Core{Local: l, Session: "session", Client: "rig/1", rig: r}
 	r.T.Cleanup(func() { require.NoError(r.T, l.Close()) })
 	return d
 }
@@ -143,20 +143,20 @@ func (r *Rig) stop() {
 }
 
 // Call is what comes of a call, which is what its tool publishes.
-func (d *Door) Call(ctx context.Context, c tool.Call) tool.Outcome {
+func (d *Core) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return resultschema.Checked(d.rig.T, d.Local.Call(ctx, c))
 }
 
 // call carries a call out, with the confirmation it asks for.
-func call(ctx context.Context, door interface {
+func call(ctx context.Context, core interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }, c tool.Call) tool.Outcome {
-	o := door.Call(ctx, c)
+	o := core.Call(ctx, c)
 	if o.Issued == nil || o.Err == nil || o.Issued.Token.IsZero() {
 		return o
 	}
 	c.ID, c.Token = "", o.Issued.Token
-	return door.Call(ctx, c)
+	return core.Call(ctx, c)
 }
 
 // Args are the arguments of a call: anything that marshals to an object, or its text.
@@ -182,43 +182,43 @@ func encode(args Args) json.RawMessage {
 }
 
 // Fresh is another process with the same client: it has its own count of how often it is called.
-func (d *Door) Fresh() *Door {
+func (d *Core) Fresh() *Core {
 	d.rig.T.Helper()
-	fresh := d.rig.Door(nil)
+	fresh := d.rig.OpenCore(nil)
 	fresh.Session, fresh.Client = d.Session, d.Client
 	return fresh
 }
 
 // New is a call of the door's client.
-func (d *Door) New(name tool.Name, args Args) tool.Call {
+func (d *Core) New(name tool.Name, args Args) tool.Call {
 	return tool.Call{Session: d.Session, Client: d.Client, Principal: theUser(), Tool: name, Args: encode(args)}
 }
 
 // Ask is what comes of a call as an agent makes it.
-func (d *Door) Ask(name tool.Name, args Args) tool.Outcome {
+func (d *Core) Ask(name tool.Name, args Args) tool.Outcome {
 	return d.Call(d.rig.T.Context(), d.New(name, args))
 }
 
 // Confirmed is what comes of a call that is confirmed when it asks.
-func (d *Door) Confirmed(name tool.Name, args Args) tool.Outcome {
+func (d *Core) Confirmed(name tool.Name, args Args) tool.Outcome {
 	return call(d.rig.T.Context(), d, d.New(name, args))
 }
 
 // Do is the answer of a call that is confirmed when it asks, and that has to go well.
-func (d *Door) Do(name tool.Name, args Args) map[string]any {
+func (d *Core) Do(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	return d.answer(d.Confirmed(name, args))
 }
 
 // ByPerson is the answer of a call that a person makes, which has to go well.
-func (d *Door) ByPerson(name tool.Name, args Args) map[string]any {
+func (d *Core) ByPerson(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	c := d.New(name, args)
 	c.Person = true
 	return d.answer(call(d.rig.T.Context(), d, c))
 }
 
-func (d *Door) answer(o tool.Outcome) map[string]any {
+func (d *Core) answer(o tool.Outcome) map[string]any {
 	d.rig.T.Helper()
 	require.NoError(d.rig.T, o.Err)
 	return Object(d.rig.T, o.Value)
@@ -233,13 +233,13 @@ func Object(t testing.TB, doc json.RawMessage) map[string]any {
 }
 
 // Register registers a directory as a project, and is its ID.
-func (d *Door) Register(dir string) project.ID {
+func (d *Core) Register(dir string) project.ID {
 	d.rig.T.Helper()
 	return project.ID(d.ByPerson("project_add", map[string]any{"path": dir})["id"].(string))
 }
 
 // Project is a new directory of that name with the files of a txtar archive, registered.
-func (d *Door) Project(name, archive string) (dir string, id project.ID) {
+func (d *Core) Project(name, archive string) (dir string, id project.ID) {
 	d.rig.T.Helper()
 	dir = d.rig.Dir(name, archive)
 	return dir, d.Register(dir)

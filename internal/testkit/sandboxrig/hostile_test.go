@@ -28,7 +28,7 @@ type args = map[string]any
 type machine struct {
 	*sandboxrig.Rig
 	t      *testing.T
-	door   *projectrig.Door
+	core   *projectrig.Core
 	gits   string // where each git that is started is noted: first what it was told to leave, then its arguments
 	shop   string // a project
 	url    string // what sandboxes are of
@@ -61,10 +61,10 @@ func newMachine(t *testing.T) *machine {
 	t.Setenv("CODEX_HOME", filepath.Join(m.Home, ".codex"))
 	m.module, _ = m.Origin("module", map[string]string{"AGENTS.md": "Be kind.\n", ".gitattributes": attributes})
 
-	m.door = m.Rig.Rig.Door(func(c *local.Config) {
+	m.core = m.Rig.Rig.OpenCore(func(c *local.Config) {
 		c.Packs.Source, c.Ecosystems.Dir, c.Deployments.Dir = m.shop, m.ground, m.shop
 	})
-	m.door.Register(m.shop)
+	m.core.Register(m.shop)
 	m.ecosystem(api)
 	m.deployments()
 	m.packs()
@@ -74,12 +74,12 @@ func newMachine(t *testing.T) *machine {
 // ecosystem installs one with that repository.
 func (m *machine) ecosystem(api string) {
 	m.t.Helper()
-	m.door.Do("amof_create_ecosystem", args{"name": "demo", "provisioner": "noop", "mode": "execute", "repos": []args{{"name": "api", "url": api, "branch": "main"}}})
+	m.core.Do("amof_create_ecosystem", args{"name": "demo", "provisioner": "noop", "mode": "execute", "repos": []args{{"name": "api", "url": api, "branch": "main"}}})
 	m.Git(m.ground, "add", "-A")
 	m.Git(m.ground, "commit", "-q", "-m", "demo")
-	run := m.door.Do("amof_install_ecosystem", args{"ecosystem": "demo", "mode": "execute"})
+	run := m.core.Do("amof_install_ecosystem", args{"ecosystem": "demo", "mode": "execute"})
 	m.Soon(func() bool {
-		return m.door.Do("amof_get_run_status", args{"run_id": run["run_id"], "wait_seconds": 20})["status"] == "success"
+		return m.core.Do("amof_get_run_status", args{"run_id": run["run_id"], "wait_seconds": 20})["status"] == "success"
 	}, "the ecosystem is installed")
 }
 
@@ -99,14 +99,14 @@ func (m *machine) deployments() {
 		{"agents_lock", args{"yes": true}}, {"agents_fetch", args{"yes": true}},
 	} {
 		step.in["repo"] = m.config
-		m.door.Do(step.name, step.in)
+		m.core.Do(step.name, step.in)
 	}
 	m.Write(m.config, ".gitattributes", attributes)
 	m.Git(m.config, "add", "-A")
 	m.Git(m.config, "commit", "-q", "-m", "config")
-	shown := m.door.Ask("deploy", args{"repo": m.config})
+	shown := m.core.Ask("deploy", args{"repo": m.config})
 	require.NotNil(m.t, shown.Issued, string(shown.Value))
-	m.door.Do("deploy_apply", args{"repo": m.config, "yes": true, "confirm_token": shown.Issued.Token.Reveal()})
+	m.core.Do("deploy_apply", args{"repo": m.config, "yes": true, "confirm_token": shown.Issued.Token.Reveal()})
 	edited := filepath.Join(m.Home, ".codex", "AGENTS.md")
 	text, err := os.ReadFile(edited)
 	require.NoError(m.t, err)
@@ -116,12 +116,12 @@ func (m *machine) deployments() {
 // packs has an anchor whose text has changed since.
 func (m *machine) packs() {
 	m.t.Helper()
-	made := m.door.Do("input", args{"action": "create", "name": "notes", "ttl_minutes": 60})["payload"].(args)
+	made := m.core.Do("input", args{"action": "create", "name": "notes", "ttl_minutes": 60})["payload"].(args)
 	m.pack = made["id"].(string)
 	for i, in := range []args{{"action": "upsert_section", "section_key": "section", "section_title": "S"},
 		{"action": "upsert_ref", "section_key": "section", "ref_key": "ref", "path": "a.txt", "line_start": 1, "line_end": 1, "commit": m.Git(m.shop, "rev-parse", "HEAD")[:12]}} {
 		in["id"], in["expected_revision"] = m.pack, made["revision"].(float64)+float64(i)
-		m.door.Do("input", in)
+		m.core.Do("input", in)
 	}
 	m.Write(m.shop, "a.txt", "two\n")
 }
@@ -202,10 +202,10 @@ func TestNoToolRunsWhatARepositoryNames(t *testing.T) {
 			if strings.HasPrefix(string(call.tool), "amof_") && len(call.modes) > 1 {
 				in["mode"] = mode
 			} else {
-				m.door.Do("set_mode", args{"mode": mode})
+				m.core.Do("set_mode", args{"mode": mode})
 			}
 			m.started()
-			m.door.Ask(call.tool, in)
+			m.core.Ask(call.tool, in)
 			all := m.started()
 			gits += len(all)
 			for _, git := range all {

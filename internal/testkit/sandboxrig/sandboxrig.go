@@ -94,7 +94,7 @@ func equip(c *local.Config) { c.Sandboxes.Gateway = []string{os.Args[0], gateway
 // Rig is a machine with a user, settings and an agent server's program.
 type Rig struct {
 	*projectrig.Rig
-	*projectrig.Door
+	*projectrig.Core
 	Memory string // where the files of sandboxes are
 }
 
@@ -114,7 +114,7 @@ func New(t testing.TB) *Rig {
 	t.Setenv("OPENCODE_BIN", bin)
 	r := &Rig{Rig: base, Memory: filepath.Join(base.Home, ".memory")}
 	t.Cleanup(r.end)
-	r.Door = r.Another()
+	r.Core = r.Another()
 	_, created, err := r.InitSandboxes(t.Context())
 	require.NoError(t, err)
 	require.True(t, created)
@@ -122,9 +122,9 @@ func New(t testing.TB) *Rig {
 }
 
 // Another is another manager on the same machine.
-func (r *Rig) Another() *projectrig.Door {
+func (r *Rig) Another() *projectrig.Core {
 	r.T.Helper()
-	return r.Rig.Door(func(c *local.Config) {
+	return r.Rig.OpenCore(func(c *local.Config) {
 		equip(c)
 		r.T.Setenv(supervisorVariable, strings.Join(c.Projects.Supervisor, "\n"))
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// TestTheHouse holds this module to its own rules.
-func TestTheHouse(t *testing.T) {
+// TestTheRepository holds this module to its own rules.
+func TestTheRepository(t *testing.T) {
 	m, err := archtest.Load(root())
 	require.NoError(t, err)
 	for name, rule := range rules() {

@@ -89,7 +89,7 @@ func TestOrphans(t *testing.T) {
 	url, _ := r.Project("shop", nil)
 	r.Edit("opencode", adminArgs{"status": "stopped"})
 	require.Len(t, r.Running(), 2)
-	planned := r.Door.New("opencode_cleanup_orphaned", adminArgs{})
+	planned := r.Core.New("opencode_cleanup_orphaned", adminArgs{})
 	planned.Mode = policy.Plan
 	require.True(t, r.Call(t.Context(), planned).DryRun)
 	require.Len(t, r.Running(), 2, "a plan ends nothing")

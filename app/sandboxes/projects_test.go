@@ -167,7 +167,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	t.Setenv(fakeserver.Variable, "hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	o := r.Call(ctx, r.Door.New(start, args{"git_url": url}))
+	o := r.Call(ctx, r.Core.New(start, args{"git_url": url}))
 	require.Error(t, o.Err)
 	assert.Empty(t, r.Running(), "a server that nobody waits for any more is ended")
 	t.Setenv(fakeserver.Variable, "stubborn")
@@ -242,7 +242,7 @@ func TestDestroy(t *testing.T) {
 	assert.Equal(t, policy.Typed, o.Issued.Strength)
 	assert.Equal(t, filepath.Base(dir), o.Issued.Target)
 	assert.DirExists(t, box)
-	c := r.Door.New(destroy, args{"git_url": url, "force": true})
+	c := r.Core.New(destroy, args{"git_url": url, "force": true})
 	c.Token, c.Typed = o.Issued.Token, "another"
 	require.Error(t, r.Call(t.Context(), c).Err)
 	assert.DirExists(t, box)
@@ -295,8 +295,8 @@ func TestTwoManagers(t *testing.T) {
 	other := r.Another()
 	var both sync.WaitGroup
 	outcomes := make([]tool.Outcome, 2)
-	for i, door := range []*projectrig.Door{r.Door, other} {
-		both.Go(func() { outcomes[i] = door.Confirmed(start, args{"git_url": url}) })
+	for i, core := range []*projectrig.Core{r.Core, other} {
+		both.Go(func() { outcomes[i] = core.Confirmed(start, args{"git_url": url}) })
 	}
 	both.Wait()
 	said := []string{}

@@ -50,12 +50,12 @@ func fails(err error) func(input) (any, error) {
 
 // stage is a command line over such tools.
 type stage struct {
-	answers answers
-	door    command.Door // for its functions; the rest is made
+	answers  answers
+	template command.Core // for its functions; the rest is made
 }
 
 // open is a door over the tools.
-func (s stage) open(func(string) string) (command.Door, error) {
+func (s stage) open(func(string) string) (command.Core, error) {
 	var entries []tool.Entry
 	for _, name := range slices.Sorted(maps.Keys(s.answers)) {
 		answer := s.answers[name]
@@ -69,11 +69,11 @@ func (s stage) open(func(string) string) (command.Door, error) {
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "sandboxes", Contract: present.Opencode, Mode: policy.Execute, Entries: entries})
 	if err != nil {
-		return command.Door{}, err
+		return command.Core{}, err
 	}
-	door := s.door
-	door.App, door.Principal, door.Close = a, policy.Principal{ID: "local", Grants: policy.All}, func() error { return a.Close(context.Background()) }
-	return door, nil
+	template := s.template
+	template.App, template.Principal, template.Close = a, policy.Principal{ID: "local", Grants: policy.All}, func() error { return a.Close(context.Background()) }
+	return template, nil
 }
 
 // said is what a command wrote, and how it ended.

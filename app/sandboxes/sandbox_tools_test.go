@@ -84,12 +84,12 @@ func TestBranches(t *testing.T) {
 // TestManyAtOnce: twenty creations on one project all succeed, and no two share a lease.
 func TestManyAtOnce(t *testing.T) {
 	r, url, _ := started(t, nil)
-	doors := []*projectrig.Door{r.Door, r.Another()}
+	cores := []*projectrig.Core{r.Core, r.Another()}
 	outcomes := make([]tool.Outcome, 20)
 	var all sync.WaitGroup
 	for i := range outcomes {
 		all.Go(func() {
-			outcomes[i] = doors[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i)})
+			outcomes[i] = cores[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i)})
 		})
 	}
 	all.Wait()
