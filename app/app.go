@@ -154,7 +154,7 @@ func (a *App) Specs() iter.Seq[tool.Spec] {
 	}
 }
 
-// published is a spec as this App's selection has it.
+// published returns a spec as this App's selection has it.
 func (a *App) published(s tool.Spec) tool.Spec {
 	if a.opts.Serve.ReadOnly {
 		return s.ReadOnly()
@@ -185,7 +185,7 @@ func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	return r.finish(ctx, value, err)
 }
 
-// forwarded is the call that takes the place of a value; nil where the value is the answer.
+// forwarded returns the call that takes the place of a value; nil where the value is the answer.
 func forwarded(value any) *tool.Call {
 	if f, ok := value.(tool.Forwarder); ok {
 		return f.Forwards()
@@ -205,7 +205,7 @@ func (r *run) guarded(ctx context.Context) (value any, err error) {
 	return r.steps(ctx)
 }
 
-// steps is one call from top to bottom (architecture: flow of one call). Nothing before commit changes anything.
+// steps returns one call from top to bottom (architecture: flow of one call). Nothing before commit changes anything.
 func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.lookUp(); err != nil {
 		return nil, err

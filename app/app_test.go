@@ -31,7 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// fixture is the door over in-memory stores with one small capability: a shelf of notes.
+// fixture is the core over in-memory stores with one small capability: a shelf of notes.
 type fixture struct {
 	*app.App
 	clock     *clock.Fake
@@ -133,7 +133,7 @@ func (s *noteStore) capability() tool.Capability {
 	}}
 }
 
-// secret is a token-shaped text that no scanner finds in this file.
+// secret returns a token-shaped text that no scanner finds in this file.
 func secret() string { return "gh" + "p_" + strings.Repeat("a1B2", 9) }
 
 var me = policy.Principal{ID: "me", Grants: policy.All}

@@ -97,7 +97,7 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
-// presented is the time at which the call's token is judged: when it is presented. A call that has waited for a person has presented it before, in time,
+// presented returns the time at which the call's token is judged: when it is presented. A call that has waited for a person has presented it before, in time,
 // and keeps it however long that took.
 func (r *run) presented(g *confirm.Request) time.Time {
 	if r.human && r.decided() {
@@ -132,7 +132,7 @@ func (r *run) names(ctx context.Context) error {
 	return err
 }
 
-// question is what was asked about a plan before, and not ended yet: by this session, or by one of the same principal and host entry that is gone.
+// question returns what was asked about a plan before, and not ended yet: by this session, or by one of the same principal and host entry that is gone.
 func (r *run) question(ctx context.Context, binding confirm.Binding, args json.RawMessage) (confirm.Request, bool, error) {
 	now := r.app.core.Clock.Now()
 	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
@@ -258,7 +258,7 @@ func (r *run) explain(g *confirm.Request, err error) error {
 	return MismatchError(g, r.binding(), now)
 }
 
-// shown is a plan as a person sees it before deciding.
+// shown returns a plan as a person sees it before deciding.
 func (r *run) shown(plan any) (json.RawMessage, error) { return ReviewJSON(plan, r.mask.JSON) }
 
 // ask issues a grant for the plan at hand and answers with it.
@@ -290,7 +290,7 @@ func (r *run) ask(ctx context.Context) error {
 	return err
 }
 
-// token is a fresh token that names the plan of a question, for a tool whose contract answers with one; none for any other, and none where the call
+// token returns a fresh token that names the plan of a question, for a tool whose contract answers with one; none for any other, and none where the call
 // has brought one along.
 func (r *run) token(ctx context.Context, g confirm.Request) (confirm.Token, error) {
 	if !r.entry.Spec.AtOnce || r.named {
@@ -324,7 +324,7 @@ func (r *run) asked(g confirm.Request, token confirm.Token) error {
 	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
 
-// grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
+// grant returns a new confirmation for a plan of tool name, bound to this call's session and principal.
 func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Request, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
 	g := confirm.Request{

@@ -32,7 +32,7 @@ const approvalsKept = 24 * time.Hour
 // ErrLimit reports a call that cannot ask, because too many wait for a person already.
 var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
 
-// ApprovalTTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
+// ApprovalTTL returns how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
 func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 	ttl := operator
 	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
@@ -70,7 +70,7 @@ type ApprovalsConfig struct {
 	Log      *slog.Logger
 }
 
-// home is what tells this home from a copy of it; empty where nothing does.
+// home returns what tells this home from a copy of it; empty where nothing does.
 func (k *Approvals) home() string {
 	if k.Home == nil {
 		return ""
@@ -87,7 +87,7 @@ func (k *Approvals) elsewhere(e *audit.Event) bool {
 // Approvals keeps confirmations. It is safe for concurrent use; New makes it.
 type Approvals struct{ ApprovalsConfig }
 
-// NewApprovals is a keeper of the confirmations in that ledger.
+// NewApprovals returns a keeper of the confirmations in that ledger.
 func NewApprovals(p ApprovalsConfig) *Approvals { return &Approvals{p} }
 
 // Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session
@@ -374,7 +374,7 @@ const (
 	wordRevoke  = "revoke"
 )
 
-// alwaysRule is what the audit says of an answer that allowed the scope for the rest of the session.
+// alwaysRule returns what the audit says of an answer that allowed the scope for the rest of the session.
 func alwaysRule(scope string) string {
 	return "always " + canon.SumBytes("confirm.always.v1", []byte(scope)).Hex()[:16]
 }

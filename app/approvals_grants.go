@@ -46,7 +46,7 @@ func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
 	}
 }
 
-// claim is the call behind a question, as the question has it: good enough to wake it, and no more.
+// claim returns the call behind a question, as the question has it: good enough to wake it, and no more.
 func claim(g *confirm.Request) confirm.Claim {
 	if !g.Datable() {
 		return confirm.Claim{}
@@ -77,7 +77,7 @@ func (k *Approvals) Moot(ctx context.Context, id string) bool {
 	return err == nil && g.State == confirm.Canceled
 }
 
-// datedNow is the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.
+// datedNow returns the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.
 func (k *Approvals) datedNow(ctx context.Context, now time.Time) (out []confirm.Dated, err error) {
 	if k.Dated == nil {
 		return nil, nil

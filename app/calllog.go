@@ -112,7 +112,7 @@ func (k *Calls) Load(ctx context.Context, id string) (tool.Record, error) {
 	return r, err
 }
 
-// settled is the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
+// settled returns the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
 func (k *Calls) settled(ctx context.Context, r tool.Record) tool.Record {
 	now := k.clock.Now()
 	if open := r; r.Settle(now, k.gone) {

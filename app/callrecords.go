@@ -33,7 +33,7 @@ func (r *run) kept() bool {
 	return r.claims.Class >= policy.ClassWrite
 }
 
-// runRecord is the run of this call, in the given status.
+// runRecord returns the run of this call, in the given status.
 func (r *run) runRecord(status tool.Status) tool.Record {
 	c := r.call
 	rec := tool.Record{CallID: c.ID, Tool: string(c.Tool), Status: status, Args: r.mask.Args(r.call.Args), At: r.begun, Risk: r.assessment.Risk,

@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// runs is every record there is, newest first.
+// runs returns every record there is, newest first.
 func (h *fixture) runs(t *testing.T) []tool.Record {
 	t.Helper()
 	found, err := h.Runs(context.Background(), app.RunFilter{})
@@ -34,7 +34,7 @@ func (h *fixture) runs(t *testing.T) []tool.Record {
 	return found
 }
 
-// said is the newest record in one line: how far it is, why, who decided, what came of it.
+// said returns the newest record in one line: how far it is, why, who decided, what came of it.
 func (h *fixture) said(t *testing.T) string {
 	t.Helper()
 	all := h.runs(t)
@@ -227,7 +227,7 @@ func TestThePreviewsTokenIsOneRunOfTheToolThatCarriesOut(t *testing.T) {
 	assert.Equal(t, tool.StatusCompleted, r.Status)
 }
 
-// other is a door of another process over the same stores.
+// other returns a core of another process over the same stores.
 func (h *fixture) other(t *testing.T, change func(*app.Core)) *app.App {
 	t.Helper()
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
@@ -328,7 +328,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	assert.Equal(t, tool.StatusPendingConfirmation, r.Status)
 }
 
-func TestADoorWithoutRunsIsNoDoor(t *testing.T) {
+func TestNewNeedsCallStore(t *testing.T) {
 	h := open(t)
 	for name, without := range map[string]func(*app.Core){
 		"runs": func(c *app.Core) { c.Runs = nil }, "owner": func(c *app.Core) { c.Owner = nil },

@@ -109,7 +109,7 @@ func (k *Credentials) Still(ctx context.Context, kind access.Kind, d access.Dige
 	return err
 }
 
-// known is the credential of that digest and kind, as long as it is good.
+// known returns the credential of that digest and kind, as long as it is good.
 func (k *Credentials) known(ctx context.Context, kind access.Kind, d access.Digest, now time.Time) (access.Credential, error) {
 	c, err := k.Credentials.Find(ctx, d)
 	if err == nil && (c.Kind != kind || kind == access.Login) {

@@ -77,7 +77,7 @@ func TestAFormAnswersWhereAPersonSwitchedItOn(t *testing.T) {
 	}
 }
 
-// save edits the settings of a store, past the door.
+// save edits the settings of a store, without the core.
 func save(t *testing.T, store *memstore.Store, entry string) *memstore.Store {
 	_, err := store.Save(t.Context(), ports.Settings{Forms: []string{entry}})
 	require.NoError(t, err)

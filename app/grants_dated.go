@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// secretless is a scope without secrets: what was masked in it still tells scopes apart.
+// secretless returns a scope without secrets: what was masked in it still tells scopes apart.
 func (r *run) secretless(scope string) string {
 	if masked := r.mask.Text(scope); masked != scope {
 		return masked + " " + canon.SumBytes("policy.scope.v1", []byte(scope)).String()
@@ -19,7 +19,7 @@ func (r *run) secretless(scope string) string {
 	return scope
 }
 
-// reach is what a dated grant for the plan at hand is bound to: zero where a person is asked every time, because much is at stake, power is handed on,
+// reach returns what a dated grant for the plan at hand is bound to: zero where a person is asked every time, because much is at stake, power is handed on,
 // something is opened, a proof is needed, somebody said that this always asks, or the grants may be those of others.
 func (r *run) reach() confirm.Reach {
 	d := r.decision
@@ -59,7 +59,7 @@ func (r *run) let(ctx context.Context) bool {
 	return true
 }
 
-// datedReach is what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
+// datedReach returns what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
 func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
 		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")

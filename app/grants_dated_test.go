@@ -458,7 +458,7 @@ func workingDay(t testing.TB) day {
 	return d
 }
 
-// total is how many questions the day asked.
+// total returns how many questions the day asked.
 func (d day) total() (n int) {
 	for _, times := range d.asked {
 		n += times

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// job is the arguments of a script that does the same whenever it runs.
+// job returns the arguments of a script that does the same whenever it runs.
 func job(i int) string { return fmt.Sprintf(`{"script":"job %d"}`, i) }
 
 func opened(t *testing.T) (*fixture, context.Context) {

@@ -77,7 +77,7 @@ func (s *PlanInspection) take(doc json.RawMessage, mask func(json.RawMessage) js
 	return visible.JSON(masked)
 }
 
-// within is what of all is not among the shown: it is in what was masked, and told of without its text.
+// within returns what of all is not among the shown: it is in what was masked, and told of without its text.
 func within(all, shown []visible.Finding) (out []visible.Finding) {
 	for _, f := range all {
 		if !slices.ContainsFunc(shown, func(k visible.Finding) bool { return k.Where == f.Where && slices.Equal(k.What, f.What) }) {
@@ -88,7 +88,7 @@ func within(all, shown []visible.Finding) (out []visible.Finding) {
 	return out
 }
 
-// news is what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
+// news returns what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
 func (s *PlanInspection) news(found []visible.Finding) (out []visible.Finding) {
 	known := map[string]bool{}
 	for _, f := range s.Hidden {

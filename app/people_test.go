@@ -110,7 +110,7 @@ func TestLookingIsNeverHeldUp(t *testing.T) {
 	assert.Nil(t, o.Issued, "without a token nothing is asked")
 }
 
-// after is the call again, by a transport that has waited for a person meanwhile.
+// after returns the call again, by a transport that has waited for a person meanwhile.
 func after(o tool.Outcome) func(*tool.Call) {
 	return func(c *tool.Call) { c.ID, c.Asked = o.CallID, o.Issued.Digest }
 }

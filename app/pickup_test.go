@@ -29,7 +29,7 @@ func TestWhatIsPickedUp(t *testing.T) {
 	again := h.call("write_note", `{"name":"a"}`, from("fifth", "editor"))
 	require.Equal(t, asked.Issued.ID, again.Issued.ID)
 
-	// Somebody edits the row, past the door.
+	// Somebody edits the row, without the core.
 	require.NoError(t, h.EndSession(ctx, me.ID, "fifth"))
 	require.NoError(t, h.store.Settle(ctx, again.Issued.Digest, func(g *confirm.Request) error {
 		g.State, g.Answerer = confirm.Approved, "terminal"

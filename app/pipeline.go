@@ -148,7 +148,7 @@ func (r *run) claim(ctx context.Context) error {
 	return r.takeMode(ctx)
 }
 
-// assess is what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
+// assess returns what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
 // shown, so it holds no secret; what was masked in it still tells scopes apart.
 func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
 	if p, ok := plan.(tool.Assessed); ok {
@@ -304,7 +304,7 @@ func (r *run) subject(ctx context.Context) error {
 	return nil
 }
 
-// confined is an assessment whose scope holds no more than the plan at hand, where people approve: what they say "always" to is what they saw.
+// confined returns an assessment whose scope holds no more than the plan at hand, where people approve: what they say "always" to is what they saw.
 func (r *run) confined(a policy.Assessment) policy.Assessment {
 	if !r.human || r.planHash == (canon.Hash{}) || r.claims.Class == policy.ClassRead && r.decision.Verdict != policy.Confirm {
 		return a
@@ -315,7 +315,7 @@ func (r *run) confined(a policy.Assessment) policy.Assessment {
 	return a
 }
 
-// ownScope is what the plan says of its scope itself.
+// ownScope returns what the plan says of its scope itself.
 func (r *run) ownScope() string {
 	own, _ := confirm.OwnScope(r.assessment.Scope, r.planHash)
 	return own

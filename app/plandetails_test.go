@@ -38,7 +38,7 @@ func (p picture) Hash() canon.Hash {
 
 func (p picture) Exhibit(context.Context) (any, error) { return p.shows, p.fails }
 
-// gallery is a capability whose plan a test changes.
+// gallery returns a capability whose plan a test changes.
 func gallery(p *picture, placed bool) tool.Capability {
 	return tool.Capability{Name: "gallery", Contract: control.Contract, Mode: policy.Execute, Placed: placed, Entries: []tool.Entry{
 		bind.Command(tool.Ref[noteInput, string]{Name: "hang"}, tool.Spec{Title: "Hang", Description: "Hang a picture.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple},
@@ -74,7 +74,7 @@ func TestPeopleAreShownMoreThanThePlan(t *testing.T) {
 	assert.NotEmpty(t, host.call("hang", `{"name":"land"}`, func(c *tool.Call) { c.Person = true }).Issued.Exhibit)
 }
 
-// elsewhere is the same house in a process that stands in another directory.
+// elsewhere returns the same core in a process that stands in another directory.
 func elsewhere(t *testing.T, h *fixture, place string) *app.App {
 	t.Helper()
 	a, err := app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Place: place}, h.caps...)

@@ -23,7 +23,7 @@ const (
 var ErrAccountNewer = fault.New(fault.Unavailable, "account_store_newer",
 	"the home below the account's own directory was written by a newer Countersign, and its policy, which this one cannot read, holds in every home: only reads run until this program is updated")
 
-// rules is the policy in force: what is built in, narrowed by every layer from the system's file down to the flags (consent design, section 5).
+// rules returns the policy in force: what is built in, narrowed by every layer from the system's file down to the flags (consent design, section 5).
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
 	s, sess, err := ports.LoadBoth(ctx, a.core.Settings, a.core.Sessions, ports.SessionKey(principal, session))
 	if err != nil {
@@ -127,7 +127,7 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	return is, nil
 }
 
-// newestChanges are the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
+// newestChanges returns the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
 func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 	var (
 		stamps StoreStamps
@@ -175,7 +175,7 @@ func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 	return newest, nil
 }
 
-// recovered is what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.
+// recovered returns what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.
 func recovered(change *audit.Record, name string) (policy.Layer, bool) {
 	var had ports.Settings
 	if json.Unmarshal(change.Event.Args, &had) != nil {
@@ -237,7 +237,7 @@ func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool
 	return last != nil && last.Event.Plan == s.Sum(), err
 }
 
-// lastChange is the newest change of settings in an audit that was carried out; nil where there is none. It reads page by page: what a program has asked in
+// lastChange returns the newest change of settings in an audit that was carried out; nil where there is none. It reads page by page: what a program has asked in
 // vain many times must not push what a person did out of sight.
 func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, error) {
 	if record == nil {

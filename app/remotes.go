@@ -45,7 +45,7 @@ func (p remotesPlan) Prompt() string {
 // Insists requires an approval at a terminal or in the console, because it applies from then on.
 func (remotesPlan) Insists() bool { return true }
 
-// remoteName is how a remote is known, without what may be a password in it; empty for what lies on this machine. It says how the remote is reached too:
+// remoteName returns how a remote is known, without what may be a password in it; empty for what lies on this machine. It says how the remote is reached too:
 // scheme, user, host, port and path are those that git is given, so that who has approved one way has approved no other. The name of a name is itself.
 func remoteName(url string) string {
 	url = strings.TrimSpace(url)
@@ -79,7 +79,7 @@ func remoteName(url string) string {
 	return scheme + "://" + user + host + repositoryPath("/"+path)
 }
 
-// repositoryPath is the path of a repository without what may be left out at its end.
+// repositoryPath returns the path of a repository without what may be left out at its end.
 func repositoryPath(path string) string {
 	short := strings.TrimRight(path, "/")
 	if name := strings.TrimSuffix(short, ".git"); name != "" && name[len(name)-1] != '/' && name[len(name)-1] != ':' {
@@ -88,7 +88,7 @@ func repositoryPath(path string) string {
 	return short
 }
 
-// remoteRecord is the id under which the audit has the approval of a remote.
+// remoteRecord returns the id under which the audit has the approval of a remote.
 func remoteRecord(name string) (string, canon.Hash) {
 	sum := canon.SumBytes("remote.v1", []byte(name))
 	return "remote_" + sum.Hex()[:20], sum

@@ -51,7 +51,7 @@ func (a *App) sees(g *confirm.Request) bool {
 	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.SamePlace(g.Owner, a.core.Owner.Self())
 }
 
-// replan is the hash of the plan that the call behind a grant has now, with an error when there is none or it is not the grant's. A call
+// replan returns the hash of the plan that the call behind a grant has now, with an error when there is none or it is not the grant's. A call
 // without a plan, and one of a tool that is not here, has that of the grant.
 func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error) {
 	b := g.Binding
@@ -74,7 +74,7 @@ func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error
 	return b.Subject, MismatchError(g, b, now)
 }
 
-// planned is the plan of the call, worked out and not carried out. A panic is an error.
+// planned returns the plan of the call, worked out and not carried out. A panic is an error.
 func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	defer func() {
 		if p := recover(); p != nil {

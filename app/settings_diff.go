@@ -152,7 +152,7 @@ func settingSaid(s policy.Setting) string {
 	return "blocked"
 }
 
-// keys is the keys of both maps, sorted.
+// keys returns the keys of both maps, sorted.
 func keys[V any](a, b map[string]V) []string {
 	all := maps.Clone(a)
 	if all == nil {

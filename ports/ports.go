@@ -235,7 +235,7 @@ func (s Session) Allowing(tool, scope string, now time.Time) []confirm.SessionGr
 // SessionKey returns the key in Sessions of a principal's client instance.
 func SessionKey(principal, instance string) string { return principal + "\x00" + instance }
 
-// SessionOf is the inverse of SessionKey.
+// SessionOf returns the inverse of SessionKey.
 func SessionOf(key string) (principal, instance string) {
 	principal, instance, _ = strings.Cut(key, "\x00")
 	return principal, instance

@@ -79,7 +79,7 @@ type AnchoredLog struct {
 	idle    sync.WaitGroup
 }
 
-// NewAnchoredLog is the keeper of that log. It opens and starts nothing.
+// NewAnchoredLog returns the keeper of that log. It opens and starts nothing.
 func NewAnchoredLog(p Options) *AnchoredLog {
 	return &AnchoredLog{AuditLog: p.Log, parts: p, book: book{docfile.NewDir(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
 }
@@ -167,7 +167,7 @@ type named struct {
 	err   error
 }
 
-// places are the anchors of the list, and the journal.
+// places returns the anchors of the list, and the journal.
 func (k *AnchoredLog) places() ([]named, list, error) {
 	l, err := k.book.list()
 	if err != nil {
@@ -302,7 +302,7 @@ func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 	return report, err
 }
 
-// own is the key of this machine; a fault where it has signed and is not there.
+// own returns the key of this machine; a fault where it has signed and is not there.
 func (k *AnchoredLog) own(end audit.End, beside *audit.Head) (audit.Key, error) {
 	key, err := k.parts.Signer.Peek()
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -115,7 +115,7 @@ func (b book) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Listed is which anchors the home in that directory names, and whether it does without the system's journal.
+// Listed returns which anchors the home in that directory names, and whether it does without the system's journal.
 func Listed(dir string) (anchors []audit.Anchor, noJournal bool, err error) {
 	l, err := book{docfile.NewDir(dir)}.list()
 	return l.Anchors, l.NoJournal, err

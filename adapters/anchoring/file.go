@@ -19,7 +19,7 @@ type file struct{ path string }
 // most is how much of an anchor is read.
 const most = 1 << 30
 
-// OpenFile is the place of that name, which need not exist. The directory has to.
+// OpenFile returns the place of that name, which need not exist. The directory has to.
 func OpenFile(path string) (*file, error) {
 	if !filepath.IsAbs(path) {
 		return nil, ErrAnchor.Sayf("the file of an anchor is named from the root: %q is not", path)
@@ -57,7 +57,7 @@ func (f *file) Put(_ context.Context, h audit.Head, mark string) (string, error)
 	return strconv.FormatInt(size+int64(len(line)), 10), nil
 }
 
-// check is the size of the file, which must be the regular one that it was.
+// check returns the size of the file, which must be the regular one that it was.
 func (f *file) check(in *os.File, mark string) (int64, error) {
 	info, err := in.Stat()
 	switch {
@@ -72,7 +72,7 @@ func (f *file) check(in *os.File, mark string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Heads are the heads in the file, and how many of its lines are none.
+// Heads returns the heads in the file, and how many of its lines are none.
 func (f *file) Heads(_ context.Context, mark string) ([]audit.Head, int, error) {
 	in, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) && mark == "" {
@@ -93,7 +93,7 @@ func (f *file) Heads(_ context.Context, mark string) ([]audit.Head, int, error) 
 	return heads, odd, nil
 }
 
-// lines are the heads in a text, and how many of its lines are none.
+// lines returns the heads in a text, and how many of its lines are none.
 func lines(text []byte) (heads []audit.Head, odd int) {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {

@@ -28,7 +28,7 @@ type Journal struct {
 	argv   []string // the program that reads it
 }
 
-// OpenJournal is the journal that takes entries at that socket; nil where there is none.
+// OpenJournal returns the journal that takes entries at that socket; nil where there is none.
 func OpenJournal(socket string, argv ...string) *Journal {
 	if info, err := os.Stat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return nil
@@ -54,13 +54,13 @@ func (j *Journal) Put(ctx context.Context, h audit.Head, _ string) (string, erro
 	return "", nil
 }
 
-// entry is a head in the journal's own form: a line a field. No value holds a line feed, for all of them are numbers, hex or JSON.
+// entry returns a head in the journal's own form: a line a field. No value holds a line feed, for all of them are numbers, hex or JSON.
 func entry(h audit.Head) []byte {
 	return fmt.Appendf(nil, "MESSAGE=the audit of Countersign has come to record %d, %s\nPRIORITY=6\nSYSLOG_IDENTIFIER=countersign\nMESSAGE_ID=%s\nCOUNTERSIGN_HEAD=%s\n",
 		h.Seq, h.Hash, headMessage, h.Line())
 }
 
-// Heads are the heads that this user has put there, as far as the journal remembers.
+// Heads returns the heads that this user has put there, as far as the journal remembers.
 func (j *Journal) Heads(ctx context.Context, _ string) ([]audit.Head, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -77,7 +77,7 @@ func (j *Journal) Heads(ctx context.Context, _ string) ([]audit.Head, int, error
 	return heads, odd, nil
 }
 
-// entries are the heads in what journalctl prints.
+// entries returns the heads in what journalctl prints.
 func entries(text []byte) (heads []audit.Head, odd int) {
 	for line := range bytes.Lines(text) {
 		var fields struct {

@@ -38,7 +38,7 @@ func (j *journald) open() *anchoring.Journal {
 	return anchoring.OpenJournal(j.socket, "sh", "-c", `case "$*" in *MESSAGE_ID=6f1c3bd0c7a44b6a9d2e5a80f7e1b9c4\ _UID=*) cat "$0" ;; *) echo "what? $*" >&2; exit 1 ;; esac`, j.book)
 }
 
-// take is the next entry; it goes into the book, without its other fields.
+// take returns the next entry; it goes into the book, without its other fields.
 func (j *journald) take() map[string]string {
 	buf := make([]byte, 1<<16)
 	n, err := j.conn.Read(buf)

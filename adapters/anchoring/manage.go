@@ -130,7 +130,7 @@ func (k *AnchoredLog) turn(ctx context.Context, by, verdict string, a audit.Anch
 	return nil
 }
 
-// known is an anchor as it is written down, and its place.
+// known returns an anchor as it is written down, and its place.
 func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	switch a.Kind {
 	case audit.AnchorJournal:

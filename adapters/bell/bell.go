@@ -31,7 +31,7 @@ type Bell struct {
 	rung      byte
 }
 
-// New is the bell of the processes that share the directory; it is made when the first of them listens. Without a directory it is heard in this
+// New returns the bell of the processes that share the directory; it is made when the first of them listens. Without a directory it is heard in this
 // process alone. log may be nil.
 func New(dir string, log *slog.Logger) *Bell {
 	if log == nil {

@@ -26,7 +26,7 @@ type AnthropicResult struct {
 	IsError   bool   `json:"is_error,omitempty"`
 }
 
-// Anthropic is the offered tools for a request's "tools", with a project's path as default where one is given.
+// Anthropic returns the offered tools for a request's "tools", with a project's path as default where one is given.
 func (h *Handler) Anthropic(projectPath string) []AnthropicTool {
 	out := make([]AnthropicTool, 0, len(h.tools))
 	for _, t := range h.tools {
@@ -63,7 +63,7 @@ func AnthropicCalls(message json.RawMessage) ([]Call, error) {
 	return out, nil
 }
 
-// AnthropicResults is one message with all results of a turn.
+// AnthropicResults returns one message with all results of a turn.
 func AnthropicResults(results ...Result) AnthropicMessage {
 	m := AnthropicMessage{Role: "user", Content: make([]AnthropicResult, 0, len(results))}
 	for _, r := range results {

@@ -52,7 +52,7 @@ type Pending struct {
 	ExpiresAt      time.Time       `json:"expiresAt"`
 }
 
-// Content is the text a model is given for the result: the output, or an object that says what failed.
+// Content returns the text a model is given for the result: the output, or an object that says what failed.
 func (r Result) Content() string {
 	if r.Success {
 		return r.Output
@@ -198,7 +198,7 @@ func unconfirming(c Call) error {
 	return nil
 }
 
-// refused is the result of a call that did not reach the core.
+// refused returns the result of a call that did not reach the core.
 func refused(c Call, err error) Result {
 	return resultOf(c, tool.Outcome{Err: fault.From(err)})
 }

@@ -116,10 +116,10 @@ func (h *Handler) Available(ctx context.Context, projectPath string) []ToolInfo 
 	return out
 }
 
-// category is how a list groups the tool, by its toolset where it does not say.
+// category returns how a list groups the tool, by its toolset where it does not say.
 func (t offered) category() string { return cmp.Or(t.spec.Category, t.spec.Toolset) }
 
-// parameters is the schema with the project path as default, where that says something.
+// parameters returns the schema with the project path as default, where that says something.
 func (t offered) parameters(projectPath string) json.RawMessage {
 	if !t.placed(projectPath) {
 		return t.schema

@@ -40,7 +40,7 @@ type GeminiResponse struct {
 	Response json.RawMessage `json:"response"`
 }
 
-// Gemini is the offered tools for a request's "tools". A project's path stands in the descriptions, because there are no defaults.
+// Gemini returns the offered tools for a request's "tools". A project's path stands in the descriptions, because there are no defaults.
 func (h *Handler) Gemini(projectPath string) []GeminiTool {
 	out := make([]GeminiFunction, 0, len(h.tools))
 	for _, t := range h.tools {
@@ -64,7 +64,7 @@ func hasProperties(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &s) == nil && len(s.Properties) > 0
 }
 
-// subset is what Gemini takes of a schema: no additionalProperties, $schema and default (packageflow contract §7.2), nor anything else
+// subset returns what Gemini takes of a schema: no additionalProperties, $schema and default (packageflow contract §7.2), nor anything else
 // that it does not know, which it refuses.
 func subset(schema json.RawMessage) json.RawMessage {
 	list, err := members(schema)
@@ -113,7 +113,7 @@ func subsets(schemas json.RawMessage) json.RawMessage {
 	return doc
 }
 
-// typed is a type that may be a list with null.
+// typed returns a type that may be a list with null.
 func typed(value json.RawMessage) []member {
 	var list []string
 	if json.Unmarshal(value, &list) != nil {
@@ -190,7 +190,7 @@ func GeminiCalls(content json.RawMessage) ([]Call, error) {
 	return out, nil
 }
 
-// GeminiResults is one content with all results of a turn, in the order of their calls. Ids that the model did not give are not told it.
+// GeminiResults returns one content with all results of a turn, in the order of their calls. Ids that the model did not give are not told it.
 func GeminiResults(results ...Result) GeminiContent {
 	out := GeminiContent{Role: "user", Parts: make([]GeminiPart, 0, len(results))}
 	for _, r := range results {
@@ -203,7 +203,7 @@ func GeminiResults(results ...Result) GeminiContent {
 	return out
 }
 
-// geminiAnswer is a result as the object that Gemini wants: an output keeps its form where it is JSON.
+// geminiAnswer returns a result as the object that Gemini wants: an output keeps its form where it is JSON.
 func geminiAnswer(r Result) json.RawMessage {
 	if !r.Success {
 		return assemble([]member{{"error", json.RawMessage(r.Content())}})

@@ -27,7 +27,7 @@ type OpenAIMessage struct {
 	Content    string `json:"content"`
 }
 
-// OpenAI is the offered tools for a request's "tools", with a project's path as default where one is given.
+// OpenAI returns the offered tools for a request's "tools", with a project's path as default where one is given.
 func (h *Handler) OpenAI(projectPath string) []OpenAITool {
 	out := make([]OpenAITool, 0, len(h.tools))
 	for _, t := range h.tools {
@@ -65,7 +65,7 @@ func OpenAICalls(message json.RawMessage) ([]Call, error) {
 	return out, nil
 }
 
-// OpenAIResults is a message for each result, in their order.
+// OpenAIResults returns a message for each result, in their order.
 func OpenAIResults(results ...Result) []OpenAIMessage {
 	out := make([]OpenAIMessage, 0, len(results))
 	for _, r := range results {
@@ -74,7 +74,7 @@ func OpenAIResults(results ...Result) []OpenAIMessage {
 	return out
 }
 
-// made is a call with an id, whatever the provider has given.
+// made returns a call with an id, whatever the provider has given.
 func made(id, name string, args json.RawMessage) Call {
 	if id == "" {
 		id = NewID()

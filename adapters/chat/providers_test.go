@@ -54,7 +54,7 @@ func FuzzGeminiSubset(f *testing.F) {
 	})
 }
 
-// turn is an assistant's turn of two calls, and what is answered: the second one failed.
+// turn returns an assistant's turn of two calls, and what is answered: the second one failed.
 func turn(t *testing.T, calls []chat.Call) []chat.Result {
 	t.Helper()
 	h := open(t).chat(t)

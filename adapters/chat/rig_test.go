@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// fixture is the door over in-memory stores with a few tools of the contract: one project with scripts.
+// fixture is the core over in-memory stores with a few tools of the contract: one project with scripts.
 type fixture struct {
 	*app.App
 	clock  *clock.Fake
@@ -128,7 +128,7 @@ func (alone) Elsewhere(string) string    { return "" }
 
 var me = policy.Principal{ID: "me", Grants: policy.All}
 
-// open is the door of a shop.
+// open returns the core of a fixture.
 func open(t *testing.T, change ...func(*app.Options)) *fixture {
 	t.Helper()
 	s := &fixture{clock: &clock.Fake{}, store: memstore.New()}
@@ -149,7 +149,7 @@ func open(t *testing.T, change ...func(*app.Options)) *fixture {
 	return s
 }
 
-// chat is a conversation in the shop.
+// chat returns a conversation in the fixture.
 func (s *fixture) chat(t *testing.T, change ...func(*chat.Options)) *chat.Handler {
 	t.Helper()
 	o := chat.Options{Principal: me, Client: "host 1", Now: s.clock.Now}
@@ -161,7 +161,7 @@ func (s *fixture) chat(t *testing.T, change ...func(*chat.Options)) *chat.Handle
 	return h
 }
 
-// build is a call that a person has to agree to.
+// build returns a call that a person has to agree to.
 func build(id string) chat.Call {
 	return chat.Call{ID: id, Name: "run_script", Arguments: json.RawMessage(`{"script_name":"build","project_path":"/w/shop"}`)}
 }

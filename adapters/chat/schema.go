@@ -61,7 +61,7 @@ func quoted(text string) json.RawMessage {
 // confirming are the arguments by which a call is confirmed. A model never has what goes into them.
 func confirming(name string) bool { return name == "confirm_token" || name == "typed_value" }
 
-// shown is a published schema without the arguments that confirm.
+// shown returns a published schema without the arguments that confirm.
 func shown(schema json.RawMessage) (json.RawMessage, error) {
 	list, err := members(schema)
 	if err != nil {
@@ -89,7 +89,7 @@ func takesProject(name string) bool {
 	return false
 }
 
-// withDefault is a schema whose path arguments default to a project's path.
+// withDefault returns a schema whose path arguments default to a project's path.
 func withDefault(schema json.RawMessage, projectPath string) json.RawMessage {
 	return eachPath(schema, func(argument []member) []member {
 		argument = slices.DeleteFunc(argument, func(m member) bool { return m.name == "default" })
@@ -97,7 +97,7 @@ func withDefault(schema json.RawMessage, projectPath string) json.RawMessage {
 	})
 }
 
-// inWords is a schema whose path arguments name a project's path in their description, for a provider without defaults.
+// inWords returns a schema whose path arguments name a project's path in their description, for a provider without defaults.
 func inWords(schema json.RawMessage, projectPath string) json.RawMessage {
 	return eachPath(schema, func(argument []member) []member {
 		said := "default: " + projectPath

@@ -61,7 +61,7 @@ func Main(p Program, args []string) int {
 	return Run(ctx, p, command.OS(), args)
 }
 
-// heeding is a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
+// heeding returns a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
 // takes threads of its own, which a server that nobody has called yet starts faster without.
 func heeding() (ctx context.Context, onReady, stop func()) {
 	ctx, stop = context.WithCancel(context.Background())
@@ -124,7 +124,7 @@ func classify(cmd *cobra.Command, err error) *fault.Error {
 	return fault.From(err)
 }
 
-// way is the way out of a failure, where its message does not say it already.
+// way returns the way out of a failure, where its message does not say it already.
 func way(f *fault.Error, s *command.Shell) string {
 	if hint, ok := f.Details.(command.Hint); ok {
 		return string(hint)
@@ -142,7 +142,7 @@ const listTools = "list-tools"
 // them the linker has to keep every method there is.
 const versionFlag = "version"
 
-// commands is the whole tree. Making it opens nothing.
+// commands returns the whole tree. Making it opens nothing.
 func commands(p Program, s *command.Shell) *cobra.Command {
 	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", SilenceErrors: true, SilenceUsage: true,
 		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +

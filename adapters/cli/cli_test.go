@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"demo": playDemo}) }
 
-// TestScripts runs the command line over a door with a few tools that do what no real one does on demand.
+// TestScripts runs the command line over a core with a few tools that do what no real one does on demand.
 func TestScripts(t *testing.T) {
 	cmds := map[string]func(*testscript.TestScript, bool, []string){"callid": callID}
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Cmds: cmds, Setup: func(e *testscript.Env) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
-// lines are the command lines of every command of a tree that can be run.
+// lines returns the command lines of every command of a tree that can be run.
 func lines(c *cobra.Command, above []string) [][]string {
 	var out [][]string
 	for _, below := range c.Commands() {

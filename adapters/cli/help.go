@@ -59,7 +59,7 @@ func addTopics(root *cobra.Command, s *command.Shell) {
 	})
 }
 
-// helpCommand is the command help: of the program, of a command, or a topic of the manual.
+// helpCommand returns the command help: of the program, of a command, or a topic of the manual.
 func helpCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "help [COMMAND... | TOPIC]", Short: "Show the help of a command, or a topic of the manual",
 		ValidArgsFunction: completeHelp,

@@ -13,7 +13,7 @@ import (
 // mcpName is the command that hosts start.
 const mcpName = "mcp"
 
-// mcpCommand is the command mcp.
+// mcpCommand returns the command mcp.
 func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 	var list bool
 	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: command.Args(0, 0), Version: p.Version,

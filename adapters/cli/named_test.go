@@ -94,7 +94,7 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 	require.Greater(t, found, 300)
 }
 
-// unknown is what of the words is neither a command nor a flag of one, as far as they go on naming commands; empty where all is.
+// unknown returns what of the words is neither a command nor a flag of one, as far as they go on naming commands; empty where all is.
 func unknown(root *cobra.Command, words []string) string {
 	at := root
 	for i, word := range words {

@@ -33,7 +33,7 @@ type section interface {
 	Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 }
 
-// Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
+// Mount adds the console's pages to mux. What runs by the call runner is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
 	runner := ui.NewCallRunner(life, o.App, o.IDs)
 	person := ui.Telling(adminpages.WithPasskeys(o.Person, o.App), func(ctx context.Context) (bool, error) {

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open is the whole console over a home of its own.
+// open returns the whole console over a home of its own.
 func open(t *testing.T) *consoletest.Web {
 	t.Helper()
 	return with(t, local.Defaults())

@@ -64,7 +64,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// open opens a door as a process that stands in that directory does.
+// open opens a core as a process that stands in that directory does.
 func (m *machine) open(dir string) *local.Local {
 	env := map[string]string{"HOME": m.at("home"), "PATH": os.Getenv("PATH"), "AGENTPACK_HOME": m.at("agents"), "AMOF_WORKSPACE_ROOT": m.at("ws")}
 	options := local.Defaults()
@@ -129,7 +129,7 @@ func (m *machine) asks(name, args string) <-chan tool.Outcome {
 	return done
 }
 
-// came is what came of a call.
+// came returns what came of a call.
 func (m *machine) came(done <-chan tool.Outcome) tool.Outcome {
 	m.t.Helper()
 	select {

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docedit"
 )
 
-// bigSettings are the largest an agent keeps: its settings with the history of every project in them.
+// bigSettings returns the largest an agent keeps: its settings with the history of every project in them.
 func bigSettings(projects int) []byte {
 	var out strings.Builder
 	out.WriteString("{\n  \"projects\": {\n")

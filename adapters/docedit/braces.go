@@ -64,7 +64,7 @@ func look(gap []byte) (g gap) {
 	return g
 }
 
-// Before is the gap in front of member i.
+// Before returns the gap in front of member i.
 func (b pair) Before(doc []byte, i int) []byte {
 	if i == 0 {
 		return doc[b.Open:b.Members[0].Start]
@@ -72,7 +72,7 @@ func (b pair) Before(doc []byte, i int) []byte {
 	return doc[b.Members[i-1].Comma+1 : b.Members[i].Start]
 }
 
-// After is the gap behind the last member, or all there is between braces without any.
+// After returns the gap behind the last member, or all there is between braces without any.
 func (b pair) After(doc []byte) []byte {
 	from := b.Open
 	if n := len(b.Members); n > 0 {
@@ -167,7 +167,7 @@ func splice(doc []byte, from, to int, text string) []byte {
 	return slices.Concat(doc[:from], []byte(text), doc[to:])
 }
 
-// lineEnd is the line end that text begins with, or "\n".
+// lineEnd returns the line end that text begins with, or "\n".
 func lineEnd(text []byte) string {
 	if bytes.HasPrefix(text, []byte("\r\n")) {
 		return "\r\n"
@@ -175,7 +175,7 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-// lineEndOf is the line end of a document: its first one.
+// lineEndOf returns the line end of a document: its first one.
 func lineEndOf(doc []byte) string {
 	if i := bytes.IndexByte(doc, '\n'); i > 0 && doc[i-1] == '\r' {
 		return "\r\n"
@@ -183,7 +183,7 @@ func lineEndOf(doc []byte) string {
 	return "\n"
 }
 
-// indentation is the white space that the line of an offset begins with.
+// indentation returns the white space that the line of an offset begins with.
 func indentation(doc []byte, at int) string {
 	line := doc[bytes.LastIndexByte(doc[:at], '\n')+1 : at]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])

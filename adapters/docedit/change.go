@@ -44,7 +44,7 @@ func (c change) Table() bool {
 	return table
 }
 
-// nesting is how deeply brackets nest in JSON, outside of strings and comments. Parsers follow nesting with the stack, so this is asked first.
+// nesting returns how deeply brackets nest in JSON, outside of strings and comments. Parsers follow nesting with the stack, so this is asked first.
 func nesting(doc []byte) (deepest int) {
 	depth := 0
 	for i := 0; i < len(doc); i++ {
@@ -87,7 +87,7 @@ func number(text string) json.Number {
 	return float(f)
 }
 
-// float is the Number of a finite float.
+// float returns the Number of a finite float.
 func float(f float64) json.Number {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {
@@ -96,7 +96,7 @@ func float(f float64) json.Number {
 	return json.Number(text)
 }
 
-// canonical is a value as canonical JSON, except that it may have floats.
+// canonical returns a value as canonical JSON, except that it may have floats.
 func canonical(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -111,7 +111,7 @@ func canonical(v any) (json.RawMessage, error) {
 	return raw, nil // it has floats
 }
 
-// keyText is how a path is written in TOML, and in messages: bare keys where TOML allows them, quoted ones elsewhere, dots between.
+// keyText returns how a path is written in TOML, and in messages: bare keys where TOML allows them, quoted ones elsewhere, dots between.
 func keyText(path []string) string {
 	keys := make([]string, 0, len(path))
 	for _, key := range path {

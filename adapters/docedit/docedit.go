@@ -259,7 +259,7 @@ type step struct {
 	rank      int
 }
 
-// removal is the order in which Remove works: what stands on its own first, plain keys at the root last, the reverse of how Set puts
+// removal returns the order in which Remove works: what stands on its own first, plain keys at the root last, the reverse of how Set puts
 // them. Containers go from the innermost out, and the document itself at the very end.
 func removal(m document, paths, made [][]string) (steps []step) {
 	const tables, keys, containers, root, document = 0, 1, 2, 3, 4

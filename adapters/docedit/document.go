@@ -42,14 +42,14 @@ type document struct {
 // special is a TOML value that JSON has no kind for: a date, a time, infinity or NaN. It is no string, though JSON shows it as one.
 type special string
 
-// NewDocument is the meaning of an object of JSON.
+// NewDocument returns the meaning of an object of JSON.
 func NewDocument(object *hujson.Object) document {
 	m := document{}
 	m.Root = m.tree(hujson.Value{Value: object}, nil).(map[string]any)
 	return m
 }
 
-// tree is what a JSON value means; repeated keys below it are noted in m.
+// tree returns what a JSON value means; repeated keys below it are noted in m.
 func (m *document) tree(v hujson.Value, path []string) any {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -82,13 +82,13 @@ func (m *document) tree(v hujson.Value, path []string) any {
 	return nil
 }
 
-// Text is the name of a member.
+// Text returns the name of a member.
 func Text(name hujson.Value) string {
 	text, _ := name.Value.(hujson.Literal)
 	return text.String()
 }
 
-// At is the value at path, and whether there is one. A path through something that is no object fails with ErrShape.
+// At returns the value at path, and whether there is one. A path through something that is no object fails with ErrShape.
 func (m document) At(path []string) (any, bool, error) {
 	var v any = m.Root
 	for i, key := range path {
@@ -154,7 +154,7 @@ func (m document) Absent(path []string) (missing [][]string) {
 	return missing
 }
 
-// With is the document with value at path.
+// With returns the document with value at path.
 func (m document) With(path []string, value any) document {
 	return document{Root: with(m.Root, path, value)}
 }
@@ -171,7 +171,7 @@ func with(root map[string]any, path []string, value any) map[string]any {
 	return root
 }
 
-// Without is the document without the key at path.
+// Without returns the document without the key at path.
 func (m document) Without(path []string) document {
 	return document{Root: without(m.Root, path)}
 }
@@ -186,7 +186,7 @@ func without(root map[string]any, path []string) map[string]any {
 	return root
 }
 
-// Pruned is the document without the containers that are empty and were made, or stand on the way to a removed key: TOML has tables
+// Pruned returns the document without the containers that are empty and were made, or stand on the way to a removed key: TOML has tables
 // that exist only because something is in them.
 func (m document) Pruned(removed, made [][]string) document {
 	containers := slices.Clone(made)

@@ -38,7 +38,7 @@ func parse(doc []byte) (text, error) {
 	return text{doc: doc, root: root, tree: tree}, nil
 }
 
-// Read is what the document says. It fails with ErrFormat, or ErrShape for one that is no object.
+// Read returns what the document says. It fails with ErrFormat, or ErrShape for one that is no object.
 func (s JSONSyntax) Read(doc []byte) (document, error) {
 	if blank(doc) {
 		return document{Root: map[string]any{}}, nil
@@ -159,12 +159,12 @@ func inside(object *hujson.Object, end, start int) pair {
 	return b
 }
 
-// index is the member with that name, or -1.
+// index returns the member with that name, or -1.
 func index(b pair, key string) int {
 	return slices.IndexFunc(b.Members, func(m Member) bool { return m.Key[0] == key })
 }
 
-// layout is how the object is set out, so that a new member looks like the others.
+// layout returns how the object is set out, so that a new member looks like the others.
 func (t text) layout(b pair, inherited bool) layout {
 	l := layout{Lines: b.Spread(t.doc, inherited), NL: lineEndOf(t.doc), Outer: indentation(t.doc, b.Open-1)}
 	l.Indent = l.Outer + t.unit()
@@ -181,7 +181,7 @@ func (t text) layout(b pair, inherited bool) layout {
 	return l
 }
 
-// space is what stands between a colon and its value: on lines of their own always a space, elsewhere what the document has.
+// space returns what stands between a colon and its value: on lines of their own always a space, elsewhere what the document has.
 func (t text) space(l layout) string {
 	if !l.Lines && len(t.root.Members) > 0 && len(t.root.Members[0].Value.BeforeExtra) == 0 {
 		return ""
@@ -189,7 +189,7 @@ func (t text) space(l layout) string {
 	return " "
 }
 
-// unit is one step of indentation: the first that the document shows, or two spaces.
+// unit returns one step of indentation: the first that the document shows, or two spaces.
 func (t text) unit() string {
 	for v := range t.tree.All() {
 		var gap []byte

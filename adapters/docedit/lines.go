@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// slot is the statement behind which a plain key of that table can stand on a line of its own, or -1.
+// slot returns the statement behind which a plain key of that table can stand on a line of its own, or -1.
 func slot(statements []statement, table []string) int {
 	for i, st := range statements {
 		if st.header && !st.array && len(st.Key) == len(table) && within(st.Key, table) {
@@ -21,7 +21,7 @@ func slot(statements []statement, table []string) int {
 	return -1
 }
 
-// sectionEnd is the last statement that stands under header i, or i itself.
+// sectionEnd returns the last statement that stands under header i, or i itself.
 func sectionEnd(statements []statement, i int) int {
 	end := i
 	for end+1 < len(statements) && !statements[end+1].header {
@@ -49,7 +49,7 @@ func addSection(doc []byte, statements []statement, path []string, text string) 
 	return addLines(doc, at, nl+text)
 }
 
-// place is where a section of that path goes: behind the last one that shares the longest part of it, and the comments there.
+// place returns where a section of that path goes: behind the last one that shares the longest part of it, and the comments there.
 func place(doc []byte, statements []statement, path []string) int {
 	for n := len(path); n > 0; n-- {
 		for i := len(statements) - 1; i >= 0; i-- {
@@ -61,7 +61,7 @@ func place(doc []byte, statements []statement, path []string) int {
 	return len(doc)
 }
 
-// pastComments is the end of the comment lines that begin at an offset, unless they lead up to the next header.
+// pastComments returns the end of the comment lines that begin at an offset, unless they lead up to the next header.
 func pastComments(doc []byte, from int) int {
 	at := from
 	for at < len(doc) {

@@ -71,7 +71,7 @@ func scan(doc []byte) ([]statement, error) {
 	return found, nil
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
 	if s.at < len(s.doc) {
 		return s.doc[s.at]
@@ -194,7 +194,7 @@ func (s *scanner) key() (names []string, err error) {
 	}
 }
 
-// unquote is the text of a quoted key. Those with escapes are left to the library.
+// unquote returns the text of a quoted key. Those with escapes are left to the library.
 func unquote(quoted []byte) (string, error) {
 	if n := len(quoted); n > 1 && (quoted[0] == '\'' || bytes.IndexByte(quoted, '\\') < 0) {
 		return string(quoted[1 : n-1]), nil

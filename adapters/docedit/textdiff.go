@@ -11,7 +11,7 @@ import (
 // Differ makes diffs. It has no state; its zero value is ready.
 type Differ struct{}
 
-// Unified is the unified diff that makes new out of old: the lines "--- <oldName>" and "+++ <newName>" exactly so, then hunks with
+// Unified returns the unified diff that makes new out of old: the lines "--- <oldName>" and "+++ <newName>" exactly so, then hunks with
 // three lines of context, and a line that begins with a backslash where the final line feed is missing. Equal texts have an empty
 // diff. Names must not hold line feeds; to be applied they have to be a/<path> and b/<path>, without tabs.
 func (Differ) Unified(oldName, newName string, old, new []byte) string {

@@ -61,7 +61,7 @@ func text() *rapid.Generator[string] {
 	})
 }
 
-// edited is a text near another one.
+// edited returns a text near another one.
 func edited(t *rapid.T, old string) string {
 	lines := strings.SplitAfter(old, "\n")
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {

@@ -20,7 +20,7 @@ type TOMLSyntax struct{}
 // maxBrackets bounds the brackets of a TOML document: the library follows nesting with its stack, and keeps every path it is on.
 const maxBrackets = 20_000
 
-// Read is what the document says. It fails with ErrFormat.
+// Read returns what the document says. It fails with ErrFormat.
 func (TOMLSyntax) Read(doc []byte) (m document, err error) {
 	if bytes.Count(doc, []byte("["))+bytes.Count(doc, []byte("{")) > maxBrackets {
 		return document{}, ErrValueFormat.Sayf("the document has more than %d brackets; no settings need that many", maxBrackets)
@@ -79,7 +79,7 @@ func neutral(v any) any {
 	return v
 }
 
-// moment is a date or a time the way TOML writes it; the library marks the local kinds with locations of its own.
+// moment returns a date or a time the way TOML writes it; the library marks the local kinds with locations of its own.
 func moment(t time.Time) string {
 	switch t.Location().String() {
 	case "datetime-local":

@@ -13,7 +13,7 @@ type writer struct {
 	path []string // what the value is for; named when it has no TOML form
 }
 
-// section is a table with its own header, and those below it, without the last line end. Plain values come first, because a line
+// section returns a table with its own header, and those below it, without the last line end. Plain values come first, because a line
 // belongs to the header above it.
 func (w writer) section(path []string, table *hujson.Object) (string, error) {
 	text := "[" + keyText(path) + "]"
@@ -37,7 +37,7 @@ func (w writer) section(path []string, table *hujson.Object) (string, error) {
 	return text + below.String(), nil
 }
 
-// inline is a value on one line.
+// inline returns a value on one line.
 func (w writer) inline(v hujson.Value) (string, error) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:

@@ -36,16 +36,16 @@ var (
 // Errors of the file system come as *fs.PathError with the document's full path; errors.Is(err, fs.ErrNotExist) works.
 type Dir struct{ path string }
 
-// NewDir is the directory of that path, which need not exist.
+// NewDir returns the directory of that path, which need not exist.
 func NewDir(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
 
-// Path is where the directory is.
+// Path returns where the directory is.
 func (d *Dir) Path() string { return d.path }
 
-// File is where the named document is, for people to look at.
+// File returns where the named document is, for people to look at.
 func (d *Dir) File(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 
-// Read is the whole document and what the file system says about the very file that was read. A symbolic link is followed while it stays
+// Read returns the whole document and what the file system says about the very file that was read. A symbolic link is followed while it stays
 // inside the directory. A document over limit bytes fails with ErrTooLarge, anything but a regular file with ErrNotFile.
 func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	root, err := d.open()

@@ -19,7 +19,7 @@ const (
 	others   = fs.FileMode(0o077) // what nobody but the owner may do
 )
 
-// read is the keys in the file. It refuses a directory or a file that others may look into. It runs under mu.
+// read returns the keys in the file. It refuses a directory or a file that others may look into. It runs under mu.
 func (b *SecretBox) read() (*keyRing, error) {
 	dir, err := os.Stat(b.dir.Path())
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *SecretBox) unusable(err error) error {
 	return ErrSecretKey.Sayf("the key %s that seals secrets cannot be used", b.File()).Because(err)
 }
 
-// create is the keys once there is one: processes that find none at the same time agree on the first that is made.
+// create returns the keys once there is one: processes that find none at the same time agree on the first that is made.
 func (b *SecretBox) create() (*keyRing, error) {
 	err := b.locked(context.Background(), func() error {
 		if _, err := os.Lstat(b.File()); !errors.Is(err, fs.ErrNotExist) {

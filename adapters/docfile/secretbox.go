@@ -30,7 +30,7 @@ var (
 // SecretLocation is where a sealed value is kept. It opens nowhere else. Table and Column, which hold no bar, also choose the derived key.
 type SecretLocation struct{ Table, Row, Column string }
 
-// bound is what the ciphertext is bound to. Row alone may hold a bar, so that no two places read the same.
+// bound returns what the ciphertext is bound to. Row alone may hold a bar, so that no two places read the same.
 func (p SecretLocation) bound() []byte {
 	return []byte(p.Table + "|" + p.Row + "|" + p.Column + "|" + strconv.Itoa(version))
 }
@@ -42,11 +42,11 @@ type SecretBox struct {
 	ring *keyRing // as the file was last read; nil before
 }
 
-// NewSecretBox is the box whose key is kept in dir. Nothing is opened or made before a value is sealed or opened: sealing makes the directory
+// NewSecretBox returns the box whose key is kept in dir. Nothing is opened or made before a value is sealed or opened: sealing makes the directory
 // (0700) and the key (0600) when they are missing.
 func NewSecretBox(dir string) *SecretBox { return &SecretBox{dir: NewDir(dir)} }
 
-// File is where the key is.
+// File returns where the key is.
 func (b *SecretBox) File() string { return b.dir.File(SecretKeyFile) }
 
 // IsSealed reports whether the stored bytes look like what Seal makes, rather than like text.
@@ -107,7 +107,7 @@ func (b *SecretBox) lost(at SecretLocation, why string) error {
 		at.Column, at.Table, at.Row, b.File(), why)
 }
 
-// current is the keys as the file holds them now, or fs.ErrNotExist. Looking whether the file has changed costs a microsecond or two.
+// current returns the keys as the file holds them now, or fs.ErrNotExist. Looking whether the file has changed costs a microsecond or two.
 func (b *SecretBox) current() (*keyRing, error) {
 	info, err := os.Stat(b.File())
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *keyRing) open(at SecretLocation, blob []byte) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-// cipher is the one for the place under that master key.
+// cipher returns the one for the place under that master key.
 func (r *keyRing) cipher(master int, at SecretLocation) (cipher.AEAD, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,15 +36,15 @@ type Signer struct {
 	key  ed25519.PrivateKey
 }
 
-// NewSigner is the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
+// NewSigner returns the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
 func NewSigner(dir, home, machine string, now func() time.Time) *Signer {
 	return &Signer{dir: NewDir(dir), home: home, machine: machine, now: now}
 }
 
-// File is where the key is.
+// File returns where the key is.
 func (s *Signer) File() string { return s.dir.File(SigningKeyFile) }
 
-// Key is the key that signs after had has; zero where nothing was signed yet. One that is missing is made only where none has ever been.
+// Key returns the key that signs after had has; zero where nothing was signed yet. One that is missing is made only where none has ever been.
 func (s *Signer) Key(had audit.Key) (audit.Key, error) {
 	was := had
 	if was == (audit.Key{}) {
@@ -76,7 +76,7 @@ func (s *Signer) Missing(was audit.Key) error {
 	return ErrSigner.Sayf("the key %s, which has signed the audit (%s), is missing; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), was)
 }
 
-// Peek is the key there is, or fs.ErrNotExist.
+// Peek returns the key there is, or fs.ErrNotExist.
 func (s *Signer) Peek() (audit.Key, error) {
 	k, err := s.current()
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Signer) Renew(ctx context.Context) (audit.Key, error) {
 	return s.Peek()
 }
 
-// Head is the newest head that was put beside the key; nil for none. One that cannot be read is a fault.
+// Head returns the newest head that was put beside the key; nil for none. One that cannot be read is a fault.
 func (s *Signer) Head() (*audit.Head, error) {
 	data, _, err := s.dir.Read(HeadFile, 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +136,7 @@ func (s *Signer) PutHead(ctx context.Context, h audit.Head, over bool) error {
 	})
 }
 
-// current is the key as the file holds it now, or fs.ErrNotExist.
+// current returns the key as the file holds it now, or fs.ErrNotExist.
 func (s *Signer) current() (ed25519.PrivateKey, error) {
 	info, err := os.Stat(s.File())
 	if err != nil {

@@ -82,7 +82,7 @@ func readAgent(root string) (string, error) {
 	return withoutBOM(text), nil
 }
 
-// selected is the name that the file says, and the line that says it, counted from 1; 0 when none does.
+// selected returns the name that the file says, and the line that says it, counted from 1; 0 when none does.
 func selected(root, text string) (name string, line int, err error) {
 	if pathBlank([]byte(text)) {
 		return "", 0, nil
@@ -105,7 +105,7 @@ func selected(root, text string) (name string, line int, err error) {
 	return "", 0, nil
 }
 
-// edited is the text with that line saying that name: a new line at the end where none says any, and none where no name is to be said.
+// edited returns the text with that line saying that name: a new line at the end where none says any, and none where no name is to be said.
 func edited(text string, line int, name string) string {
 	lines := strings.SplitAfter(text, "\n")
 	if line == 0 {
@@ -138,7 +138,7 @@ func edited(text string, line int, name string) string {
 	return strings.Join(lines, "")
 }
 
-// entry is a line that says the name, in quotes where YAML would take it for something else.
+// entry returns a line that says the name, in quotes where YAML would take it for something else.
 func entry(name string) string {
 	text, err := yamlcodec.Encode(yamlcodec.Pairs{{Key: defaultKey, Value: name}})
 	if err != nil {

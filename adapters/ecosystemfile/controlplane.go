@@ -31,7 +31,7 @@ type ControlPlane struct {
 
 var _ ecosystemport.ControlPlane = (*ControlPlane)(nil)
 
-// NewControlPlane is a listener that does not listen yet. It calls itself that version.
+// NewControlPlane returns a listener that does not listen yet. It calls itself that version.
 func NewControlPlane(version string, clock ports.Clock) *ControlPlane {
 	return &ControlPlane{version: version, began: clock.Now()}
 }
@@ -88,7 +88,7 @@ func (l *ControlPlane) Stop(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// Status is what there is.
+// Status returns what there is.
 func (l *ControlPlane) Status(context.Context) ecosystemport.ServerStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// free is a port that nobody listens on.
+// free returns a port that nobody listens on.
 func free(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func exists(l ecosystem.Layout) error {
 	return ecosystem.ErrExists.Sayf("%s is there already; choose another name than %s", l.Dir, l.Name)
 }
 
-// pairs are the members in their order, as the codec wants them.
+// pairs returns the members in their order, as the codec wants them.
 func pairs(m ecosystem.Members) yamlcodec.Pairs {
 	out := make(yamlcodec.Pairs, 0, len(m))
 	for _, member := range m {

@@ -32,7 +32,7 @@ type Store struct {
 	runs   *RunStore
 }
 
-// New is the files that o leads to. Nothing is opened or made yet.
+// New returns the files that o leads to. Nothing is opened or made yet.
 func New(o Options) *Store {
 	s := &Store{PathFinder: NewPathFinder(pathOptions{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
 	s.states = NewStateStore(stateOptions{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
@@ -40,13 +40,13 @@ func New(o Options) *Store {
 	return s
 }
 
-// States are what is recorded of installed workspaces. It implements ecosystemport.States.
+// States returns what is recorded of installed workspaces. It implements ecosystemport.States.
 func (s *Store) States() *StateStore { return s.states }
 
-// Runs are the records and logs of runs. It implements ecosystemport.Runs.
+// Runs returns the records and logs of runs. It implements ecosystemport.Runs.
 func (s *Store) Runs() *RunStore { return s.runs }
 
-// WorkerDir is where workers keep their places, for package worker.
+// WorkerDir returns where workers keep their places, for package worker.
 func (s *Store) WorkerDir() (string, error) {
 	dir, err := s.StateDir()
 	return filepath.Join(dir, "workers"), err

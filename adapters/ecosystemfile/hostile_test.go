@@ -21,7 +21,7 @@ import (
 
 const runID = "00000001-0000-4000-8000-000000000000"
 
-// newStore is a store of a user with the ecosystem demo, and where its things are.
+// newStore returns a store of a user with the ecosystem demo, and where its things are.
 func newStore(t testing.TB) (*ecosystemfile.Store, ecosystem.Layout) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())

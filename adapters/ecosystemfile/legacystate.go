@@ -39,7 +39,7 @@ type stateTaken struct {
 	Root      string `json:"workspace_root"`
 }
 
-// earlier is what version 3 recorded of the ecosystem, unless it was taken over before. A file that cannot be read is passed over: it is not ours.
+// earlier returns what version 3 recorded of the ecosystem, unless it was taken over before. A file that cannot be read is passed over: it is not ours.
 func (b *StateStore) earlier(l ecosystem.Layout) (*earlier, error) {
 	config, err := b.o.Config()
 	if err != nil {

@@ -61,7 +61,7 @@ func (s *RunStore) List(ctx context.Context, f ecosystem.RunFilter) ([]ecosystem
 	return out, nil
 }
 
-// all is every run that the filter chooses, newest first.
+// all returns every run that the filter chooses, newest first.
 func (s *RunStore) all(ctx context.Context, f ecosystem.RunFilter) ([]*ecosystem.Run, error) {
 	dir, err := s.dir()
 	if err != nil {

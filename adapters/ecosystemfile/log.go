@@ -81,7 +81,7 @@ func openLog(dir *docfile.Dir, id string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// cleaned are the events without secrets, cut, timed, and without numbers.
+// cleaned returns the events without secrets, cut, timed, and without numbers.
 func (s *RunStore) cleaned(id string, events []ecosystem.RunEvent) []ecosystem.RunEvent {
 	texts := make([]string, len(events))
 	for i, e := range events {
@@ -104,7 +104,7 @@ func (s *RunStore) cleaned(id string, events []ecosystem.RunEvent) []ecosystem.R
 	return out
 }
 
-// payload is a document without secrets, or nothing when it is too large or none.
+// payload returns a document without secrets, or nothing when it is too large or none.
 func (s *RunStore) payload(doc json.RawMessage) json.RawMessage {
 	masked, _, err := s.mask().JSON(doc)
 	if err != nil || len(masked) > maxPayload || !json.Valid(masked) {
@@ -131,7 +131,7 @@ type end struct {
 // full reports a log that has met its bound. It follows from the file alone: the event that says so fills the log up to its bound.
 func (l end) full() bool { return l.last >= ecosystem.MaxLines || l.size >= ecosystem.MaxLogBytes }
 
-// added are the lines to write for events.
+// added returns the lines to write for events.
 func (l end) added(events []ecosystem.RunEvent) ([]byte, error) {
 	var out []byte
 	for _, e := range events {
@@ -160,7 +160,7 @@ func (l end) added(events []ecosystem.RunEvent) ([]byte, error) {
 	return out, nil
 }
 
-// marker is the event that takes the place of e and of all that would come later, with blanks behind it up to the bound.
+// marker returns the event that takes the place of e and of all that would come later, with blanks behind it up to the bound.
 func (l end) marker(e ecosystem.RunEvent) ([]byte, error) {
 	text, err := encode(ecosystem.RunEvent{Number: l.last + 1, Timestamp: e.Timestamp, Level: "warning", Type: "log", RunID: e.RunID,
 		Message: "the log has met its bound; what was logged later is missing", Payload: json.RawMessage(`{"truncated":true}`)})
@@ -203,7 +203,7 @@ func tail(f *os.File) (end, error) {
 	}
 }
 
-// numberOf is the number of an event as it is stored, which begins with it.
+// numberOf returns the number of an event as it is stored, which begins with it.
 func numberOf(line []byte) (n int64, ok bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	for i, c := range digits {
@@ -262,7 +262,7 @@ func (s *RunStore) Events(ctx context.Context, id string, after int64) (ecosyste
 	return chunk, nil
 }
 
-// behind is a place in the log shortly before the first event whose number is above after: numbers rise, so it is found by halving.
+// behind returns a place in the log shortly before the first event whose number is above after: numbers rise, so it is found by halving.
 func behind(f *os.File, l end, after int64) (int64, error) {
 	low, high := int64(0), l.whole
 	window := make([]byte, maxStored)
@@ -283,7 +283,7 @@ func behind(f *os.File, l end, after int64) (int64, error) {
 	return low, nil
 }
 
-// firstIn is the first event that begins in a part of a log.
+// firstIn returns the first event that begins in a part of a log.
 func firstIn(text []byte) (at, number int64, ok bool) {
 	for {
 		i := bytes.IndexByte(text[at:], '\n')

@@ -30,7 +30,7 @@ func runLogs(t *testing.T, open opener) {
 	}
 }
 
-// messages are what the events after that say.
+// messages returns what the events after that say.
 func messages(t *testing.T, h stores, n int, after int64) (out []string) {
 	t.Helper()
 	chunk, err := h.Runs.Events(t.Context(), runNumber(n), after)

@@ -43,7 +43,7 @@ func (s *Store) Names(ctx context.Context, root string) ([]string, error) {
 	return names, nil
 }
 
-// inside is the way from the root to what lies in an ecosystem's directory.
+// inside returns the way from the root to what lies in an ecosystem's directory.
 func inside(name string, parts ...string) string {
 	return path.Join(append([]string{ecosystems, name}, parts...)...)
 }
@@ -94,7 +94,7 @@ func unreadable(l ecosystem.Layout, err error) error {
 		With(map[string]any{"errors": problems, "ecosystem": l.Name}).Because(err)
 }
 
-// parse is the mapping that a YAML document is. Text before it by which editors mark UTF-8 is passed over.
+// parse returns the mapping that a YAML document is. Text before it by which editors mark UTF-8 is passed over.
 func parse(text []byte) (map[string]any, error) {
 	root, err := yamlcodec.Parse([]byte(strings.TrimPrefix(string(text), "\ufeff")), yamlcodec.Options{MaxBytes: ecosystem.MaxManifestBytes})
 	if err != nil {

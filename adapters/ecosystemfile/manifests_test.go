@@ -180,7 +180,7 @@ func counts(t *testing.T, open opener) {
 	assert.Equal(t, ecosystemport.Counts{KB: 2, Journal: 3, Tasks: 1}, c)
 }
 
-// fresh is an ecosystem to be made.
+// fresh returns an ecosystem to be made.
 func fresh() ecosystem.Draft {
 	return ecosystem.Draft{Name: "fresh", Description: "it's: \"tricky\" #1\n- second", Provisioner: "local", Repos: []ecosystem.Repo{
 		{Name: "api", URL: "file:///srv/a b/api.git"}, {Name: "1e3", URL: "git@host:o/x.git", Branch: "yes", ReadOnly: true}}}

@@ -61,7 +61,7 @@ func (f *PathFinder) StateDir() (string, error) {
 	return f.own("AMOF_STATE_HOME", "state", "XDG_STATE_HOME", ".local/state")
 }
 
-// RunsDir is where the records of runs are.
+// RunsDir returns where the records of runs are.
 func (f *PathFinder) RunsDir() (string, error) {
 	if dir := f.env("AMOF_RUNS_DIR"); dir != "" {
 		return f.absolute(dir)
@@ -70,7 +70,7 @@ func (f *PathFinder) RunsDir() (string, error) {
 	return filepath.Join(data, "runs"), err
 }
 
-// own is one of the user's directories: by its own variable, below AMOF_HOME, or as the XDG specification has it. That one wants relative paths
+// own returns one of the user's directories: by its own variable, below AMOF_HOME, or as the XDG specification has it. That one wants relative paths
 // ignored.
 func (f *PathFinder) own(variable, sub, xdg, standard string) (string, error) {
 	if dir := f.env(variable); dir != "" {
@@ -89,7 +89,7 @@ func (f *PathFinder) own(variable, sub, xdg, standard string) (string, error) {
 
 func (f *PathFinder) env(name string) string { return strings.TrimSpace(f.o.Env(name)) }
 
-// absolute is a path with ~ expanded; a relative one counts from the home directory, which is the same for every process.
+// absolute returns a path with ~ expanded; a relative one counts from the home directory, which is the same for every process.
 func (f *PathFinder) absolute(path string) (string, error) {
 	if path == "~" {
 		path = "."
@@ -155,7 +155,7 @@ func (f *PathFinder) working() (string, error) {
 	return dir, nil
 }
 
-// resolved is a directory with its links resolved.
+// resolved returns a directory with its links resolved.
 func (f *PathFinder) resolved(dir, source string) (string, error) {
 	path, err := f.absolute(dir)
 	if err != nil {
@@ -183,7 +183,7 @@ func isRepository(dir string) bool {
 	return err == nil
 }
 
-// mainOf is the repository that dir is a worktree of, where that is a workspace root; else dir.
+// mainOf returns the repository that dir is a worktree of, where that is a workspace root; else dir.
 func mainOf(dir string) string {
 	file, err := os.Open(filepath.Join(dir, ".git"))
 	if err != nil {
@@ -240,7 +240,7 @@ func (f *PathFinder) Layout(ctx context.Context, root, name string) (ecosystem.L
 	return l, nil
 }
 
-// owner is the workspace root that an ecosystem's state directory belongs to, empty when it belongs to none yet.
+// owner returns the workspace root that an ecosystem's state directory belongs to, empty when it belongs to none yet.
 func owner(dir string) (string, error) {
 	text, _, err := docfile.NewDir(dir).Read(ownerFile, maxOwner)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -37,7 +37,7 @@ func places(t *testing.T, open opener) {
 	}
 }
 
-// rootOf is the root for a user with those variables.
+// rootOf returns the root for a user with those variables.
 func rootOf(t *testing.T, open opener, u user, env map[string]string) (string, error) {
 	u.Env = maps.Clone(u.Env)
 	maps.Copy(u.Env, env)
@@ -240,7 +240,7 @@ func settingsChecked(t *testing.T, open opener) {
 	}
 }
 
-// agent is the file that selects an ecosystem.
+// agent returns the file that selects an ecosystem.
 func agent(u user) string { return filepath.Join(u.Dir, ".amof", "agent.yaml") }
 
 func defaultKept(t *testing.T, open opener) {

@@ -65,7 +65,7 @@ func relative(root, file string) string {
 	return file
 }
 
-// examine is the script behind a name, links resolved: what is examined is what will be run.
+// examine returns the script behind a name, links resolved: what is examined is what will be run.
 func examine(root, file, shown string) (ecosystem.Script, error) {
 	path, err := filepath.EvalSymlinks(file)
 	if err != nil {

@@ -47,7 +47,7 @@ type RunStore struct {
 	seen map[string]glance // records of runs that have ended, as they were last listed
 }
 
-// NewRunStore is the files in o.Dir. Nothing is opened or made yet.
+// NewRunStore returns the files in o.Dir. Nothing is opened or made yet.
 func NewRunStore(o RunOptions) *RunStore {
 	mask := o.Redact
 	if mask == nil {
@@ -130,7 +130,7 @@ func (s *RunStore) write(dir *docfile.Dir, r ecosystem.Run) error {
 	return failed(dir, r.ID, dir.Write(r.ID+recordSuffix, text))
 }
 
-// encode is one line of JSON, with < and & as they are.
+// encode returns one line of JSON, with < and & as they are.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -174,7 +174,7 @@ func (s *RunStore) Change(ctx context.Context, id string, change func(*ecosystem
 	return r, s.write(dir, r)
 }
 
-// read is the record of exactly that id.
+// read returns the record of exactly that id.
 func read(dir *docfile.Dir, id string) (r ecosystem.Run, err error) {
 	text, _, err := dir.Read(id+recordSuffix, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ func runs(t *testing.T, open opener) {
 	}
 }
 
-// runNumber is the nth id of runs.
+// runNumber returns the nth id of runs.
 func runNumber(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n) }
 
 func queued(n int, created time.Time) ecosystem.Run {

@@ -80,7 +80,7 @@ func (f *PathFinder) Settings(ctx context.Context) (ecosystem.Settings, error) {
 	return s, err
 }
 
-// root is the workspace root that the settings name. The one that the environment names is taken before the settings are asked.
+// root returns the workspace root that the settings name. The one that the environment names is taken before the settings are asked.
 func (f *PathFinder) root(said, path string) (string, error) {
 	if said == "" {
 		return "", nil
@@ -91,7 +91,7 @@ func (f *PathFinder) root(said, path string) (string, error) {
 	return f.absolute(said)
 }
 
-// read is the file, and where it is. An empty file, or none, says nothing.
+// read returns the file, and where it is. An empty file, or none, says nothing.
 func (f *PathFinder) read() (said file, path string, err error) {
 	dir, err := f.ConfigDir()
 	if err != nil {

@@ -48,7 +48,7 @@ func nothingRecorded(t *testing.T, open opener) {
 	assert.NoDirExists(t, l.State)
 }
 
-// installed is a state with something of everything.
+// installed returns a state with something of everything.
 func installed(l ecosystem.Layout) func(*ecosystem.State) error {
 	return func(s *ecosystem.State) error {
 		ticket := "PROJ-1"

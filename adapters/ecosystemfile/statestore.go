@@ -36,7 +36,7 @@ type stateOptions struct {
 // StateStore is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
 type StateStore struct{ o stateOptions }
 
-// NewStateStore is the files below the directories of o. Nothing is opened or made yet.
+// NewStateStore returns the files below the directories of o. Nothing is opened or made yet.
 func NewStateStore(o stateOptions) *StateStore { return &StateStore{o} }
 
 // recorded is what a state directory holds of a workspace's ecosystem.

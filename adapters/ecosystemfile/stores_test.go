@@ -37,13 +37,13 @@ type opener func(t testing.TB, u user) stores
 // clockAt is a clock that stands.
 type clockAt time.Time
 
-// Now is where it stands.
+// Now returns where it stands.
 func (c clockAt) Now() time.Time { return time.Time(c) }
 
-// noon is when most of it happens.
+// noon returns when most of it happens.
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// newUser is a user who has nothing yet, at noon, in a workspace root that is a repository with an ecosystem.
+// newUser returns a user who has nothing yet, at noon, in a workspace root that is a repository with an ecosystem.
 func newUser(t testing.TB) user {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -86,7 +86,7 @@ func together(t *testing.T, n int, f func(i int) error) {
 	}
 }
 
-// cancelled is a context that is over.
+// cancelled returns a context that is over.
 func cancelled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -19,7 +19,7 @@ var _ ecosystemport.RunWatch = Watch{}
 // NewWatch follows the runs of that store.
 func NewWatch(runs ecosystemport.Runs) Watch { return Watch{runs} }
 
-// Until is a context that also ends when the run of that id is to stop; its cause is tracked.ErrStopped then.
+// Until returns a context that also ends when the run of that id is to stop; its cause is tracked.ErrStopped then.
 func (w Watch) Until(ctx context.Context, id string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

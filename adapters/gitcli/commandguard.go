@@ -39,7 +39,7 @@ type VerbError struct{ Verb string }
 // Error names it.
 func (e *VerbError) Error() string { return "git " + e.Verb + " is no command that is started here" }
 
-// never is what no command needs and every configuration could ask for.
+// never returns what no command needs and every configuration could ask for.
 func (c Command) never() []Setting {
 	settings := []Setting{{"core.fsmonitor", "false"}, {"core.alternateRefsCommand", "true"}, {"log.showSignature", "false"}, {"diff.submodule", "short"},
 		{"status.submoduleSummary", "false"}, {"submodule.recurse", "false"}, {"fetch.recurseSubmodules", "false"},
@@ -50,7 +50,7 @@ func (c Command) never() []Setting {
 	return settings
 }
 
-// env is a variable of the command's own.
+// env returns a variable of the command's own.
 func (c Command) env(name string) (value string) {
 	for _, pair := range c.Env {
 		if v, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -60,7 +60,7 @@ func (c Command) env(name string) (value string) {
 	return value
 }
 
-// guarded is the command with everything switched off that the repository names, and with the flags of its verb.
+// guarded returns the command with everything switched off that the repository names, and with the flags of its verb.
 func (c Command) guarded(ctx context.Context) (Command, error) {
 	if len(c.Args) == 0 {
 		c.Settings = append(c.never(), c.Settings...)
@@ -168,7 +168,7 @@ func (g *guard) switchOff(said []entry, filters bool) {
 	}
 }
 
-// Named is what the repository's own configuration names that runs where Filters is set, as git has it: nothing for most. Nothing of it runs.
+// Named returns what the repository's own configuration names that runs where Filters is set, as git has it: nothing for most. Nothing of it runs.
 func (c Command) Named(ctx context.Context) ([]Setting, error) {
 	g := guard{Command: c}
 	if !suspicious(g.texts()) {
@@ -245,7 +245,7 @@ func parse(said string) (list []entry) {
 	return list
 }
 
-// users is what the user or the machine says, or else nothing.
+// users returns what the user or the machine says, or else nothing.
 func users(said []entry, key, nothing string) string {
 	for _, e := range said {
 		if e.key == key && e.users() {
@@ -335,7 +335,7 @@ const (
 	maxPointer = 64 << 10
 )
 
-// texts is what the configuration files say of every repository that git could take for the command's, in lower case. Git goes upwards from the
+// texts returns what the configuration files say of every repository that git could take for the command's, in lower case. Git goes upwards from the
 // directory to the first that it can use; which one that is need not be known, as all are read.
 func (g *guard) texts() string {
 	dir := g.Dir
@@ -356,7 +356,7 @@ func (g *guard) texts() string {
 	return said
 }
 
-// upwards is a directory and all above it, as git finds them.
+// upwards returns a directory and all above it, as git finds them.
 func upwards(dir string) (all []string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -369,7 +369,7 @@ func upwards(dir string) (all []string) {
 	}
 }
 
-// around is the configuration of the repository that dir is the top of, or is itself.
+// around returns the configuration of the repository that dir is the top of, or is itself.
 func around(dir string) string {
 	own := filepath.Join(dir, ".git")
 	if _, err := os.Stat(own); !errors.Is(err, os.ErrNotExist) {
@@ -381,7 +381,7 @@ func around(dir string) string {
 	return ""
 }
 
-// administration is the configuration of what is called .git: a directory, or a file that says where one is.
+// administration returns the configuration of what is called .git: a directory, or a file that says where one is.
 func administration(path, common string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -398,7 +398,7 @@ func administration(path, common string) string {
 	return configs(fromRun(filepath.Dir(path), admin), common)
 }
 
-// configs is the configuration of an administration. Unless it is said, the administration tells where what it shares is.
+// configs returns the configuration of an administration. Unless it is said, the administration tells where what it shares is.
 func configs(admin, common string) string {
 	if common == "" {
 		common = admin
@@ -419,7 +419,7 @@ func configs(admin, common string) string {
 	return said
 }
 
-// fromRun is a path as seen from a directory; nothing stays nothing.
+// fromRun returns a path as seen from a directory; nothing stays nothing.
 func fromRun(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -429,7 +429,7 @@ func fromRun(dir, path string) string {
 
 var errRunOdd = errors.New("no small regular file")
 
-// runSmall is a regular file. Nothing else is opened: a pipe would be waited for.
+// runSmall returns a regular file. Nothing else is opened: a pipe would be waited for.
 func runSmall(path string, most int64) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -514,7 +514,7 @@ func (g *guard) below(ctx context.Context, c Command, top string, depth int) (wh
 	return whole, nil
 }
 
-// inner is one submodule.
+// inner returns one submodule.
 func (g *guard) inner(ctx context.Context, c Command, depth int) (whole bool, err error) {
 	if suspicious(around(c.Dir)) {
 		said, err := g.ask(ctx, c, "config", "-z", "--show-scope", "--list")

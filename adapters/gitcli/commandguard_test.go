@@ -133,7 +133,7 @@ func TestTheUsersOwnStay(t *testing.T) {
 	assert.NotContains(t, string(out), "=!")
 }
 
-// real is the git that is on the PATH.
+// real returns the git that is on the PATH.
 func real(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("git")

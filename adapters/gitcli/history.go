@@ -53,7 +53,7 @@ func (h *history) Lines(ctx context.Context, at packport.Location, commit pack.C
 	return lines, nil
 }
 
-// object is the blob of that name in the repository around dir.
+// object returns the blob of that name in the repository around dir.
 func object(ctx context.Context, dir, name string) (string, error) {
 	blob := Command{Dir: dir, Args: []string{"cat-file", "blob", name}, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"}, Limit: maxFile, Timeout: timeout}
 	text, err := blob.Output(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 )
 
-// served is a server of a repository, or of what it does instead, and how often it was asked.
+// served returns a server of a repository, or of what it does instead, and how often it was asked.
 func served(t *testing.T, answer http.Handler) (string, *atomic.Int64) {
 	t.Helper()
 	asked := new(atomic.Int64)

@@ -28,7 +28,7 @@ type Repo struct {
 	busy    *os.File // the lock that its gits hold along with us (Alone)
 }
 
-// OpenRepo is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
+// OpenRepo returns the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
 // sandbox.ErrGit.
 func OpenRepo(dir string, timeout time.Duration) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
@@ -51,10 +51,10 @@ func RepoGone(dir string) bool {
 	return os.IsNotExist(err)
 }
 
-// Main is the clone's own working tree.
+// Main returns the clone's own working tree.
 func (r *Repo) Main() *Tree { return &Tree{Repo: r, Dir: r.Dir, Admin: r.Common} }
 
-// Linked are the clone's other working trees by their cleaned directories, which need not exist. Half-made ones are left out.
+// Linked returns the clone's other working trees by their cleaned directories, which need not exist. Half-made ones are left out.
 func (r *Repo) Linked() (map[string]*Tree, error) {
 	below := filepath.Join(r.Common, adminDir)
 	entries, err := os.ReadDir(below)
@@ -80,7 +80,7 @@ func (r *Repo) Linked() (map[string]*Tree, error) {
 	return trees, nil
 }
 
-// Tree is the working tree of the clone at dir, main or linked; ok is false for a directory that is none. Links in the way to it do not matter.
+// Tree returns the working tree of the clone at dir, main or linked; ok is false for a directory that is none. Links in the way to it do not matter.
 func (r *Repo) Tree(dir string) (t *Tree, ok bool, err error) {
 	dir = filepath.Clean(dir)
 	if dir == r.Dir || real(dir) == real(r.Dir) {
@@ -101,7 +101,7 @@ func (r *Repo) Tree(dir string) (t *Tree, ok bool, err error) {
 	return nil, false, nil
 }
 
-// Spelled is a path that git gave with its links resolved, as it is when one begins at the directory that the clone's was given in.
+// Spelled returns a path that git gave with its links resolved, as it is when one begins at the directory that the clone's was given in.
 func (r *Repo) Spelled(path string) string {
 	base := filepath.Dir(r.Dir)
 	if rel, err := filepath.Rel(real(base), path); err == nil && filepath.IsLocal(rel) {
@@ -110,7 +110,7 @@ func (r *Repo) Spelled(path string) string {
 	return path
 }
 
-// real is where a path leads; of one that does not exist, where its parent leads.
+// real returns where a path leads; of one that does not exist, where its parent leads.
 func real(path string) string {
 	if found, err := filepath.EvalSymlinks(path); err == nil {
 		return found
@@ -121,7 +121,7 @@ func real(path string) string {
 	return path
 }
 
-// Provisional is a directory of which git knows nothing, as if it were a detached worktree at that commit; an empty one is a branch without
+// Provisional returns a directory of which git knows nothing, as if it were a detached worktree at that commit; an empty one is a branch without
 // commits. Its administration is a new directory outside of the clone, which the caller removes.
 func (r *Repo) Provisional(dir, commit string) (*Tree, error) {
 	admin, err := os.MkdirTemp("", "countersign-tree-*")
@@ -137,7 +137,7 @@ func (r *Repo) Provisional(dir, commit string) (*Tree, error) {
 	return &Tree{Repo: r, Dir: dir, Admin: admin}, nil
 }
 
-// Submodule is one that Submodules named, as a clone's main tree.
+// Submodule returns one that Submodules named, as a clone's main tree.
 func (t *Tree) Submodule(ctx context.Context, path string) (*Tree, error) {
 	out, err := t.Inner(ctx, path, Command{Args: []string{"rev-parse", "--absolute-git-dir"}})
 	if err != nil {
@@ -158,7 +158,7 @@ type Tree struct {
 	links  []string // of submodules that are there
 }
 
-// Fresh is the same tree, about which nothing is remembered: for after its files have changed.
+// Fresh returns the same tree, about which nothing is remembered: for after its files have changed.
 func (t *Tree) Fresh() *Tree { return &Tree{Repo: t.Repo, Dir: t.Dir, Admin: t.Admin} }
 
 // Exists reports whether the tree's directory is there.
@@ -186,13 +186,13 @@ func (t *Tree) Git(ctx context.Context, cmd Command) ([]byte, error) {
 	return Start(ctx, cmd)
 }
 
-// Word is what Git prints, without the line's end.
+// Word returns what Git prints, without the line's end.
 func (t *Tree) Word(ctx context.Context, args ...string) (string, error) {
 	out, err := t.Git(ctx, Command{Args: args})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// Status is how the working tree differs from its last commit, renames taken apart. untracked is git's: with "normal" a directory may stand for
+// Status returns how the working tree differs from its last commit, renames taken apart. untracked is git's: with "normal" a directory may stand for
 // all that is in it, with "all" every file is named.
 func (t *Tree) Status(ctx context.Context, untracked string) (git.Status, error) {
 	out, err := t.Git(ctx, Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=" + untracked, "--ignored=no", "--no-renames",
@@ -204,7 +204,7 @@ func (t *Tree) Status(ctx context.Context, untracked string) (git.Status, error)
 	return s, unread(err)
 }
 
-// Worktrees are the repository's working trees, the main one first.
+// Worktrees returns the repository's working trees, the main one first.
 func (t *Tree) Worktrees(ctx context.Context) ([]git.Worktree, error) {
 	out, err := t.Git(ctx, Command{Args: []string{"worktree", "list", "--porcelain", "-z"}})
 	if err != nil {
@@ -214,7 +214,7 @@ func (t *Tree) Worktrees(ctx context.Context) ([]git.Worktree, error) {
 	return list, unread(err)
 }
 
-// Refs are the refs that a pattern matches: one of that name, or below it. The format is git.RefsFormat or git.RefsInWorktrees.
+// Refs returns the refs that a pattern matches: one of that name, or below it. The format is git.RefsFormat or git.RefsInWorktrees.
 func (t *Tree) Refs(ctx context.Context, format string, patterns ...string) ([]git.Ref, error) {
 	out, err := t.Git(ctx, Command{Args: append([]string{"for-each-ref", "--format=" + format}, patterns...)})
 	if err != nil {
@@ -232,10 +232,10 @@ func unread(err error) error {
 	return sandbox.ErrGit.Sayf("%v", err).Because(err)
 }
 
-// Operation is what git was stopped in the middle of in this tree.
+// Operation returns what git was stopped in the middle of in this tree.
 func (t *Tree) Operation() string { return Operation(t.Admin) }
 
-// Operation is what git was stopped in the middle of in the tree with that administration (.git, or the directory that it names): rebase, am, merge,
+// Operation returns what git was stopped in the middle of in the tree with that administration (.git, or the directory that it names): rebase, am, merge,
 // cherry-pick, revert or bisect; empty for nothing.
 func Operation(admin string) string {
 	for _, sign := range [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
@@ -247,7 +247,7 @@ func Operation(admin string) string {
 	return ""
 }
 
-// Submodules are the paths of the repositories in the tree that are there, submodules of theirs included.
+// Submodules returns the paths of the repositories in the tree that are there, submodules of theirs included.
 func (t *Tree) Submodules(ctx context.Context) ([]string, error) {
 	err := t.find(ctx)
 	return t.links, err

@@ -59,7 +59,7 @@ func put(t testing.TB, dir, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
-// resolved is where a path leads.
+// resolved returns where a path leads.
 func resolved(t testing.TB, path string) string {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(path)

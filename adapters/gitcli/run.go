@@ -32,7 +32,7 @@ var ErrLarge = errors.New("git printed more than expected")
 // MissingError reports a git that could not be started at all.
 type MissingError struct{ Err error }
 
-// Error is why it could not be started.
+// Error returns why it could not be started.
 func (e *MissingError) Error() string { return "git cannot be started: " + e.Err.Error() }
 
 // Unwrap is the cause.
@@ -45,7 +45,7 @@ type ExitError struct {
 	Words  string // the end of its standard error, credentials masked
 }
 
-// Error is the exit status and git's own words.
+// Error returns the exit status and git's own words.
 func (e *ExitError) Error() string {
 	return fmt.Sprintf("git failed with status %d: %s", e.Code, e.Words)
 }
@@ -150,7 +150,7 @@ func (c Command) judge(ctx, bounded context.Context, cmd *exec.Cmd, err error) (
 	return nil, &ExitError{Code: code, Output: out.kept.Bytes(), Words: Mask(words.String())}
 }
 
-// environment is the process's without what would lead git elsewhere, and with everything refused that asks or fetches. SSH_AUTH_SOCK
+// environment returns the process's without what would lead git elsewhere, and with everything refused that asks or fetches. SSH_AUTH_SOCK
 // stays: an agent asks nobody here. GIT_SSH_COMMAND goes, like every GIT_ variable: what runs is in configuration files that last.
 func (c Command) environment(env []string) []string {
 	kept := make([]string, 0, len(env)+20)
@@ -231,7 +231,7 @@ func (t *tail) shorten() {
 	}
 }
 
-// String is the kept text; when something was left out, it begins with a whole line, so that no half of a URL escapes Mask.
+// String returns the kept text; when something was left out, it begins with a whole line, so that no half of a URL escapes Mask.
 func (t *tail) String() string {
 	t.shorten()
 	text := string(t.kept)

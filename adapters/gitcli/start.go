@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// SSH is the environment that makes git's ssh ask nobody, and use that key alone when one is given. Git has a shell read it.
+// SSH returns the environment that makes git's ssh ask nobody, and use that key alone when one is given. Git has a shell read it.
 func SSH(key string) string {
 	ssh := "GIT_SSH_COMMAND=ssh"
 	if key != "" {
@@ -31,7 +31,7 @@ func settings() []Setting {
 	}
 }
 
-// identity is who makes the commits that keep lost work, so that nobody needs to have said who they are.
+// identity returns who makes the commits that keep lost work, so that nobody needs to have said who they are.
 func identity() []string {
 	return []string{"GIT_AUTHOR_NAME=Countersign", "GIT_AUTHOR_EMAIL=countersign@localhost", "GIT_COMMITTER_NAME=Countersign", "GIT_COMMITTER_EMAIL=countersign@localhost"}
 }
@@ -128,7 +128,7 @@ func Patiently(ctx context.Context, patience time.Duration, do func() error) err
 	}
 }
 
-// ExitOf is the exit status of a git that ran and failed, or 0.
+// ExitOf returns the exit status of a git that ran and failed, or 0.
 func ExitOf(err error) int {
 	var exit *ExitError
 	if errors.As(err, &exit) {
@@ -137,7 +137,7 @@ func ExitOf(err error) int {
 	return 0
 }
 
-// Printed is the standard output of a git that failed.
+// Printed returns the standard output of a git that failed.
 func Printed(err error) []byte {
 	var exit *ExitError
 	if errors.As(err, &exit) {
@@ -146,7 +146,7 @@ func Printed(err error) []byte {
 	return nil
 }
 
-// Words is what a git that failed had said on standard error.
+// Words returns what a git that failed had said on standard error.
 func Words(err error) string {
 	var exit *ExitError
 	if errors.As(err, &exit) {

@@ -74,7 +74,7 @@ func (c *client) Belongs(ctx context.Context, dir, root string) (bool, error) {
 	return false, nil
 }
 
-// notInRepo is the answer where git refuses: what it takes for no repository, or will not read, belongs to nothing.
+// notInRepo returns the answer where git refuses: what it takes for no repository, or will not read, belongs to nothing.
 func notInRepo(err error) (bool, error) {
 	if errors.Is(err, project.ErrNotRepository) || ExitOf(err) != 0 {
 		return false, nil

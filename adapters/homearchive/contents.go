@@ -27,7 +27,7 @@ const (
 	backupFormat = 1
 )
 
-// runtime are the names in a home that belong to what runs there and then, or can be made anew: they are no state, stay out of backups, and stay where
+// runtime returns the names in a home that belong to what runs there and then, or can be made anew: they are no state, stay out of backups, and stay where
 // they are when the home is restored.
 func runtime() []string {
 	return []string{"cache", "processes", "servers", "owners", "signals", "anchors", "serve.json", staged, sqlitestore.RestoreNote, manifest}
@@ -88,12 +88,12 @@ func list(home string) (l listing, err error) {
 	return l, err
 }
 
-// kept are the files that a backup holds, the database apart.
+// kept returns the files that a backup holds, the database apart.
 func (l listing) kept() []string {
 	return slices.DeleteFunc(slices.Clone(l.files), func(n string) bool { return n == anchorState })
 }
 
-// tops are the names directly in the home that the files are in, each once.
+// tops returns the names directly in the home that the files are in, each once.
 func tops(files []string) (all []string) {
 	for _, f := range files {
 		top, _, _ := strings.Cut(f, "/")
@@ -108,7 +108,7 @@ func tops(files []string) (all []string) {
 // it is while somebody decides.
 func arising() []string { return []string{database, keys, "notices.json"} }
 
-// told are the names in a home that people are told of.
+// told returns the names in a home that people are told of.
 func told(files []string) []string {
 	all := slices.Concat(tops(files), arising())
 	slices.Sort(all)

@@ -49,7 +49,7 @@ type Archive struct {
 	reached func(at string) // told of every step of a restore; nil but in tests
 }
 
-// New is the archive of that home. It opens nothing.
+// New returns the archive of that home. It opens nothing.
 func New(o Options) *Archive { return &Archive{Options: o} }
 
 // Rules reads the rules that people stored for actions.
@@ -58,7 +58,7 @@ type Rules func(ctx context.Context) ([]webhook.ActionRule, error)
 // KeepIn has the home's audit know the restores that are made ready: without it none is. rules are those of the home, to which a backup's are held.
 func (a *Archive) KeepIn(log ports.AuditLog, rules Rules) { a.audit, a.rules = log, rules }
 
-// Holds is what a backup would hold.
+// Holds returns what a backup would hold.
 func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 	l, err := list(a.Home)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 	return c, nil
 }
 
-// Target is the file that a path means, and whether it is there.
+// Target returns the file that a path means, and whether it is there.
 func (a *Archive) Target(path string, over bool) (file string, there bool, err error) {
 	file, err = filepath.Abs(path)
 	if err != nil || path == "" || strings.HasSuffix(path, string(filepath.Separator)) {
@@ -218,7 +218,7 @@ func (a *Archive) snapshot(ctx context.Context, to string, b *ports.Backup) (l l
 
 func same(a, b map[string][]byte, name string) bool { return bytes.Equal(a[name], b[name]) }
 
-// keyFiles are the files below keys.
+// keyFiles returns the files below keys.
 func (a *Archive) keyFiles(files []string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for _, name := range files {

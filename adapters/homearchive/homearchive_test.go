@@ -29,7 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-// tree is every file of a directory with its content.
+// tree returns every file of a directory with its content.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -293,7 +293,7 @@ func TestAFullDisk(t *testing.T) {
 	assert.EqualValues(t, 4, whole(t, home))
 }
 
-// unpacked is what is in a backup.
+// unpacked returns what is in a backup.
 func unpacked(t *testing.T, file string) map[string][]byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -404,7 +404,7 @@ func flipped(data []byte) []byte {
 	return data
 }
 
-// holes is a backup of three kilobytes whose database is a hole of a megabyte and a half.
+// holes returns a backup of three kilobytes whose database is a hole of a megabyte and a half.
 func holes(t *testing.T) string {
 	t.Helper()
 	var out bytes.Buffer

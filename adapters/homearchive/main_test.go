@@ -78,7 +78,7 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// record is the audit of a home, as the product keeps it.
+// record returns the audit of a home, as the product keeps it.
 func record(home string) (*sqlitestore.Store, *anchoring.AnchoredLog) {
 	store := sqlitestore.Open(filepath.Join(home, "countersign.db"))
 	signer := docfile.NewSigner(filepath.Join(home, "keys"), home, "m1", time.Now)
@@ -96,7 +96,7 @@ func with(t *testing.T, home string, f func(*sqlitestore.Store, *anchoring.Ancho
 	require.NoError(t, store.Close())
 }
 
-// lived is a home in which something was done, with an anchor elsewhere.
+// lived returns a home in which something was done, with an anchor elsewhere.
 func lived(t *testing.T, records int) (home string) {
 	t.Helper()
 	home = filepath.Join(t.TempDir(), "home")
@@ -225,7 +225,7 @@ func holdOpen(home, _ string) {
 
 func sha(body string) [sha256.Size]byte { return sha256.Sum256([]byte(body)) }
 
-// porttestTime is when the questions of porttest wait.
+// porttestTime returns when the questions of porttest wait.
 func porttestTime() time.Time {
 	g, _ := porttest.Grant(1)
 	return g.IssuedAt

@@ -127,13 +127,13 @@ func (a *Archive) Stage(ctx context.Context, v ports.BackupView, by string, prog
 	return ports.Restored{ID: p.note.ID, Home: a.Home, MadeAt: v.MadeAt, Aside: filepath.Join(a.Home, p.note.Aside)}, nil
 }
 
-// operation is what the audit has of the note.
+// operation returns what the audit has of the note.
 func (a *Archive) operation() audit.OperationLog {
 	named, _ := a.Where()
 	return audit.OperationLog{Tool: "restore_operation", Place: map[string]string{"home": named}}
 }
 
-// sealed is the note as the audit knows it, which does not know how far it is.
+// sealed returns the note as the audit knows it, which does not know how far it is.
 func (n note) sealed() ([]byte, error) {
 	n.Moving = false
 	doc, err := json.Marshal(n)
@@ -197,7 +197,7 @@ func toldOf(last []audit.Record, n note) bool {
 	return len(last) == 1 && last[0].Event.Tool == audit.RestoreTool && last[0].Event.CallID == n.ID
 }
 
-// staged is a path in the directory in which a restore is made ready.
+// staged returns a path in the directory in which a restore is made ready.
 func (a *Archive) staged(name string) string {
 	return filepath.Join(a.Home, staged, filepath.FromSlash(name))
 }

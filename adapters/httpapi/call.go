@@ -93,7 +93,7 @@ func retryAfter(f *fault.Error) int64 {
 	return (rate.MS + 999) / 1000
 }
 
-// patienceOf is how long the request waits for a person: a duration or whole seconds, at most as long as a confirmation lives.
+// patienceOf returns how long the request waits for a person: a duration or whole seconds, at most as long as a confirmation lives.
 func patienceOf(x *Exchange) (time.Duration, error) {
 	text := x.R.URL.Query().Get("wait")
 	if text == "" {

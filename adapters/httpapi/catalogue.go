@@ -36,7 +36,7 @@ type toolList struct {
 	Tools []listedTool `json:"tools"`
 }
 
-// served are the tools that this visitor may see, by name.
+// served returns the tools that this visitor may see, by name.
 func (a *API) served(x *Exchange) (specs []tool.Spec) {
 	for s := range a.App.Specs() {
 		if tool.Covered(x.Visitor.Within, s) {
@@ -80,7 +80,7 @@ func (a *API) listTools(x *Exchange) error {
 	return nil
 }
 
-// find is the tool of that name, as far as this visitor may see it.
+// find returns the tool of that name, as far as this visitor may see it.
 func (a *API) find(x *Exchange, name tool.Name) (tool.Spec, error) {
 	s, ok := a.App.Spec(name)
 	if !ok || s.People && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {

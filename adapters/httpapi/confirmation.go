@@ -46,7 +46,7 @@ type pendingList struct {
 	Confirmations []pending `json:"confirmations"`
 }
 
-// waiting are the confirmations that wait or are approved and not yet used, as far as this visitor may see them.
+// waiting returns the confirmations that wait or are approved and not yet used, as far as this visitor may see them.
 func (a *API) waiting(x *Exchange) ([]pending, error) {
 	views, err := a.App.Confirmations(x.R.Context(), "")
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *API) listConfirmations(x *Exchange) error {
 	return nil
 }
 
-// confirmation is the one that the path names.
+// confirmation returns the one that the path names.
 func (a *API) confirmation(x *Exchange) (pending, error) {
 	found, err := a.waiting(x)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *API) approve(x *Exchange) error {
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
 
-// specOf is the tool of that name. As little is known of one that another process serves as may be.
+// specOf returns the tool of that name. As little is known of one that another process serves as may be.
 func (a *API) specOf(name string) tool.Spec {
 	spec, ok := a.App.Spec(tool.Name(name))
 	if !ok {
@@ -171,7 +171,7 @@ func decide(x *Exchange, into any) error {
 	return x.Decode(into)
 }
 
-// by is who answers, as the audit has it: browsers differ by what let them in.
+// by returns who answers, as the audit has it: browsers differ by what let them in.
 func by(x *Exchange) string {
 	if x.Visitor.Credential == "" {
 		return "console"
@@ -179,7 +179,7 @@ func by(x *Exchange) string {
 	return "console " + x.Visitor.Credential
 }
 
-// open is the confirmation that the path names, as long as nobody has answered it.
+// open returns the confirmation that the path names, as long as nobody has answered it.
 func (a *API) open(x *Exchange) (pending, error) {
 	p, err := a.confirmation(x)
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *API) past(ctx context.Context, id string) error {
 	return ErrClosed.Sayf("%s waits for nobody any more: its call is %s", id, said).With(how)
 }
 
-// verdictWord is what an answer in the audit made of its confirmation.
+// verdictWord returns what an answer in the audit made of its confirmation.
 func verdictWord(verdict string) string {
 	switch verdict {
 	case "approve":
@@ -284,7 +284,7 @@ func verdictWord(verdict string) string {
 	return "withdrawn"
 }
 
-// first is the first answer that a confirmation had, as the audit has it.
+// first returns the first answer that a confirmation had, as the audit has it.
 func (a *API) first(ctx context.Context, id string) (found audit.Event, ok bool) {
 	records, err := a.App.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id})
 	if err != nil {

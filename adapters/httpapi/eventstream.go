@@ -84,7 +84,7 @@ func (s sending) send(text string) bool {
 	return s.control.Flush() == nil
 }
 
-// frame is an event on the wire. Its data is on one line.
+// frame returns an event on the wire. Its data is on one line.
 func frame(e events.Event) string {
 	var b bytes.Buffer
 	if e.ID > 0 {
@@ -96,7 +96,7 @@ func frame(e events.Event) string {
 	return b.String()
 }
 
-// filter is what the query asks to hear.
+// filter returns what the query asks to hear.
 func filter(x *Exchange, call Call) (events.Filter, error) {
 	q := x.R.URL.Query()
 	f := events.Filter{Conversation: q.Get("conversationId"), Within: x.Visitor.Within, Kinds: words(q, "events"),
@@ -137,7 +137,7 @@ func filter(x *Exchange, call Call) (events.Filter, error) {
 	return f, nil
 }
 
-// words are the values of a query parameter that is a list.
+// words returns the values of a query parameter that is a list.
 func words(q url.Values, name string) (list []string) {
 	for _, value := range q[name] {
 		for word := range strings.SplitSeq(value, ",") {

@@ -33,7 +33,7 @@ type Exchange struct {
 	Name    string // what stands in the path where its route has {name}
 }
 
-// statusOf is the status of a Refusal: that of its kind, but for what HTTP has a word of its own for.
+// statusOf returns the status of a Refusal: that of its kind, but for what HTTP has a word of its own for.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case ErrMethod.Code:
@@ -86,7 +86,7 @@ func (x *Exchange) Write(status int, media string, body []byte) {
 	_, _ = x.W.Write(body)
 }
 
-// Body is what was sent, as JSON text that nobody has looked at. Nothing is nil.
+// Body returns what was sent, as JSON text that nobody has looked at. Nothing is nil.
 func (x *Exchange) Body() (json.RawMessage, error) {
 	raw, err := io.ReadAll(x.R.Body)
 	var long *http.MaxBytesError
@@ -157,7 +157,7 @@ func (w *Watched) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *Watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Status is the status that was answered with, so far.
+// Status returns the status that was answered with, so far.
 func (w *Watched) Status() int {
 	if w.code == 0 {
 		return http.StatusOK

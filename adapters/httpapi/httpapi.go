@@ -94,7 +94,7 @@ type API struct {
 	document  func() (described, error)
 }
 
-// New is an API of what the options name.
+// New returns an API of what the options name.
 func New(o Options) *API {
 	if o.Caller == nil {
 		o.Caller = o.App

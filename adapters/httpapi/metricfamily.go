@@ -30,7 +30,7 @@ func newFamily(name, help, kind string) family {
 	return family{name: name, help: help, kind: kind, set: metrics.NewSet(), known: &sync.Map{}}
 }
 
-// counter is the counter with these values of its labels.
+// counter returns the counter with these values of its labels.
 func (f family) counter(p pair, first, second string) *metrics.Counter {
 	if c, ok := f.known.Load(p); ok {
 		return c.(*metrics.Counter)
@@ -56,7 +56,7 @@ func one(w io.Writer, name, help string, value float64) {
 	fmt.Fprintf(w, "%s %s\n", name, strconv.FormatFloat(value, 'g', -1, 64))
 }
 
-// quoted is the value of a label.
+// quoted returns the value of a label.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\uFFFD")) + `"`
 }

@@ -49,7 +49,7 @@ func call(name, args string) tool.Call {
 	return tool.Call{Session: "s1", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(name), Args: []byte(args)}
 }
 
-// own is what a server shows besides the process itself, with durations hidden.
+// own returns what a server shows besides the process itself, with durations hidden.
 func own(t *testing.T, text string) string {
 	t.Helper()
 	var lines []string
@@ -187,7 +187,7 @@ func TestRoutesAreCounted(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// bare is a door that does nothing.
+// bare is a core that does nothing.
 type bare struct{}
 
 func (bare) Specs() iter.Seq[tool.Spec] { return func(func(tool.Spec) bool) {} }

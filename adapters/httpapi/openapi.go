@@ -76,7 +76,7 @@ func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
 
 func tag(name, description string) object { return object{"name": name, "description": description} }
 
-// call is the operation of a tool.
+// call returns the operation of a tool.
 func call(s tool.Spec) object {
 	op := object{
 		"operationId": "call_" + string(s.Name), "summary": s.Title, "description": s.Description, "tags": []any{"toolset " + s.Toolset},
@@ -122,7 +122,7 @@ var kinds = []struct {
 	{fault.Timeout, "it took longer than it may"},
 }
 
-// answers are the responses of a tool: those of its contract, but for a success that it describes itself.
+// answers returns the responses of a tool: those of its contract, but for a success that it describes itself.
 func answers(s tool.Spec) object {
 	all := object{
 		"401": reference("responses", "Unauthorized"), "413": reference("responses", "TooLong"), "415": reference("responses", "UnsupportedMediaType"),
@@ -139,16 +139,16 @@ func answers(s tool.Spec) object {
 	return all
 }
 
-// named is the name of a contract's response with that status.
+// named returns the name of a contract's response with that status.
 func named(c tool.Contract, status string) string { return string(c) + "." + status }
 
-// success is what a tool answers when it went well.
+// success returns what a tool answers when it went well.
 func success(s tool.Spec) object {
 	form, _ := contractOf(s)
 	return object{"description": "what came of it, in the form of " + string(s.Contract), "headers": headers(false), "content": content(form)}
 }
 
-// headers are those of an answer to a call, which may ask for a confirmation.
+// headers returns those of an answer to a call, which may ask for a confirmation.
 func headers(asks bool) object {
 	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()},
 		"X-Approval": object{"description": "caller where no person is asked; absent otherwise", "schema": text()}}
@@ -171,7 +171,7 @@ func contracts(to object, tools []tool.Spec) {
 	}
 }
 
-// content is a JSON body of that schema.
+// content returns a JSON body of that schema.
 func content(schema any) object { return object{"application/json": object{"schema": schema}} }
 
 func reference(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
@@ -180,7 +180,7 @@ func schema(name string) object { return reference("schemas", name) }
 
 func parameter(name string) object { return reference("parameters", name) }
 
-// refusals are the responses that more than one route has. Who is not let in is told so in countersign.v1.
+// refusals returns the responses that more than one route has. Who is not let in is told so in countersign.v1.
 func refusals() object {
 	all := object{}
 	for name, says := range map[string]string{
@@ -198,7 +198,7 @@ func refusals() object {
 	return all
 }
 
-// parameters are those that more than one route has.
+// parameters returns those that more than one route has.
 func parameters() object {
 	path := object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}}
 	return object{
@@ -208,7 +208,7 @@ func parameters() object {
 	}
 }
 
-// method is the key of an HTTP method in a path.
+// method returns the key of an HTTP method in a path.
 func method(name string) string {
 	switch name {
 	case http.MethodPost:

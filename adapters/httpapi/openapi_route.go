@@ -18,7 +18,7 @@ type fixed struct {
 	refuses      []string // further statuses
 }
 
-// operation is the route as the document has it.
+// operation returns the route as the document has it.
 func (r fixed) operation() object {
 	parameters := r.parameters
 	if strings.Contains(r.path, "{id}") {
@@ -42,12 +42,12 @@ func (r fixed) operation() object {
 	return op
 }
 
-// gives is a 200 with a JSON body of that form.
+// gives returns a 200 with a JSON body of that form.
 func gives(name, says string) object {
 	return object{"description": says, "content": content(schema(name))}
 }
 
-// routes are those that are no tools, in the order people read them.
+// routes returns those that are no tools, in the order people read them.
 func routes() []fixed {
 	get, post := method(http.MethodGet), method(http.MethodPost)
 	return append(records(),
@@ -75,7 +75,7 @@ func routes() []fixed {
 	)
 }
 
-// records are the routes of what is on record.
+// records returns the routes of what is on record.
 func records() []fixed {
 	get := method(http.MethodGet)
 	statuses := []any{}
@@ -115,7 +115,7 @@ func query(name, says string, kind object) object {
 
 func text() object { return object{"type": "string"} }
 
-// whole is a whole number within bounds; most zero is none.
+// whole returns a whole number within bounds; most zero is none.
 func whole(least, most int) object {
 	n := object{"type": "integer", "minimum": least}
 	if most > 0 {

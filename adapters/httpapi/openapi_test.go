@@ -24,7 +24,7 @@ type openapiObject = map[string]any
 
 var about = httpapi.About{Version: "1.2.3", Prefix: "/api/v1", Cookie: "countersign_PORT"}
 
-// served are all tools of the product.
+// served returns all tools of the product.
 func served(t *testing.T) []tool.Spec {
 	t.Helper()
 	dir := t.TempDir()

@@ -148,7 +148,7 @@ func (a *API) after(ctx context.Context, after int64, f audit.Filter, list *audi
 	return nil
 }
 
-// number is a whole number of the query within its bounds.
+// number returns a whole number of the query within its bounds.
 func number(q url.Values, name string, otherwise, least, most int) (int, error) {
 	text := q.Get(name)
 	if text == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// names are the values of one member of a list's items.
+// names returns the values of one member of a list's items.
 func names(v map[string]any, list, member string) (all []string) {
 	for _, one := range v[list].([]any) {
 		all = append(all, fmt.Sprint(one.(map[string]any)[member]))
@@ -167,7 +167,7 @@ func TestSettings(t *testing.T) {
 	)
 }
 
-// settingsOf is a change of the settings as it is sent.
+// settingsOf returns a change of the settings as it is sent.
 func settingsOf(revision int, more string) string {
 	return fmt.Sprintf(`{"revision":%d,"permission_level":"execute_with_confirm"%s}`, revision, more)
 }

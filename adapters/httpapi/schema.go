@@ -63,7 +63,7 @@ const (
 	dryRunSchema        = `{"type":"object","description":"the plan of a call in mode plan","required":["dry_run","plan"],"properties":{"dry_run":{"const":true},"plan":{}}}`
 )
 
-// schemas are the forms by name.
+// schemas returns the forms by name.
 func schemas() object {
 	all := object{}
 	for name, text := range map[string]string{
@@ -79,7 +79,7 @@ func schemas() object {
 	return all
 }
 
-// contractOf is what a tool answers in its contract: when it went well, and when it did not.
+// contractOf returns what a tool answers in its contract: when it went well, and when it did not.
 func contractOf(s tool.Spec) (success, failure any) {
 	switch s.Contract {
 	case present.ContextPack:
@@ -97,7 +97,7 @@ func contractOf(s tool.Spec) (success, failure any) {
 	return or(present.Results(s), bare), schema("CountersignFailure")
 }
 
-// or is a tool's own schema of its value, where it has one.
+// or returns a tool's own schema of its value, where it has one.
 func or(own json.RawMessage, otherwise any) any {
 	if len(own) > 0 {
 		return own

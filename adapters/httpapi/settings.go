@@ -40,7 +40,7 @@ type inForce struct {
 	DecidedBy map[string]string         `json:"decided_by"`
 }
 
-// shownSettings is the settings with what a person should know of them.
+// shownSettings returns the settings with what a person should know of them.
 func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, error) {
 	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms}
 	if s.Require == nil {

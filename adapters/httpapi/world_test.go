@@ -84,7 +84,7 @@ func visitor(name string) httpauth.Visitor {
 	return v
 }
 
-// site is a server over a door.
+// site is a server over a core.
 type site struct {
 	t        testing.TB
 	url      string
@@ -94,7 +94,7 @@ type site struct {
 	observed map[string]int // answers by route and status
 }
 
-// serve serves a door on a socket of its own until the test ends.
+// serve serves a core on a socket of its own until the test ends.
 func serve(t testing.TB, served *app.App) *site {
 	t.Helper()
 	s := &site{t: t, app: served, hub: events.NewHub(served, nil), observed: map[string]int{}}
@@ -116,7 +116,7 @@ func serve(t testing.TB, served *app.App) *site {
 	return s
 }
 
-// home is a door over everything real, in directories that go when the test ends.
+// home returns a core over everything real, in directories that go when the test ends.
 func home(t testing.TB, change func(*local.Config)) *site {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,7 +137,7 @@ func home(t testing.TB, change func(*local.Config)) *site {
 
 func humanOnly(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
-// fixture is a door whose clock a test moves, with a tool whose plan changes when the test says so.
+// fixture is a core whose clock a test moves, with a tool whose plan changes when the test says so.
 type fixture struct {
 	*site
 	clock *clock.Fake
@@ -239,7 +239,7 @@ func (s *site) send(request, body, who string, headers ...string) reply {
 	return reply{answer.StatusCode, answer.Header, doc}
 }
 
-// get is the value of a JSON answer that has to have that status.
+// get returns the value of a JSON answer that has to have that status.
 func (s *site) get(status int, request, body, who string, headers ...string) map[string]any {
 	s.t.Helper()
 	r := s.send(request, body, who, headers...)
@@ -254,7 +254,7 @@ func object(t testing.TB, doc []byte) map[string]any {
 	return v
 }
 
-// problem is the code of an error of the API itself.
+// problem returns the code of an error of the API itself.
 func problem(t testing.TB, v map[string]any) string {
 	t.Helper()
 	e, ok := v["error"].(map[string]any)
@@ -263,7 +263,7 @@ func problem(t testing.TB, v map[string]any) string {
 	return e["code"].(string)
 }
 
-// asked is the confirmation that waits, as soon as there is one.
+// asked returns the confirmation that waits, as soon as there is one.
 func (s *site) asked() map[string]any {
 	s.t.Helper()
 	var found []any
@@ -287,7 +287,7 @@ func (s *site) hide(text string) string {
 	return text
 }
 
-// shown is an exchange as people read it.
+// shown returns an exchange as people read it.
 func (s *site) shown(request, body, who string, r reply) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "== %s", request)

@@ -24,7 +24,7 @@ func (m mute) Header() http.Header         { return m.head }
 func (m mute) Write(p []byte) (int, error) { return len(p), nil }
 func (m mute) WriteHeader(int)             {}
 
-// guarded is a guard over a real database.
+// guarded returns a guard over a real database.
 func guarded(t testing.TB) (*httpauth.Guard, *app.Credentials) {
 	store := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -32,7 +32,7 @@ func guarded(t testing.TB) (*httpauth.Guard, *app.Credentials) {
 	return httpauth.NewGuard(httpauth.Options{Credentials: k, Owner: policy.Principal{ID: "local", Grants: policy.All}}), k
 }
 
-// cost is what the guard adds to one request.
+// cost returns what the guard adds to one request.
 func cost(t testing.TB) func() {
 	g, k := guarded(t)
 	secret := httpauth.Secret(httpauth.TokenPrefix)

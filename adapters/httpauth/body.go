@@ -76,7 +76,7 @@ func drain(w http.ResponseWriter, r *http.Request, most int64) {
 	w.Header().Set("Connection", "close")
 }
 
-// formOf is the form token that the request carries: in its header, else in the form that is its body. Never in the URL, which is written down
+// formOf returns the form token that the request carries: in its header, else in the form that is its body. Never in the URL, which is written down
 // in too many places.
 func formOf(r *http.Request, body []byte) string {
 	if given := r.Header.Get(HeaderForm); given != "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
-// shows is what a browser says when somebody opens a page.
+// shows returns what a browser says when somebody opens a page.
 func shows() head {
 	return head{"Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// lasting is the context of a request that was let in: it ends soon after the credential behind it stopped being good, and that of a stream of events
+// lasting returns the context of a request that was let in: it ends soon after the credential behind it stopped being good, and that of a stream of events
 // also when the server ends. The caller calls done when the request has been served.
 func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(r.Context())

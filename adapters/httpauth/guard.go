@@ -60,7 +60,7 @@ type Guard struct {
 	end         context.CancelFunc
 }
 
-// NewGuard is a guard. It starts nothing.
+// NewGuard returns a guard. It starts nothing.
 func NewGuard(o Options) *Guard {
 	g := &Guard{credentials: o.Credentials, owner: o.Owner, account: o.Account, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
 	if g.log == nil {
@@ -82,7 +82,7 @@ func NewGuard(o Options) *Guard {
 // End ends every stream of events, so that a server can end. What else is under way goes on.
 func (g *Guard) End() { g.end() }
 
-// Around is what every request of a server passes first, whatever is behind: where it was sent to, whose page sent it, how fast its body comes. It
+// Around returns what every request of a server passes first, whatever is behind: where it was sent to, whose page sent it, how fast its body comes. It
 // puts the headers on every answer, which next may replace.
 func (g *Guard) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +192,7 @@ func (g *Guard) visitor(r *http.Request, whom who) (Visitor, error) {
 	return Visitor{}, missing(r, whom)
 }
 
-// program is the program that has a token.
+// program returns the program that has a token.
 func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 	v := Visitor{kind: access.Token, digest: access.DigestOf(secret)}
 	c, err := g.admit(r.Context(), v)
@@ -205,7 +205,7 @@ func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 	return v, nil
 }
 
-// person is the person whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
+// person returns the person whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
 func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 	p, err := g.placed(r)
 	if err != nil {
@@ -227,7 +227,7 @@ func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 	return Visitor{}, err
 }
 
-// admit is the credential that a visitor shows. Of those that are not good, only so many are judged in a second.
+// admit returns the credential that a visitor shows. Of those that are not good, only so many are judged in a second.
 func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error) {
 	c, err := g.credentials.Admit(ctx, v.kind, v.digest)
 	if err != nil && fault.From(err).Kind == fault.Denied && !g.failures.take(g.now()) {
@@ -247,7 +247,7 @@ func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
 	}
 }
 
-// clientOf is what the client says it is, in one line.
+// clientOf returns what the client says it is, in one line.
 func clientOf(r *http.Request) string {
 	said := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -52,7 +52,7 @@ func inName(r rune) bool {
 	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' || r == '_'
 }
 
-// BaseURL is how a browser reaches a server that listens at that address: under the first of its names, where it has any.
+// BaseURL returns how a browser reaches a server that listens at that address: under the first of its names, where it has any.
 func BaseURL(at net.Addr, names []Host, secure bool) string {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
@@ -69,7 +69,7 @@ func BaseURL(at net.Addr, names []Host, secure bool) string {
 	return place{host: plainHost(net.JoinHostPort(host, port), secure), secure: secure}.origin()
 }
 
-// ReachableHosts are the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
+// ReachableHosts returns the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
 func ReachableHosts(at net.Addr, names []Host) []Host {
 	host, _, err := net.SplitHostPort(at.String())
 	if ip, wrong := netip.ParseAddr(host); err != nil || wrong != nil || ip.IsUnspecified() {
@@ -88,7 +88,7 @@ type place struct {
 	secure bool // the browser speaks TLS, to us or to what stands in front
 }
 
-// placed is where the request was sent to. It fails with ErrHost unless that is a name of this machine's own, which no web page can make its own,
+// placed returns where the request was sent to. It fails with ErrHost unless that is a name of this machine's own, which no web page can make its own,
 // or one that the operator named.
 func (g *Guard) placed(r *http.Request) (place, error) {
 	name, port := split(r.Host)
@@ -101,7 +101,7 @@ func (g *Guard) placed(r *http.Request) (place, error) {
 	return p, nil
 }
 
-// portOf is the port, or the scheme's own where none is said.
+// portOf returns the port, or the scheme's own where none is said.
 func portOf(port string, secure bool) string {
 	switch {
 	case port != "":
@@ -112,7 +112,7 @@ func portOf(port string, secure bool) string {
 	return "80"
 }
 
-// origin is what a browser says of pages of that place.
+// origin returns what a browser says of pages of that place.
 func (p place) origin() string {
 	if p.secure {
 		return "https://" + p.host
@@ -120,7 +120,7 @@ func (p place) origin() string {
 	return "http://" + p.host
 }
 
-// split is a Host header taken apart: the name in lower case, and the port.
+// split returns a Host header taken apart: the name in lower case, and the port.
 func split(host string) (name, port string) {
 	name = host
 	if n, p, err := net.SplitHostPort(host); err == nil {
@@ -129,7 +129,7 @@ func split(host string) (name, port string) {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")), port
 }
 
-// plainHost is a host in lower case, without the port that its scheme has anyway.
+// plainHost returns a host in lower case, without the port that its scheme has anyway.
 func plainHost(host string, secure bool) string {
 	if secure {
 		return strings.TrimSuffix(strings.ToLower(host), ":443")

@@ -16,7 +16,7 @@ type Limits struct {
 	Failures  int           // credentials that are not good, per second; 5
 }
 
-// complete is the limits with the defaults in place of zeros.
+// complete returns the limits with the defaults in place of zeros.
 func (l Limits) complete() Limits {
 	return Limits{
 		Body: cmp.Or(l.Body, 4<<20), BodyTime: cmp.Or(l.BodyTime, 20*time.Second), WriteTime: cmp.Or(l.WriteTime, 30*time.Second),

@@ -55,7 +55,7 @@ func Listen(ctx context.Context, address string, beyond bool) (net.Listener, err
 	return l, nil
 }
 
-// Certificate is how TLS is spoken with the certificate and key of those files; nil for no files. It fails with ErrCertificate.
+// Certificate returns how TLS is spoken with the certificate and key of those files; nil for no files. It fails with ErrCertificate.
 func Certificate(cert, key string) (*tls.Config, error) {
 	if cert == "" && key == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func Certificate(cert, key string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// holder is the program that listens at the port, as far as this machine tells.
+// holder returns the program that listens at the port, as far as this machine tells.
 func holder(port string) string {
 	const unknown = "another program"
 	n, err := strconv.ParseUint(port, 10, 16)

@@ -19,7 +19,7 @@ const (
 	stylePath  = "/login.css"
 )
 
-// LoginURL is the page of the server at base that logs a browser in by a one-time code, and then goes to the page wanted; empty is the first one.
+// LoginURL returns the page of the server at base that logs a browser in by a one-time code, and then goes to the page wanted; empty is the first one.
 func LoginURL(base, code, wanted string) string {
 	query := url.Values{"code": {code}}
 	if wanted != "" {
@@ -116,7 +116,7 @@ func cookie(p place, secret string, maxAge int) *http.Cookie {
 	return &http.Cookie{Name: cookieName(p), Value: secret, Path: "/", MaxAge: maxAge, Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// CookieName is the name of the cookie that browsers have of the server at base, for those who describe it.
+// CookieName returns the name of the cookie that browsers have of the server at base, for those who describe it.
 func CookieName(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -134,7 +134,7 @@ func cookieName(p place) string {
 	return name
 }
 
-// wanted is the page to go to: a path of this server, else the first page.
+// wanted returns the page to go to: a path of this server, else the first page.
 func wanted(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(next, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(next, "\\\r\n\t") {
@@ -157,7 +157,7 @@ type page struct {
 	again   string // a link to the page itself
 }
 
-// refusal is the page for a request that goes no further.
+// refusal returns the page for a request that goes no further.
 func refusal(r *http.Request, status int, f *fault.Error) page {
 	p := page{title: "This is refused", text: []string{sentence(f.Message)}}
 	if status != http.StatusUnauthorized {
@@ -170,7 +170,7 @@ func refusal(r *http.Request, status int, f *fault.Error) page {
 	return p
 }
 
-// sentence is a message with a capital and a full stop.
+// sentence returns a message with a capital and a full stop.
 func sentence(message string) string {
 	if message == "" {
 		return ""

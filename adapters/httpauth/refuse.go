@@ -23,7 +23,7 @@ func AllowInlineStyles(w http.ResponseWriter) {
 	w.Header().Set("Content-Security-Policy", inlineStyles)
 }
 
-// always is the headers of every answer. With no-referrer instead of same-origin, browsers would say Origin: null of our own forms.
+// always returns the headers of every answer. With no-referrer instead of same-origin, browsers would say Origin: null of our own forms.
 func always() map[string][]string {
 	return map[string][]string{
 		"Content-Security-Policy":      {pagePolicy},
@@ -35,7 +35,7 @@ func always() map[string][]string {
 	}
 }
 
-// statusOf is the status of a refusal.
+// statusOf returns the status of a refusal.
 func statusOf(f *fault.Error) int {
 	for _, own := range []struct {
 		err    error

@@ -200,7 +200,7 @@ type answer struct {
 	body string
 }
 
-// code is the code of the refusal that the answer is.
+// code returns the code of the refusal that the answer is.
 func (a answer) code() string {
 	var f struct{ Code string }
 	_ = json.Unmarshal([]byte(a.body), &f)
@@ -248,7 +248,7 @@ func read(t testing.TB, res *http.Response) answer {
 	return answer{res, string(body)}
 }
 
-// ours is what a browser says of a form of this server's own page.
+// ours returns what a browser says of a form of this server's own page.
 func (r *rig) ours() []head {
 	return []head{{"Origin", "http://" + r.addr}, {"Sec-Fetch-Site", "same-origin"}}
 }
@@ -262,7 +262,7 @@ func (r *rig) browser(t testing.TB, scope access.Scope) head {
 	return head{"Cookie", res.Cookies()[0].Name + "=" + res.Cookies()[0].Value}
 }
 
-// dial is a raw connection.
+// dial returns a raw connection.
 func (r *rig) dial(t testing.TB) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", r.addr)

@@ -26,7 +26,7 @@ type ListenOptions struct {
 	Connections int           // at once; 2048, then those that do nothing make room
 }
 
-// complete is the options with the defaults in place of zeros.
+// complete returns the options with the defaults in place of zeros.
 func (o ListenOptions) complete() ListenOptions {
 	o.HeaderBytes = cmp.Or(o.HeaderBytes, 64<<10)
 	o.HeaderTime = cmp.Or(o.HeaderTime, 5*time.Second)

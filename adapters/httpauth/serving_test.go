@@ -61,7 +61,7 @@ func openListen(t *testing.T, o httpauth.ListenOptions) *listenRig {
 	return r
 }
 
-// dial is a raw connection.
+// dial returns a raw connection.
 func (r *listenRig) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", r.addr)
@@ -163,7 +163,7 @@ func TestAListenerThatFailsIsTold(t *testing.T) {
 	require.ErrorIs(t, httpauth.Serve(t.Context(), l, http.NotFoundHandler(), httpauth.ListenOptions{}), net.ErrClosed)
 }
 
-// served is a connection that has had an answer; on a busy machine one may come too late with its request, and be taken for slow.
+// served returns a connection that has had an answer; on a busy machine one may come too late with its request, and be taken for slow.
 func (r *listenRig) served(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	for range 100 {

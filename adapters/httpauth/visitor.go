@@ -35,7 +35,7 @@ type Visitor struct {
 	digest access.Digest
 }
 
-// Proof is how an answer of this visitor is known to be a person's: by a browser that a person has logged in. What the browser says of itself is no
+// Proof returns how an answer of this visitor is known to be a person's: by a browser that a person has logged in. What the browser says of itself is no
 // part of it. A program's proves nothing.
 func (v Visitor) Proof() confirm.Proof {
 	if !v.Person || v.Credential == "" {
@@ -53,7 +53,7 @@ const (
 // Session is the client instance of all browsers that people have logged in: what one sets and is asked, the others see.
 const Session = "console"
 
-// Call is a call of that tool on the visitor's behalf.
+// Call returns a call of that tool on the visitor's behalf.
 func (v Visitor) Call(name tool.Name, args json.RawMessage) tool.Call {
 	return tool.Call{Session: v.Session, Client: v.Client, Principal: v.Principal, Person: v.Person, Within: v.Within, Tool: name, Args: args}
 }
@@ -90,20 +90,20 @@ const (
 // secretLength is the characters of a secret behind its prefix: 32 bytes in base64.
 const secretLength = 43
 
-// Secret is a new secret: prefix and 43 characters that stand for 32 bytes of the operating system's randomness.
+// Secret returns a new secret: prefix and 43 characters that stand for 32 bytes of the operating system's randomness.
 func Secret(prefix string) string {
 	raw := make([]byte, sha256.Size)
 	rand.Read(raw) //nolint:errcheck // it never fails: the process would end
 	return prefix + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// browserDigest is what is stored of a browser's secret. It is bound to the place that the cookie was given under: shown under another host name or
+// browserDigest returns what is stored of a browser's secret. It is bound to the place that the cookie was given under: shown under another host name or
 // port, the secret is none.
 func browserDigest(p place, secret string) access.Digest {
 	return access.DigestOf("browser " + p.origin() + " " + secret)
 }
 
-// formToken is what the forms of a browser's pages carry. Only who has the browser's secret can make it, and nobody learns that from it.
+// formToken returns what the forms of a browser's pages carry. Only who has the browser's secret can make it, and nobody learns that from it.
 func formToken(secret string) string {
 	sum := hmac.New(sha256.New, []byte(secret))
 	sum.Write([]byte("countersign form token"))

@@ -70,7 +70,7 @@ func (h *EcosystemHost) workers(files *ecosystemfile.Store, processes *osproc.Pr
 	}})
 }
 
-// environment is what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
+// environment returns what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
 func (h *EcosystemHost) environment() map[string]string {
 	inherited := os.Environ()
 	var pass []string

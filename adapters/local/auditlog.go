@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// recorded is the audit of a store: its ends signed by the key of this machine, and put into the anchors.
+// recorded returns the audit of a store: its ends signed by the key of this machine, and put into the anchors.
 func (c Config) recorded(store *sqlitestore.Store) *anchoring.AnchoredLog {
 	home, machine := settledPath(c.Dir), system.Machine()
 	signer := docfile.NewSigner(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
@@ -32,7 +32,7 @@ func (c Config) recorded(store *sqlitestore.Store) *anchoring.AnchoredLog {
 	return anchoring.NewAnchoredLog(parts)
 }
 
-// settledPath is the directory by the one name it always has, also before it exists.
+// settledPath returns the directory by the one name it always has, also before it exists.
 func settledPath(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -46,5 +46,5 @@ func settledPath(dir string) string {
 	return dir
 }
 
-// Record is how the audit stands, and where its heads are put.
+// Record returns how the audit stands, and where its heads are put.
 func (l *Local) Record() *anchoring.AnchoredLog { return l.audit }

@@ -39,7 +39,7 @@ func (c Config) upgraded(u sqlitestore.Upgrade) {
 	}
 }
 
-// SchemaCopies are the copies of the database that upgrades have left, newest first.
+// SchemaCopies returns the copies of the database that upgrades have left, newest first.
 func (l *Local) SchemaCopies() []sqlitestore.SchemaCopy {
 	return sqlitestore.SchemaCopies(filepath.Join(l.config.Dir, database))
 }

@@ -131,7 +131,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// databaseOf is the database in a backup.
+// databaseOf returns the database in a backup.
 func databaseOf(t *testing.T, file string) []byte {
 	t.Helper()
 	f, err := os.Open(file)

@@ -19,13 +19,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The budgets of context packs, through the whole door and on real files. Each reports how many times its floor it takes:
+// The budgets of context packs, through the whole core and on real files. Each reports how many times its floor it takes:
 //
 //	BenchmarkRender    100 refs over 50 files       ≤ 2 × reading those files once
 //	BenchmarkBigFile   40 refs into one 50 MB file  ≤ 1.5 × reading it once
 //	BenchmarkManyPacks get, render, mutate one of 5,000 packs  ≤ 2 × one of 10; list 20 of 5,000, warm ≤ 3 × one stat of each file
 
-// packFixture is an opened door with a directory of sources.
+// packFixture is an opened core with a directory of sources.
 type packFixture struct {
 	b     testing.TB
 	core  *local.Local

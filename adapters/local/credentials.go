@@ -6,10 +6,10 @@ import (
 	"github.com/countersign-dev/countersign/app"
 )
 
-// Admission is what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
+// Admission returns what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
 func (l *Local) Admission() *app.Credentials {
 	return app.NewCredentials(app.CredentialsConfig{Credentials: sqlitestore.NewCredentials(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
 }
 
-// Home is the directory of Countersign's own state, which may not exist yet.
+// Home returns the directory of Countersign's own state, which may not exist yet.
 func (l *Local) Home() string { return l.config.Dir }

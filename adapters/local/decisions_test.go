@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// everyTool is the spec of every tool there is, those for users only too.
+// everyTool returns the spec of every tool there is, those for users only too.
 func everyTool(t *testing.T) (specs []tool.Spec) {
 	t.Helper()
 	l := whole(t)

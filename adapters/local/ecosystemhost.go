@@ -54,7 +54,7 @@ func NewEcosystemHost(o EcosystemOptions) *EcosystemHost {
 // Close waits for the runs that this very process carries out.
 func (h *EcosystemHost) Close() error { return h.atClose() }
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func (h *EcosystemHost) Capability() tool.Capability {
 	c := ecosystems.Capability(h.deps)
 	c.Mode, c.Ceiling = h.modes()
@@ -81,7 +81,7 @@ func (h *EcosystemHost) Over(o app.Options) app.Options {
 	return o
 }
 
-// modes is the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
+// modes returns the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
 // nothing change.
 func (h *EcosystemHost) modes() (mode, ceiling policy.Mode) {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
@@ -95,7 +95,7 @@ func (h *EcosystemHost) modes() (mode, ceiling policy.Mode) {
 	return mode, ceiling
 }
 
-// assembled is what the tools work with.
+// assembled returns what the tools work with.
 func (h *EcosystemHost) assembled() ecosystems.Deps {
 	a, core := h.adapters(), h.options.Core
 	h.table = a.processes

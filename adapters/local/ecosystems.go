@@ -16,7 +16,7 @@ type Ecosystems struct {
 	Worker []string
 }
 
-// ecosystems is the toolset of several repositories as one. It opens nothing.
+// ecosystems returns the toolset of several repositories as one. It opens nothing.
 func (l *Local) ecosystems(core app.Core) []toolset {
 	c := l.config
 	l.ecosystem = sync.OnceValue(func() *EcosystemHost {

@@ -53,7 +53,7 @@ type settings struct {
 	problems []string
 }
 
-// Environment is the Config that environment variables and COUNTERSIGN_HOME/config.yaml describe, in that order of precedence. It
+// Environment returns the Config that environment variables and COUNTERSIGN_HOME/config.yaml describe, in that order of precedence. It
 // fails with ErrConfig, naming every entry that is not understood.
 func Environment(env func(string) string) (Config, error) {
 	return EnvironmentOver(Config{Options: Defaults()}, env)
@@ -90,7 +90,7 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	return c, nil
 }
 
-// read is the file, and keeps what it holds.
+// read returns the file, and keeps what it holds.
 func (s *settings) read() (f file, err error) {
 	path := s.path
 	data, err := os.ReadFile(path)
@@ -109,7 +109,7 @@ func (s *settings) read() (f file, err error) {
 	return f, nil
 }
 
-// text is the variable, or what the file says.
+// text returns the variable, or what the file says.
 func (s *settings) text(variable, written string) string {
 	return first(strings.TrimSpace(s.env(variable)), strings.TrimSpace(written))
 }
@@ -221,7 +221,7 @@ const secretNames = `(?i)(token|secret|passw(or)?d|api_?key|private_?key|access_
 // shortestSecret is the shortest value that is masked: shorter ones are words of ordinary text.
 const shortestSecret = 8
 
-// secrets is the values of this process's environment variables that are named like secrets.
+// secrets returns the values of this process's environment variables that are named like secrets.
 func secrets() []string {
 	named := regexp.MustCompile(secretNames)
 	var out []string

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// A host of your own mounts the door in a few lines: typed calls, the same policy, confirmations and audit as every transport.
+// A host of your own mounts the core in a few lines: typed calls, the same policy, confirmations and audit as every transport.
 func Example() {
 	dir, _ := os.MkdirTemp("", "host-")
 	defer os.RemoveAll(dir)

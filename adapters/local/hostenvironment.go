@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// NewSurroundings is the surroundings of this process, with Countersign's home and an environment.
+// NewSurroundings returns the surroundings of this process, with Countersign's home and an environment.
 func NewSurroundings(home string, env func(string) string) mcpclients.HostEnvironment {
 	if abs, err := filepath.Abs(home); err == nil { // without a working directory a relative home is refused by whoever writes there
 		home = abs
@@ -22,7 +22,7 @@ func NewSurroundings(home string, env func(string) string) mcpclients.HostEnviro
 		Program: ExecutablePath, Real: ResolvePath, Installed: installed(env)}
 }
 
-// ExecutablePath is the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
+// ExecutablePath returns the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
 // what such a name leads to. lasting is false for one that a build has put into a temporary directory.
 func ExecutablePath() (path string, lasting bool, err error) {
 	path, err = os.Executable()
@@ -50,7 +50,7 @@ func temporary(path string) bool {
 		strings.HasSuffix(path, ".test")
 }
 
-// ResolvePath is where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
+// ResolvePath returns where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
 // a link that leads nowhere, and on links that lead in a circle.
 func ResolvePath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
@@ -86,7 +86,7 @@ func installed(env func(string) string) func(program string) bool {
 	}
 }
 
-// suffixes are those of programs on this system.
+// suffixes returns those of programs on this system.
 func suffixes() []string {
 	if runtime.GOOS == "windows" {
 		return []string{".exe", ".cmd", ".bat"}

@@ -13,7 +13,7 @@ const (
 	ExecutesAtOnce    = 20
 )
 
-// rates is the rate of a key "toolset/kind/principal".
+// rates returns the rate of a key "toolset/kind/principal".
 func rates(key string) ratelimit.Rate {
 	if strings.HasPrefix(key, "projects/execute/") {
 		return ratelimit.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}

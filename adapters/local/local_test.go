@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// environment is an env function over pairs, with a home of the test's own.
+// environment returns an env function over pairs, with a home of the test's own.
 func environment(t *testing.T, pairs map[string]string) func(string) string {
 	if pairs == nil {
 		pairs = map[string]string{}

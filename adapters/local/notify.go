@@ -56,7 +56,7 @@ type notifyFile struct {
 	} `yaml:"mail"`
 }
 
-// notify is the channels that the file describes, beside those that the program chose.
+// notify returns the channels that the file describes, beside those that the program chose.
 func (s *settings) notify(f notifyFile, n Notify) Notify {
 	n.Rules.Reminder, n.Rules.PerMinute = s.reminder(f.Reminder), f.PerMinute
 	if f.PerMinute < 0 || f.PerMinute > notice.MaxPerMinute {
@@ -106,7 +106,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 	return n
 }
 
-// reminder is how long before a question runs out it is told of once more.
+// reminder returns how long before a question runs out it is told of once more.
 func (s *settings) reminder(written string) time.Duration {
 	switch v := strings.ToLower(strings.TrimSpace(written)); v {
 	case "":
@@ -129,7 +129,7 @@ func (c Config) notifier(core app.Core) *notify.Notifier {
 	return notify.NewNotifier(notify.Options{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
 }
 
-// console is the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.
+// console returns the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.
 func (c Config) console(owners ports.Owner, id string) string {
 	text, err := os.ReadFile(filepath.Join(c.Dir, serverFile))
 	var at struct {

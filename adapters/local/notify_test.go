@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 )
 
-// told is the channels, by name and place, that config.yaml and the environment make.
+// told returns the channels, by name and place, that config.yaml and the environment make.
 func told(t *testing.T, text string, over local.Config, pairs map[string]string) ([]string, error) {
 	t.Helper()
 	home := t.TempDir()

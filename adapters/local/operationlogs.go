@@ -17,7 +17,7 @@ type journals struct {
 
 var _ deployfile.Operations = journals{}
 
-// log is the same whatever links lead to the home: who comes after may have gone another way.
+// log returns the same whatever links lead to the home: who comes after may have gone another way.
 func (j journals) log(home string) audit.OperationLog {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real

@@ -59,7 +59,7 @@ const (
 	quarantineSchema = `{"properties":{"file":{"type":"string","minLength":1,"description":"as inspect_pack_store lists it"}},"additionalProperties":false,"type":"object","required":["file"]}`
 )
 
-// upkeep is the toolset over a pack store. Nothing in it deletes.
+// upkeep returns the toolset over a pack store. Nothing in it deletes.
 func upkeep(d checked) tool.Capability {
 	u := doctor{d}
 	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
@@ -102,10 +102,10 @@ type aside struct {
 	hash   canon.Hash
 }
 
-// Hash is the canonical sum of file and reason.
+// Hash returns the canonical sum of file and reason.
 func (a aside) Hash() canon.Hash { return a.hash }
 
-// Prompt is one line for the person who is asked.
+// Prompt returns one line for the person who is asked.
 func (a aside) Prompt() string { return "set " + a.File + " aside" }
 
 func (d doctor) plan(ctx context.Context, _ tool.Scope, in QuarantineInput) (aside, error) {

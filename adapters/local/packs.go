@@ -86,7 +86,7 @@ func first(values ...string) string {
 	return ""
 }
 
-// packs is the toolset packs, and the upkeep of its store.
+// packs returns the toolset packs, and the upkeep of its store.
 func (l *Local) packs(core app.Core) []toolset {
 	p := l.config.Packs
 	store := sync.OnceValue(func() *packfile.Store {

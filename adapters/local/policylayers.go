@@ -26,7 +26,7 @@ type Trust struct {
 	AccountHome string // the account's own directory; default that of the account database, not $HOME
 }
 
-// SystemPolicy is the system's policy file on this operating system.
+// SystemPolicy returns the system's policy file on this operating system.
 func SystemPolicy() string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -48,13 +48,13 @@ type systemFile struct {
 	Forget   []string          `yaml:"forget_keys"` // ids of enrolled keys that do not count any more
 }
 
-// forgotten is the ids of the enrolled keys that the system's file clears.
+// forgotten returns the ids of the enrolled keys that the system's file clears.
 func (t Trust) forgotten() ([]string, error) {
 	f, _, _, err := t.read()
 	return f.Forget, err
 }
 
-// system is the layer of the system's file; false where there is none.
+// system returns the layer of the system's file; false where there is none.
 func (t Trust) system() (policy.Layer, bool, error) {
 	f, path, there, err := t.read()
 	if err != nil || !there {
@@ -80,7 +80,7 @@ func (t Trust) system() (policy.Layer, bool, error) {
 	return l, true, nil
 }
 
-// read is the system's file, where it is, and whether there is one. A file that others than root may write is refused aloud: it would let anybody switch
+// read returns the system's file, where it is, and whether there is one. A file that others than root may write is refused aloud: it would let anybody switch
 // people off.
 func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	path = t.SystemFile
@@ -108,7 +108,7 @@ func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	return f, path, true, nil
 }
 
-// home is the directory of Countersign's state below the account's own directory; empty where the account is not known.
+// home returns the directory of Countersign's state below the account's own directory; empty where the account is not known.
 func (t Trust) home() string {
 	dir := t.AccountHome
 	if dir == "" {
@@ -121,7 +121,7 @@ func (t Trust) home() string {
 	return filepath.Join(dir, ".countersign")
 }
 
-// account is the settings below the account's own directory, where this home is another one and they exist; nil otherwise.
+// account returns the settings below the account's own directory, where this home is another one and they exist; nil otherwise.
 func (t Trust) account(dir string) (*sqlitestore.Store, func() error) {
 	own := t.home()
 	if own == "" || same(own, dir) {
@@ -166,7 +166,7 @@ func cloned(dir string) bool {
 	}
 }
 
-// layers are what config.yaml says, and what variables and the flags that stand for them say.
+// layers returns what config.yaml says, and what variables and the flags that stand for them say.
 func (s *settings) layers(f file) []policy.Layer {
 	written := policy.Layer{Name: "config.yaml"}
 	given := policy.Layer{Name: "the environment or a flag"}
@@ -237,7 +237,7 @@ func (s *settings) narrow(c Config, dir string) {
 	}
 }
 
-// above are the layers above what people store in this home: the system's file, and the settings below the account's own directory.
+// above returns the layers above what people store in this home: the system's file, and the settings below the account's own directory.
 func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.Layer, error) {
 	layers, err := t.fixed(dir)
 	if err != nil {
@@ -253,7 +253,7 @@ func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.L
 	return layers, nil
 }
 
-// fixed are the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone. In such
+// fixed returns the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone. In such
 // a home, other than the account's own, nothing that is stored lets a call run unasked either: somebody else may have answered for it.
 func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 	var layers []policy.Layer

@@ -34,7 +34,7 @@ type Projects struct {
 // its end, whoever ends before. An error has been told to whoever started it.
 func Supervise() error { return osproc.Supervise(os.Stdin, osproc.Options{}) }
 
-// projects is the toolsets about projects. It opens nothing.
+// projects returns the toolsets about projects. It opens nothing.
 func (l *Local) projects(core app.Core) []toolset {
 	l.processes = sync.OnceValue(func() *osproc.Processes {
 		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,

@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// The budgets of projects, through the whole door, with real repositories, npm and processes:
+// The budgets of projects, through the whole core, with real repositories, npm and processes:
 //
 //	BenchmarkListProjects   200 projects                            ≤ 1.3 × one git for each of them, eight at a time; no git is started
 //	BenchmarkScriptOutput   a script that prints 100 MB             ≤ 1.3 × npm run of it into a file; memory is bounded
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// projectsFixture is an opened door and directories that are registered as projects.
+// projectsFixture is an opened core and directories that are registered as projects.
 type projectsFixture struct {
 	b     testing.TB
 	core  *local.Local
@@ -54,7 +54,7 @@ type projectsFixture struct {
 	call  tool.Call
 }
 
-// newProjectsFixture opens a door at which that level is in force.
+// newProjectsFixture opens a core at which that level is in force.
 func newProjectsFixture(b testing.TB, level policy.Level) *projectsFixture {
 	base, err := filepath.EvalSymlinks(b.TempDir())
 	require.NoError(b, err)
@@ -104,7 +104,7 @@ func (y *projectsFixture) do(name tool.Name, args map[string]any) json.RawMessag
 	return o.Value
 }
 
-// confirmed is the arguments with the confirmation that such a call is answered with.
+// confirmed returns the arguments with the confirmation that such a call is answered with.
 func (y *projectsFixture) confirmed(name tool.Name, args map[string]any) map[string]any {
 	o := y.try(name, args)
 	require.NotNil(y.b, o.Issued)
@@ -113,7 +113,7 @@ func (y *projectsFixture) confirmed(name tool.Name, args map[string]any) map[str
 	return args
 }
 
-// branches are the branches that list_projects shows.
+// branches returns the branches that list_projects shows.
 func (y *projectsFixture) branches() (names []string) {
 	var list struct {
 		Projects []struct {
@@ -194,35 +194,35 @@ func (y *projectsFixture) script() map[string]any {
 	return map[string]any{"project_path": y.roots[0], "script_name": "work"}
 }
 
-// BenchmarkRunScript is what the door adds to npm. The time that npm takes varies by more than that: with -benchtime 60x the best are near.
+// BenchmarkRunScript is what the core adds to npm. The time that npm takes varies by more than that: with -benchtime 60x the best are near.
 func BenchmarkRunScript(b *testing.B) {
 	for _, on := range []struct {
 		name  string
 		level policy.Level
 	}{{"allowed", policy.FullAccess}, {"confirmed", policy.ExecuteWithConfirm}} {
 		b.Run(on.name, func(b *testing.B) {
-			var yards [4]*projectsFixture // a door lets so many programs start a minute
-			for i := range yards {
-				yards[i] = newProjectsFixture(b, on.level)
-				yards[i].needNPM("true")
+			var fixtures [4]*projectsFixture // a core lets so many programs start a minute
+			for i := range fixtures {
+				fixtures[i] = newProjectsFixture(b, on.level)
+				fixtures[i].needNPM("true")
 			}
 			args := make([]map[string]any, max(b.N, 15)+2)
 			for i := range args {
-				if args[i] = yards[i%len(yards)].script(); on.level != policy.FullAccess {
-					args[i] = yards[i%len(yards)].confirmed("run_script", args[i])
+				if args[i] = fixtures[i%len(fixtures)].script(); on.level != policy.FullAccess {
+					args[i] = fixtures[i%len(fixtures)].confirmed("run_script", args[i])
 				}
 			}
 			turn := 0
 			against(b, func() {
-				require.Contains(b, string(yards[turn%len(yards)].do("run_script", args[turn])), `"exit_code":0`)
+				require.Contains(b, string(fixtures[turn%len(fixtures)].do("run_script", args[turn])), `"exit_code":0`)
 				turn++
-			}, func() { yards[0].npm("work", nil) })
+			}, func() { fixtures[0].npm("work", nil) })
 		})
 	}
 }
 
-// BenchmarkDoor is the same with an npm that does nothing: what is left is the door, its records, and looking after a process.
-func BenchmarkDoor(b *testing.B) {
+// BenchmarkRunScriptOverhead is the same with an npm that does nothing: what is left is the core, its records, and looking after a process.
+func BenchmarkRunScriptOverhead(b *testing.B) {
 	bin := b.TempDir()
 	require.NoError(b, os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\n"), 0o755))
 	b.Setenv("PATH", bin+":/usr/bin:/bin")

@@ -28,7 +28,7 @@ type Sandboxes struct {
 // maxServers bounds agent servers and gateways: as many as there are ports for.
 const maxServers = 101
 
-// sandboxHome is the home directory that sandboxes' files are in.
+// sandboxHome returns the home directory that sandboxes' files are in.
 func (l *Local) sandboxHome() string {
 	if home := first(l.config.Projects.Home, l.config.Env("HOME")); home != "" {
 		return home
@@ -37,7 +37,7 @@ func (l *Local) sandboxHome() string {
 	return home
 }
 
-// sandboxes is the toolset of projects keyed by git URL. It opens nothing.
+// sandboxes returns the toolset of projects keyed by git URL. It opens nothing.
 func (l *Local) sandboxes(core app.Core) []toolset {
 	l.files = sync.OnceValue(func() *sandboxfile.Store {
 		return sandboxfile.New(sandboxfile.Options{Home: l.sandboxHome(), Clock: core.Clock, Env: l.config.Env, Environ: os.Environ,
@@ -54,7 +54,7 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 	}
 }
 
-// sandboxDeps is what the tools work with.
+// sandboxDeps returns what the tools work with.
 func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 	files, servers, git := l.files(), l.servers(), worktree.New(worktree.Options{})
 	return sandboxes.Deps{
@@ -66,7 +66,7 @@ func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 	}
 }
 
-// places is where things are, for a process that gets none of this one's own variables.
+// places returns where things are, for a process that gets none of this one's own variables.
 func (l *Local) places() map[string]string {
 	out := map[string]string{"COUNTERSIGN_HOME": l.config.Dir}
 	for _, name := range []string{"MEMORY_PATH", "OPENCODE_PROJECTS_DIR", "OPENCODE_CONFIG"} {
@@ -77,7 +77,7 @@ func (l *Local) places() map[string]string {
 	return out
 }
 
-// routing is the toolset of the gateway. What it routes to is in the table of servers.
+// routing returns the toolset of the gateway. What it routes to is in the table of servers.
 func (l *Local) routing() tool.Capability {
 	router := l.Router()
 	return gateway.Capability(gateway.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure, Used: l.serving})

@@ -26,7 +26,7 @@ type ConnectToolsOptions struct {
 	Policy    func(ctx context.Context) (policy.Resolved, error)
 }
 
-// ConnectTools are the tools that connect hosts. It opens nothing.
+// ConnectTools returns the tools that connect hosts. It opens nothing.
 func ConnectTools(p ConnectToolsOptions) []tool.Entry {
 	here := NewSurroundings(p.Home, p.Env)
 	options := deployfile.Options{Index: observe.OpenIndex(""), Clock: p.Clock, Env: durable}

@@ -21,7 +21,7 @@ type toolset struct {
 	way   string // to have it served, where that is not the flag
 }
 
-// toolsets is every toolset there is, and makes none. One is left out by leaving out its line.
+// toolsets returns every toolset there is, and makes none. One is left out by leaving out its line.
 func (l *Local) toolsets(core app.Core) []toolset {
 	return slices.Concat([]toolset{{name: control.Name, build: func() tool.Capability { return l.control(core) }}},
 		l.packs(core), l.deployments(core), l.projects(core), l.sandboxes(core), l.ecosystems(core))
@@ -37,12 +37,12 @@ func (l *Local) control(core app.Core) tool.Capability {
 		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
-// unserved is the toolset as it is listed where nothing of it is served.
+// unserved returns the toolset as it is listed where nothing of it is served.
 func (t toolset) unserved() tool.Toolset {
 	return tool.Toolset{Name: t.name, Served: []string{}, ServedWith: first(t.way, "--toolsets "+t.name)}
 }
 
-// selection is what is served: what was asked for, else those of the default toolsets that exist.
+// selection returns what is served: what was asked for, else those of the default toolsets that exist.
 func (c Config) selection(sets []toolset) app.Selection {
 	s := c.Options.Serve
 	if len(s.Toolsets) > 0 || len(s.Tools) > 0 || len(c.Toolsets) == 0 {
@@ -120,7 +120,7 @@ func (m made) of(set toolset) tool.Capability {
 	return c
 }
 
-// owner is the name of the toolset that has the tool, or empty. Those not made yet are made one after the other until it is found.
+// owner returns the name of the toolset that has the tool, or empty. Those not made yet are made one after the other until it is found.
 func (m made) owner(sets []toolset, name string) string {
 	for _, making := range []bool{false, true} {
 		for _, set := range sets {

@@ -35,7 +35,7 @@ func TestOnlyWhatIsServedIsMade(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve   app.Selection
 		made    string // in order
-		given   string // to the door
+		given   string // to the core
 		exclude []string
 	}{
 		"nothing said":          {made: "control a b c", given: "control a b c"},
@@ -94,7 +94,7 @@ func namesOf(sets []tool.Toolset) (names []string) {
 	return names
 }
 
-// listToolsets opens a door and asks it for its toolsets.
+// listToolsets opens a core and asks it for its toolsets.
 func listToolsets(t *testing.T, serve app.Selection) json.RawMessage {
 	t.Helper()
 	o := Defaults()

@@ -65,7 +65,7 @@ func (h Hooks) Serve(ctx context.Context, addr string, report func(line string))
 	return server.Serve(ctx, listener)
 }
 
-// lineOf is an answered request for the one who watches.
+// lineOf returns an answered request for the one who watches.
 func lineOf(e webhookhttp.Event) string {
 	line := fmt.Sprintf("%s %s %q: %d", e.At.Format(time.RFC3339), e.Remote, e.Workflow, e.Status)
 	switch {

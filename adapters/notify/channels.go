@@ -48,13 +48,13 @@ func newSecret(where string, env func(string) string) (secret, error) {
 	return secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
 }
 
-// String is where the secret is.
+// String returns where the secret is.
 func (s secret) String() string { return s.where }
 
 // None reports that there is no secret.
 func (s secret) None() bool { return s.where == "" }
 
-// read is the secret itself; empty where there is none.
+// read returns the secret itself; empty where there is none.
 func (s secret) read() (string, error) {
 	if s.None() {
 		return "", nil
@@ -157,7 +157,7 @@ func post(ctx context.Context, to *url.URL, host string, body []byte, headers ma
 	}
 }
 
-// why is what a connection failed of, without the address, which may be a secret.
+// why returns what a connection failed of, without the address, which may be a secret.
 func why(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {

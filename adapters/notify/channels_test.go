@@ -25,7 +25,7 @@ import (
 
 const hidden = "s3cr3t-of-the-channel"
 
-// env is an environment with one secret.
+// env returns an environment with one secret.
 func env(name string) string { return map[string]string{"SECRET": hidden}[name] }
 
 func message() notice.Message {
@@ -40,7 +40,7 @@ type got struct {
 	body   []byte
 }
 
-// receiver is a server on loopback that answers with a status.
+// receiver returns a server on loopback that answers with a status.
 func receiver(t *testing.T, status int) (url string, requests chan got) {
 	t.Helper()
 	requests = make(chan got, 10)
@@ -194,7 +194,7 @@ func TestSecretsAreNamedAndNotWritten(t *testing.T) {
 	}
 }
 
-// postOffice is an SMTP server that takes what it is sent, with each line of the conversation.
+// postOffice returns an SMTP server that takes what it is sent, with each line of the conversation.
 func postOffice(t *testing.T, extensions ...string) (address string, said chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -28,7 +28,7 @@ type book struct{ dir *docfile.Dir }
 
 func openBook(dir string) book { return book{docfile.NewDir(dir)} }
 
-// load is the book as it is. One that is damaged is an empty one: people are told once too often rather than never.
+// load returns the book as it is. One that is damaged is an empty one: people are told once too often rather than never.
 func (b book) load() (notice.DeliveryLog, error) {
 	var kept notice.DeliveryLog
 	data, _, err := b.dir.Read(bookFile, bookSize)

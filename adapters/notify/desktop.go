@@ -25,13 +25,13 @@ func HasDesktopSession(env func(string) string) bool {
 // DesktopChannel is a ports.Channel. New makes it.
 type DesktopChannel struct{ env func(string) string }
 
-// NewDesktopChannel is the channel of the desktop that the environment names.
+// NewDesktopChannel returns the channel of the desktop that the environment names.
 func NewDesktopChannel(env func(string) string) DesktopChannel { return DesktopChannel{env} }
 
-// Name is what the channel is called.
+// Name returns what the channel is called.
 func (DesktopChannel) Name() string { return "desktop" }
 
-// Where is where messages are shown.
+// Where returns where messages are shown.
 func (DesktopChannel) Where() string { return "this desktop" }
 
 // Send shows the message. It returns when ctx ends, whatever the desktop does.

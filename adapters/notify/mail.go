@@ -38,7 +38,7 @@ type Mail struct {
 // tlsPort is where TLS is spoken at once.
 const tlsPort = "465"
 
-// NewMail is the channel of these settings.
+// NewMail returns the channel of these settings.
 func NewMail(s MailSettings, env func(string) string) (*Mail, error) {
 	host, port, err := net.SplitHostPort(s.SMTP)
 	if err != nil || host == "" || port == "" {
@@ -77,10 +77,10 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Name is what the channel is called.
+// Name returns what the channel is called.
 func (*Mail) Name() string { return "mail" }
 
-// Where is the server.
+// Where returns the server.
 func (m *Mail) Where() string { return "smtp://" + net.JoinHostPort(m.host, m.port) }
 
 // Send hands the message to the server.
@@ -148,7 +148,7 @@ func (m *Mail) talk(conn net.Conn, password string, n notice.Message) error {
 	return nil
 }
 
-// text is the message as mail.
+// text returns the message as mail.
 func (m *Mail) text(n notice.Message) []byte {
 	var to []string
 	for _, a := range m.to {

@@ -84,7 +84,7 @@ type line struct {
 	running bool
 }
 
-// NewNotifier is a notifier over these channels. It opens and starts nothing.
+// NewNotifier returns a notifier over these channels. It opens and starts nothing.
 func NewNotifier(p Options) *Notifier {
 	n := &Notifier{parts: p, book: openBook(p.Dir), wake: make(chan struct{}, 1), ending: make(chan struct{}), byHand: map[string]bool{}, under: map[string]*way{}}
 	n.life, n.end = context.WithCancel(context.Background())
@@ -190,7 +190,7 @@ func (n *Notifier) Look(ctx context.Context, over bool) {
 	}
 }
 
-// questions are the confirmations that wait for a person, or did.
+// questions returns the confirmations that wait for a person, or did.
 func questions(open []confirm.Request) []notice.Question {
 	var all []notice.Question
 	for _, g := range open {
@@ -416,7 +416,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	n.giveBack()
 }
 
-// State is the channels as they do, in whatever process of this home.
+// State returns the channels as they do, in whatever process of this home.
 func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 	b, err := n.book.load()
 	if err != nil {

@@ -73,7 +73,7 @@ func newHome(t *testing.T) *home {
 	return &home{t: t, store: memstore.New(), clock: c, dir: t.TempDir(), log: &logbuf.Buffer{}}
 }
 
-// process is a notifier of one process of the home.
+// process returns a notifier of one process of the home.
 func (h *home) process(all ...ports.Channel) *notify.Notifier {
 	n := notify.NewNotifier(notify.Options{Channels: all, Ledger: h.store, Clock: h.clock, IDs: system.IDs{}, Rules: notice.Rules{Reminder: time.Hour}, Dir: h.dir,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Pause: func(context.Context, int) {}, Ending: time.Minute})

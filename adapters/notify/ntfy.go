@@ -23,7 +23,7 @@ type ntfy struct {
 	token   secret
 }
 
-// NewNtfy is the channel of these settings.
+// NewNtfy returns the channel of these settings.
 func NewNtfy(s NtfySettings, env func(string) string) (*ntfy, error) {
 	if !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(s.Topic) {
 		return nil, ErrSettings.Sayf("a topic has 1 to 64 letters, digits, - and _")
@@ -36,10 +36,10 @@ func NewNtfy(s NtfySettings, env func(string) string) (*ntfy, error) {
 	return &ntfy{at, s.Topic, token}, err
 }
 
-// Name is what the channel is called.
+// Name returns what the channel is called.
 func (*ntfy) Name() string { return "ntfy" }
 
-// Where is the server; the topic is as good as a password on many of them.
+// Where returns the server; the topic is as good as a password on many of them.
 func (n *ntfy) Where() string { return n.address.String() }
 
 // ntfyMessage is a message as ntfy takes it as JSON.

@@ -57,7 +57,7 @@ func presets() map[string]string {
 	}
 }
 
-// NewWebhook is the channel of these settings.
+// NewWebhook returns the channel of these settings.
 func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (*webhook, error) {
 	at, err := newAddress(s.URL, env)
 	if err != nil {
@@ -90,13 +90,13 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 	return w, err
 }
 
-// Name is what the channel is called.
+// Name returns what the channel is called.
 func (*webhook) Name() string { return "webhook" }
 
-// Where is the receiver's host: the rest of the address is a secret for many services.
+// Where returns the receiver's host: the rest of the address is a secret for many services.
 func (w *webhook) Where() string { return w.address.String() }
 
-// fields are what a template may name.
+// fields returns what a template may name.
 func (w *webhook) fields(m notice.Message) map[string]string {
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
@@ -108,7 +108,7 @@ func (w *webhook) fields(m notice.Message) map[string]string {
 		"Link": m.Link, "At": stamp(m.At), "ExpiresAt": stamp(m.ExpiresAt), "Chat": w.chat}
 }
 
-// body is the template with the message in it. In JSON what is put in is escaped, so that the body stays the JSON that it was.
+// body returns the template with the message in it. In JSON what is put in is escaped, so that the body stays the JSON that it was.
 func (w *webhook) body(m notice.Message) ([]byte, error) {
 	if w.template == "" {
 		return json.Marshal(m)
@@ -164,7 +164,7 @@ func (w *webhook) Send(ctx context.Context, m notice.Message) error {
 	return post(ctx, to, w.address.String(), body, headers)
 }
 
-// Sign is the value of SignatureHeader.
+// Sign returns the value of SignatureHeader.
 func Sign(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(timestamp + "."))

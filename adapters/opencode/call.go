@@ -61,7 +61,7 @@ func (r *Router) Call(ctx context.Context, q sandboxport.RouteRequest) (sandboxp
 	return out, nil
 }
 
-// called is the server for people.
+// called returns the server for people.
 func (e entry) called() string {
 	if e.ProjectName != "" {
 		return e.ProjectName
@@ -89,7 +89,7 @@ func (e entry) where(query url.Values, box string) (url.Values, error) {
 	return query, nil
 }
 
-// password is the one that the entry names, else the one that it holds itself.
+// password returns the one that the entry names, else the one that it holds itself.
 func (r *Router) password(ctx context.Context, e entry) (string, error) {
 	if e.PasswordEnv == "" || r.o.Secret == nil {
 		return e.Password, nil
@@ -153,7 +153,7 @@ func broken(e entry, w wire, err error, mask *redact.Redactor) error {
 	return sandbox.ErrUnhealthy.Sayf("the server %s does not answer as it should: %s", e.called(), why)
 }
 
-// answer is the body of an answer, masked, or what the server refused with.
+// answer returns the body of an answer, masked, or what the server refused with.
 func answer(e entry, status int, body []byte, mask *redact.Redactor) (json.RawMessage, error) {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -178,7 +178,7 @@ func answer(e entry, status int, body []byte, mask *redact.Redactor) (json.RawMe
 	return masked, nil
 }
 
-// said is why a server refused, in its own masked words as far as it has any, a few hundred bytes of them at most.
+// said returns why a server refused, in its own masked words as far as it has any, a few hundred bytes of them at most.
 func said(status int, body []byte, mask *redact.Redactor) string {
 	const most = 500
 	var doc struct {

@@ -79,7 +79,7 @@ func missing(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
 }
 
-// reachable is where a server that listens on host is asked.
+// reachable returns where a server that listens on host is asked.
 func reachable(host string) string {
 	ip := net.ParseIP(host)
 	switch {
@@ -108,7 +108,7 @@ func (l *Launcher) ask(ctx context.Context, at, path, password string) (status i
 	return resp.StatusCode, body, err
 }
 
-// reason is why a request failed, without the address that the message has already.
+// reason returns why a request failed, without the address that the message has already.
 func reason(err error) string {
 	var failed *url.Error
 	var op *net.OpError

@@ -39,7 +39,7 @@ type Launcher struct {
 	client    *http.Client
 }
 
-// NewLauncher is a launcher. It touches nothing.
+// NewLauncher returns a launcher. It touches nothing.
 func NewLauncher(o LauncherOptions) *Launcher {
 	return &Launcher{processes: o.Processes, client: &http.Client{
 		// A proxy would be told the password, and so would whatever a redirection leads to. A connection is used once: another server may have
@@ -75,7 +75,7 @@ func (l *Launcher) Spec(s sandboxport.Settings, at sandbox.Layout, port int, key
 	}
 }
 
-// environment is what a server gets of ours: what every program does, its own variables, and what the user opted in.
+// environment returns what a server gets of ours: what every program does, its own variables, and what the user opted in.
 func environment(inherited []string) (env map[string]string, secrets []string) {
 	var pass []string
 	for _, pair := range inherited {
@@ -94,7 +94,7 @@ func environment(inherited []string) (env map[string]string, secrets []string) {
 	return env, secrets
 }
 
-// quoted is a path for the shell that git reads GIT_SSH_COMMAND with.
+// quoted returns a path for the shell that git reads GIT_SSH_COMMAND with.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 // modelLine is a line that names a model. (It is compiled when it is needed, not at every start.)
@@ -137,7 +137,7 @@ func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string
 	return slices.Compact(models), nil
 }
 
-// lastLine is what a program said last, a few hundred bytes of it at most.
+// lastLine returns what a program said last, a few hundred bytes of it at most.
 func lastLine(r process.Result) string {
 	const most = 400
 	text := strings.TrimSpace(string(r.Stderr))

@@ -46,7 +46,7 @@ func launcher(t *testing.T, h launcherFixture) {
 	t.Run("models", h.models)
 }
 
-// layout is a project's place in a new directory.
+// layout returns a project's place in a new directory.
 func (h launcherFixture) layout(t *testing.T) sandbox.Layout {
 	base := filepath.Join(t.TempDir(), "owner-repo")
 	l := sandbox.Layout{Base: base, Repo: filepath.Join(base, "repo"), ServerLog: filepath.Join(base, "server.log")}
@@ -58,7 +58,7 @@ func (h launcherFixture) settings(quirks string) sandboxport.Settings {
 	return sandboxport.Settings{Password: launcherPassword, Bin: h.Bin, Host: "127.0.0.1", Environ: append(os.Environ(), fakeserver.Variable+"="+quirks)}
 }
 
-// free is a port that nobody listens on.
+// free returns a port that nobody listens on.
 func free(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

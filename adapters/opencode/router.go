@@ -40,7 +40,7 @@ type Router struct {
 	table  table
 }
 
-// NewRouter is a router. The table is read when somebody asks, and again whenever it has changed.
+// NewRouter returns a router. The table is read when somebody asks, and again whenever it has changed.
 func NewRouter(o RouterOptions) *Router {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func (r *Router) Table(ctx context.Context) (sandboxport.RouteTable, error) {
 	return out, nil
 }
 
-// Counts is how many servers the table has, and how many of them are active: what the gateway says of its health.
+// Counts returns how many servers the table has, and how many of them are active: what the gateway says of its health.
 func (r *Router) Counts() (servers, active int) {
 	t := r.current()
 	for _, e := range t.entries {
@@ -87,7 +87,7 @@ func (r *Router) Resolve(ctx context.Context, server string) (sandboxport.Route,
 	return e.route(), err
 }
 
-// find is the entry that somebody means: an ID comes before a name, and a URL may be spelled in any way.
+// find returns the entry that somebody means: an ID comes before a name, and a URL may be spelled in any way.
 func (r *Router) find(server string) (entry, error) {
 	t := r.current()
 	if server == "" {
@@ -122,7 +122,7 @@ func (r *Router) find(server string) (entry, error) {
 	return entry{}, sandbox.ErrServer.Sayf("%d servers are called %.200q; say which by its id: %s", len(named), server, strings.Join(ids, ", "))
 }
 
-// spelled are the entries whose repository is the one of a URL that is not canonical.
+// spelled returns the entries whose repository is the one of a URL that is not canonical.
 func (t table) spelled(server string) (found []entry) {
 	url, err := git.ParseURL(server)
 	if err != nil {

@@ -61,7 +61,7 @@ func (h routerFixture) open(t testing.TB) road {
 	return r
 }
 
-// entry is a server in the table.
+// entry returns a server in the table.
 func (r road) entry(id, name, status string) string {
 	doc, _ := json.Marshal(sandboxport.ServerEntry{ID: id, GitURL: id, ProjectName: name, Title: "A " + name, Description: "for tests", URL: r.server.URL, //nolint:errchkjson // plain strings
 		PasswordEnv: "OPENCODE_PASSWORD", Status: status, BaseDir: r.base})

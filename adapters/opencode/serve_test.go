@@ -42,7 +42,7 @@ const (
 	password = "server-password-0123456789"
 )
 
-// gatewayFixture is the whole gateway: table, router, door, MCP over HTTP, and an agent server that is a process.
+// gatewayFixture is the whole gateway: table, router, core, MCP over HTTP, and an agent server that is a process.
 type gatewayFixture struct {
 	t      *testing.T
 	url    string
@@ -150,7 +150,7 @@ func (h *gatewayFixture) connect() *mcp.ClientSession {
 	return s
 }
 
-// call is a tool's object, and whether it failed.
+// call returns a tool's object, and whether it failed.
 func (h *gatewayFixture) call(name string, args map[string]any) (map[string]any, bool) {
 	if args == nil {
 		args = map[string]any{}

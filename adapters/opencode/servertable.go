@@ -36,7 +36,7 @@ type table struct {
 	problem  string
 }
 
-// names are the servers as one may call them.
+// names returns the servers as one may call them.
 func (t table) names() string {
 	if len(t.entries) == 0 {
 		return "none; opencode_project_start starts one"
@@ -66,7 +66,7 @@ func (s stamp) same(o stamp) bool {
 // settled is how old a file must be for its time to tell it from one written later: file systems count in ticks.
 const settled = 100 * time.Millisecond
 
-// current is the table as the file has it now. Asking costs one look at the file, which is read when it is another one than last time.
+// current returns the table as the file has it now. Asking costs one look at the file, which is read when it is another one than last time.
 func (r *Router) current() table {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +136,7 @@ func load(path string) (t table, notes []string, err error) {
 	return t, notes, nil
 }
 
-// entryOf is a server, or why it is none.
+// entryOf returns a server, or why it is none.
 func entryOf(raw json.RawMessage) (e entry, bad string) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return entry{}, "it cannot be read"
@@ -160,7 +160,7 @@ func entryOf(raw json.RawMessage) (e entry, bad string) {
 // speaks reports whether the server is asked in the way that this package knows.
 func (e entry) speaks() bool { return e.Backend == "" || e.Backend == "opencode" }
 
-// standing is the ID of the server that the file names as the default one, empty when there is none: by ID, or by name as older files do.
+// standing returns the ID of the server that the file names as the default one, empty when there is none: by ID, or by name as older files do.
 func (t table) standing(name string) string {
 	id := ""
 	for _, e := range t.entries {

@@ -39,7 +39,7 @@ func (Sockets) Serves(ctx context.Context, pid, port int) bool {
 	return slices.ContainsFunc(family(pid, all), listening)
 }
 
-// family is the process and its descendants.
+// family returns the process and its descendants.
 func family(pid int, all []relative) []int {
 	children := map[int][]int{}
 	for _, p := range all {
@@ -131,7 +131,7 @@ func isServer(argv []string) bool {
 	return false
 }
 
-// shortened is a command line as it is shown.
+// shortened returns a command line as it is shown.
 func shortened(cmd string) string {
 	const most = 300
 	if len(cmd) <= most {

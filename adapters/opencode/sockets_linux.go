@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// numbers are the processes there are.
+// numbers returns the processes there are.
 func numbers() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {

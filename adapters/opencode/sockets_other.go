@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ps is the process table as lines of fields, of which the last one has all the rest.
+// ps returns the process table as lines of fields, of which the last one has all the rest.
 func ps(ctx context.Context, columns string, fields int) ([][]string, error) {
 	out, err := exec.CommandContext(ctx, "/bin/ps", "-ax", "-o", columns).Output()
 	if err != nil {

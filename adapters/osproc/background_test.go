@@ -230,7 +230,7 @@ func outputNewest(t *testing.T, r *fixture) {
 	}
 }
 
-// seq is a file with the numbers up to n.
+// seq returns a file with the numbers up to n.
 func seq(t *testing.T, r *fixture, n int) string {
 	file := filepath.Join(r.work, "numbers")
 	spec := r.script(t, "seq 1 $1 > numbers")

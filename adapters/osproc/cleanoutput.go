@@ -28,7 +28,7 @@ type tidier struct {
 	before   [process.Stderr + 1][]string // the last lines of a stream, clean but not masked
 }
 
-// CleanLine is one line as it may be shown: UTF-8 without terminal escapes, control and invisible characters, and without its end. It is
+// CleanLine returns one line as it may be shown: UTF-8 without terminal escapes, control and invisible characters, and without its end. It is
 // s itself when that is so already.
 func CleanLine(s string) string {
 	return strings.TrimRight(redact.StripControl(s), "\r\n")
@@ -54,7 +54,7 @@ func (t *tidier) tidy(b batch) (lines []line, first int64) {
 	return lines, b.total - int64(len(lines)) + 1
 }
 
-// split is the lines of a batch without the first few, not masked yet.
+// split returns the lines of a batch without the first few, not masked yet.
 func split(b batch, skip int) []line {
 	lines := make([]line, 0, b.lines-skip)
 	data := b.data

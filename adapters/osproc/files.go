@@ -130,7 +130,7 @@ func (f *files) close() {
 	}
 }
 
-// lines are those in memory.
+// lines returns those in memory.
 func (f *files) lines() []process.Line {
 	lines := make([]process.Line, 0, f.count)
 	for _, s := range f.segments {
@@ -139,7 +139,7 @@ func (f *files) lines() []process.Line {
 	return lines
 }
 
-// excess is how many lines to leave out so that the rest fits the bounds, and how many bytes of output that rest stands for.
+// excess returns how many lines to leave out so that the rest fits the bounds, and how many bytes of output that rest stands for.
 func (f *files) excess() (lines int, standFor int64) {
 	for _, s := range f.segments {
 		standFor += s.raw
@@ -155,7 +155,7 @@ func (f *files) excess() (lines int, standFor int64) {
 	return lines, standFor
 }
 
-// ReadOutput is the output in dir after from, of a process that has not ended. A directory without output, or that is gone, is one of a
+// ReadOutput returns the output in dir after from, of a process that has not ended. A directory without output, or that is gone, is one of a
 // process that printed nothing.
 func ReadOutput(dir string, from process.Cursor) (process.Chunk, error) {
 	const attempts = 5 // files can go between looking and reading, when much is printed
@@ -207,7 +207,7 @@ func read(dir string, from process.Cursor) (process.Chunk, error) {
 	return chunk, nil
 }
 
-// segmentsIn are the numbers of the first lines of the segments in dir, in rising order.
+// segmentsIn returns the numbers of the first lines of the segments in dir, in rising order.
 func segmentsIn(dir string) ([]int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

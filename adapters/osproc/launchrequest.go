@@ -68,7 +68,7 @@ func all[A, B any](from []A, as func(A) B) []B {
 	return to
 }
 
-// SupervisorEnviron is what a supervisor needs to know of an environment. Keys that may be in it are none of its business, and with one of the
+// SupervisorEnviron returns what a supervisor needs to know of an environment. Keys that may be in it are none of its business, and with one of the
 // variables in without, it would pass for something it is not.
 func SupervisorEnviron(inherited []string, without string) []string {
 	env := []string{} // nil would mean everything

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// logging is a spool that also appends to the log, until the function is called.
+// logging returns a spool that also appends to the log, until the function is called.
 func logging(t *testing.T, log string, secrets ...string) (*osproc.Spool, func()) {
 	s := osproc.NewSpool(t.TempDir(), rules, secrets)
 	s.LogTo(log)

@@ -61,7 +61,7 @@ type Processes struct {
 	pruned      time.Time
 }
 
-// New is the processes kept in o.Dir. It touches nothing.
+// New returns the processes kept in o.Dir. It touches nothing.
 func New(o Options) *Processes {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
@@ -91,7 +91,7 @@ func (systemClock) Now() time.Time { return time.Now().UTC() }
 // Self identifies this process for Judge, here or anywhere else: a word without blanks.
 func Self() string { return string(SelfIdentity()) }
 
-// Judge is what the system tells of the process that Self named. It is not misled by numbers that came again, by restarts of the machine or by
+// Judge returns what the system tells of the process that Self named. It is not misled by numbers that came again, by restarts of the machine or by
 // namespaces: what it cannot see it knows nothing of.
 func Judge(identity string) owner.Verdict { return JudgeIdentity(identity, false) }
 
@@ -167,7 +167,7 @@ func (p *Processes) release(id process.ID) {
 	delete(p.running, id)
 }
 
-// title is a process in a few words.
+// title returns a process in a few words.
 func title(s process.State) string {
 	const most = 60
 	words := []rune(strings.Join(s.Argv, " "))
@@ -184,8 +184,8 @@ func (p *Processes) reap() {
 	p.supervisors = slices.DeleteFunc(p.supervisors, ReapChild)
 }
 
-// mark is the variable that a process and all it starts carry.
+// mark returns the variable that a process and all it starts carry.
 func mark(id process.ID) string { return markName + "=" + string(id) }
 
-// treeOf is everything that belongs to the process of a record.
+// treeOf returns everything that belongs to the process of a record.
 func treeOf(rec record) ProcessTree { return ProcessTree{Leader: rec.Leader, Mark: mark(rec.State.ID)} }

@@ -100,7 +100,7 @@ func TestJudgingIsAboutOneProcess(t *testing.T) {
 	}
 }
 
-// innocent is a process that has nothing to do with anything, and leads a group.
+// innocent returns a process that has nothing to do with anything, and leads a group.
 func innocent(t *testing.T) *exec.Cmd {
 	cmd := exec.Command("sleep", "300")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -134,10 +134,10 @@ func (p *Processes) setEnded(id process.ID) {
 	_ = os.Remove(filepath.Join(p.o.Dir, activeName, string(id))) // whoever finds it later sees that the process has ended
 }
 
-// active are the processes that may not have ended.
+// active returns the processes that may not have ended.
 func (p *Processes) active() ([]process.ID, error) { return idsIn(filepath.Join(p.o.Dir, activeName)) }
 
-// all are the processes there is a place of.
+// all returns the processes there is a place of.
 func (p *Processes) all() ([]process.ID, error) { return idsIn(p.o.Dir) }
 
 func idsIn(dir string) (ids []process.ID, err error) {
@@ -251,7 +251,7 @@ func (p *Processes) elsewhere(rec record) string {
 	return owner.Elsewhere(string(rec.Owner), LocalPlace())
 }
 
-// lastSign is when something was last written of a process.
+// lastSign returns when something was last written of a process.
 func (p *Processes) lastSign(id process.ID) time.Time {
 	var last time.Time
 	if info, err := os.Stat(p.path(id, "")); err == nil {

@@ -127,7 +127,7 @@ func (r *fixture) clear(t testing.TB) {
 	}
 }
 
-// script is a Spec that runs the text in sh.
+// script returns a Spec that runs the text in sh.
 func (r *fixture) script(t testing.TB, text string) process.Spec {
 	file, err := os.CreateTemp(r.work, "script-*.sh")
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func (s *server) kill() {
 	_ = s.cmd.Wait()
 }
 
-// carriers are the processes that were started with the mark of a process, where that can be seen.
+// carriers returns the processes that were started with the mark of a process, where that can be seen.
 func carriers(id process.ID) (pids []int) {
 	if runtime.GOOS != "linux" {
 		return nil

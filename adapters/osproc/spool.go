@@ -26,7 +26,7 @@ type Spool struct {
 	mu    sync.Mutex
 }
 
-// NewSpool is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
+// NewSpool returns a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
 func NewSpool(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
 	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
 }
@@ -82,7 +82,7 @@ func (s *Spool) Err() error {
 	return errors.Join(s.err, s.log.err)
 }
 
-// Result is the kept output by stream, and how many bytes of it are missing. Both together have at most MaxBytes and MaxLines; a last line
+// Result returns the kept output by stream, and how many bytes of it are missing. Both together have at most MaxBytes and MaxLines; a last line
 // has an end if it was printed with one.
 func (s *Spool) Result() (stdout, stderr []byte, dropped int64) {
 	var kept [process.Stderr + 1][]byte
@@ -118,5 +118,5 @@ func parse(lines []process.Line, first int64, text string) []process.Line {
 	}
 }
 
-// outputMark is how a line of that stream begins in a file.
+// outputMark returns how a line of that stream begins in a file.
 func outputMark(s process.Stream) byte { return '0' + byte(s) }

@@ -26,7 +26,7 @@ import (
 
 func rules() *redact.Redactor { return redact.New(redact.Options{}) }
 
-// keeping is a spool in dir that keeps what it is given until the function is called.
+// keeping returns a spool in dir that keeps what it is given until the function is called.
 func keeping(dir string, secrets ...string) (*osproc.Spool, func()) {
 	s := osproc.NewSpool(dir, rules, secrets)
 	end := make(chan struct{})
@@ -38,7 +38,7 @@ func keeping(dir string, secrets ...string) (*osproc.Spool, func()) {
 	}
 }
 
-// texts are the lines in dir.
+// texts returns the lines in dir.
 func texts(t require.TestingT, dir string) (all []string) {
 	chunk, err := osproc.ReadOutput(dir, 0)
 	require.NoError(t, err)

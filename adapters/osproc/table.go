@@ -20,7 +20,7 @@ func (p *Processes) Inspect(ctx context.Context, id process.ID) (process.State, 
 	return p.state(id)
 }
 
-// state is a process as it is, which what is written of it need not say.
+// state returns a process as it is, which what is written of it need not say.
 func (p *Processes) state(id process.ID) (process.State, error) {
 	rec, lost, err := p.settled(id)
 	if err != nil {

@@ -18,7 +18,7 @@ func SelfIdentity() Identity {
 	return Identity(owner.ID{PID: os.Getpid(), Start: ownStart(), Place: LocalPlace()}.String())
 }
 
-// IdentityOf is the process that has the number now, and whether there is one. One that has ended and was not waited for yet counts.
+// IdentityOf returns the process that has the number now, and whether there is one. One that has ended and was not waited for yet counts.
 func IdentityOf(pid int) (Identity, bool) {
 	p, ok := find(pid)
 	if !ok {
@@ -27,10 +27,10 @@ func IdentityOf(pid int) (Identity, bool) {
 	return Identity(owner.ID{PID: pid, Start: p.start, Place: LocalPlace()}.String()), true
 }
 
-// id is the identity taken apart; ok is false for what is none.
+// id returns the identity taken apart; ok is false for what is none.
 func (id Identity) id() (owner.ID, bool) { return owner.ParseID(string(id)) }
 
-// PID is the number in the identity, zero when there is none.
+// PID returns the number in the identity, zero when there is none.
 func (id Identity) PID() int {
 	of, _ := id.id()
 	return of.PID
@@ -39,7 +39,7 @@ func (id Identity) PID() int {
 // Alive reports whether that very process runs, as far as that can be seen from here. One that has ended is dead, waited for or not.
 func (id Identity) Alive() bool { return JudgeIdentity(string(id), false) == owner.Alive }
 
-// JudgeIdentity is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
+// JudgeIdentity returns what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
 func JudgeIdentity(name string, lapsed bool) owner.Verdict {
 	if name == "" {
 		return owner.Dead
@@ -48,7 +48,7 @@ func JudgeIdentity(name string, lapsed bool) owner.Verdict {
 	return id.Judge(LocalPlace(), look, lapsed)
 }
 
-// look is an owner.ProcessProbe.
+// look returns an owner.ProcessProbe.
 func look(pid int, start string) owner.Verdict {
 	if LocalPlace().Space == "" {
 		return owner.Unknown // its numbers may be others'
@@ -77,7 +77,7 @@ type ProcessTree struct {
 	Child  bool     // the leader is this process's child and was not waited for, so nobody else can have its number
 }
 
-// Living are the numbers of the processes that have not ended. Where environments cannot be read those with the mark are left out.
+// Living returns the numbers of the processes that have not ended. Where environments cannot be read those with the mark are left out.
 func (k ProcessTree) Living() []int {
 	var pids []int
 	for _, p := range k.members() {
@@ -101,7 +101,7 @@ func (k ProcessTree) members() []entry {
 	return found
 }
 
-// among are the members of the family among some processes. all are those that the leader may be one of.
+// among returns the members of the family among some processes. all are those that the leader may be one of.
 func (k ProcessTree) among(some, all []entry) (found []entry) {
 	id, known := k.Leader.id()
 	leader, start := id.PID, id.Start

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// LocalPlace is the place this process is at: there are no namespaces here.
+// LocalPlace returns the place this process is at: there are no namespaces here.
 func LocalPlace() owner.Place { return here() }
 
 var here = sync.OnceValue(func() owner.Place {

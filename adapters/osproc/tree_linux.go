@@ -18,7 +18,7 @@ const (
 	firstTimes = "4026531834"
 )
 
-// LocalPlace is the place this process is at.
+// LocalPlace returns the place this process is at.
 func LocalPlace() owner.Place { return here() }
 
 var here = sync.OnceValue(func() owner.Place {
@@ -32,7 +32,7 @@ var here = sync.OnceValue(func() owner.Place {
 	return p
 })
 
-// namespace is the number of the namespace of that kind that this process is in, empty where the system does not tell.
+// namespace returns the number of the namespace of that kind that this process is in, empty where the system does not tell.
 func namespace(kind string) string {
 	link, err := os.Readlink("/proc/self/ns/" + kind)
 	if err != nil {
@@ -58,13 +58,13 @@ var sighted = sync.OnceValue(func() bool {
 	return err == nil && self == strconv.Itoa(os.Getpid())
 })
 
-// ownStart is when this process was started, which /proc/self tells whatever numbers it goes by there.
+// ownStart returns when this process was started, which /proc/self tells whatever numbers it goes by there.
 func ownStart() string {
 	p, _ := stat("self", os.Getpid())
 	return p.start
 }
 
-// table is the processes there are, without those of an earlier look.
+// table returns the processes there are, without those of an earlier look.
 func table(before []entry) []entry {
 	if !SeesProcesses() {
 		return nil // signalling these numbers would hit others
@@ -102,7 +102,7 @@ func ofKernel(pid int) bool {
 	return err == nil && group == 0
 }
 
-// find is the process that has the number, if it can be seen.
+// find returns the process that has the number, if it can be seen.
 func find(pid int) (entry, bool) {
 	if !SeesProcesses() {
 		return entry{}, false
@@ -139,7 +139,7 @@ func stat(name string, pid int) (entry, bool) {
 	return entry{pid: pid, group: group, start: string(fields[19]), dead: dead}, true
 }
 
-// ofProcess is a file about a process, in room if that is enough. All processes of the machine are looked at after each program that is run,
+// ofProcess returns a file about a process, in room if that is enough. All processes of the machine are looked at after each program that is run,
 // and package os would ask five times as much of the kernel to get ready to wait for a file that never makes anybody wait.
 func ofProcess(pid, name string, fixture []byte) ([]byte, bool) {
 	file, err := again(func() (int, error) {
@@ -181,7 +181,7 @@ func before(a, b string) bool {
 // execWait is how long a process in the middle of an exec is waited for. It takes that long only where the machine has no time for it.
 const execWait = time.Second
 
-// environ is the environment that a process was started with. In the middle of an exec the kernel has none to show for a moment, and whoever is not
+// environ returns the environment that a process was started with. In the middle of an exec the kernel has none to show for a moment, and whoever is not
 // recognized then would outlive those it belongs to: such a process is waited for.
 func environ(pid string) ([]byte, bool) {
 	for over := time.Now().Add(execWait); ; time.Sleep(50 * time.Microsecond) {

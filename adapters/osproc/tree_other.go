@@ -41,7 +41,7 @@ func MailboxHasReader(string) bool { return false }
 // WidenPipe does nothing here.
 func WidenPipe(*os.File) {}
 
-// LocalPlace is the place this process is at, as far as that is told here.
+// LocalPlace returns the place this process is at, as far as that is told here.
 func LocalPlace() owner.Place {
 	host, _ := os.Hostname()
 	return owner.Place{Space: "host", Machine: runtime.GOOS + "@" + host}

@@ -5,7 +5,7 @@ import "context"
 // workVariable is the name of the variable by which programs are found that a killed process had started.
 const workVariable = "COUNTERSIGN_WORK"
 
-// WorkMark is the Mark of programs that were started for that work.
+// WorkMark returns the Mark of programs that were started for that work.
 func WorkMark(work string) string { return workVariable + "=" + work }
 
 type markKey struct{}
@@ -16,7 +16,7 @@ func ForWork(ctx context.Context, work string) context.Context {
 	return context.WithValue(ctx, markKey{}, WorkMark(work))
 }
 
-// MarkOf is what programs started with ctx carry in their environment; empty for nothing.
+// MarkOf returns what programs started with ctx carry in their environment; empty for nothing.
 func MarkOf(ctx context.Context) string {
 	mark, _ := ctx.Value(markKey{}).(string)
 	return mark

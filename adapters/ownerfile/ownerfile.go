@@ -28,7 +28,7 @@ const (
 // leases is a ports.Leases; Open makes it. All methods may be called from many goroutines and processes.
 type leases struct{ dir *docfile.Dir }
 
-// NewLeases is the leases in that directory, which is made when the first one is kept.
+// NewLeases returns the leases in that directory, which is made when the first one is kept.
 func NewLeases(dir string) *leases { return &leases{docfile.NewDir(dir)} }
 
 // Renew puts on record that the owner is there now.
@@ -48,7 +48,7 @@ func (l *leases) Release(ctx context.Context, of string) error {
 	return nil
 }
 
-// Find is the lease of that name, with what a person said.
+// Find returns the lease of that name, with what a person said.
 func (l *leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 	if err := cmp.Or(owner.CheckName(name), ctx.Err()); err != nil {
 		return owner.Lease{}, err
@@ -62,7 +62,7 @@ func (l *leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 	return found, err
 }
 
-// List is all leases by name.
+// List returns all leases by name.
 func (l *leases) List(ctx context.Context) ([]owner.Lease, error) {
 	names := map[string]bool{}
 	err := l.dir.Scan(".", func(file string, _ func() (fs.FileInfo, error)) error {
@@ -109,7 +109,7 @@ func (l *leases) write(ctx context.Context, file string, doc owner.Lease) error 
 	return l.dir.Write(file, append(text, '\n'))
 }
 
-// read is the document in that file; one that there is not is empty.
+// read returns the document in that file; one that there is not is empty.
 func (l *leases) read(file string) (doc owner.Lease, err error) {
 	text, _, err := l.dir.Read(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/packtest"
 )
 
-// crowd is a store of that many packs with content. The files are written directly: creating them durably would take a minute.
+// crowd returns a store of that many packs with content. The files are written directly: creating them durably would take a minute.
 func crowd(b *testing.B, packs int) (s *fixture, last pack.ID) {
 	b.Helper()
 	s = open(b)

@@ -27,7 +27,7 @@ type kept struct {
 	info fs.FileInfo
 }
 
-// get is a copy of the remembered pack, or nil when its file at path is not the one that was read. It follows symbolic links out of the store,
+// get returns a copy of the remembered pack, or nil when its file at path is not the one that was read. It follows symbolic links out of the store,
 // which is harmless: what it remembers was read inside.
 func (r *recent) get(id pack.ID, path string) *pack.Pack {
 	r.mu.Lock()

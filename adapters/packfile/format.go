@@ -81,7 +81,7 @@ type removal struct {
 	Revision *uint64 `yaml:"revision"`
 }
 
-// Encode is the file that stores s: front matter between two lines ---, and nothing after. It fails on text that is not UTF-8.
+// Encode returns the file that stores s: front matter between two lines ---, and nothing after. It fails on text that is not UTF-8.
 func Encode(s pack.State) ([]byte, error) {
 	body, err := yamlcodec.Encode(fromState(s))
 	if err != nil {

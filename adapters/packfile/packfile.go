@@ -43,7 +43,7 @@ type Store struct {
 	cleanup cleanup
 }
 
-// New is the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
+// New returns the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
 func New(root string, clock ports.Clock) *Store {
 	return &Store{dir: docfile.NewDir(root), clock: clock}
 }
@@ -135,7 +135,7 @@ func (s *Store) malformed(name string, reason error) error {
 		s.dir.File(name), reasonOf(reason))
 }
 
-// reasonOf is the error without the path, which the message names already.
+// reasonOf returns the error without the path, which the message names already.
 func reasonOf(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -26,7 +26,7 @@ import (
 
 var _ packport.Excerpts = (*packfile.Source)(nil)
 
-// tree is a source root beside a directory that must stay unread.
+// tree returns a source root beside a directory that must stay unread.
 func tree(t testing.TB, files map[string]string) (source *packfile.Source, root, outside string) {
 	t.Helper()
 	base := t.TempDir()

@@ -84,7 +84,7 @@ func (s *fixture) listed() []pack.ID {
 	return found
 }
 
-// files are the names in a directory of the store, sorted.
+// files returns the names in a directory of the store, sorted.
 func (s *fixture) files(dir string) []string {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.path(dir))

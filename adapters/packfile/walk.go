@@ -86,7 +86,7 @@ func (w *walk) pass(n int) {
 	w.begun = false
 }
 
-// take is the line that is next, without its end. The slice is good until the next call.
+// take returns the line that is next, without its end. The slice is good until the next call.
 func (w *walk) take() ([]byte, error) {
 	end := bytes.IndexByte(w.rest, '\n')
 	if end >= 0 {

@@ -90,7 +90,7 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	return nil
 }
 
-// Registered is the passkey that a browser has just made for a page of that origin, when it was asked with that challenge. It has no name and no owner yet.
+// Registered returns the passkey that a browser has just made for a page of that origin, when it was asked with that challenge. It has no name and no owner yet.
 // It fails with enrolled.ErrKey. Who made it, it does not prove: a program can make one as well.
 func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key, error) {
 	name, ok := RPID(origin)
@@ -127,10 +127,10 @@ func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key,
 	return k, Verifier{}.Usable(k)
 }
 
-// Algorithms are those a new passkey may sign with, in COSE's numbers, the one wanted most first: ES256, EdDSA, RS256 (Windows Hello).
+// Algorithms returns those a new passkey may sign with, in COSE's numbers, the one wanted most first: ES256, EdDSA, RS256 (Windows Hello).
 func Algorithms() []int { return []int{-7, -8, -257} }
 
-// RPID is the name that passkeys of pages of that origin are bound to: its host. False says that it has none that browsers take: an IP address is none.
+// RPID returns the name that passkeys of pages of that origin are bound to: its host. False says that it has none that browsers take: an IP address is none.
 func RPID(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.User != nil || origin != u.Scheme+"://"+u.Host || u.Scheme != "https" && !(u.Scheme == "http" && local(u.Hostname())) {

@@ -63,7 +63,7 @@ func laidOut(doc []byte) string {
 	return out.String()
 }
 
-// commandOf is the command that a tool stands for, dotted, and the words a person types for it.
+// commandOf returns the command that a tool stands for, dotted, and the words a person types for it.
 func commandOf(o tool.Outcome) (string, []string) {
 	name := strings.TrimPrefix(string(o.Spec.Name), "agents_")
 	if head, flag, ok := strings.Cut(name, "_"); ok && (flag == "apply" || flag == "fix") {
@@ -86,7 +86,7 @@ func commandOf(o tool.Outcome) (string, []string) {
 	return strings.Join(words, "."), words
 }
 
-// reportOf is the data and the warnings of a successful call. A preview's confirmation stands among the data: only here, because what
+// reportOf returns the data and the warnings of a successful call. A preview's confirmation stands among the data: only here, because what
 // leaves the core is redacted, and a token is a secret.
 func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	var report struct {
@@ -119,7 +119,7 @@ func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	return Object(data), report.Warnings
 }
 
-// errorOf is a fault in the contract's words.
+// errorOf returns a fault in the contract's words.
 func errorOf(o tool.Outcome, f *fault.Error, command string) envelopeError {
 	row := rowOf(o, f)
 	e := envelopeError{Code: row.code, Message: f.Message, Details: Details(f)}

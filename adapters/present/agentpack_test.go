@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// answer is an outcome of one of the deployment tools.
+// answer returns an outcome of one of the deployment tools.
 func answer(name tool.Name, change func(*tool.Outcome)) tool.Outcome {
 	o := tool.Outcome{Spec: tool.Spec{Name: name, Contract: present.Agentpack}, Version: "1.2.3", Args: json.RawMessage(`{}`)}
 	change(&o)

@@ -46,7 +46,7 @@ func (r agentpackRow) hinting(hint string) agentpackRow {
 	return r
 }
 
-// contractRows are the codes of the contract.
+// contractRows returns the codes of the contract.
 func contractRows() map[fault.Code]agentpackRow {
 	const retry = "retry_command"
 	const fresh = "call deploy, show its plan to whoever decides, then call deploy_apply with yes: true and the new confirm_token"
@@ -94,7 +94,7 @@ func contractRows() map[fault.Code]agentpackRow {
 	}
 }
 
-// ownRows are the codes for what the contract leaves unclassified, in the same form.
+// ownRows returns the codes for what the contract leaves unclassified, in the same form.
 func ownRows() map[fault.Code]agentpackRow {
 	const retry = "retry_command"
 	denied := row("E_POLICY_DENIED", "ask_operator")

@@ -54,7 +54,7 @@ type AmofAnswer struct {
 	Kind   fault.Kind
 }
 
-// RenderAmof is an outcome as amof.v1 has it. A confirmation that is asked for is an answer like any other; a refusal in mode ask explains what the
+// RenderAmof returns an outcome as amof.v1 has it. A confirmation that is asked for is an answer like any other; a refusal in mode ask explains what the
 // call would do.
 func RenderAmof(o tool.Outcome) AmofAnswer {
 	f := fault.From(o.Err)
@@ -71,7 +71,7 @@ func RenderAmof(o tool.Outcome) AmofAnswer {
 	return done(o)
 }
 
-// answer is an object and its text.
+// answer returns an object and its text.
 func answer(fields map[string]any, c amofEnvelope, text prose, actions []action) AmofAnswer {
 	fields["_context"] = c
 	if actions == nil {
@@ -81,7 +81,7 @@ func answer(fields map[string]any, c amofEnvelope, text prose, actions []action)
 	return AmofAnswer{Text: text.laid(c, actions), Object: Object(fields)}
 }
 
-// done is the value of a call that went well.
+// done returns the value of a call that went well.
 func done(o tool.Outcome) AmofAnswer {
 	fields := map[string]any{}
 	var own map[string]json.RawMessage
@@ -108,7 +108,7 @@ func done(o tool.Outcome) AmofAnswer {
 	return answer(fields, c, text, actions)
 }
 
-// shown is what a value says of itself beside its own members.
+// shown returns what a value says of itself beside its own members.
 func shown(o tool.Outcome, own map[string]json.RawMessage) (amofEnvelope, prose, []action) {
 	c, text := about(o, ""), prose{}
 	var actions []action
@@ -120,7 +120,7 @@ func shown(o tool.Outcome, own map[string]json.RawMessage) (amofEnvelope, prose,
 	return c, text, chosen(actions, o)
 }
 
-// chosen are the actions that may be suggested: those the mode lets run, each once, the most urgent, and not what was just done.
+// chosen returns the actions that may be suggested: those the mode lets run, each once, the most urgent, and not what was just done.
 func chosen(all []action, o tool.Outcome) []action {
 	sorting.Stable(all, func(a, b action) int { return a.Priority - b.Priority })
 	most := mostAfterChange
@@ -145,7 +145,7 @@ func chosen(all []action, o tool.Outcome) []action {
 	return chosen
 }
 
-// about is the envelope of a call whose value does not bring one: about the ecosystem named, else the one its arguments name. What can be no name is
+// about returns the envelope of a call whose value does not bring one: about the ecosystem named, else the one its arguments name. What can be no name is
 // not repeated.
 func about(o tool.Outcome, ecosystem string) amofEnvelope {
 	var args struct {
@@ -188,7 +188,7 @@ func planOf(doc json.RawMessage) (p plan) {
 	return p
 }
 
-// dryRun is a plan that was shown and not carried out (amof contract §11).
+// dryRun returns a plan that was shown and not carried out (amof contract §11).
 func dryRun(o tool.Outcome) AmofAnswer {
 	p := planOf(o.Value)
 	hint := cmp.Or(p.Hint, "amof_set_mode execute, or call "+string(o.Spec.Name)+" with mode execute")

@@ -36,7 +36,7 @@ func encode(t testing.TB, v any) json.RawMessage {
 	return doc
 }
 
-// outcome is one of a tool that changes something, called with demo in mode execute.
+// outcome returns one of a tool that changes something, called with demo in mode execute.
 func outcome(change ...func(*tool.Outcome)) tool.Outcome {
 	o := tool.Outcome{Spec: tool.Spec{Name: "amof_push_ecosystem", Title: "Push ecosystem", Description: "Push what is committed.", Class: policy.ClassDangerous, Confirm: policy.Simple, Contract: "amof.v1"},
 		Args: json.RawMessage(`{"ecosystem":"demo"}`), Decision: policy.Decision{Mode: policy.Execute, Strength: policy.Simple}}
@@ -56,7 +56,7 @@ func reading(o *tool.Outcome) {
 	o.Decision = policy.Decision{Mode: policy.Ask}
 }
 
-// shown is what every value carries.
+// shown returns what every value carries.
 func shown(summary string, details []string, actions ...runs.Action) runs.Envelope {
 	demo := "demo"
 	return runs.Envelope{Context: runs.Context{Scope: "ecosystem", Ecosystem: &demo, Breadcrumb: "global > demo", SessionID: "s", Timestamp: at},
@@ -68,7 +68,7 @@ type value struct {
 	runs.Envelope
 }
 
-// planned is a plan as the tools make it.
+// planned returns a plan as the tools make it.
 func planned(t testing.TB) runs.Plan {
 	p, err := runs.Plan{Tool: "amof_push_ecosystem", Action: "push", Summary: "push of demo (2 repositories)",
 		Preview: object{"repos": []object{{"name": "api", "branch": "feature/T-1", "ahead": 2, "skipped_reason": ""}, {"name": "web", "branch": "main", "ahead": 1, "files": []string{"a", "b"}}},
@@ -80,7 +80,7 @@ func planned(t testing.TB) runs.Plan {
 	return p
 }
 
-// issued is a confirmation that is asked for.
+// issued returns a confirmation that is asked for.
 func issued(t testing.TB, strength policy.Strength, change ...func(*tool.Issued)) func(*tool.Outcome) {
 	p := planned(t)
 	i := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken(token), Tool: "amof_push_ecosystem", Args: json.RawMessage(`{"ecosystem":"demo"}`), Strength: strength, Prompt: p.Prompt(),
@@ -206,7 +206,7 @@ func TestEveryOutcome(t *testing.T) {
 	}
 }
 
-// way is what answers a confirmation.
+// way returns what answers a confirmation.
 func way(i *tool.Issued) string {
 	if i.Token.IsZero() {
 		return "countersign approve " + i.ID

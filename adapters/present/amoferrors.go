@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// blocked is a refusal by mode: what the call would do, how things are, and the way (amof contract §11).
+// blocked returns a refusal by mode: what the call would do, how things are, and the way (amof contract §11).
 func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 	p := planOf(o.Value)
 	explanation := p.Explanation
@@ -41,7 +41,7 @@ func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 	return a
 }
 
-// asked is a confirmation that is asked for (amof contract §14).
+// asked returns a confirmation that is asked for (amof contract §14).
 func asked(o tool.Outcome) AmofAnswer {
 	p := planOf(o.Issued.Plan)
 	c := about(o, p.Ecosystem)
@@ -83,7 +83,7 @@ func asksPerson(i *tool.Issued) string {
 	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for that, or to go on"
 }
 
-// prompt is the question (seed 004).
+// prompt returns the question (seed 004).
 func prompt(i *tool.Issued, p plan) string {
 	about := cmp.Or(p.Summary, i.Prompt)
 	switch {
@@ -139,7 +139,7 @@ func failed(o tool.Outcome, f *fault.Error) AmofAnswer {
 
 const cancelled = "cancelled"
 
-// code is a fault's code in the contract's words.
+// code returns a fault's code in the contract's words.
 func code(f *fault.Error) string {
 	switch f.Code {
 	case confirm.ErrUnknown.Code, confirm.ErrCanceled.Code:
@@ -168,7 +168,7 @@ func code(f *fault.Error) string {
 // required is the code of a call that has to be confirmed first.
 const required = "confirm_token_required"
 
-// hint is the way out of failures whose message does not name one.
+// hint returns the way out of failures whose message does not name one.
 func hint(code string) string {
 	switch code {
 	case "no_ecosystem":

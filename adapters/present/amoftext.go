@@ -24,7 +24,7 @@ type prose struct {
 	last    []string // details that are never left out or cut
 }
 
-// laid is the text within its bounds: the summary, the details, what to do next.
+// laid returns the text within its bounds: the summary, the details, what to do next.
 func (t prose) laid(c amofEnvelope, actions []action) string {
 	lines := []string{"[" + clip(line(c.Breadcrumb), maxCrumb) + "] " + clip(line(t.Summary), maxSummary)}
 	var next []string
@@ -52,7 +52,7 @@ func (t prose) laid(c amofEnvelope, actions []action) string {
 	return strings.Join(append(lines, next...), "\n")
 }
 
-// line is a text without line ends and other control characters, so that none can pass for more than it is.
+// line returns a text without line ends and other control characters, so that none can pass for more than it is.
 func line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
@@ -70,7 +70,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// wrapped is a text over several lines of at most that many characters, with nothing left out but the blanks where it is broken.
+// wrapped returns a text over several lines of at most that many characters, with nothing left out but the blanks where it is broken.
 func wrapped(s string, most int) []string {
 	var lines []string
 	rest := []rune(line(s))
@@ -90,7 +90,7 @@ func wrapped(s string, most int) []string {
 	return append(lines, string(rest))
 }
 
-// amofLaidOut is an object as lines: one a member, lists as their items.
+// amofLaidOut returns an object as lines: one a member, lists as their items.
 func amofLaidOut(doc json.RawMessage) []string {
 	var fields map[string]any
 	if json.Unmarshal(doc, &fields) != nil {
@@ -118,7 +118,7 @@ func nothing(v any) bool {
 	return v == nil || v == "" || list && len(items) == 0 || object && len(fields) == 0
 }
 
-// names are an object's members, what says most first.
+// names returns an object's members, what says most first.
 func names(fields map[string]any) []string {
 	all := make([]string, 0, len(fields))
 	for name := range fields {
@@ -133,7 +133,7 @@ func names(fields map[string]any) []string {
 	return all
 }
 
-// flat is a value on one line.
+// flat returns a value on one line.
 func flat(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -160,7 +160,7 @@ func flat(v any) string {
 	return string(Object(v))
 }
 
-// marked are a failure's items one by one, by repository or by place, as far as a list is one (amof contract §15).
+// marked returns a failure's items one by one, by repository or by place, as far as a list is one (amof contract §15).
 func marked(list any) []string {
 	items, _ := list.([]any)
 	var lines []string
@@ -180,7 +180,7 @@ func marked(list any) []string {
 	return lines
 }
 
-// changes are the differences between what was confirmed and what there is.
+// changes returns the differences between what was confirmed and what there is.
 func changes(list any) []string {
 	items, _ := list.([]any)
 	var lines []string

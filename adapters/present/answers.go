@@ -29,7 +29,7 @@ type Listed struct {
 	Count int // of all of them
 }
 
-// More is how many of them have no name in the list.
+// More returns how many of them have no name in the list.
 func (l Listed) More() int { return max(l.Count-len(l.Names), 0) }
 
 // The ways in which files are changed.
@@ -40,7 +40,7 @@ const (
 	Untracked  = "untracked"
 )
 
-// Lists are those of the lists that are not empty, the gravest first.
+// Lists returns those of the lists that are not empty, the gravest first.
 func (c Changes) Lists() []Listed {
 	var out []Listed
 	for _, l := range []Listed{{Conflicted, c.Conflicted, c.ConflictN}, {Staged, c.Staged, c.StagedN}, {Modified, c.Modified, c.ModifiedN}, {Untracked, c.Untracked, c.UntrackedN}} {
@@ -79,10 +79,10 @@ type Worktrees struct {
 	Worktrees []worktree `json:"worktrees"`
 }
 
-// Commit is the beginning of the commit that is checked out.
+// Commit returns the beginning of the commit that is checked out.
 func (w worktree) Commit() string { return w.Head[:min(len(w.Head), short)] }
 
-// Marks is what is special about it, in words.
+// Marks returns what is special about it, in words.
 func (w worktree) Marks() []string {
 	var marks []string
 	for _, m := range []struct {
@@ -111,7 +111,7 @@ type Step struct {
 	} `json:"config"`
 }
 
-// Starts is what is to be known of a step that starts a workflow, in words; empty for one that runs a command.
+// Starts returns what is to be known of a step that starts a workflow, in words; empty for one that runs a command.
 func (s Step) Starts() string {
 	if s.Config.Target == "" {
 		return ""
@@ -160,7 +160,7 @@ const (
 	TypeWorkflow = "workflow"
 )
 
-// Does is what an action does, in one line.
+// Does returns what an action does, in one line.
 func (a Action) Does() string {
 	switch a.Type {
 	case TypeScript:
@@ -171,5 +171,5 @@ func (a Action) Does() string {
 	return "workflow " + a.Config.Workflow
 }
 
-// Verb is the method of its request.
+// Verb returns the method of its request.
 func (c actionConfig) Verb() string { return cmp.Or(c.Method, http.MethodPost) }

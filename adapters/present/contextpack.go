@@ -47,7 +47,7 @@ func contextPackFailure(o tool.Outcome, f *fault.Error) Document {
 	return Document{Text: string(body), Body: body, Fail: true, Kind: f.Kind}
 }
 
-// packDetails is the fault's own details, or the plan of a call that was refused and explained.
+// packDetails returns the fault's own details, or the plan of a call that was refused and explained.
 func packDetails(o tool.Outcome, f *fault.Error) any {
 	if plan := explained(o); plan != nil && f.Details == nil {
 		return map[string]any{"plan": plan}
@@ -55,7 +55,7 @@ func packDetails(o tool.Outcome, f *fault.Error) any {
 	return f.Details
 }
 
-// packCode is a fault's kind and code in the contract's words (context-pack contract §4.2). Codes with a pair of their own come first;
+// packCode returns a fault's kind and code in the contract's words (context-pack contract §4.2). Codes with a pair of their own come first;
 // every other fault, of the core or of another package, has one by its kind.
 func packCode(f *fault.Error) (kind, code string) {
 	switch f.Code {

@@ -56,7 +56,7 @@ func value(d *json.Decoder) (any, error) {
 	return t, nil
 }
 
-// Member is an object's member of that name, or nil.
+// Member returns an object's member of that name, or nil.
 func Member(fields []Field, name string) any {
 	for _, f := range fields {
 		if f.Name == name {
@@ -66,13 +66,13 @@ func Member(fields []Field, name string) any {
 	return nil
 }
 
-// Text is an object's member of that name where it is a text, and empty otherwise.
+// Text returns an object's member of that name where it is a text, and empty otherwise.
 func Text(fields []Field, name string) string {
 	s, _ := Member(fields, name).(string)
 	return s
 }
 
-// CommandLine is an argument vector as one would type it into a shell.
+// CommandLine returns an argument vector as one would type it into a shell.
 func CommandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {

@@ -9,7 +9,7 @@ import (
 // statusClientClosed is the status of a request whose client did not wait for the answer. No standard has a word for it; nginx made this one.
 const statusClientClosed = 499
 
-// HTTPStatus is the status of an HTTP answer for a failure of kind k (architecture: errors and codes).
+// HTTPStatus returns the status of an HTTP answer for a failure of kind k (architecture: errors and codes).
 func HTTPStatus(k fault.Kind) int {
 	switch k {
 	case fault.Invalid:

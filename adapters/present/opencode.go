@@ -41,7 +41,7 @@ func opencode(o tool.Outcome) Document {
 	return Document{Text: string(doc), Object: doc, Body: doc, Fail: own.Status == "error"}
 }
 
-// opencodeSuccess is a value as an object with a status. What the application has to say about the call joins the value's own warnings.
+// opencodeSuccess returns a value as an object with a status. What the application has to say about the call joins the value's own warnings.
 func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	var doc json.RawMessage
 	switch {
@@ -83,7 +83,7 @@ func withStatus(doc json.RawMessage) json.RawMessage {
 	return append(json.RawMessage(status), doc[1:]...)
 }
 
-// opencodeFailure is an outcome's failure in the words of opencode.v1. A suggestion and a git_url among the details are those of the
+// opencodeFailure returns an outcome's failure in the words of opencode.v1. A suggestion and a git_url among the details are those of the
 // failure, the former better than the standing one, because the raising site knows more.
 func opencodeFailure(o tool.Outcome) opencodeError {
 	f := fault.From(o.Err)
@@ -125,7 +125,7 @@ func (e *opencodeError) take(name string) string {
 	return text
 }
 
-// opencodeURL is the canonical URL of the project that a failed call was about: what the fault, the plan or else the arguments say. It is
+// opencodeURL returns the canonical URL of the project that a failed call was about: what the fault, the plan or else the arguments say. It is
 // empty where none of them is a URL, and where the arguments carry credentials, of which nothing is ever repeated. A path of this machine
 // is canonical only once its links are resolved, so it counts in a fault or a plan alone.
 func opencodeURL(o tool.Outcome, fromFault string) string {
@@ -146,7 +146,7 @@ func opencodeURL(o tool.Outcome, fromFault string) string {
 	return u.String()
 }
 
-// urlIn is the git_url of an object.
+// urlIn returns the git_url of an object.
 func urlIn(doc json.RawMessage) string {
 	var own struct {
 		GitURL string `json:"git_url"`
@@ -163,7 +163,7 @@ func named(args json.RawMessage, name string) bool {
 	return ok
 }
 
-// lastBytes is the end of a text, where programs say what stopped them: at most limit bytes, and no half characters.
+// lastBytes returns the end of a text, where programs say what stopped them: at most limit bytes, and no half characters.
 func lastBytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -175,7 +175,7 @@ func lastBytes(text string, limit int) string {
 	return text[from:]
 }
 
-// Renamed is the tool that took the place of one that an older form of a contract had, with a word about it; empty for every other name.
+// Renamed returns the tool that took the place of one that an older form of a contract had, with a word about it; empty for every other name.
 // The old tools are gone all the same (opencode contract §20; seed 003, breaking changes).
 func Renamed(old string) (now tool.Name, note string) {
 	switch old {

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// boxed is an outcome of one of the sandbox tools.
+// boxed returns an outcome of one of the sandbox tools.
 func boxed(err *fault.Error, change ...func(*tool.Outcome)) tool.Outcome {
 	o := tool.Outcome{Spec: tool.Spec{Name: "opencode_sandbox_delete", Contract: present.Opencode},
 		Args: json.RawMessage(`{"git_url":"https://GitHub.com/acme/shop","name":"fix-1"}`)}
@@ -147,7 +147,7 @@ func wrongOf(t *testing.T, o tool.Outcome) (w wrong) {
 	return w
 }
 
-// opencodeWords are the codes of opencode contract §14, then those for what it has no words for.
+// opencodeWords returns the codes of opencode contract §14, then those for what it has no words for.
 func opencodeWords() []string {
 	return strings.Fields(`project_not_found project_not_running invalid_git_url configuration_error invalid_config ssh_key_not_found invalid_ssh_key
 		clone_failed base_dir_conflict no_free_port port_in_use opencode_not_installed opencode_start_failed opencode_unhealthy opencode_auth_failed
@@ -195,7 +195,7 @@ func TestEverySandboxFaultIsInTheTable(t *testing.T) {
 	assert.Empty(t, known, "a word without a fault")
 }
 
-// sandboxFaults are the faults of the capability with the words that the contract has for them.
+// sandboxFaults returns the faults of the capability with the words that the contract has for them.
 func sandboxFaults() map[*fault.Error]string {
 	return map[*fault.Error]string{
 		sandbox.ErrURL: "invalid_git_url", sandbox.ErrArguments: "invalid_arguments", sandbox.ErrName: "invalid_name",

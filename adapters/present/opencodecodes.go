@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// opencodeCode is a fault's code in the contract's words: one that stands for it; its own, without the prefix that tells sandboxes' faults
+// opencodeCode returns a fault's code in the contract's words: one that stands for it; its own, without the prefix that tells sandboxes' faults
 // from those of other capabilities; else one by its kind (opencode contract §14).
 func opencodeCode(f *fault.Error) string {
 	if code, ok := opencodeCodes()[f.Code]; ok {
@@ -34,7 +34,7 @@ func opencodeCode(f *fault.Error) string {
 	return "internal"
 }
 
-// opencodeCodes are the faults that do not simply have the code of their kind. The contract has no words for policy and confirmation;
+// opencodeCodes returns the faults that do not simply have the code of their kind. The contract has no words for policy and confirmation;
 // those here are in its form.
 func opencodeCodes() map[fault.Code]string {
 	return map[fault.Code]string{
@@ -81,7 +81,7 @@ func opencodeCodes() map[fault.Code]string {
 	}
 }
 
-// opencodeSuggestion is the standing way on from a failure, for the model that reads it; empty where only the message can say one.
+// opencodeSuggestion returns the standing way on from a failure, for the model that reads it; empty where only the message can say one.
 func opencodeSuggestion(f fault.Code, code string) string {
 	switch f {
 	case "confirm_typed_value_wrong":

@@ -23,7 +23,7 @@ const (
 	statusRequired = `"required":["status"],"properties":{"status":{"type":"string"}}`
 )
 
-// Results is the JSON Schema of a tool's structured content in its contract, for MCP's outputSchema; nil where the contract has none. Packs answer with
+// Results returns the JSON Schema of a tool's structured content in its contract, for MCP's outputSchema; nil where the contract has none. Packs answer with
 // text (context-pack contract §2, §3), and agentpack.v1 publishes no schema of its envelope (agentpack contract §7.2).
 func Results(s tool.Spec) json.RawMessage {
 	value := s.OutputSchema()
@@ -43,7 +43,7 @@ func Results(s tool.Spec) json.RawMessage {
 	return forms(``, value, cutForm, dryRunForm)
 }
 
-// forms is an object with those members that is one of the forms at least.
+// forms returns an object with those members that is one of the forms at least.
 func forms(members string, all ...any) json.RawMessage {
 	out := bytes.NewBufferString(`{"type":"object",`)
 	if members != "" {
@@ -65,7 +65,7 @@ func forms(members string, all ...any) json.RawMessage {
 	return out.Bytes()
 }
 
-// optional is an object's schema without members that the presenter takes out of the value, or puts into it.
+// optional returns an object's schema without members that the presenter takes out of the value, or puts into it.
 func optional(schema json.RawMessage, names ...string) json.RawMessage {
 	var doc map[string]json.RawMessage
 	var properties map[string]json.RawMessage

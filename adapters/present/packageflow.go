@@ -57,7 +57,7 @@ func packageflow(o tool.Outcome) Document {
 	return d
 }
 
-// packageflowPending is a call that waits for a person (packageflow contract §5.2): over MCP no error, so that the model repeats the call instead of
+// packageflowPending returns a call that waits for a person (packageflow contract §5.2): over MCP no error, so that the model repeats the call instead of
 // working around it.
 func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	p := ProblemOf(o)
@@ -73,7 +73,7 @@ func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	return Document{Text: string(doc), Object: doc, Body: Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }
 
-// packageflowMeta is what the contract says about a result beside the result.
+// packageflowMeta returns what the contract says about a result beside the result.
 func packageflowMeta(o tool.Outcome) json.RawMessage {
 	return Object(struct {
 		CallID     string   `json:"callId"`
@@ -95,7 +95,7 @@ func cutShort(value json.RawMessage) bool {
 	return json.Unmarshal(value, &own) == nil && own.Truncated == true
 }
 
-// ProblemOf is an outcome's failure in the words of packageflow.v1; the outcome has one.
+// ProblemOf returns an outcome's failure in the words of packageflow.v1; the outcome has one.
 func ProblemOf(o tool.Outcome) Problem {
 	f := fault.From(o.Err)
 	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: Details(f)}
@@ -139,7 +139,7 @@ func packageflowConfirmation(o tool.Outcome) *confirmation {
 	return c
 }
 
-// ContextOf is what a dialog shows of a plan: its own context where it has one that is an object, else all of it (packageflow-security
+// ContextOf returns what a dialog shows of a plan: its own context where it has one that is an object, else all of it (packageflow-security
 // contract §5.1).
 func ContextOf(plan json.RawMessage) json.RawMessage {
 	var own struct {
@@ -155,7 +155,7 @@ func isObject(doc json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(doc), []byte("{"))
 }
 
-// packageflowCode is a fault's code in the contract's words: its own where the contract has it in capitals, one that stands for it, else
+// packageflowCode returns a fault's code in the contract's words: its own where the contract has it in capitals, one that stands for it, else
 // one by its kind.
 func packageflowCode(f *fault.Error) string {
 	if code, ok := packageflowCodes()[f.Code]; ok {
@@ -180,7 +180,7 @@ func packageflowCode(f *fault.Error) string {
 	return "INTERNAL"
 }
 
-// packageflowListing is what packageflow.v1 says about a tool beside its description, for MCP's _meta of the tool (packageflow contract
+// packageflowListing returns what packageflow.v1 says about a tool beside its description, for MCP's _meta of the tool (packageflow contract
 // §2.7, §3.1; packageflow-security contract §3.1).
 func packageflowListing(s tool.Spec) json.RawMessage {
 	listing := struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// flow is an outcome of one of the project tools.
+// flow returns an outcome of one of the project tools.
 func flow(err *fault.Error, change ...func(*tool.Outcome)) tool.Outcome {
 	o := tool.Outcome{CallID: "call_7f", Spec: tool.Spec{Name: "run_npm_script", Description: "Run a script.", Contract: present.Packageflow}, Elapsed: 150*time.Millisecond + 7*time.Microsecond}
 	if err != nil {
@@ -122,14 +122,14 @@ func TestOtherContractsHaveNoMeta(t *testing.T) {
 	}
 }
 
-// contractCodes are the codes of packageflow contract §2.3, the original's seven first.
+// contractCodes returns the codes of packageflow contract §2.3, the original's seven first.
 func contractCodes() []string {
 	return strings.Fields(`PROJECT_NOT_FOUND WORKTREE_NOT_FOUND WORKFLOW_NOT_FOUND PERMISSION_DENIED USER_CANCELLED EXECUTION_TIMEOUT EXECUTION_FAILED
 		INVALID_ARGUMENT UNKNOWN_TOOL SERVER_DISABLED RATE_LIMITED PATH_NOT_ALLOWED NOT_A_GIT_REPO SCRIPT_NOT_FOUND ACTION_NOT_FOUND ACTION_DISABLED
 		EXECUTION_NOT_FOUND PROCESS_NOT_FOUND PROCESS_LIMIT COMMAND_BLOCKED URL_BLOCKED CONFIRMATION_PENDING CONFIRMATION_EXPIRED CONFLICT INTERNAL`)
 }
 
-// catalogue is every error code of the module with its kind.
+// catalogue returns every error code of the module with its kind.
 func catalogue(t *testing.T) map[fault.Code]fault.Kind {
 	t.Helper()
 	text, err := os.ReadFile("../../internal/testkit/archtest/testdata/codes.golden")

@@ -2,7 +2,7 @@ package present
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// packageflowCodes are the faults that do not simply have the code of their kind (packageflow contract §2.3).
+// packageflowCodes returns the faults that do not simply have the code of their kind (packageflow contract §2.3).
 func packageflowCodes() map[fault.Code]string {
 	return map[fault.Code]string{
 		"project_not_found":   "PROJECT_NOT_FOUND",
@@ -44,7 +44,7 @@ func packageflowCodes() map[fault.Code]string {
 	}
 }
 
-// packageflowHint is the standing way on from a failure, for the model that reads it; empty where the message has said it all.
+// packageflowHint returns the standing way on from a failure, for the model that reads it; empty where the message has said it all.
 func packageflowHint(f fault.Code, code string) string {
 	if f == "confirm_denied" {
 		return "a person refused this call; do not repeat it, ask what they want instead"

@@ -17,7 +17,7 @@ func Object(v any) json.RawMessage {
 	return doc
 }
 
-// Details are a fault's details as members; nil when it has none.
+// Details returns a fault's details as members; nil when it has none.
 func Details(f *fault.Error) map[string]any {
 	if f.Details == nil {
 		return nil

@@ -34,7 +34,7 @@ const (
 // MetaApproval is the key in MCP's _meta of a result that says who approves where that is no person: "caller".
 const MetaApproval = "countersign/approval"
 
-// For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's. Whatever the contract, an answer says
+// For returns the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's. Whatever the contract, an answer says
 // beside itself when no person is asked.
 func For(c tool.Contract) Func {
 	in := of(c)
@@ -76,7 +76,7 @@ func of(c tool.Contract) Func {
 	}
 }
 
-// Listing is what a tool's contract says about it beside its description, as an object for MCP's _meta of the tool; nil is nothing.
+// Listing returns what a tool's contract says about it beside its description, as an object for MCP's _meta of the tool; nil is nothing.
 func Listing(s tool.Spec) json.RawMessage {
 	if s.Contract == Packageflow {
 		return packageflowListing(s)
@@ -84,7 +84,7 @@ func Listing(s tool.Spec) json.RawMessage {
 	return nil
 }
 
-// ExitCode is the process exit code for a failure of kind k (architecture: errors and codes).
+// ExitCode returns the process exit code for a failure of kind k (architecture: errors and codes).
 func ExitCode(k fault.Kind) int {
 	switch k {
 	case fault.Invalid:

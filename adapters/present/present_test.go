@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// outcomes is every shape an outcome can have, the same for all contracts.
+// outcomes returns every shape an outcome can have, the same for all contracts.
 func outcomes() map[string]tool.Outcome {
 	err := func(k fault.Kind, code fault.Code, details any) tool.Outcome {
 		return tool.Outcome{Err: fault.New(k, code, "the message").With(details), RequestID: json.RawMessage(`7`)}

@@ -80,7 +80,7 @@ type search struct {
 	size    int64
 }
 
-// real is a path that may begin with the root as it is spelled.
+// real returns a path that may begin with the root as it is spelled.
 func (s *search) real(at string) string {
 	if at == "" || !codeInside(s.spelled, at) {
 		return at
@@ -156,7 +156,7 @@ func (s *search) entry(ctx context.Context, e shellcmd.CodeFile, within string) 
 	return nil
 }
 
-// place is the path of a name, as far as it can be told.
+// place returns the path of a name, as far as it can be told.
 func (s *search) place(dir, name, within string) (string, bool) {
 	if rest, ok := shellcmd.Beside(name); ok {
 		if within == "" {
@@ -237,7 +237,7 @@ func ofSystem(at string) bool {
 
 var errCodeIrregular = errors.New("it is no regular file")
 
-// read is a file's hash, and how it begins.
+// read returns a file's hash, and how it begins.
 func (s *search) read(ctx context.Context, name string) (process.CodeFile, []byte, error) {
 	info, err := s.in.Lstat(name) // before opening: opening a device can do something
 	switch {
@@ -333,7 +333,7 @@ func shellLine(head []byte) bool {
 	return false
 }
 
-// recipes are the lines of a file that shells may be given: those that are indented or stand behind a dash or a cmd.
+// recipes returns the lines of a file that shells may be given: those that are indented or stand behind a dash or a cmd.
 func recipes(text []byte) (out []string) {
 	made := regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`) // make's variables, which a shell would run
 	lines := bufio.NewScanner(bytes.NewReader(text))

@@ -18,7 +18,7 @@ import (
 
 var reader = projectfile.Reader{Parser: projectfile.Parser{}, Home: "/home/nobody"}
 
-// tree is a project with these files; those that begin with "->" are links.
+// tree returns a project with these files; those that begin with "->" are links.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -42,7 +42,7 @@ func put(t *testing.T, root, name, text string) {
 	require.NoError(t, os.WriteFile(at, []byte(text), 0o755))
 }
 
-// code is what the command reads in a project: the paths, and the notes as one text.
+// code returns what the command reads in a project: the paths, and the notes as one text.
 func code(t *testing.T, root, dir, text string) ([]string, string) {
 	t.Helper()
 	c := whole(t, root, dir, text)

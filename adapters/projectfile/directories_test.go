@@ -43,7 +43,7 @@ func directories(t *testing.T, open openDirectories) {
 	t.Run("StopsWhenCancelled", func(t *testing.T) { stopsLooking(t, open) })
 }
 
-// land is a new directory without links on its path.
+// land returns a new directory without links on its path.
 func land(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,7 +71,7 @@ func grow(t testing.TB, base string, entries ...string) string {
 	return base
 }
 
-// estate is a directory with projects and their neighbours, and the roots in it.
+// estate returns a directory with projects and their neighbours, and the roots in it.
 func estate(t testing.TB) (base string, roots []string) {
 	t.Helper()
 	base = grow(t, land(t), "home/", "proj/src/deep/", "proj/file.txt", "proj/inner/x/", "proj/inner/up -> ../src", "proj/over -> inner/x",

@@ -34,7 +34,7 @@ func (d *directories) Surroundings(ctx context.Context, dir string) (projectport
 	}, nil
 }
 
-// variables are an environment by name; the last of equal names counts, as it does for a child.
+// variables returns an environment by name; the last of equal names counts, as it does for a child.
 func variables(environ []string) map[string]string {
 	v := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -45,7 +45,7 @@ func variables(environ []string) map[string]string {
 	return v
 }
 
-// under is a path below an absolute base; of another base, which a variable that is not set or means something else gives, there is none.
+// under returns a path below an absolute base; of another base, which a variable that is not set or means something else gives, there is none.
 func under(base, name string) string {
 	if !filepath.IsAbs(base) {
 		return ""
@@ -53,7 +53,7 @@ func under(base, name string) string {
 	return filepath.Join(base, name)
 }
 
-// toolchains are the directories in which package managers, compilers and their shims usually lie, as far as they exist.
+// toolchains returns the directories in which package managers, compilers and their shims usually lie, as far as they exist.
 func (d *directories) toolchains(v map[string]string) []string {
 	var dirs []string
 	for _, c := range []string{

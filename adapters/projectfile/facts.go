@@ -99,7 +99,7 @@ func reason(err error) error {
 	return err
 }
 
-// firstLine is the first line of a small text file, "" when there is none that could be shown.
+// firstLine returns the first line of a small text file, "" when there is none that could be shown.
 func (f folder) firstLine(name string) string {
 	data, err := f.head(name, maxFirstLine)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f folder) firstLine(name string) string {
 	return line
 }
 
-// read is all of a regular file of at most limit bytes.
+// read returns all of a regular file of at most limit bytes.
 func (f folder) read(name string, limit int64) ([]byte, error) {
 	data, err := f.take(name, limit+1, limit)
 	if err == nil && int64(len(data)) > limit {
@@ -122,7 +122,7 @@ func (f folder) read(name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// head is the first limit bytes of a regular file.
+// head returns the first limit bytes of a regular file.
 func (f folder) head(name string, limit int64) ([]byte, error) { return f.take(name, limit, -1) }
 
 // take reads at most limit bytes of a regular file whose size is at most refuse, if that is not negative.
@@ -151,7 +151,7 @@ func (f folder) take(name string, limit, refuse int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// follow is the name of the file that a name leads to. os.Root follows relative links by itself, but refuses absolute ones even when
+// follow returns the name of the file that a name leads to. os.Root follows relative links by itself, but refuses absolute ones even when
 // they lead back inside. Whether there is anything outside where a link leads is not told.
 func (f folder) follow(name string) (string, error) {
 	info, err := f.Lstat(name)

@@ -90,7 +90,7 @@ func split(path string) (base, rest string) {
 	return path, rest
 }
 
-// directory is where the path leads, if that is a directory with a name that could be given as a path again.
+// directory returns where the path leads, if that is a directory with a name that could be given as a path again.
 func directory(path string) (real string, ok bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || project.CheckPath(real) != nil {
@@ -129,7 +129,7 @@ func (d *directories) within(real string, roots []string) (dir, root string, ok 
 	}
 }
 
-// enter is the path, below where the root really is, of the directory real, which lies below the very same directory called alias.
+// enter returns the path, below where the root really is, of the directory real, which lies below the very same directory called alias.
 func (d *directories) enter(root, alias, real string) (dir string, ok bool) {
 	at, err := filepath.EvalSymlinks(root)
 	if err != nil {

@@ -101,7 +101,7 @@ func holds(outer, inner string) bool {
 	return false
 }
 
-// settled is a path with the links of what exists of it resolved.
+// settled returns a path with the links of what exists of it resolved.
 func settled(path string) string {
 	base, rest := split(filepath.Clean(path))
 	if real, err := filepath.EvalSymlinks(base); err == nil {

@@ -17,7 +17,7 @@ const (
 	maxSecretBytes = 16 << 10
 )
 
-// secrets are the values of secret-named variables in the .env files of the directory.
+// secrets returns the values of secret-named variables in the .env files of the directory.
 func (f folder) secrets() []string {
 	var found []string
 	seen := map[string]bool{}
@@ -35,7 +35,7 @@ func (f folder) secrets() []string {
 	return found
 }
 
-// envFiles are the names that begin with .env, .env itself first.
+// envFiles returns the names that begin with .env, .env itself first.
 func (f folder) envFiles() []string {
 	dir, err := f.Open(".")
 	if err != nil {
@@ -58,7 +58,7 @@ func (f folder) envFiles() []string {
 	return names[:min(len(names), maxEnvFiles)]
 }
 
-// secretValues are the values of a .env file that are worth masking, of quoted ones the text inside; of text with several lines each
+// secretValues returns the values of a .env file that are worth masking, of quoted ones the text inside; of text with several lines each
 // line too, because output arrives line by line.
 func secretValues(text string) []string {
 	var values []string
@@ -124,7 +124,7 @@ func assignment(text string) (name, value, rest string) {
 	return name, text[from : from+to], rest
 }
 
-// closing is where the quote ends that text begins in, -1 when nowhere. A backslash protects what follows it, except in single quotes.
+// closing returns where the quote ends that text begins in, -1 when nowhere. A backslash protects what follows it, except in single quotes.
 func closing(text string, quote byte) int {
 	for i := 0; i < len(text); i++ {
 		switch {

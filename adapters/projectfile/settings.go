@@ -15,7 +15,7 @@ import (
 // maxSettings bounds a file of settings, in bytes; one that has more is taken for one that cannot be read.
 const maxSettings = 256 << 10
 
-// settings are what the directory's own files say to package managers, as far as it decides what they run. A file that is there and cannot
+// settings returns what the directory's own files say to package managers, as far as it decides what they run. A file that is there and cannot
 // be read is a setting too: nobody knows what it says.
 func (f folder) settings() []project.ManagerSetting {
 	var out []project.ManagerSetting
@@ -25,7 +25,7 @@ func (f folder) settings() []project.ManagerSetting {
 	return out
 }
 
-// userSettings are what the user's own files say to package managers in the same way: they hold for every project. Files are named by their whole path.
+// userSettings returns what the user's own files say to package managers in the same way: they hold for every project. Files are named by their whole path.
 func userSettings(v map[string]string) []project.ManagerSetting {
 	home := v["HOME"]
 	if home == "" {
@@ -52,7 +52,7 @@ func userSettings(v map[string]string) []project.ManagerSetting {
 	return out
 }
 
-// settingsIn are those of one file, in the form of files of that name.
+// settingsIn returns those of one file, in the form of files of that name.
 func (f folder) settingsIn(name, as string) []project.ManagerSetting {
 	data, err := f.read(name, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func (f folder) settingsIn(name, as string) []project.ManagerSetting {
 	return found
 }
 
-// documentSettings are those of a YAML file: its outermost keys.
+// documentSettings returns those of a YAML file: its outermost keys.
 func documentSettings(name string, data []byte) ([]project.ManagerSetting, error) {
 	if len(bytes.TrimSpace(data)) == 0 || !bytes.Contains(data, []byte(":")) {
 		return nil, nil
@@ -88,7 +88,7 @@ func documentSettings(name string, data []byte) ([]project.ManagerSetting, error
 	return out, nil
 }
 
-// written is a value as one text: a scalar as it is, a list or a mapping as JSON.
+// written returns a value as one text: a scalar as it is, a list or a mapping as JSON.
 func written(n yamlcodec.Node) string {
 	var value any
 	if kind := n.Kind(); kind != yamlcodec.List && kind != yamlcodec.Mapping || n.Load(&value, yamlcodec.Options{MaxBytes: maxSettings}) != nil {

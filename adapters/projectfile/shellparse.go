@@ -42,7 +42,7 @@ func (Parser) Parse(text string) shellcmd.ShellScript {
 	return script
 }
 
-// explain is an error of the parser without the name of a file that there is not.
+// explain returns an error of the parser without the name of a file that there is not.
 func explain(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", " ")
 }
@@ -58,7 +58,7 @@ func parse(text string, lang syntax.LangVariant) (shellcmd.ShellScript, error) {
 	return w.script, err
 }
 
-// statements are those before the first error. The text comes from anywhere and the grammar is large: should the library panic over it,
+// statements returns those before the first error. The text comes from anywhere and the grammar is large: should the library panic over it,
 // that is a text that cannot be read, and no reason to stop a server.
 func statements(text string, lang syntax.LangVariant) (stmts []*syntax.Stmt, err error) {
 	defer func() {

@@ -15,7 +15,7 @@ import (
 
 func parse(text string) shellcmd.ShellScript { return projectfile.Parser{}.Parse(text) }
 
-// programs are the first words of a script's commands.
+// programs returns the first words of a script's commands.
 func programs(s shellcmd.ShellScript) []string {
 	var out []string
 	for _, c := range s.Commands {

@@ -15,7 +15,7 @@ const (
 	maxExtra  = 256 // words with braces and what they become, in all
 )
 
-// braces are the words that one with {a,b} in it becomes in bash; other shells leave it as it is, which changes no program's name to
+// braces returns the words that one with {a,b} in it becomes in bash; other shells leave it as it is, which changes no program's name to
 // another one that exists.
 func (w *walker) braces(word *syntax.Word) []*syntax.Word {
 	split := *word
@@ -59,7 +59,7 @@ func expand(parts []syntax.WordPart) [][]syntax.WordPart {
 	return out
 }
 
-// ansi is the text of $'…'.
+// ansi returns the text of $'…'.
 func ansi(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

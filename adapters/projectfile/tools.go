@@ -17,7 +17,7 @@ const (
 	packageDepth = 4  // directories above a program in which the package.json of its package is looked for
 )
 
-// tools are the package managers that a process in the project would be started with: found where its PATH leads, never where the
+// tools returns the package managers that a process in the project would be started with: found where its PATH leads, never where the
 // project itself decides what they are.
 func (d *directories) tools(in folder, v map[string]string, toolchains []string) shellcmd.Toolchain {
 	t := shellcmd.Toolchain{Managers: map[project.Manager]string{}, Versions: map[project.Manager]string{}}
@@ -35,7 +35,7 @@ func (d *directories) tools(in folder, v map[string]string, toolchains []string)
 	return t
 }
 
-// searchPath is what of a PATH the project does not command: absolute directories outside of it, and none of the node_modules/.bin that
+// searchPath returns what of a PATH the project does not command: absolute directories outside of it, and none of the node_modules/.bin that
 // are on it when Countersign was itself started by a package manager.
 func searchPath(project string, dirs []string) []string {
 	commanded := func(dir string) bool { return inside(project, dir) || strings.HasSuffix(dir, "/node_modules/.bin") }
@@ -58,7 +58,7 @@ func inside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// program is the first executable file of that name, "" when there is none. Its links stay: a version manager's shim is told by its name
+// program returns the first executable file of that name, "" when there is none. Its links stay: a version manager's shim is told by its name
 // what to be.
 func program(project string, dirs []string, name string) string {
 	for _, dir := range dirs {
@@ -77,7 +77,7 @@ func program(project string, dirs []string, name string) string {
 	return ""
 }
 
-// installed is the version of the package that a manager's program belongs to, where that can be read: of shims and programs that stand
+// installed returns the version of the package that a manager's program belongs to, where that can be read: of shims and programs that stand
 // alone it is "".
 func installed(program string, m project.Manager) string {
 	real, err := filepath.EvalSymlinks(program)

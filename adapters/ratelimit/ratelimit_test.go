@@ -25,7 +25,7 @@ var scripts = Rate{Events: 30, Per: time.Minute, Burst: 20}
 
 func always(r Rate) func(string) Rate { return func(string) Rate { return r } }
 
-// retry is how many milliseconds the refusal asks to wait.
+// retry returns how many milliseconds the refusal asks to wait.
 func retry(t *testing.T, err error) int64 {
 	t.Helper()
 	require.ErrorIs(t, err, ErrRateLimited)

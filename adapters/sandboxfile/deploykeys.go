@@ -34,7 +34,7 @@ type keyOptions struct {
 // DeployKeys is the keys. It implements sandboxport.Keys, and is safe for concurrent use.
 type DeployKeys struct{ o keyOptions }
 
-// NewDeployKeys is the keys at those places. Nothing is opened or made yet.
+// NewDeployKeys returns the keys at those places. Nothing is opened or made yet.
 func NewDeployKeys(o keyOptions) *DeployKeys { return &DeployKeys{o} }
 
 // given names the path that somebody gave for a key.
@@ -103,7 +103,7 @@ func (r *DeployKeys) Peek(ctx context.Context, name string) (sandboxport.Key, bo
 	return sandboxport.Key{Path: path, PublicPath: path + publicSuffix, Public: line}, err == nil, err
 }
 
-// whole is the project's pair when both halves are there. A private half that others may read is closed to them, or ssh would refuse it.
+// whole returns the project's pair when both halves are there. A private half that others may read is closed to them, or ssh would refuse it.
 func (r *DeployKeys) whole(name string) (sandboxport.Key, bool, error) {
 	path := r.o.Path(name)
 	info, err := os.Lstat(path)
@@ -213,7 +213,7 @@ func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err e
 	return out, nil
 }
 
-// publicLine is the public key in a file, which may come from anybody: a link to something else must not be shown as a key.
+// publicLine returns the public key in a file, which may come from anybody: a link to something else must not be shown as a key.
 func publicLine(path string) (string, error) {
 	text, _, err := docfile.NewDir(filepath.Dir(path)).Read(filepath.Base(path), publicLimit)
 	if err != nil {
@@ -226,7 +226,7 @@ func publicLine(path string) (string, error) {
 	return line, nil
 }
 
-// keyLine is the first line of text when it is a public key: its kind, and base64 that begins with that kind.
+// keyLine returns the first line of text when it is a public key: its kind, and base64 that begins with that kind.
 func keyLine(text []byte) (string, bool) {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	fields := strings.Fields(line)

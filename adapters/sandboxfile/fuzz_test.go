@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// meaning is what a document says, read by another parser than the one that edits it; ok is false if it is no object.
+// meaning returns what a document says, read by another parser than the one that edits it; ok is false if it is no object.
 func meaning(t *testing.T, doc string) (fields map[string]any, ok bool) {
 	t.Helper()
 	text := bytes.TrimPrefix([]byte(doc), []byte("\ufeff"))
@@ -83,7 +83,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// outside is how many bytes of each text are left when what both begin and end with is taken away.
+// outside returns how many bytes of each text are left when what both begin and end with is taken away.
 func outside(a, b string) (int, int) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -94,7 +94,7 @@ func outside(a, b string) (int, int) {
 	return len(a), len(b)
 }
 
-// raw is the text of the model's value.
+// raw returns the text of the model's value.
 func raw(t *testing.T, doc string) string {
 	t.Helper()
 	tree, err := hujson.Parse(append(bytes.TrimPrefix([]byte(doc), []byte("\ufeff")), '\n'))

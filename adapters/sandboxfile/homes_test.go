@@ -35,7 +35,7 @@ func homes(t *testing.T, open openHomes) {
 	}
 }
 
-// realDir is a directory that no link leads to.
+// realDir returns a directory that no link leads to.
 func realDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

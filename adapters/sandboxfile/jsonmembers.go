@@ -41,7 +41,7 @@ func (r reader) text(key string) (s string) {
 	return s
 }
 
-// number is a process ID or a port.
+// number returns a process ID or a port.
 func (r reader) number(key string) (n int) {
 	if r.read(key, &n); n < 0 || key == "port" && n > 65535 {
 		r.fail(key, "is out of its range")

@@ -39,7 +39,7 @@ func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL
 // urlFault is gitref's refusal under this capability's code; its message never repeats the text.
 func urlFault(err error) error { return sandbox.ErrURL.Sayf("%s", err.Error()) }
 
-// localPath is the path that raw is, when it is one by its form: absolute, file://, or relative with a dot or a tilde in front.
+// localPath returns the path that raw is, when it is one by its form: absolute, file://, or relative with a dot or a tilde in front.
 func localPath(raw string) (path string, local bool, err error) {
 	path = raw
 	if scheme, rest, ok := strings.Cut(raw, "://"); ok && strings.EqualFold(scheme, "file") {
@@ -113,7 +113,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 	return url, nil, nil
 }
 
-// departed is a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
+// departed returns a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
 func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
 	gone := sandbox.ErrURL.Sayf("there is no repository at %.200q", abs)
 	url, err := git.ParseURL("file://" + filepath.Clean(abs))
@@ -150,7 +150,7 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// enclosing is the nearest repository above dir, empty when there is none.
+// enclosing returns the nearest repository above dir, empty when there is none.
 func enclosing(dir string) string {
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
 		if isRepository(up) {

@@ -89,7 +89,7 @@ func (s *Store) upgrade(d *document) (backup string, err error) {
 	return s.memory.File(name), nil
 }
 
-// backupName is a name that no earlier copy has.
+// backupName returns a name that no earlier copy has.
 func (s *Store) backupName(name string) (string, error) {
 	stem := name + ".backup-" + s.o.Clock.Now().UTC().Format("20060102T150405Z")
 	for i, candidate := 1, stem; i < 1000; i++ {

@@ -24,7 +24,7 @@ const (
 // several processes.
 type Models struct{ candidates []string }
 
-// NewModels is the configuration that opencode would read: OPENCODE_CONFIG where that is set, else opencode.jsonc, opencode.json and
+// NewModels returns the configuration that opencode would read: OPENCODE_CONFIG where that is set, else opencode.jsonc, opencode.json and
 // config.json under ${XDG_CONFIG_HOME:-home/.config}/opencode. environ looks variables up; a relative XDG_CONFIG_HOME counts as none, as
 // its specification says. Nothing is looked at before it is needed.
 func NewModels(home string, environ func(name string) string) *Models {
@@ -103,7 +103,7 @@ type file struct {
 	model  string // empty when none is set, or what is set is no text
 }
 
-// find is the first file that has a model, else the first there is, else the one to make.
+// find returns the first file that has a model, else the first there is, else the one to make.
 func (m *Models) find(ctx context.Context) (file, error) {
 	if err := ctx.Err(); err != nil {
 		return file{}, err
@@ -161,7 +161,7 @@ func load(path string) (file, error) {
 	return f, nil
 }
 
-// with is the file's text with that model.
+// with returns the file's text with that model.
 func (f file) with(model string) ([]byte, error) {
 	if !f.exists {
 		if _, err := os.Lstat(f.path); err == nil {

@@ -35,7 +35,7 @@ func (h home) open() *sandboxfile.Models {
 	return sandboxfile.NewModels(h.dir, func(name string) string { return h.env[name] })
 }
 
-// path is a place in the directory of opencode's configuration.
+// path returns a place in the directory of opencode's configuration.
 func (h home) path(name string) string { return filepath.Join(h.dir, ".config", "opencode", name) }
 
 func (h home) put(path, doc string) string {

@@ -16,13 +16,13 @@ const schema = "https://opencode.ai/config.json"
 
 var key = []string{"model"}
 
-// modelIn is the value of the document's own model, nil when it has none.
+// modelIn returns the value of the document's own model, nil when it has none.
 func modelIn(text []byte) (json.RawMessage, error) {
 	values, err := docedit.Editor{}.Values(docedit.JSONC, text, [][]string{key})
 	return values[0], err
 }
 
-// withModel is the document with that model and everything else as it was; no document at all becomes a new one.
+// withModel returns the document with that model and everything else as it was; no document at all becomes a new one.
 func withModel(text []byte, model string) ([]byte, error) {
 	entries := []docedit.Entry{{Path: key, Value: quoted(model)}}
 	if text == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// program is the agent server's program (opencode contract §5.4), or where was looked for it in vain.
+// program returns the agent server's program (opencode contract §5.4), or where was looked for it in vain.
 func (s SettingsFiles) program(l lookup, file string) (bin, missing string) {
 	for _, wish := range []struct{ value, where string }{
 		{l.own["OPENCODE_BIN"], file},
@@ -28,7 +28,7 @@ func (s SettingsFiles) program(l lookup, file string) (bin, missing string) {
 	return "", "OPENCODE_BIN is not set, and no directory of the PATH has the program opencode"
 }
 
-// named is the program of that path or name. A directory is an npm prefix, and so is the directory of a path that leads nowhere.
+// named returns the program of that path or name. A directory is an npm prefix, and so is the directory of a path that leads nowhere.
 func (s SettingsFiles) named(value string) string {
 	if !strings.ContainsRune(value, '/') && value != "~" {
 		return s.onPath(value)

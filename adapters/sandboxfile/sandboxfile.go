@@ -54,7 +54,7 @@ type Store struct {
 	gates map[string]chan struct{} // one a lock: whoever is in this process waits here, and only one of them at the file
 }
 
-// New is the files below o.Home, or where MEMORY_PATH and OPENCODE_PROJECTS_DIR say. Nothing is opened or made yet.
+// New returns the files below o.Home, or where MEMORY_PATH and OPENCODE_PROJECTS_DIR say. Nothing is opened or made yet.
 func New(o Options) *Store {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }
@@ -90,7 +90,7 @@ func (s *Store) place(variable, standard string) string {
 	return filepath.Join(s.o.Home, standard)
 }
 
-// absolute is a path with ~ expanded; a relative one counts from the home directory, which is the same for every process.
+// absolute returns a path with ~ expanded; a relative one counts from the home directory, which is the same for every process.
 func (s *Store) absolute(path string) string {
 	if path == "~" {
 		return s.o.Home
@@ -104,10 +104,10 @@ func (s *Store) absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// TablePath is where the gateway's table of servers is.
+// TablePath returns where the gateway's table of servers is.
 func (s *Store) TablePath() string { return s.memory.File(tableName) }
 
-// GatewayLog is where the gateway's output goes.
+// GatewayLog returns where the gateway's output goes.
 func (s *Store) GatewayLog() string { return s.memory.File(sandbox.LogsDir + "/" + gatewayLog) }
 
 // homeless fails when nobody said where the files are: they are never kept wherever this process happens to stand.

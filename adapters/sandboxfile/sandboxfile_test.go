@@ -97,7 +97,7 @@ func both(s *sandboxfile.Store, i int) error {
 	return err
 }
 
-// place is a home directory that no link leads to.
+// place returns a home directory that no link leads to.
 func place(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -22,7 +22,7 @@ import (
 
 const complete = "OPENCODE_PASSWORD=pw\nMCP_BEARER_TOKEN=tok\n"
 
-// settings are those of a home with these files.
+// settings returns those of a home with these files.
 func settings(t testing.TB, global, own string, pairs ...string) (sandboxport.Settings, error) {
 	t.Helper()
 	home := place(t)

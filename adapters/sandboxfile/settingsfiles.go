@@ -48,7 +48,7 @@ type ConfigurationFault struct {
 // hostName is compiled when it is needed, not at every start.
 const hostName = `^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 
-// DefaultSettings is the text of a global file with fresh random secrets, which are nowhere else.
+// DefaultSettings returns the text of a global file with fresh random secrets, which are nowhere else.
 func DefaultSettings() []byte {
 	return []byte("# Settings of Countersign's sandboxes. Keep this file to yourself: it holds secrets.\n\n" +
 		"# Every agent server asks for this password.\n" + passwordVariable + "=" + secret(passwordBytes) + "\n\n" +
@@ -62,7 +62,7 @@ func secret(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// ReadSettings is a file that people write, wherever a link of theirs leads.
+// ReadSettings returns a file that people write, wherever a link of theirs leads.
 func ReadSettings(path string) ([]byte, fs.FileInfo, error) {
 	dir, name := filepath.Split(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -71,7 +71,7 @@ func ReadSettings(path string) ([]byte, fs.FileInfo, error) {
 	return docfile.NewDir(dir).Read(name, limit)
 }
 
-// Settings are the global ones and those of a project, whose file is at own; empty for none. It fails with sandbox.ErrConfiguration for the global
+// Settings returns the global ones and those of a project, whose file is at own; empty for none. It fails with sandbox.ErrConfiguration for the global
 // file, and with sandbox.ErrConfig for a single setting.
 func (s SettingsFiles) Settings(own string) (sandboxport.Settings, error) {
 	global, err := s.global()
@@ -101,7 +101,7 @@ func (s SettingsFiles) Settings(own string) (sandboxport.Settings, error) {
 	return settings, nil
 }
 
-// global is the global file, complete.
+// global returns the global file, complete.
 func (s SettingsFiles) global() (map[string]string, error) {
 	path := s.Global
 	text, info, err := ReadSettings(path)
@@ -133,10 +133,10 @@ func (s SettingsFiles) global() (map[string]string, error) {
 	return values, nil
 }
 
-// settingQuoted is a path as a shell takes it.
+// settingQuoted returns a path as a shell takes it.
 func settingQuoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
-// project is a project's settings; none when there is no file.
+// project returns a project's settings; none when there is no file.
 func project(path string) (map[string]string, error) {
 	text, _, err := ReadSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +149,7 @@ func project(path string) (map[string]string, error) {
 	return values, nil
 }
 
-// Reached is where servers are reached, whatever they listen on; usable without a complete configuration.
+// Reached returns where servers are reached, whatever they listen on; usable without a complete configuration.
 func (s SettingsFiles) Reached() string {
 	text, _, err := ReadSettings(s.Global)
 	if err != nil {
@@ -183,7 +183,7 @@ type lookup struct {
 	err         error
 }
 
-// limit is a setting of the machine: this process's environment, else the global file.
+// limit returns a setting of the machine: this process's environment, else the global file.
 func (l *lookup) limit(key string) string {
 	if value := strings.TrimSpace(l.env(key)); value != "" {
 		return value
@@ -209,7 +209,7 @@ func (l *lookup) host() string {
 	return host
 }
 
-// args is how the server's program serves, of the project or of the machine.
+// args returns how the server's program serves, of the project or of the machine.
 func (l *lookup) args() string {
 	const key = "OPENCODE_SERVER_ARGS"
 	args := cmp.Or(l.own[key], l.limit(key))

@@ -18,7 +18,7 @@ type form struct {
 	Now       time.Time                // when an entry is added
 }
 
-// Decode is the state that doc, of the current form, holds. Projects keyed by anything but a URL are passed over. It fails with sandbox.ErrState,
+// Decode returns the state that doc, of the current form, holds. Projects keyed by anything but a URL are passed over. It fails with sandbox.ErrState,
 // naming the member.
 func (f form) Decode(doc *sandbox.Object) (sandbox.State, error) {
 	var err error

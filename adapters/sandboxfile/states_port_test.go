@@ -41,7 +41,7 @@ func states(t *testing.T, open openStates) {
 	}
 }
 
-// url is a clone URL for tests.
+// url returns a clone URL for tests.
 func url(t testing.TB, raw string) git.URL {
 	t.Helper()
 	url, err := git.ParseURL(raw)
@@ -49,7 +49,7 @@ func url(t testing.TB, raw string) git.URL {
 	return url
 }
 
-// record is a project of that URL with little in it.
+// record returns a project of that URL with little in it.
 func record(t testing.TB, raw string) sandbox.Project {
 	url := url(t, raw)
 	return sandbox.Project{

@@ -101,7 +101,7 @@ func chosen(table *sandbox.Object, entries []*sandbox.Object, added bool) *strin
 	return nil
 }
 
-// member is a member that should be text; empty for anything else.
+// member returns a member that should be text; empty for anything else.
 func member(o *sandbox.Object, key string) (s string) {
 	if o.Read(key, &s) != nil {
 		return ""

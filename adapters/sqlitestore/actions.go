@@ -54,7 +54,7 @@ func actions(store *Store) Actions {
 	}}
 }
 
-// List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created. One
+// List returns every action, or those of a project and of none, the last updated first, and of those updated at once the last created. One
 // that cannot be read any more is in it by its ID, and says so; Find is project.ErrUnreadable then.
 func (s Actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
 	return s.all(ctx, selectActions, string(of))
@@ -103,7 +103,7 @@ func (s rules) Delete(ctx context.Context, actionID string, kind project.Kind) (
 	return gone && err == nil, err
 }
 
-// subject is the type that a rule is for; a rule for an action is for that action whatever its type.
+// subject returns the type that a rule is for; a rule for an action is for that action whatever its type.
 func subject(actionID string, kind project.Kind) string {
 	if actionID != "" {
 		return ""

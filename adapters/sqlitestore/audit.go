@@ -143,7 +143,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// ending is the newest link of the chain, zero at its beginning. It is kept apart from the records, so that the record after one that somebody deleted
+// ending returns the newest link of the chain, zero at its beginning. It is kept apart from the records, so that the record after one that somebody deleted
 // continues the one deleted, and the gap shows.
 func ending(ctx context.Context, tx querier) (audit.End, error) {
 	var (
@@ -165,7 +165,7 @@ func ending(ctx context.Context, tx querier) (audit.End, error) {
 	return end, err
 }
 
-// End is what the log says of its own end.
+// End returns what the log says of its own end.
 func (s *Store) End(ctx context.Context) (end audit.End, err error) {
 	err = s.reading(ctx, func(h *handle) (err error) {
 		end, err = ending(ctx, h.read)
@@ -174,7 +174,7 @@ func (s *Store) End(ctx context.Context) (end audit.End, err error) {
 	return end, err
 }
 
-// HashAt is the hash of that record, as it stands there; zero for one that there is not.
+// HashAt returns the hash of that record, as it stands there; zero for one that there is not.
 func (s *Store) HashAt(ctx context.Context, seq int64) (sum canon.Hash, err error) {
 	err = s.reading(ctx, func(h *handle) error {
 		var hash []byte
@@ -271,7 +271,7 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 	return found, err
 }
 
-// Search is the newest records that the filter chooses, newest first. What stands before the class of an event holds no bare quote, so that the first
+// Search returns the newest records that the filter chooses, newest first. What stands before the class of an event holds no bare quote, so that the first
 // "class" is its own. The database looks for the members' text in the rows, which finds all of them
 // and perhaps more, where an argument reads the same; the filter itself has the last word.
 //
@@ -300,7 +300,7 @@ func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, err
 	return found, err
 }
 
-// search is what finds the records that the filter may choose.
+// search returns what finds the records that the filter may choose.
 func search(f audit.Filter) (query string, args []any) {
 	before := f.Before
 	if before <= 0 {
@@ -320,7 +320,7 @@ func search(f audit.Filter) (query string, args []any) {
 	return selectFound + by + newestFirst, append(args, keys...)
 }
 
-// indexed is the term by which an index finds what the filter chooses, with what it is compared to; empty where no index does. What is looked for behind a
+// indexed returns the term by which an index finds what the filter chooses, with what it is compared to; empty where no index does. What is looked for behind a
 // record is looked for in the rows themselves.
 func indexed(f audit.Filter) (by string, keys []any) {
 	switch {
@@ -347,7 +347,7 @@ func (s *Store) CheckIndex(ctx context.Context) error {
 	return err
 }
 
-// written is a member of an event as it stands in its row; empty for none.
+// written returns a member of an event as it stands in its row; empty for none.
 func written(name, value string) []byte {
 	if value == "" {
 		return []byte{}
@@ -355,7 +355,7 @@ func written(name, value string) []byte {
 	return []byte(`"` + name + `":"` + string(text(value)) + `"`)
 }
 
-// text is a text as it stands between the quotes of JSON.
+// text returns a text as it stands between the quotes of JSON.
 func text(value string) []byte {
 	doc, err := json.Marshal(value)
 	if err != nil { // of a text it never is

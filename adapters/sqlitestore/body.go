@@ -37,7 +37,7 @@ func (b body) encode(id string, v any) ([]byte, error) {
 	return b.in.Seal(b.box, id, plain)
 }
 
-// reveal is the value in a row of id, project, time and body. With project.ErrUnreadable the row itself is known all the same.
+// reveal returns the value in a row of id, project, time and body. With project.ErrUnreadable the row itself is known all the same.
 func reveal[T any](b body, from scanner) (v T, at label, err error) {
 	var stored sql.RawBytes
 	var updated int64

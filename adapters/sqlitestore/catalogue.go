@@ -15,7 +15,7 @@ func NewCatalogue(store *Store) projectport.Catalogue {
 	}
 }
 
-// alter is the store's Change for what has nothing to do where there is no database: it reports whether there is one, and makes none.
+// alter returns the store's Change for what has nothing to do where there is no database: it reports whether there is one, and makes none.
 func alter(ctx context.Context, store *Store, f func(context.Context, *sql.Tx) error) (there bool, err error) {
 	if err := store.Read(ctx, func(*sql.DB) error { there = true; return nil }); err != nil || !there {
 		return false, err

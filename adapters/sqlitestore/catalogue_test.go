@@ -36,7 +36,7 @@ func TestCatalogue(t *testing.T) { cataloguetest.Catalogue(t, openProject) }
 
 func BenchmarkCatalogue(b *testing.B) { cataloguetest.Benchmark(b, openProject) }
 
-// projectRaw is the database as another program sees it.
+// projectRaw returns the database as another program sees it.
 func projectRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	file := url.URL{Scheme: "file", OmitHost: true, Path: path}
@@ -46,7 +46,7 @@ func projectRaw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// rows is every row of every table of the catalogue, by table and seq, as SQL text.
+// rows returns every row of every table of the catalogue, by table and seq, as SQL text.
 func rows(t testing.TB, db *sql.DB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -72,7 +72,7 @@ func rows(t testing.TB, db *sql.DB) map[string]string {
 	return all
 }
 
-// changed is the keys of what differs.
+// changed returns the keys of what differs.
 func changed(before, after map[string]string) []string {
 	keys := []string{}
 	for key, row := range before {
@@ -225,7 +225,7 @@ func TestNothingIsMadeUntilSomethingIsStored(t *testing.T) {
 	assert.Empty(t, entries)
 }
 
-// scripts are the migrations, oldest first.
+// scripts returns the migrations, oldest first.
 func scripts(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("migrations/*.sql")

@@ -46,10 +46,10 @@ type SchemaCopy struct {
 // OnUpgrade has told called when this store has brought its database up to date. It is called before the store is used.
 func (s *Store) OnUpgrade(told func(Upgrade)) { s.upgraded = told }
 
-// SchemaVersion is the newest schema that this program knows.
+// SchemaVersion returns the newest schema that this program knows.
 func SchemaVersion() int { return schemaVersion() }
 
-// SchemaCopies are the copies that upgrades have left beside the database at path, newest first.
+// SchemaCopies returns the copies that upgrades have left beside the database at path, newest first.
 func SchemaCopies(path string) []SchemaCopy {
 	var all []SchemaCopy
 	entries, _ := os.ReadDir(filepath.Dir(path)) // where nothing can be listed there is nothing to tell of
@@ -170,7 +170,7 @@ func syncDirectory(path string) error {
 	return dir.Close()
 }
 
-// escaped is a path in which no character chooses others.
+// escaped returns a path in which no character chooses others.
 func escaped(path string) string {
 	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(path, `\$0`)
 }

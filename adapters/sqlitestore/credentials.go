@@ -64,7 +64,7 @@ func taken(done sql.Result, err error, name string) error {
 	return err
 }
 
-// Find is the credential with that digest. What it has read once it remembers until anything in the database changes, by whatever process; what
+// Find returns the credential with that digest. What it has read once it remembers until anything in the database changes, by whatever process; what
 // there is not it looks for every time.
 func (s *Credentials) Find(ctx context.Context, d access.Digest) (access.Credential, error) {
 	now, err := s.store.Stamp(ctx)
@@ -90,7 +90,7 @@ func (s *Credentials) Find(ctx context.Context, d access.Digest) (access.Credent
 	return c, err
 }
 
-// recall is the credential as it was read when the database was the one it is now.
+// recall returns the credential as it was read when the database was the one it is now.
 func (s *Credentials) recall(now int64, d access.Digest) (access.Credential, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func credentialNotFound(id string) error {
 	return access.ErrMissing.Sayf("there is no credential %s", id)
 }
 
-// List is every credential, oldest first.
+// List returns every credential, oldest first.
 func (s *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	var found []access.Credential
 	err := s.store.Read(ctx, func(db *sql.DB) error {
@@ -187,7 +187,7 @@ func (s *Credentials) Purge(ctx context.Context, before time.Time) (int, error) 
 	return int(n), err
 }
 
-// row is everything of a credential but its identity, in the order of the columns.
+// row returns everything of a credential but its identity, in the order of the columns.
 func row(c access.Credential) ([]any, error) {
 	body, err := tool.Encode(c.Copy())
 	if err != nil {
@@ -199,7 +199,7 @@ func row(c access.Credential) ([]any, error) {
 	return []any{c.Name, nanos(c.CreatedAt), nanos(c.ExpiresAt), nanos(c.EndedAt), []byte(body)}, nil
 }
 
-// scan is the credential that a row holds.
+// scan returns the credential that a row holds.
 func scan(from interface{ Scan(...any) error }) (access.Credential, error) {
 	var digest, body []byte
 	if err := from.Scan(&digest, &body); err != nil {
@@ -215,7 +215,7 @@ func scan(from interface{ Scan(...any) error }) (access.Credential, error) {
 	return c.Copy(), nil
 }
 
-// nanos is how a time is stored to be searched and sorted by. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
+// nanos returns how a time is stored to be searched and sorted by. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

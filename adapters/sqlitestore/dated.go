@@ -80,7 +80,7 @@ func (l *dated) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// List is all of them, oldest first. A row that cannot be read is left out: it lets nothing through.
+// List returns all of them, oldest first. A row that cannot be read is left out: it lets nothing through.
 func (l *dated) List(ctx context.Context) ([]confirm.Dated, error) {
 	var all []confirm.Dated
 	err := l.store.Read(ctx, func(db *sql.DB) error {

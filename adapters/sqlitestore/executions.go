@@ -46,7 +46,7 @@ func executions(store *Store) Executions {
 	}}
 }
 
-// Find is the execution with that ID, or project.ErrExecutionNotFound.
+// Find returns the execution with that ID, or project.ErrExecutionNotFound.
 func (s Executions) Find(ctx context.Context, id string) (project.Execution, error) {
 	return s.kept.Find(ctx, id)
 }

@@ -46,7 +46,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("database %s: %w", s.path, err)
 }
 
-// family is the kind of SQLite's error: the low byte of its result code; zero when err is none.
+// family returns the kind of SQLite's error: the low byte of its result code; zero when err is none.
 func family(err error) int {
 	var low *sqlite.Error
 	if !errors.As(err, &low) {
@@ -69,7 +69,7 @@ type vainError struct {
 
 func (e *vainError) Unwrap() error { return e.error }
 
-// why is a sentence for the failures that something outside the program causes.
+// why returns a sentence for the failures that something outside the program causes.
 func (s *Store) why(err error) string {
 	switch family(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:

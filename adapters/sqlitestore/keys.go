@@ -57,7 +57,7 @@ func (s *keys) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// List is every key, oldest first.
+// List returns every key, oldest first.
 func (s *keys) List(ctx context.Context) ([]enrolled.Key, error) {
 	var found []enrolled.Key
 	err := s.store.Read(ctx, func(db *sql.DB) error {

@@ -132,7 +132,7 @@ func (l *ledger) Purge(ctx context.Context, before time.Time) (int, error) {
 	return int(n), err
 }
 
-// mutable is everything of a grant but its identity, in the order of grantColumns.
+// mutable returns everything of a grant but its identity, in the order of grantColumns.
 func (l *ledger) mutable(g *confirm.Request) ([]any, error) {
 	var args, exhibit []byte
 	if !g.Final() {
@@ -153,7 +153,7 @@ func (l *ledger) mutable(g *confirm.Request) ([]any, error) {
 	}, nil
 }
 
-// find is the grant with that digest, or confirm.ErrUnknown.
+// find returns the grant with that digest, or confirm.ErrUnknown.
 func (l *ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confirm.Request, error) {
 	rows, err := tx.QueryContext(ctx, selectGrant, d[:])
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confir
 	return confirm.Request{}, cmp.Or(rows.Err(), error(confirm.ErrUnknown))
 }
 
-// scan is the grant that the rows stand at.
+// scan returns the grant that the rows stand at.
 func (l *ledger) scan(rows *sql.Rows) (confirm.Request, error) {
 	var (
 		g                            confirm.Request

@@ -51,7 +51,7 @@ func BenchmarkIssue(b *testing.B) {
 	}
 }
 
-// grantRaw is the database as another program sees it.
+// grantRaw returns the database as another program sees it.
 func grantRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	file := url.URL{Scheme: "file", OmitHost: true, Path: path}
@@ -61,7 +61,7 @@ func grantRaw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// grantEverything is the bytes of the database and of its log.
+// grantEverything returns the bytes of the database and of its log.
 func grantEverything(t testing.TB, path string) string {
 	t.Helper()
 	var all []byte

@@ -87,7 +87,7 @@ func launch(t *testing.T, cmd *exec.Cmd, role, path, name string) *child {
 	return c
 }
 
-// lines is everything the child says until it ends, which it must do well.
+// lines returns everything the child says until it ends, which it must do well.
 func (c *child) lines(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -232,7 +232,7 @@ func childTriesEverything(s *sqlitestore.Store) {
 	}
 }
 
-// everything is every call there is, with what came of it. The last ones of each half are those that write.
+// everything returns every call there is, with what came of it. The last ones of each half are those that write.
 func everything(ctx context.Context, s *sqlitestore.Store) []string {
 	g, token := porttest.Grant(1)
 	var out []string
@@ -294,7 +294,7 @@ var (
 	allChanges = []string{"issue: ok", "settle: ok", "purge: 2", "append: ok", "save: ok", "update: ok", "end: ok"}
 )
 
-// code is the code of the fault that err is: the class of everything else is internal.
+// code returns the code of the fault that err is: the class of everything else is internal.
 func code(err error) string {
 	if err == nil {
 		return "ok"

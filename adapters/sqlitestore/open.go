@@ -265,7 +265,7 @@ func (s *Store) ready(db *sql.DB) error {
 
 const selectVersion = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
 
-// version is the schema that selectVersion finds; zero for an empty database. It refuses what this program must not write to.
+// version returns the schema that selectVersion finds; zero for an empty database. It refuses what this program must not write to.
 func (s *Store) version(row *sql.Row) (int, error) {
 	var version, tables int
 	if err := row.Scan(&version, &tables); err != nil {
@@ -291,7 +291,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// schemaVersion is the newest schema this program knows: how many migrations there are.
+// schemaVersion returns the newest schema this program knows: how many migrations there are.
 func schemaVersion() int {
 	scripts, _ := migrations.ReadDir("migrations") // an embedded directory can be read
 	return len(scripts)

@@ -40,7 +40,7 @@ func projects(store *Store) Projects {
 	}}
 }
 
-// List is every project by name, whatever the case, then by path. SQLite would know the case of ASCII letters only.
+// List returns every project by name, whatever the case, then by path. SQLite would know the case of ASCII letters only.
 func (s Projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.all(ctx, selectProjects)
 	sorting.By(found, func(a, b project.Project) int {

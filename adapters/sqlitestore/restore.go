@@ -103,10 +103,10 @@ func (z *Seized) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// End is the end of its audit.
+// End returns the end of its audit.
 func (z *Seized) End() (int64, canon.Hash) { return z.seq, z.hash }
 
-// Newest are the records at the end of its audit, newest first, n at most.
+// Newest returns the records at the end of its audit, newest first, n at most.
 func (z *Seized) Newest(ctx context.Context, n int) ([]audit.Record, error) {
 	found, err := records(ctx, z.conn, selectTail, n)
 	slices.Reverse(found)

@@ -80,7 +80,7 @@ func (s *runs) Change(ctx context.Context, id string, change func(*tool.Record) 
 	})
 }
 
-// Load is the record that goes by id.
+// Load returns the record that goes by id.
 func (s *runs) Load(ctx context.Context, id string) (tool.Record, error) {
 	r, err := tool.Record{}, tool.UnknownRecordError(id)
 	if failed := s.store.Read(ctx, func(db *sql.DB) error {
@@ -92,7 +92,7 @@ func (s *runs) Load(ctx context.Context, id string) (tool.Record, error) {
 	return r, err
 }
 
-// List is the records that the filter chooses, newest first.
+// List returns the records that the filter chooses, newest first.
 func (s *runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
 	before := int64(1<<63 - 1)
 	if !f.Before.IsZero() {
@@ -139,7 +139,7 @@ func (s *runs) Purge(ctx context.Context, keep int, before time.Time) (int, erro
 	return int(n), err
 }
 
-// callRow is everything of a record but its call, in the order of the columns.
+// callRow returns everything of a record but its call, in the order of the columns.
 func callRow(r tool.Record) ([]any, error) {
 	body, err := tool.Encode(r)
 	if err != nil {

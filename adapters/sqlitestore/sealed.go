@@ -13,18 +13,18 @@ import (
 // Column is a column whose values are sealed. Rows go by their column id.
 type Column struct{ table, name string }
 
-// SealedArguments is what confirmations were asked for.
+// SealedArguments returns what confirmations were asked for.
 func SealedArguments() Column { return Column{"grants", "args"} }
 
-// SealedWorkflows is the bodies of workflows.
+// SealedWorkflows returns the bodies of workflows.
 func SealedWorkflows() Column { return Column{"workflows", "body"} }
 
-// SealedActions is the bodies of actions.
+// SealedActions returns the bodies of actions.
 func SealedActions() Column { return Column{"actions", "body"} }
 
 func sealedColumns() []Column { return []Column{SealedArguments(), SealedWorkflows(), SealedActions()} }
 
-// Seal is what to store for plain in the row with that id: nothing for nothing. It belongs inside the transaction that stores it.
+// Seal returns what to store for plain in the row with that id: nothing for nothing. It belongs inside the transaction that stores it.
 func (c Column) Seal(box *docfile.SecretBox, id string, plain []byte) ([]byte, error) {
 	if len(plain) == 0 {
 		return nil, nil
@@ -32,7 +32,7 @@ func (c Column) Seal(box *docfile.SecretBox, id string, plain []byte) ([]byte, e
 	return box.Seal(c.at(id), plain)
 }
 
-// Open is what was stored in the row with that id, and shares nothing with it. Versions before the fourth schema stored it in clear, as
+// Open returns what was stored in the row with that id, and shares nothing with it. Versions before the fourth schema stored it in clear, as
 // JSON.
 func (c Column) Open(box *docfile.SecretBox, id string, stored []byte) ([]byte, error) {
 	if !docfile.IsSealed(stored) {
@@ -96,7 +96,7 @@ func (c Column) reseal(ctx context.Context, tx *sql.Tx, box *docfile.SecretBox) 
 	return lost, nil
 }
 
-// ids is the rows that have something in the column.
+// ids returns the rows that have something in the column.
 func (c Column) ids(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE length(%s) > 0", c.table, c.name))
 	if err != nil {

@@ -36,7 +36,7 @@ func inClear(t testing.TB, path, text string) bool {
 	return found
 }
 
-// secretive is an action and a workflow with every kind of secret there is; each is named by its place.
+// secretive returns an action and a workflow with every kind of secret there is; each is named by its place.
 func secretive() (webhook.Action, webhook.Action, project.Workflow) {
 	program := webhook.Action{ID: "a-program", Type: project.KindScript, Name: "program", ProjectID: "one", UpdatedAt: start(),
 		Script: &webhook.ScriptConfig{Command: "true", Env: map[string]string{"TOKEN": "hunter2-env"}}}

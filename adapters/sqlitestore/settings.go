@@ -20,7 +20,7 @@ const (
 	deleteSession  = `DELETE FROM sessions WHERE key = ?`
 )
 
-// Load is the settings as they are now. It costs a few microseconds while nothing is committed to the database.
+// Load returns the settings as they are now. It costs a few microseconds while nothing is committed to the database.
 func (s *Store) Load(ctx context.Context) (ports.Settings, error) {
 	var now ports.Settings
 	err := s.watching(ctx, func(w *watch) (err error) {
@@ -83,7 +83,7 @@ func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, 
 // Sessions is a ports.Sessions; Store.Sessions makes it.
 type Sessions struct{ store *Store }
 
-// Load is a copy of the session, zero when nothing was stored. It costs a few microseconds while nothing is committed to the database.
+// Load returns a copy of the session, zero when nothing was stored. It costs a few microseconds while nothing is committed to the database.
 func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) {
 	var now ports.Session
 	err := s.store.watching(ctx, func(w *watch) (err error) {
@@ -133,7 +133,7 @@ func (s *Sessions) End(ctx context.Context, key string) error {
 	return err
 }
 
-// List is all that is remembered, by key.
+// List returns all that is remembered, by key.
 func (s *Sessions) List(ctx context.Context) (map[string]ports.Session, error) {
 	all := map[string]ports.Session{}
 	err := s.store.Read(ctx, func(db *sql.DB) error {

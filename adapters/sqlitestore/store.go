@@ -42,7 +42,7 @@ type handle struct {
 	passing bool    // opened for a single call
 }
 
-// Open is a store in the database at path, which need not exist. The key of what it seals is in the directory keys beside the database.
+// Open returns a store in the database at path, which need not exist. The key of what it seals is in the directory keys beside the database.
 // The caller closes it.
 func Open(path string) *Store {
 	s := &Store{path: path, secrets: docfile.NewSecretBox(filepath.Join(filepath.Dir(path), "keys"))}
@@ -50,10 +50,10 @@ func Open(path string) *Store {
 	return s
 }
 
-// Secrets is what seals the columns that package sealed names.
+// Secrets returns what seals the columns that package sealed names.
 func (s *Store) Secrets() *docfile.SecretBox { return s.secrets }
 
-// Sessions is the store's ports.Sessions.
+// Sessions returns the store's ports.Sessions.
 func (s *Store) Sessions() *Sessions { return &s.sessions }
 
 // Close waits for calls under way and closes the database. Calls after it fail with ErrUnavailable; a second Close does nothing.
@@ -180,7 +180,7 @@ func (s *Store) end(h *handle) {
 	s.calls.Done()
 }
 
-// forReading is the open database, or the one on disk, or nil when there is none. It runs under mu.
+// forReading returns the open database, or the one on disk, or nil when there is none. It runs under mu.
 func (s *Store) forReading() (*handle, error) {
 	if s.open != nil {
 		return s.open, nil
@@ -195,7 +195,7 @@ func (s *Store) forReading() (*handle, error) {
 	return h, err
 }
 
-// forWriting is the database opened for writing, created when it is missing. A file that was removed or replaced since it was opened
+// forWriting returns the database opened for writing, created when it is missing. A file that was removed or replaced since it was opened
 // is let go: what is written into it would be lost. It runs under mu.
 func (s *Store) forWriting() (*handle, error) {
 	if s.open != nil {

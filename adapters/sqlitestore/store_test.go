@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-// open is a store in a database of its own, in a directory that does not exist yet.
+// open returns a store in a database of its own, in a directory that does not exist yet.
 func open(t testing.TB) *sqlitestore.Store {
 	return openAt(t, filepath.Join(t.TempDir(), "home", "countersign.db"))
 }
@@ -46,7 +46,7 @@ func BenchmarkAuditLog(b *testing.B)      { porttest.BenchmarkAuditLog(b, auditL
 func BenchmarkSettingsStore(b *testing.B) { porttest.BenchmarkSettingsStore(b, settings) }
 func BenchmarkSessions(b *testing.B)      { porttest.BenchmarkSessions(b, sessions) }
 
-// entries is everything in and below dir, with permissions.
+// entries returns everything in and below dir, with permissions.
 func entries(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string

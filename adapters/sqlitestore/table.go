@@ -35,7 +35,7 @@ type table[K ~string, T any] struct {
 	refuse  func(ctx context.Context, tx *sql.Tx, next T) error // what cannot stand beside what is stored; nil refuses nothing
 }
 
-// Find is the value with that ID. That there is none is a fault of the kind's own.
+// Find returns the value with that ID. That there is none is a fault of the kind's own.
 func (t table[K, T]) Find(ctx context.Context, id K) (T, error) {
 	v, err := *new(T), t.none(id)
 	if failed := t.store.Read(ctx, func(db *sql.DB) error {
@@ -124,7 +124,7 @@ func (t table[K, T]) Delete(ctx context.Context, id K) error {
 	return err
 }
 
-// all is what the query finds.
+// all returns what the query finds.
 func (t table[K, T]) all(ctx context.Context, query string, args ...any) ([]T, error) {
 	var found []T
 	err := t.store.Read(ctx, func(db *sql.DB) (err error) {
@@ -134,7 +134,7 @@ func (t table[K, T]) all(ctx context.Context, query string, args ...any) ([]T, e
 	return found, err
 }
 
-// gather is what the query finds, each row made a value by scan.
+// gather returns what the query finds, each row made a value by scan.
 func gather[T any](ctx context.Context, db projectQuerier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -152,7 +152,7 @@ func gather[T any](ctx context.Context, db projectQuerier, scan func(scanner) (T
 	return found, rows.Err()
 }
 
-// one is the value with that ID. It asks for rows, not for a row, because only theirs may be read where they lie (sql.RawBytes).
+// one returns the value with that ID. It asks for rows, not for a row, because only theirs may be read where they lie (sql.RawBytes).
 func (t table[K, T]) one(ctx context.Context, db projectQuerier, id K) (T, error) {
 	var none T
 	rows, err := db.QueryContext(ctx, t.find, string(id))
@@ -179,7 +179,7 @@ func (t table[K, T]) refused(ctx context.Context, tx *sql.Tx, next T) error {
 	return t.refuse(ctx, tx, next)
 }
 
-// decoded is the value that was written as body.
+// decoded returns the value that was written as body.
 func decoded[T any](what string, body []byte) (T, error) {
 	var v T
 	if err := json.Unmarshal(body, &v); err != nil {

@@ -31,7 +31,7 @@ func templates(store *Store) Templates {
 	}}
 }
 
-// List is every custom template by name, whatever the case; the first created first among equals.
+// List returns every custom template by name, whatever the case; the first created first among equals.
 func (s Templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.kept.all(ctx, selectTemplates)
 	sorting.Stable(found, func(a, b shellcmd.Template) int {

@@ -235,7 +235,7 @@ func TestUnprivilegedUserCannotCreate(t *testing.T) {
 	assert.Equal(t, slices.Concat(emptyReads, changes), child.lines(t))
 }
 
-// public is a directory that another user may enter.
+// public returns a directory that another user may enter.
 func public(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

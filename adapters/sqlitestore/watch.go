@@ -41,7 +41,7 @@ func newWatch(c driver.Connector) (*watch, error) {
 	return &watch{conn: conn}, nil
 }
 
-// schema is the version of the database's schema; zero when there is none.
+// schema returns the version of the database's schema; zero when there is none.
 func (w *watch) schema() (int, error) {
 	stmt, err := w.conn.Prepare("PRAGMA user_version")
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *watch) close() error {
 	return errors.Join(errs...)
 }
 
-// loadSettings is a copy of the settings as they are now.
+// loadSettings returns a copy of the settings as they are now.
 func (w *watch) loadSettings() (ports.Settings, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *watch) loadBoth(key string) (ports.Settings, ports.Session, error) {
 	return settings, session, err
 }
 
-// stamp is a number that is another one after every commit, of this process too, and whenever the database was opened anew.
+// stamp returns a number that is another one after every commit, of this process too, and whenever the database was opened anew.
 func (w *watch) stamp() (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *watch) stamp() (int64, error) {
 	return w.opening<<32 | w.seen&(1<<32-1), err
 }
 
-// settingsNow is a copy of the settings as of the last refresh or later.
+// settingsNow returns a copy of the settings as of the last refresh or later.
 func (w *watch) settingsNow() (ports.Settings, error) {
 	if w.set == nil {
 		s, err := read[ports.Settings](w.settings)
@@ -133,7 +133,7 @@ func (w *watch) settingsNow() (ports.Settings, error) {
 	return s, nil
 }
 
-// loadSession is a copy of the session as it is now.
+// loadSession returns a copy of the session as it is now.
 func (w *watch) loadSession(key string) (ports.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +143,7 @@ func (w *watch) loadSession(key string) (ports.Session, error) {
 	return w.sessionNow(key)
 }
 
-// sessionNow is a copy of the session as of the last refresh or later.
+// sessionNow returns a copy of the session as of the last refresh or later.
 func (w *watch) sessionNow(key string) (ports.Session, error) {
 	s, known := w.sessions[key]
 	if !known {

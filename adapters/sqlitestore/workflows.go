@@ -46,7 +46,7 @@ func workflows(store *Store) Workflows {
 	}}
 }
 
-// List is every workflow, or those of a project, the last updated first, and of those updated at once the last created. One that cannot
+// List returns every workflow, or those of a project, the last updated first, and of those updated at once the last created. One that cannot
 // be read any more is in it by its ID, and says so; Find is project.ErrUnreadable then.
 func (s Workflows) List(ctx context.Context, of project.ID) ([]project.Workflow, error) {
 	return s.all(ctx, selectWorkflows, string(of))

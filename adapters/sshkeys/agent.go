@@ -37,7 +37,7 @@ type Agent struct {
 	Path string // of its socket; empty where there is none
 }
 
-// Keys are the security keys that the agent has, each under the comment that the agent has for it, and how many others it has: those are plain, and prove
+// Keys returns the security keys that the agent has, each under the comment that the agent has for it, and how many others it has: those are plain, and prove
 // nothing. It fails with ErrAgent.
 func (a Agent) Keys(ctx context.Context) (keys []enrolled.Key, plainOnes int, err error) {
 	err = a.ask(ctx, listWait, func(c agent.ExtendedAgent) error {

@@ -55,7 +55,7 @@ func parse(public []byte) (key ssh.PublicKey, err error) {
 	return key, nil
 }
 
-// application is what a key was made for: the last of the strings that it consists of, which are well-formed.
+// application returns what a key was made for: the last of the strings that it consists of, which are well-formed.
 func application(public []byte) (last string) {
 	for len(public) >= 4 {
 		n := binary.BigEndian.Uint32(public)
@@ -67,7 +67,7 @@ func application(public []byte) (last string) {
 	return last
 }
 
-// plain is what somebody else wrote, in one line and not too long.
+// plain returns what somebody else wrote, in one line and not too long.
 func plain(s string) string {
 	if runes := []rune(visible.OneLine(s)); len(runes) > enrolled.MaxName {
 		return string(runes[:enrolled.MaxName])
@@ -92,7 +92,7 @@ type blob struct {
 	Signature []byte
 }
 
-// message is what is signed for a challenge.
+// message returns what is signed for a challenge.
 func message(challenge [32]byte) []byte {
 	sum := sha512.Sum512(challenge[:])
 	return ssh.Marshal(struct {
@@ -109,7 +109,7 @@ type Signed struct {
 	Signature []byte `json:"sshsig"` // as OpenSSH's PROTOCOL.sshsig has it; base64 of it is what stands between the lines of a file of ssh-keygen -Y sign
 }
 
-// Armored is the signature as ssh-keygen reads it (ssh-keygen -Y verify -n countersign-approval@v1), so that it can be looked at without this software.
+// Armored returns the signature as ssh-keygen reads it (ssh-keygen -Y verify -n countersign-approval@v1), so that it can be looked at without this software.
 // What ssh-keygen says holds for the signature, and not for the touch: it takes one that nobody touched the key for.
 func (s Signed) Armored() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: s.Signature}))

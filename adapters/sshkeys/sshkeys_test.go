@@ -26,7 +26,7 @@ import (
 
 var challenge = [32]byte([]byte("0123456789abcdef0123456789abcdef"))
 
-// kinds are the keys that count.
+// kinds returns the keys that count.
 func kinds(t testing.TB) map[string]*securitykey.Key {
 	return map[string]*securitykey.Key{"ed25519": securitykey.Ed25519(t, "ssh:"), "ecdsa": securitykey.ECDSA(t, "ssh:work")}
 }
@@ -40,7 +40,7 @@ type letter struct {
 	Signature                 []byte
 }
 
-// signed is the letter of a key for a challenge, and whatever change makes of what is signed.
+// signed returns the letter of a key for a challenge, and whatever change makes of what is signed.
 func signed(sign func([]byte) *ssh.Signature, public []byte, change func(*letter)) letter {
 	l := letter{Magic: [6]byte([]byte("SSHSIG")), Version: 1, Public: public, Namespace: sshkeys.Namespace, Hash: "sha512"}
 	if change != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Machine is a name for this machine that others cannot tell it by: a sum over the id that its system was given, or else over its host name.
+// Machine returns a name for this machine that others cannot tell it by: a sum over the id that its system was given, or else over its host name.
 func Machine() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if id, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(id)) != "" {

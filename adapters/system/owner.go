@@ -19,7 +19,7 @@ type Owner struct{}
 // Self is this process.
 func (Owner) Self() string { return string(osproc.SelfIdentity()) }
 
-// Judge is what the system tells of the process of that name. A number that belongs to another process now is not it.
+// Judge returns what the system tells of the process of that name. A number that belongs to another process now is not it.
 func (Owner) Judge(name string) owner.Verdict { return osproc.JudgeIdentity(name, false) }
 
 // Elsewhere says where a process is that the system tells nothing of.
@@ -107,7 +107,7 @@ func (o *Owners) Close() error {
 	return o.leases.Release(ctx, Owner{}.Self())
 }
 
-// Judge is what the system tells of the process of that name, and where it tells nothing, what a person said and what its lease says.
+// Judge returns what the system tells of the process of that name, and where it tells nothing, what a person said and what its lease says.
 func (o *Owners) Judge(name string) owner.Verdict {
 	v := Owner{}.Judge(name)
 	if v != owner.Unknown {

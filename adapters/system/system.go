@@ -16,7 +16,7 @@ import (
 // Clock is a ports.Clock. The zero Clock is ready.
 type Clock struct{}
 
-// Now is the system's time in UTC, with the monotonic reading that makes differences exact.
+// Now returns the system's time in UTC, with the monotonic reading that makes differences exact.
 func (Clock) Now() time.Time { return time.Now().UTC() }
 
 // alphabet has 32 characters (RFC 4648 base32 in lower case), so five random bits choose one without bias.
@@ -35,13 +35,13 @@ func (IDs) NewID(prefix string, n int) string {
 	return prefix + string(drawn)
 }
 
-// NewUUID is a fresh UUIDv4.
+// NewUUID returns a fresh UUIDv4.
 func (IDs) NewUUID() string { return uuid.Must(uuid.NewRandomFromReader(rand.Reader)).String() }
 
 // Tokens is a ports.Tokens over crypto/rand. The zero Tokens is ready; all methods may be called from many goroutines.
 type Tokens struct{}
 
-// NewToken is a fresh UUIDv4. It reads crypto/rand directly, past the reader and the pool that package uuid lets a program replace.
+// NewToken returns a fresh UUIDv4. It reads crypto/rand directly, past the reader and the pool that package uuid lets a program replace.
 func (Tokens) NewToken() confirm.Token {
 	return confirm.NewToken(IDs{}.NewUUID())
 }

@@ -106,7 +106,7 @@ func (a attempt) control(_, address string, _ syscall.RawConn) error {
 	return a.rules.Admit(a.endpoint, peer.Addr())
 }
 
-// keep is what is kept of an answer, with the request's own secrets and whatever looks like one masked.
+// keep returns what is kept of an answer, with the request's own secrets and whatever looks like one masked.
 func (a attempt) keep(answer *http.Response, body []byte) webhook.Response {
 	more := len(body) > webhook.MaxRead
 	body = body[:min(len(body), webhook.MaxRead)]

@@ -32,7 +32,7 @@ type ClientOptions struct {
 // client is a projectport.Webhooks. It keeps nothing between requests and is safe for concurrent use.
 type client struct{ opts ClientOptions }
 
-// NewClient is a Client.
+// NewClient returns a Client.
 func NewClient(o ClientOptions) *client {
 	if o.Lookup == nil {
 		o.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -56,7 +56,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Resolve is where the request would go (projectport.Webhooks).
+// Resolve returns where the request would go (projectport.Webhooks).
 func (c *client) Resolve(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Target, error) {
 	rules = c.complete(rules)
 	e, err := rules.Endpoint(r.URL)

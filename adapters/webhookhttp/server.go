@@ -70,7 +70,7 @@ type server struct {
 	replays replays
 }
 
-// NewServer is a Server.
+// NewServer returns a Server.
 func NewServer(o ServerOptions) *server {
 	o.Limits = o.Limits.withDefaults()
 	return &server{opts: o}
@@ -176,7 +176,7 @@ func matches(r *http.Request, digest string) bool {
 // the answer.
 const drained = 1 << 20
 
-// read is the whole body, which may be webhook.MaxIncoming bytes long.
+// read returns the whole body, which may be webhook.MaxIncoming bytes long.
 func read(r *http.Request) ([]byte, webhook.Refusal) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, webhook.MaxIncoming+1))
 	switch {
@@ -213,7 +213,7 @@ func plausible(s string) bool {
 	return s != "" && len(s) <= 128 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
-// remote is the sender's address as the connection knows it; headers that claim another one are not believed.
+// remote returns the sender's address as the connection knows it; headers that claim another one are not believed.
 func remote(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -252,7 +252,7 @@ func write(w http.ResponseWriter, event Event, retryAfter time.Duration) {
 	_ = json.NewEncoder(w).Encode(body) // a sender who hung up misses the answer, and that is all
 }
 
-// says is the one sentence that every refusal of that status has.
+// says returns the one sentence that every refusal of that status has.
 func says(status int) string {
 	switch status {
 	case http.StatusBadRequest:

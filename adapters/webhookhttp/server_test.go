@@ -43,7 +43,7 @@ type rig struct {
 	entered chan struct{}
 }
 
-// workflows are who may start what.
+// workflows returns who may start what.
 func workflows() map[string]webhook.Incoming {
 	digest := webhook.DigestToken(token)
 	return map[string]webhook.Incoming{
@@ -156,7 +156,7 @@ func (r *rig) send(method, path, body string, headers ...string) reply {
 	return got
 }
 
-// last is the event of the last request that was answered.
+// last returns the event of the last request that was answered.
 func (r *rig) last() webhookhttp.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,14 +164,14 @@ func (r *rig) last() webhookhttp.Event {
 	return r.events[len(r.events)-1]
 }
 
-// sign is a signature over what is given, in its header's form.
+// sign returns a signature over what is given, in its header's form.
 func sign(key, signed string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = io.WriteString(mac, signed)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// timed are the headers of a request signed at the clock's time plus d.
+// timed returns the headers of a request signed at the clock's time plus d.
 func (r *rig) timed(body string, d time.Duration) []string {
 	stamp := strconv.FormatInt(r.clock.Now().Add(d).Unix(), 10)
 	return []string{"X-Webhook-Token", token, "X-Webhook-Timestamp", stamp, "X-Webhook-Signature", sign(secret, stamp+"."+body)}

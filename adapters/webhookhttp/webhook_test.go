@@ -160,13 +160,13 @@ func (n *names) questions() int {
 	return n.asked
 }
 
-// local is a world in which every host is this machine.
+// local returns a world in which every host is this machine.
 func local() webhookWorld {
 	n := &names{answers: [][]string{{"127.0.0.1"}}}
 	return webhookWorld{Lookup: n.lookup}
 }
 
-// built is the request of a webhook without variables.
+// built returns the request of a webhook without variables.
 func built(t testing.TB, c webhook.Config) webhook.Request {
 	t.Helper()
 	r, err := c.Build(webhook.Input{})
@@ -174,7 +174,7 @@ func built(t testing.TB, c webhook.Config) webhook.Request {
 	return r
 }
 
-// answered is the answer that an error carries.
+// answered returns the answer that an error carries.
 func answered(t testing.TB, err error) webhook.Response {
 	t.Helper()
 	require.Error(t, err)

@@ -92,7 +92,7 @@ func bounds() yaml.Option {
 	return yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasValue(maxAliases)))
 }
 
-// shift is what a line number in the data lacks to one in the file.
+// shift returns what a line number in the data lacks to one in the file.
 func (o Options) shift() int { return max(o.FirstLine, 1) - 1 }
 
 func (o Options) invalid(found ...Problem) error {
@@ -226,7 +226,7 @@ func keysOf(t reflect.Type, known map[string][]string) {
 	}
 }
 
-// keyAt is the key, with those it stands below, whose value stands at a place; empty where none does.
+// keyAt returns the key, with those it stands below, whose value stands at a place; empty where none does.
 func keyAt(n *yaml.Node, line, column int, above string) string {
 	if n.Line == line && n.Column == column && above != "" && n.Kind != yaml.DocumentNode {
 		return above
@@ -246,7 +246,7 @@ func keyAt(n *yaml.Node, line, column int, above string) string {
 	return ""
 }
 
-// Line is the line, from 1, of the value that a key holds, with those it stands below (notify.reminder); zero where the document has no such key.
+// Line returns the line, from 1, of the value that a key holds, with those it stands below (notify.reminder); zero where the document has no such key.
 func Line(data []byte, key string) int {
 	at, err := Parse(data, Options{})
 	if err != nil {

@@ -139,7 +139,7 @@ func mistakable(s string) bool {
 // It reads a quoted or plain one, with any offset, and with a space for the T; a time without an offset is a problem.
 type Timestamp struct{ time.Time }
 
-// String is the form that is written.
+// String returns the form that is written.
 func (t Timestamp) String() string {
 	s := t.UTC().Format("2006-01-02T15:04:05.999999999")
 	if _, fraction, ok := strings.Cut(s, "."); ok {

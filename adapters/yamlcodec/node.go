@@ -63,7 +63,7 @@ func (n Node) of(child *yaml.Node) Node {
 	return Node{child, value, n.shift}
 }
 
-// Kind is what n is.
+// Kind returns what n is.
 func (n Node) Kind() Kind {
 	if n.n == nil {
 		return Missing
@@ -88,7 +88,7 @@ func (n Node) Kind() Kind {
 // Given reports a value that is there and is not null.
 func (n Node) Given() bool { return n.Kind() > Null }
 
-// Line is where n stands, from 1; 0 when it is Missing.
+// Line returns where n stands, from 1; 0 when it is Missing.
 func (n Node) Line() int {
 	if n.at == nil {
 		return 0
@@ -96,7 +96,7 @@ func (n Node) Line() int {
 	return n.at.Line + n.shift
 }
 
-// Column is where n stands in its line, in characters, from 1; 0 when it is Missing.
+// Column returns where n stands in its line, in characters, from 1; 0 when it is Missing.
 func (n Node) Column() int {
 	if n.at == nil {
 		return 0
@@ -104,7 +104,7 @@ func (n Node) Column() int {
 	return n.at.Column
 }
 
-// Text is a scalar as it was written, without quotes and escapes. It is the value of a Text; of any other scalar it is what to repeat
+// Text returns a scalar as it was written, without quotes and escapes. It is the value of a Text; of any other scalar it is what to repeat
 // in a message.
 func (n Node) Text() string {
 	if n.n == nil {
@@ -127,7 +127,7 @@ const (
 	alias
 )
 
-// Form is how n is written.
+// Form returns how n is written.
 func (n Node) Form() form {
 	if n.at == nil {
 		return plain
@@ -150,7 +150,7 @@ func (n Node) Form() form {
 	return plain
 }
 
-// Anchor is the name that stands at n after & or, for an alias, after *.
+// Anchor returns the name that stands at n after & or, for an alias, after *.
 func (n Node) Anchor() string {
 	switch {
 	case n.at == nil:
@@ -161,7 +161,7 @@ func (n Node) Anchor() string {
 	return n.at.Anchor
 }
 
-// Fields are the keys and values of a mapping in the order of the document; none of anything else.
+// Fields returns the keys and values of a mapping in the order of the document; none of anything else.
 func (n Node) Fields() []field {
 	if n.Kind() != Mapping {
 		return nil
@@ -173,7 +173,7 @@ func (n Node) Fields() []field {
 	return out
 }
 
-// Items are the values of a list; none of anything else.
+// Items returns the values of a list; none of anything else.
 func (n Node) Items() []Node {
 	if n.Kind() != List {
 		return nil

@@ -26,7 +26,7 @@ func newText(data []byte) text {
 	return t
 }
 
-// lineBreak is the length of the line break that data begins with: everything that the library counts as one.
+// lineBreak returns the length of the line break that data begins with: everything that the library counts as one.
 func lineBreak(data []byte) int {
 	for _, b := range [...]string{"\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		if len(data) >= len(b) && string(data[:len(b)]) == b {
@@ -36,7 +36,7 @@ func lineBreak(data []byte) int {
 	return 0
 }
 
-// offset is where in the bytes n begins, after its anchor.
+// offset returns where in the bytes n begins, after its anchor.
 func (t text) offset(n Node) (int, error) {
 	if n.Line() < 1 || n.Line() > len(t.starts) {
 		return 0, errPlace(n)
@@ -55,7 +55,7 @@ func (t text) offset(n Node) (int, error) {
 	return at, nil
 }
 
-// line is the index of the line that the byte at offset at belongs to.
+// line returns the index of the line that the byte at offset at belongs to.
 func (t text) line(at int) int {
 	i, found := slices.BinarySearch(t.starts, at)
 	if found {
@@ -64,7 +64,7 @@ func (t text) line(at int) int {
 	return i - 1
 }
 
-// lineEnd is the offset of the line break at the end of line i, or of the end of the document.
+// lineEnd returns the offset of the line break at the end of line i, or of the end of the document.
 func (t text) lineEnd(i int) int {
 	if i+1 >= len(t.starts) {
 		return len(t.data)
@@ -86,7 +86,7 @@ func (t text) content(i int) []byte { return t.data[t.starts[i]:t.lineEnd(i)] }
 
 func (t text) blank(i int) bool { return len(bytes.TrimSpace(t.content(i))) == 0 }
 
-// indent is how many spaces line i begins with.
+// indent returns how many spaces line i begins with.
 func (t text) indent(i int) int {
 	line := t.content(i)
 	return len(line) - len(bytes.TrimLeft(line, " "))
@@ -99,7 +99,7 @@ func (t text) skipBlank(at int) int {
 	return at
 }
 
-// end is the offset right after n. outer is the indentation of what n stands in, -1 for the root.
+// end returns the offset right after n. outer is the indentation of what n stands in, -1 for the root.
 func (t text) end(n Node, outer int) (int, error) {
 	at, err := t.offset(n)
 	switch {
@@ -128,7 +128,7 @@ func implicit(n Node) bool {
 	return n.Kind() == Null && n.Form() == plain && n.Text() == ""
 }
 
-// fieldEnd is the offset right after a field's value, or after its colon where it has none.
+// fieldEnd returns the offset right after a field's value, or after its colon where it has none.
 func (t text) fieldEnd(f field, indent int) (int, error) {
 	if !implicit(f.Value) {
 		return t.end(f.Value, indent)
@@ -139,7 +139,7 @@ func (t text) fieldEnd(f field, indent int) (int, error) {
 	return t.colon(f.Key, indent)
 }
 
-// colon is the offset right after the colon of a key; in a flow mapping a key can do without, and then it is the key's end.
+// colon returns the offset right after the colon of a key; in a flow mapping a key can do without, and then it is the key's end.
 func (t text) colon(key Node, indent int) (int, error) {
 	end, err := t.end(key, indent)
 	if err != nil {
@@ -195,7 +195,7 @@ func (t text) plainEnd(n Node, at int) (int, error) {
 	return at, nil
 }
 
-// blockEnd is the end of a | or > scalar whose indicator stands at offset at. Blank lines after it are its own only when it keeps them.
+// blockEnd returns the end of a | or > scalar whose indicator stands at offset at. Blank lines after it are its own only when it keeps them.
 func (t text) blockEnd(at, outer int) int {
 	first := t.line(at)
 	header, _, _ := bytes.Cut(t.data[at:t.lineEnd(first)], []byte{' '})
@@ -225,7 +225,7 @@ func (t text) blockEnd(at, outer int) int {
 	return t.lineEnd(last)
 }
 
-// flowEnd is the offset after the bracket that closes what is open at offset at.
+// flowEnd returns the offset after the bracket that closes what is open at offset at.
 func (t text) flowEnd(n Node, at int) (int, error) {
 	single := n.Kind() == Mapping && !t.is(at, '{') // the a: b of [a: b]
 	if !single {
@@ -246,7 +246,7 @@ func (t text) flowEnd(n Node, at int) (int, error) {
 	return 0, errPlace(n)
 }
 
-// membersEnd is the offset after the last member of a flow collection, or at where it has none.
+// membersEnd returns the offset after the last member of a flow collection, or at where it has none.
 func (t text) membersEnd(n Node, at int) (int, error) {
 	if fields := n.Fields(); len(fields) > 0 {
 		return t.fieldEnd(fields[len(fields)-1], -1)

@@ -81,7 +81,7 @@ func Direct[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Co
 	})
 }
 
-// answers is the spec with the schema of the answer, unless it has one.
+// answers returns the spec with the schema of the answer, unless it has one.
 func answers[Out any](s tool.Spec) tool.Spec {
 	if s.Output == nil {
 		s.Output = Output[Out]()
@@ -190,7 +190,7 @@ func (i invocation) onlyPlans() bool {
 	return ok && i.handler.prepare != nil && d.OnlyPlans()
 }
 
-// CallMode is what the input says of it (tool.Moded).
+// CallMode returns what the input says of it (tool.Moded).
 func (i invocation) CallMode() string {
 	if m, ok := i.in.(Moded); ok {
 		return m.CallMode()
@@ -235,5 +235,5 @@ func newArguments(name tool.Name, in any) (tool.Plan, error) {
 	return a, nil
 }
 
-// Hash is the canonical sum of tool and input.
+// Hash returns the canonical sum of tool and input.
 func (a arguments) Hash() canon.Hash { return a.hash }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Output is the schema of a tool's answer, derived from its type when it is first asked for; nil where the answer is no object with members of its own.
+// Output returns the schema of a tool's answer, derived from its type when it is first asked for; nil where the answer is no object with members of its own.
 // The schema is what encoding/json writes of the type: what has omitempty or omitzero may be missing, pointers, slices and maps may be null, and types
 // that write themselves as text are strings. What may be anything is left out, and every object is open: a contract may add members. No schema is a bare
 // true, and none has two types, because not every client takes these. (Neither of the two schema libraries knows all of this; they derive what may come
@@ -40,7 +40,7 @@ func Output[Out any]() tool.Schema {
 // output is a schema that is derived once.
 type output struct{ doc func() json.RawMessage }
 
-// JSON is the schema.
+// JSON returns the schema.
 func (o *output) JSON() json.RawMessage { return o.doc() }
 
 // deriver derives the schemas of types; it holds the types that it is in the middle of.
@@ -51,7 +51,7 @@ func marshals(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// of is the schema of a type, with null where its zero value is one; nil of what may be anything.
+// of returns the schema of a type, with null where its zero value is one; nil of what may be anything.
 func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -88,7 +88,7 @@ func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	panic("bind.Output: " + t.String() + " has no JSON form")
 }
 
-// object is an object. A type that holds itself is some object there.
+// object returns an object. A type that holds itself is some object there.
 func (d deriver) object(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object"}
 	if d[t] {
@@ -147,7 +147,7 @@ func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool, see
 	}
 }
 
-// nullable is a schema that also takes null.
+// nullable returns a schema that also takes null.
 func nullable(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil || s.AnyOf != nil {
 		return s
@@ -155,7 +155,7 @@ func nullable(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 }
 
-// present is a schema of what is left out where it is null.
+// present returns a schema of what is left out where it is null.
 func present(s *jsonschema.Schema) *jsonschema.Schema {
 	if s != nil && s.AnyOf != nil {
 		return s.AnyOf[0]

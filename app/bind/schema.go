@@ -63,7 +63,7 @@ func schemaOf(in any) json.RawMessage {
 	return doc
 }
 
-// Types is the JSON type of every property of a published object schema, read when it is first asked for: for tools whose contract
+// Types returns the JSON type of every property of a published object schema, read when it is first asked for: for tools whose contract
 // enforces names and types alone. It panics on a schema that does not parse.
 func Types(schema json.RawMessage) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
@@ -141,7 +141,7 @@ func (d *Document) Check(args json.RawMessage) error {
 	return refusal(c.problems(fields))
 }
 
-// problems is every problem of arguments that were read already. A null counts as absent.
+// problems returns every problem of arguments that were read already. A null counts as absent.
 func (d *Document) problems(given map[string]json.RawMessage) ([]Problem, error) {
 	c, err := d.compiled()
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 	return Problem{}, false
 }
 
-// choices are those of a property of texts, or of the items of a list of texts, and what of the value is none of them.
+// choices returns those of a property of texts, or of the items of a list of texts, and what of the value is none of them.
 func (p property) choices(value any) (all, wrong []string) {
 	enum, values := p.schema.Enum, []any{value}
 	if list, ok := value.([]any); ok && p.schema.Items != nil {

@@ -126,7 +126,7 @@ func (s service) amofPlanMode(ctx context.Context, sc tool.Scope, in SetModeInpu
 	return p, err
 }
 
-// lowest is the ceiling of the call; what cannot be read leaves the lowest mode.
+// lowest returns the ceiling of the call; what cannot be read leaves the lowest mode.
 func (s service) lowest(ctx context.Context, sc tool.Scope) policy.Mode {
 	ceiling, _, _ := s.ceilingOf(ctx, sc.Principal) //nolint:errcheck // it is the lowest then
 	return ceiling
@@ -144,7 +144,7 @@ func (s service) amofMode(ctx context.Context, sc tool.Scope, p modePlan) (AmofM
 	return AmofMode{Status: "success", Mode: a.Mode, Previous: s.effective(policy.ModeUnset, a.Previous), Ceiling: a.Ceiling, Canceled: a.Canceled, Text: spoken{summary}}, nil
 }
 
-// effective is the mode of a call with that mode of its own, in a session with that mode, to a tool of the toolset that has these tools under its
+// effective returns the mode of a call with that mode of its own, in a session with that mode, to a tool of the toolset that has these tools under its
 // own names.
 func (d Deps) effective(call, session policy.Mode) policy.Mode {
 	standard := policy.Ask

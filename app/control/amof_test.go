@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// pushing is what amof_push is about to do. Its state is the house's.
+// pushing is what amof_push is about to do. Its state is the fixture's.
 type pushing struct {
 	State int `json:"state"`
 	typed bool
@@ -46,7 +46,7 @@ type pushInput struct {
 
 func (in pushInput) CallMode() string { return in.Mode }
 
-// fixture is a door to a tool that has to be confirmed, and to the control tools under the names of seed 004.
+// fixture is a core with a tool that has to be confirmed, and to the control tools under the names of seed 004.
 type fixture struct {
 	*app.App
 	t        *testing.T
@@ -103,7 +103,7 @@ func (h *fixture) call(name string, in args, session ...string) tool.Outcome {
 	return h.Call(h.t.Context(), c)
 }
 
-// does is a call that goes well.
+// does returns a call that goes well.
 func (h *fixture) does(name string, in args) args {
 	h.t.Helper()
 	o := h.call(name, in)
@@ -113,7 +113,7 @@ func (h *fixture) does(name string, in args) args {
 	return out
 }
 
-// asked is the token of a push that has to be confirmed.
+// asked returns the token of a push that has to be confirmed.
 func (h *fixture) asked(in args) string {
 	h.t.Helper()
 	o := h.call("amof_push", in)

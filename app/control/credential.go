@@ -127,7 +127,7 @@ func (s service) planCredential(ctx context.Context, sc tool.Scope, in access.Re
 	return p, nil
 }
 
-// required is the policy in force.
+// required returns the policy in force.
 func (s service) required(ctx context.Context) (policy.Resolved, error) {
 	set, err := s.Settings.Load(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s service) required(ctx context.Context) (policy.Resolved, error) {
 	return s.rules(ctx, set)
 }
 
-// strongest is the strongest proof that policy wants for anything.
+// strongest returns the strongest proof that policy wants for anything.
 func strongest(r policy.Resolved) policy.Proving {
 	most := policy.ProvingNone
 	for _, needs := range r.Require {
@@ -145,7 +145,7 @@ func strongest(r policy.Resolved) policy.Proving {
 	return most
 }
 
-// opens is what the credential lets happen, in a sentence.
+// opens returns what the credential lets happen, in a sentence.
 func opens(c access.Credential, byCaller bool) string {
 	if c.Kind == access.Login {
 		return fmt.Sprintf("whoever opens the link first, within %d minutes, approves and changes settings in your name for up to %d days",

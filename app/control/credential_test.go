@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// gate is a door with credentials.
+// gate is a core with credentials.
 type gate struct {
 	*app.App
 	t     *testing.T

@@ -76,7 +76,7 @@ type keyPlan struct {
 	needs       policy.Proving
 }
 
-// Hash is the hash that identifies the key, or its removal, in the audit log.
+// Hash returns the hash that identifies the key, or its removal, in the audit log.
 func (p keyPlan) Hash() canon.Hash { return p.hash }
 
 // Assessment requires an approval of medium risk, so that the proof that policy requires for high risk does not prevent enrolling the first key that meets
@@ -112,7 +112,7 @@ func (p keyPlan) Announcement() string {
 	return what + "enrolled: whoever has it approves calls"
 }
 
-// needsFor is the proof with which a key of the kind is enrolled, or one that counts is taken away. The first of its kind wants a terminal and the
+// needsFor returns the proof with which a key of the kind is enrolled, or one that counts is taken away. The first of its kind wants a terminal and the
 // console together: a passkey is made in a browser and approved in a terminal, a security key the other way round; so that whoever has stolen one of the
 // two has no key. Any further one wants a key that counts already.
 func needsFor(kind enrolled.Kind, all []enrolment.KeyStatus) policy.Proving {
@@ -130,7 +130,7 @@ func needsFor(kind enrolled.Kind, all []enrolment.KeyStatus) policy.Proving {
 	return policy.ProvingConsole
 }
 
-// keysFor is the enrolled keys, for a caller that may change them.
+// keysFor returns the enrolled keys, for a caller that may change them.
 func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]enrolment.KeyStatus, error) {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
 		return nil, ErrNarrow

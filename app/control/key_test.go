@@ -29,7 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// keyFixture is a door with enrolled keys. Its audit is one that somebody may rewrite.
+// keyFixture is a core with enrolled keys. Its audit is one that somebody may rewrite.
 type keyFixture struct {
 	*app.App
 	t     *testing.T
@@ -86,7 +86,7 @@ func byHand(name tool.Name, args string) tool.Call {
 
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "browser", Credential: "key_1"}
 
-// asked is the question that the call opens.
+// asked returns the question that the call opens.
 func (h *keyFixture) asked(c tool.Call) *tool.Issued {
 	h.t.Helper()
 	o := h.Call(h.t.Context(), c)
@@ -110,7 +110,7 @@ func by(k *softkey.Key) func(*tool.Issued) confirm.Proof {
 	return func(i *tool.Issued) confirm.Proof { return k.Proof(i.PlanHash, i.ID) }
 }
 
-// first is a passkey that was enrolled as the first one.
+// first returns a passkey that was enrolled as the first one.
 func (h *keyFixture) first() *softkey.Key {
 	h.t.Helper()
 	k := softkey.New(h.t)
@@ -305,7 +305,7 @@ func TestWhatIsRedeemedIsVerifiedAgain(t *testing.T) {
 	require.NoError(t, h.Call(t.Context(), c).Err)
 }
 
-// edited is a proof on record with what was signed edited.
+// edited returns a proof on record with what was signed edited.
 func edited(t *testing.T, doc json.RawMessage, change func(*passkey.Signed)) json.RawMessage {
 	var p confirm.Proof
 	var v enrolled.Evidence

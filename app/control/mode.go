@@ -71,7 +71,7 @@ func (p modePlan) Prompt() string {
 	return fmt.Sprintf("set the mode of this session to %s", p.Mode)
 }
 
-// planMode is the change that in asks for. An agent may lower its mode; above what a person set, or above the default, it is asked about.
+// planMode returns the change that in asks for. An agent may lower its mode; above what a person set, or above the default, it is asked about.
 func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	var mode policy.Mode
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
@@ -97,7 +97,7 @@ func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (
 	return p, err
 }
 
-// base is the mode of a session that nobody set one for: the configuration's, else the lowest default of the toolsets that are served.
+// base returns the mode of a session that nobody set one for: the configuration's, else the lowest default of the toolsets that are served.
 func (s service) base(ctx context.Context) (policy.Mode, error) {
 	settings, err := s.Settings.Load(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s service) base(ctx context.Context) (policy.Mode, error) {
 	return policy.Execute, nil
 }
 
-// rules is the policy in force with these settings.
+// rules returns the policy in force with these settings.
 func (d Deps) rules(ctx context.Context, settings ports.Settings) (policy.Resolved, error) {
 	if d.Rules != nil {
 		return d.Rules(ctx, settings)
@@ -152,7 +152,7 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAn
 	return answer, err
 }
 
-// ceiling is the mode that nobody passes here.
+// ceiling returns the mode that nobody passes here.
 func (d Deps) ceiling() policy.Mode {
 	ceiling := max(d.Operator.Ceiling, policy.Ask)
 	if d.Ceiling != nil {
@@ -161,7 +161,7 @@ func (d Deps) ceiling() policy.Mode {
 	return ceiling
 }
 
-// ceilingOf is the mode that the principal does not pass here, as every layer of policy leaves it, and the layer that decides it; "" where none does.
+// ceilingOf returns the mode that the principal does not pass here, as every layer of policy leaves it, and the layer that decides it; "" where none does.
 func (s service) ceilingOf(ctx context.Context, p policy.Principal) (ceiling policy.Mode, by string, err error) {
 	settings, err := s.Settings.Load(ctx)
 	if err != nil {

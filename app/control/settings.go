@@ -52,7 +52,7 @@ type settingsPlan struct {
 	require  policy.Proving
 }
 
-// Hash is the sum of the new settings; a stored row can be compared with the approved one.
+// Hash returns the sum of the new settings; a stored row can be compared with the approved one.
 func (p settingsPlan) Hash() canon.Hash { return p.Settings.Sum() }
 
 // Assessment requires a new approval of what would be allowed.
@@ -127,7 +127,7 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, otherwise(had, counted, next, s.Operator.Level)...), Settings: next, Had: had, looser: looser, require: strongest(rules)}, nil
 }
 
-// otherwise is what differs besides what the plan says to be opened. Where settings did not count as they were stored, that does not say what was stored,
+// otherwise returns what differs besides what the plan says to be opened. Where settings did not count as they were stored, that does not say what was stored,
 // and everything is listed.
 func otherwise(had, counted, next ports.Settings, builtIn policy.Level) []string {
 	if had.Sum() != counted.Sum() {
@@ -136,7 +136,7 @@ func otherwise(had, counted, next ports.Settings, builtIn policy.Level) []string
 	return app.TightenedSettings(had, next, builtIn)
 }
 
-// effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
+// effective returns the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
 func effective(had ports.Settings, r policy.Resolved) ports.Settings {
 	if r.OffRecord {
 		if l := r.Recovered; l != nil {

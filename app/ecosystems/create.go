@@ -33,7 +33,7 @@ type CreateInput struct {
 	runs.ModeInput
 }
 
-// Resources is the ecosystem.
+// Resources returns the ecosystem.
 func (in CreateInput) Resources() []string { return []string{in.Name} }
 
 // Created is a new ecosystem.
@@ -187,7 +187,7 @@ func (s service) journal(ctx context.Context, sc tool.Scope, p journalPlan) (Jou
 		Envelope: s.Show(sc, runs.Subject{Ecosystem: p.layout.Name}, runs.AnswerText{Summary: clip("Wrote " + path.Base(file)), Details: []string{at}}, runs.SuggestAction("describe", p.layout.Name, nil))}, nil
 }
 
-// slug is a title as a part of a file's name: at most 48 small letters and digits, with dashes between.
+// slug returns a title as a part of a file's name: at most 48 small letters and digits, with dashes between.
 func slug(title string) string {
 	const most = 48
 	var b strings.Builder

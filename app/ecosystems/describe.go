@@ -93,7 +93,7 @@ func views(repos []ecosystem.Repo) []RepoView {
 	return out
 }
 
-// masked is a URL without the password or token it may hold.
+// masked returns a URL without the password or token it may hold.
 func masked(url string) string {
 	if !git.CarriesCredentials(url) {
 		return url
@@ -158,7 +158,7 @@ func (s service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) 
 	return out, nil
 }
 
-// told is what is wrong with a file that is no manifest at all.
+// told returns what is wrong with a file that is no manifest at all.
 func told(err error, l ecosystem.Layout) []ecosystem.Problem {
 	said := fault.From(err)
 	if details, ok := said.Details.(map[string]any); ok {
@@ -186,7 +186,7 @@ func problems(mark string, found []ecosystem.Problem, others []string) []string 
 	return lines
 }
 
-// where is the ecosystem that is named, else the selected one, whatever its manifest is like.
+// where returns the ecosystem that is named, else the selected one, whatever its manifest is like.
 func (s service) where(ctx context.Context, sc tool.Scope, name string) (ecosystem.Layout, error) {
 	if name == "" {
 		focus, err := s.Focus(ctx, sc)

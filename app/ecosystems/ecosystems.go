@@ -31,7 +31,7 @@ type Deps struct {
 	Control    []tool.Entry // the control tools under the names of seed 004
 }
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, InfoEntries(d.Browsing), workspace.InstallEntries(d.Installing),
 		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), runs.Entries(d.Running),

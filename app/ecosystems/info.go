@@ -47,7 +47,7 @@ type InfoNoInput struct{}
 
 type service struct{ InfoDeps }
 
-// InfoEntries are the tools; the last is for users only.
+// InfoEntries returns the tools; the last is for users only.
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := service{d}
 	keep := runs.SessionSpec("Select default ecosystem", "Select the ecosystem that calls in this workspace are about when they name none, for all sessions; none unselects it.", selectSchema)
@@ -64,7 +64,7 @@ func InfoEntries(d InfoDeps) []tool.Entry {
 	})
 }
 
-// looks are the tools that only read.
+// looks returns the tools that only read.
 func (s service) looks() []tool.Entry {
 	return []tool.Entry{
 		bind.Query(List, runs.ReadSpec("List ecosystems", "List the ecosystems of this workspace: repositories, whether installed, active ticket.", listSchema), s.list),

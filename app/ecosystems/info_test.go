@@ -372,7 +372,7 @@ func TestJournal(t *testing.T) {
 	assert.EqualValues(t, 5, r.do(describe, args{"ecosystem": "demo"})["journal_count"])
 }
 
-// TestGate: where the door says how far a session may go, that is what is told.
+// TestGate: where the core says how far a session may go, that is what is told.
 func TestGate(t *testing.T) {
 	r := newRig(t)
 	var asked tool.Scope

@@ -75,7 +75,7 @@ func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (Ecosyst
 	return out, nil
 }
 
-// item is one ecosystem, whatever is wrong with it.
+// item returns one ecosystem, whatever is wrong with it.
 func (s service) item(ctx context.Context, root, name string) EcosystemItem {
 	item := EcosystemItem{Name: name, Repos: []string{}}
 	l, err := s.Places.Layout(ctx, root, name)
@@ -140,7 +140,7 @@ func afterList(items []EcosystemItem) []runs.Action {
 	return []runs.Action{runs.SuggestAction("switch_ecosystem", items[0].Name, nil), runs.SuggestAction("describe", items[0].Name, nil)}
 }
 
-// count is a number of things, in words.
+// count returns a number of things, in words.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -25,7 +25,7 @@ type PolicyRow struct {
 // kind is a class of the matrix with its confirmation.
 type kind struct{ safety, ask, plan, execute, confirm string }
 
-// PolicyMatrix is the whole table. Rows 1, 2, 8, 10 to 12, 20, 26 and 27 are the seed's, word for word.
+// PolicyMatrix returns the whole table. Rows 1, 2, 8, 10 to 12, 20, 26 and 27 are the seed's, word for word.
 func PolicyMatrix() []PolicyRow {
 	reads := kind{"read-only", "yes", "yes", "yes", "none"}
 	session := kind{"safe-write", "yes", "yes", "yes", "none"} // changes nothing but what the session works on

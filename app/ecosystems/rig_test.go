@@ -43,7 +43,7 @@ type clock struct{ time.Time }
 
 func (c *clock) Now() time.Time { return c.Time }
 
-// rig is a workspace root, and the door over everything real.
+// rig is a workspace root, and the core over everything real.
 type rig struct {
 	*app.App
 	t     testing.TB
@@ -74,7 +74,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// raw is a call of that session.
+// raw returns a call of that session.
 func (r *rig) raw(session, name string, a args) tool.Outcome {
 	r.t.Helper()
 	doc, err := json.Marshal(a)
@@ -82,7 +82,7 @@ func (r *rig) raw(session, name string, a args) tool.Outcome {
 	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: session, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
-// do is a call that succeeds.
+// do returns a call that succeeds.
 func (r *rig) do(name string, a args) args {
 	r.t.Helper()
 	return r.answer(r.raw("s", name, a))
@@ -96,7 +96,7 @@ func (r *rig) answer(o tool.Outcome) args {
 	return out
 }
 
-// refused is a call that fails with that code.
+// refused returns a call that fails with that code.
 func (r *rig) refused(code, name string, a args) *fault.Error {
 	r.t.Helper()
 	o := r.raw("s", name, a)
@@ -118,7 +118,7 @@ func (r *rig) write(path, text string) {
 	require.NoError(r.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// simple is the manifest of an ecosystem with those repositories; one that ends in ! is read-only.
+// simple returns the manifest of an ecosystem with those repositories; one that ends in ! is read-only.
 func simple(name string, repos ...string) string {
 	text := "name: " + name + "\ndescription: about " + name + "\nrepos:\n"
 	for _, repo := range repos {
@@ -156,7 +156,7 @@ func (r *rig) installed(name string, change func(dir string, s *ecosystem.State)
 	return dir
 }
 
-// files are all files of the root and of the user's home, with their contents.
+// files returns all files of the root and of the user's home, with their contents.
 func (r *rig) files() map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -174,7 +174,7 @@ func (r *rig) files() map[string]string {
 	return out
 }
 
-// actions are the ids that an answer suggests.
+// actions returns the ids that an answer suggests.
 func actions(a args) (ids []string) {
 	for _, action := range a["suggested_actions"].([]any) {
 		ids = append(ids, action.(args)["id"].(string))

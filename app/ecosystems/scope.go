@@ -39,7 +39,7 @@ func (s service) scopeInfo(ctx context.Context, sc tool.Scope, _ InfoNoInput) (S
 	return s.scope(ctx, sc, f, "Showed the scope: ")
 }
 
-// scope is the answer about a focus; did is what was done, before the breadcrumb.
+// scope returns the answer about a focus; did is what was done, before the breadcrumb.
 func (s service) scope(ctx context.Context, sc tool.Scope, f runs.Focus, did string) (ScopeAnswer, error) {
 	out := ScopeAnswer{Scope: f.Scope, Ecosystem: tool.NilIfZero(f.Ecosystem), RunID: tool.NilIfZero(f.Run), Release: tool.NilIfZero(f.Release),
 		Crumbs: runs.Breadcrumb(f.Ecosystem, f.Run, f.Release), CanGoBack: f.Run != "" || f.Release != "" || len(f.Back) > 0}
@@ -83,7 +83,7 @@ func (s service) gate(ctx context.Context, sc tool.Scope, out *ScopeAnswer) erro
 	return nil
 }
 
-// mode is a word of the settings, or what stands for none.
+// mode returns a word of the settings, or what stands for none.
 func mode(word string, standard policy.Mode) policy.Mode {
 	var m policy.Mode
 	if m.UnmarshalText([]byte(word)) != nil || m == policy.ModeUnset {
@@ -97,7 +97,7 @@ type SwitchInput struct {
 	Ecosystem string `json:"ecosystem" jsonschema:"minLength=1,description=name of the ecosystem"`
 }
 
-// Resources is the ecosystem.
+// Resources returns the ecosystem.
 func (in SwitchInput) Resources() []string { return []string{in.Ecosystem} }
 
 // UseInput is SwitchInput under the older word.
@@ -105,7 +105,7 @@ type UseInput struct {
 	Name string `json:"name" jsonschema:"minLength=1,description=name of the ecosystem"`
 }
 
-// Resources is the ecosystem.
+// Resources returns the ecosystem.
 func (in UseInput) Resources() []string { return []string{in.Name} }
 
 // Switched says what the session works on now.
@@ -137,7 +137,7 @@ func (s service) switchTo(ctx context.Context, sc tool.Scope, in SwitchInput) (S
 	return out, nil
 }
 
-// moved is the focus on another ecosystem (empty: none), from where one can go back.
+// moved returns the focus on another ecosystem (empty: none), from where one can go back.
 func moved(f runs.Focus, to string) runs.Focus {
 	back := f.Back
 	if f.Ecosystem != to {
@@ -218,7 +218,7 @@ type SelectInput struct {
 	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=name of the ecosystem; none unselects"`
 }
 
-// Resources is the ecosystem.
+// Resources returns the ecosystem.
 func (in SelectInput) Resources() []string { return runs.EcosystemInput(in).Resources() }
 
 // Selected says what is selected for all sessions.

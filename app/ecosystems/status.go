@@ -98,7 +98,7 @@ func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 	return out, nil
 }
 
-// workspaceOf is the workspace's own worktree as it should be.
+// workspaceOf returns the workspace's own worktree as it should be.
 func workspaceOf(st ecosystem.State) ecosystem.ExpectedCheckout {
 	return ecosystem.ExpectedCheckout{Checkout: ecosystem.Checkout{Name: st.Ecosystem, Dir: st.WorkspaceDir}, Branch: st.WorkspaceBranch}
 }
@@ -140,7 +140,7 @@ func notice(n *runs.Observations, r RepoStatus) {
 	}
 }
 
-// text is the table, what is not as it should be first.
+// text returns the table, what is not as it should be first.
 func text(name string, a StatusAnswer) runs.AnswerText {
 	var lines, fine []string
 	for _, r := range a.Repos {
@@ -173,7 +173,7 @@ func text(name string, a StatusAnswer) runs.AnswerText {
 	return runs.AnswerText{Summary: clip(summary), Details: lines}
 }
 
-// spun is what is recorded of the default environment. Without a record, or with one that cannot be read, nothing is known to be deployed.
+// spun returns what is recorded of the default environment. Without a record, or with one that cannot be read, nothing is known to be deployed.
 func (s service) spun(ctx context.Context, l ecosystem.Layout) EnvironmentStatus {
 	out := EnvironmentStatus{State: string(ecosystem.PhaseNone)}
 	doc, err := s.States.Noted(ctx, l, ecosystem.StateKey(ecosystem.DefaultEnvironment))

@@ -113,7 +113,7 @@ type enrolment struct {
 	by                string
 }
 
-// enrolment is what the record has of the key before that record; zero is all of it.
+// enrolment returns what the record has of the key before that record; zero is all of it.
 func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int64) (d enrolment, err error) {
 	sum := key.Sum()
 	if sum.IsZero() {
@@ -141,7 +141,7 @@ func carriedOut(e *audit.Event, plan canon.Hash) bool {
 	return e.Code == "" && e.Plan == plan && e.Verdict == policy.Confirm.String()
 }
 
-// newest is the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
+// newest returns the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
 // must not push what a person did out of sight.
 func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
 	f.Limit = audit.MaxListed

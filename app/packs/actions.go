@@ -21,7 +21,7 @@ type action struct {
 	edit     func(*service, context.Context, *pack.Pack, Args, time.Time) (more json.RawMessage, err error)
 }
 
-// actions is the table (context-pack contract §2, and what goes beyond it).
+// actions returns the table (context-pack contract §2, and what goes beyond it).
 func actions() map[string]action {
 	change := func(a action) action {
 		a.ident, a.revision = true, true
@@ -49,7 +49,7 @@ func actions() map[string]action {
 	}
 }
 
-// actionNames is every action, sorted, for messages.
+// actionNames returns every action, sorted, for messages.
 func actionNames() string {
 	var names []string
 	for n := range actions() {

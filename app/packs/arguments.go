@@ -40,7 +40,7 @@ func (a Args) Given(key string) bool {
 	return ok && string(v) != "null"
 }
 
-// Text is a trimmed string, empty when absent.
+// Text returns a trimmed string, empty when absent.
 func (a Args) Text(key string) string {
 	var s string
 	if json.Unmarshal(a[key], &s) != nil {
@@ -52,7 +52,7 @@ func (a Args) Text(key string) string {
 // Optional is Text for an optional field.
 func (a Args) Optional(key string) pack.Optional { return pack.Optional(a.Text(key)) }
 
-// Number is an integer from 0 to 2^64-1; anything else, such as 5.0 or -1, is absent.
+// Number returns an integer from 0 to 2^64-1; anything else, such as 5.0 or -1, is absent.
 func (a Args) Number(key string) (uint64, bool) {
 	n, err := strconv.ParseUint(string(a[key]), 10, 64)
 	return n, err == nil
@@ -97,7 +97,7 @@ func (a Args) Identifier() string {
 	return a.Text("name")
 }
 
-// Tags is the list, nil when the key is absent. A key that is there must hold an array of non-blank strings, so null is refused.
+// Tags returns the list, nil when the key is absent. A key that is there must hold an array of non-blank strings, so null is refused.
 func (a Args) Tags() (*[]string, error) {
 	if !a.Has("tags") {
 		return nil, nil
@@ -122,7 +122,7 @@ func tagList(raw json.RawMessage) (*[]string, error) {
 	return &tags, nil
 }
 
-// Cleared is the fields to empty, each of which must be one of allowed and not be given a value in the same call.
+// Cleared returns the fields to empty, each of which must be one of allowed and not be given a value in the same call.
 func (a Args) Cleared(allowed ...string) (map[string]bool, error) {
 	out := map[string]bool{}
 	if !a.Given("clear") {
@@ -181,7 +181,7 @@ func (s Shape) Check(a Args, lax ...string) error {
 	return ErrArguments.Sayf("%s", strings.Join(problems, "; "))
 }
 
-// typeOf is the JSON type of a value; every number counts as integer, because which numbers are is decided later.
+// typeOf returns the JSON type of a value; every number counts as integer, because which numbers are is decided later.
 func typeOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// output50 is a pack of 100 refs over 50 files of 16 KB, as source files are.
+// output50 returns a pack of 100 refs over 50 files of 16 KB, as source files are.
 func output50(b *testing.B) (*fixture, *editor) {
 	d := newFixture(b)
 	for f := range 50 {
@@ -53,7 +53,7 @@ func BenchmarkRender100Floor(b *testing.B) {
 	}
 }
 
-// big is a pack of 40 refs into one file of about 50 MB, the last at its very end.
+// big returns a pack of 40 refs into one file of about 50 MB, the last at its very end.
 func big(b *testing.B) (*fixture, *editor) {
 	const lines = 900_000
 	d := newFixture(b)

@@ -25,7 +25,7 @@ func checkWrite(a Args) error {
 	return nil
 }
 
-// planDocument is the action write: stored is replaced whole, or a new pack made when it is nil. However much the document changes, it
+// planDocument returns the action write: stored is replaced whole, or a new pack made when it is nil. However much the document changes, it
 // is one revision.
 func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now time.Time) (*plan, error) {
 	d, err := pack.ParseDocument(c.args["document"])

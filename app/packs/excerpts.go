@@ -104,7 +104,7 @@ func unreadable(r pack.Ref, err error) pack.Evidence {
 	return e
 }
 
-// AllRefs is every index of refs.
+// AllRefs returns every index of refs.
 func AllRefs(refs []pack.Ref) []int {
 	out := make([]int, len(refs))
 	for i := range out {

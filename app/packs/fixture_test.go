@@ -30,7 +30,7 @@ type fixture struct {
 	tools map[tool.Name]tool.Entry
 }
 
-// masked is what the desk's stand-in for redaction hides.
+// masked is what the fixture's stand-in for redaction hides.
 const masked = "hunter2"
 
 func newFixture(t testing.TB) *fixture {

@@ -85,7 +85,7 @@ func (c *inputCall) reads() bool {
 	return c.action.reads || c.name == "write" && c.args.Flag("validate_only")
 }
 
-// Claims is a read for list, get and a validated document, and scratch for everything else.
+// Claims returns a read for list, get and a validated document, and scratch for everything else.
 func (c *inputCall) Claims() policy.Claims {
 	claims := policy.Claims{Class: policy.ClassScratch, Effects: policy.Read | policy.Write}
 	if c.reads() {
@@ -206,10 +206,10 @@ func (p *plan) minutes(a Args) {
 	p.ExtendMinutes, _ = a.Number("extend_minutes")
 }
 
-// Hash is the canonical sum of what the plan shows.
+// Hash returns the canonical sum of what the plan shows.
 func (p *plan) Hash() canon.Hash { return p.hash }
 
-// Prompt is one line for a person who is asked.
+// Prompt returns one line for a person who is asked.
 func (p *plan) Prompt() string {
 	if p.ID == "" {
 		return p.Action + " a context pack"
@@ -267,7 +267,7 @@ func (c *inputCall) commit(ctx context.Context, p *plan) (any, error) {
 	return out, err
 }
 
-// with is a payload object with what reanchor rewrote as one more member.
+// with returns a payload object with what reanchor rewrote as one more member.
 func with(payload, reanchored json.RawMessage) json.RawMessage {
 	if len(reanchored) == 0 || len(payload) == 0 {
 		return payload
@@ -303,7 +303,7 @@ type brief struct {
 	Revision uint64  `json:"revision"`
 }
 
-// view is what a pack answers: whole, without what only anchoring needs, or terse.
+// view returns what a pack answers: whole, without what only anchoring needs, or terse.
 func (c *inputCall) view(p *pack.Pack) any {
 	if c.args.Flag("terse") {
 		return brief{p.ID(), p.Revision()}

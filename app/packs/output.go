@@ -92,7 +92,7 @@ type outputCall struct {
 	options pack.Options
 }
 
-// Claims is a read.
+// Claims returns a read.
 func (c *outputCall) Claims() policy.Claims {
 	claims := policy.Claims{Class: policy.ClassRead, Effects: policy.Read}
 	if id := c.args.Identifier(); id != "" {
@@ -171,7 +171,7 @@ func (c *outputCall) document(ctx context.Context) (string, error) {
 	return pack.RenderDocument(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
 }
 
-// diff is the pack against now. Earlier text is what was kept at finalizing, else the file at the ref's commit.
+// diff returns the pack against now. Earlier text is what was kept at finalizing, else the file at the ref's commit.
 func (c *outputCall) diff(ctx context.Context) (string, error) {
 	p, _, err := c.open(ctx)
 	if err != nil {

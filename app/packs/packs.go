@@ -51,10 +51,10 @@ type service struct {
 	actions map[string]action
 }
 
-// now is the time of a call.
+// now returns the time of a call.
 func (s *service) now() time.Time { return s.Clock.Now().UTC() }
 
-// Capability is the toolset "packs". It panics, at wiring, when a required dependency is missing.
+// Capability returns the toolset "packs". It panics, at wiring, when a required dependency is missing.
 func Capability(d Deps) tool.Capability {
 	if d.Repo == nil || d.Excerpts == nil || d.Clock == nil || d.IDs == nil || d.Mask == nil {
 		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")

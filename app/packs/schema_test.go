@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// published is the schema of a type in the contract's form: no required, no additionalProperties, no bounds the contract's own
+// published returns the schema of a type in the contract's form: no required, no additionalProperties, no bounds the contract's own
 // coercions would contradict (context-pack contract §6.5).
 func published(t *testing.T, doc json.RawMessage) string {
 	t.Helper()

@@ -125,7 +125,7 @@ func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.
 	return runner.Inspect(around, of, of, apprunner.QuoteArgs(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
 }
 
-// home is the directory of an action's project, / for one of none.
+// home returns the directory of an action's project, / for one of none.
 func (s adminService) home(ctx context.Context, a webhook.Action) (string, error) {
 	if a.ProjectID == "" {
 		return "/", nil

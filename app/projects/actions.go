@@ -46,7 +46,7 @@ type ActionDeps struct {
 
 type service struct{ ActionDeps }
 
-// ActionEntries are the tools.
+// ActionEntries returns the tools.
 func ActionEntries(d ActionDeps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
@@ -89,7 +89,7 @@ type ActionList struct {
 // masked stands for the values of an action's own environment variables.
 const masked = "[REDACTED]"
 
-// NewActionView is an action as it may be shown.
+// NewActionView returns an action as it may be shown.
 func NewActionView(a webhook.Action) ActionView {
 	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.NilIfZero(a.Description), ProjectID: tool.NilIfZero(a.ProjectID), Enabled: a.Enabled,
 		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, Revision: a.Revision}
@@ -201,7 +201,7 @@ func (s service) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// settled is an execution as it stands: one whose process is gone has failed, and nobody else will say so.
+// settled returns an execution as it stands: one whose process is gone has failed, and nobody else will say so.
 func (s service) settled(ctx context.Context, id string) (project.Execution, error) {
 	e, err := s.Executions.Find(ctx, id)
 	if err != nil || e.Status.Final() {
@@ -283,7 +283,7 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 	return ExecutionAnswer{}, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
 }
 
-// fitting is the execution with as much of its newest output as takes at most room bytes as JSON, beside its result.
+// fitting returns the execution with as much of its newest output as takes at most room bytes as JSON, beside its result.
 func fitting(e project.Execution, room int) project.Execution {
 	const around = 160 // what a line has beside its texts
 	room -= len(e.Result)
@@ -298,7 +298,7 @@ func fitting(e project.Execution, room int) project.Execution {
 	return e
 }
 
-// call is a call's record as it stands now, whoever settles it later.
+// call returns a call's record as it stands now, whoever settles it later.
 func (s service) call(r tool.Record) tool.Record {
 	r.Settle(s.Clock.Now(), func(owner string) bool { return s.Owner.Judge(owner).Dead() })
 	r.Session, r.Owner = "", "" // only the core needs them
@@ -349,7 +349,7 @@ func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInp
 	return PermissionAnswer{Permission: &p}, nil
 }
 
-// allowed is the action with that ID if it may be carried out at all, and what its rule says.
+// allowed returns the action with that ID if it may be carried out at all, and what its rule says.
 func (s service) allowed(ctx context.Context, id string, kind project.Kind) (webhook.Action, policy.ActionRule, error) {
 	a, err := s.Actions.Find(ctx, id)
 	if err != nil {
@@ -404,7 +404,7 @@ func (s service) recorded(ctx context.Context, sc tool.Scope, a webhook.Action, 
 	return e.ID, err
 }
 
-// verdict is how an execution that came to this ended, and why.
+// verdict returns how an execution that came to this ended, and why.
 func verdict(result any, failed error) (status project.Status, reason string) {
 	program, ran := result.(ProgramResult)
 	switch {
@@ -423,7 +423,7 @@ func verdict(result any, failed error) (status project.Status, reason string) {
 // maxStored bounds a stored document, in bytes.
 const maxStored = 256 << 10
 
-// stored is a value as it is kept: masked, and its size alone when it is too long.
+// stored returns a value as it is kept: masked, and its size alone when it is too long.
 func (s service) stored(value any) json.RawMessage {
 	doc, err := tool.Encode(value)
 	if value == nil || err != nil || string(doc) == "{}" {

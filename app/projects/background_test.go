@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// inBackground is a script that was started so; more are further arguments.
+// inBackground returns a script that was started so; more are further arguments.
 func inBackground(d *projectrig.Core, dir, script string, more map[string]any) map[string]any {
 	args := map[string]any{"projectPath": dir, "scriptName": script, "runInBackground": true}
 	for name, value := range more {

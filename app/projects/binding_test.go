@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// asked is a call that waits for its confirmation, with the token.
+// asked returns a call that waits for its confirmation, with the token.
 func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call {
 	t.Helper()
 	c := d.New(name, args)
@@ -28,7 +28,7 @@ func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call
 	return c
 }
 
-// places are where a refusal says that things have changed.
+// places returns where a refusal says that things have changed.
 func places(t *testing.T, o tool.Outcome) string {
 	t.Helper()
 	doc, err := json.Marshal(details(o)["differences"])

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// callStatus is the status of a call that has not become an execution: one that waits for a person, or was denied (packageflow contract §1.8).
+// callStatus returns the status of a call that has not become an execution: one that waits for a person, or was denied (packageflow contract §1.8).
 func callStatus(status string) (tool.Status, bool) {
 	switch status {
 	case "pending_confirm":
@@ -21,7 +21,7 @@ func callStatus(status string) (tool.Status, bool) {
 	return 0, false
 }
 
-// calls are the newest calls of actions and workflows with that status, as executions that never began.
+// calls returns the newest calls of actions and workflows with that status, as executions that never began.
 func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status) (ExecutionList, error) {
 	out := ExecutionList{Executions: []project.Execution{}}
 	limit := cmp.Or(in.Limit, project.DefaultListSize)
@@ -54,7 +54,7 @@ func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status)
 	return out, nil
 }
 
-// targetOf is what a call would have carried out: an action or a workflow; a kind of "" for any other call.
+// targetOf returns what a call would have carried out: an action or a workflow; a kind of "" for any other call.
 func targetOf(r tool.Record) (project.Kind, string) {
 	var args struct {
 		Action   string `json:"actionId"`

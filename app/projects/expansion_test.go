@@ -14,14 +14,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// planned is the plan that a call waits with, as a person sees it.
+// planned returns the plan that a call waits with, as a person sees it.
 func planned(t *testing.T, o tool.Outcome) string {
 	t.Helper()
 	require.NotNil(t, o.Issued, "%v", o.Err)
 	return string(o.Issued.Plan)
 }
 
-// flow is a workflow of the project with one step for each command.
+// flow returns a workflow of the project with one step for each command.
 func flow(d *projectrig.Core, id any, commands ...string) map[string]any {
 	w := d.Do("create_workflow", map[string]any{"name": "flow", "project_id": id})["workflowId"]
 	for _, c := range commands {

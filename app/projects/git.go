@@ -188,7 +188,7 @@ func (s infoService) staged(ctx context.Context, _ tool.Scope, in ProjectInput) 
 	return StagedAnswer{Summary: &summary, Diff: &d.Text, HasChanges: true, Truncated: d.Truncated, TotalBytes: int64(d.Total)}, nil
 }
 
-// summaryOf is a line a file and one for all, as git diff --stat tells it.
+// summaryOf returns a line a file and one for all, as git diff --stat tells it.
 func summaryOf(d project.Diff) string {
 	var out strings.Builder
 	for _, f := range d.Files {

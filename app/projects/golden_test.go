@@ -94,7 +94,7 @@ func TestRunningScripts(t *testing.T) {
 	b.compare("scripts")
 }
 
-// processes are those in the background, newest first.
+// processes returns those in the background, newest first.
 func processes(t *testing.T, d *projectrig.Core) (list []map[string]any) {
 	t.Helper()
 	for _, p := range d.Do("list_background_processes", nil)["processes"].([]any) {
@@ -135,7 +135,7 @@ func TestWorkingWithWorkflows(t *testing.T) {
 	b.compare("workflows")
 }
 
-// workflows are the IDs by name.
+// workflows returns the IDs by name.
 func workflows(t *testing.T, d *projectrig.Core) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
@@ -145,7 +145,7 @@ func workflows(t *testing.T, d *projectrig.Core) map[string]string {
 	return ids
 }
 
-// hooks is a server that webhooks may reach when a project's settings say so; it keeps the last request.
+// hooks returns a server that webhooks may reach when a project's settings say so; it keeps the last request.
 func hooks(t *testing.T) (server *httptest.Server, last func() (*http.Request, string)) {
 	t.Helper()
 	var request *http.Request
@@ -205,7 +205,7 @@ func TestActing(t *testing.T) {
 	b.compare("actions")
 }
 
-// recordOf is the ID of the record of a call that was redeemed.
+// recordOf returns the ID of the record of a call that was redeemed.
 func recordOf(t *testing.T, d *projectrig.Core, o tool.Outcome) string {
 	t.Helper()
 	r, err := d.RunRecord(t.Context(), o.CallID)

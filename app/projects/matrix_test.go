@@ -63,7 +63,7 @@ func newWorld(t *testing.T) world {
 	}}
 }
 
-// tools are the 26, by name.
+// tools returns the 26, by name.
 func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	t.Helper()
 	specs := map[tool.Name]tool.Spec{}
@@ -250,7 +250,7 @@ const absent = absence(0)
 
 type absence int
 
-// with is the arguments with one of them changed.
+// with returns the arguments with one of them changed.
 func with(args map[string]any, name string, value any) map[string]any {
 	out := maps.Clone(args)
 	if out == nil {

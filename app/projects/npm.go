@@ -44,7 +44,7 @@ type ready struct {
 	within  time.Duration
 }
 
-// Resources is the project's path.
+// Resources returns the project's path.
 func (in *RunNPMInput) Resources() []string { return []string{in.Path} }
 
 // Validate compiles the pattern before anything is started.

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// pathTools are the tools that take a path, with the name of that argument and what else they need.
+// pathTools returns the tools that take a path, with the name of that argument and what else they need.
 func pathTools() map[tool.Name]func(path string) map[string]any {
 	type args = map[string]any
 	one := func(name string, more args) func(string) args {

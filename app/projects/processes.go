@@ -42,7 +42,7 @@ func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (Proce
 	return out, err
 }
 
-// readable is the process with that ID if its output may be read: one in the background, or one that this session waits for.
+// readable returns the process with that ID if its output may be read: one in the background, or one that this session waits for.
 func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
 	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) && (state.Labels[runner.LabelCapability] != runner.CapabilityProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
@@ -51,7 +51,7 @@ func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (
 	return state, err
 }
 
-// find is the process with that ID, whoever started it.
+// find returns the process with that ID, whoever started it.
 func (s scriptService) find(ctx context.Context, id string) (process.State, error) {
 	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) {
@@ -127,7 +127,7 @@ func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput
 	return out, nil
 }
 
-// oldest is the first lines that take at most room bytes as JSON, and one at least.
+// oldest returns the first lines that take at most room bytes as JSON, and one at least.
 func oldest(lines []process.Line, room int) []string {
 	out := []string{}
 	for _, l := range lines {
@@ -140,7 +140,7 @@ func oldest(lines []process.Line, room int) []string {
 	return out
 }
 
-// newest is the last of them.
+// newest returns the last of them.
 func newest(lines []process.Line, room int) []string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if room -= runner.JSONSize(lineOf(lines[i])) + 1; room < 0 && i < len(lines)-1 {

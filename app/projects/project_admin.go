@@ -43,7 +43,7 @@ var (
 	ShowProject   = tool.Ref[RemoveInput, project.Project]{Name: "project_settings"}
 )
 
-// AdminEntries are the tools.
+// AdminEntries returns the tools.
 func AdminEntries(d AdminDeps) []tool.Entry {
 	s := adminService{d}
 	entries := slices.Concat(s.projectEntries(), s.workflowEntries(), s.actionEntries())
@@ -53,13 +53,13 @@ func AdminEntries(d AdminDeps) []tool.Entry {
 	return entries
 }
 
-// quietly is a tool that a person asks for in so many words: nobody asks back.
+// quietly returns a tool that a person asks for in so many words: nobody asks back.
 func quietly(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.None
 	return s
 }
 
-// opening is a tool that lets agents at something new: where people approve, one is asked in a terminal or in the console, although it is theirs to
+// opening returns a tool that lets agents at something new: where people approve, one is asked in a terminal or in the console, although it is theirs to
 // call, because a program could call it too (consent design, section 5).
 func opening(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.Preview
@@ -117,7 +117,7 @@ func (s adminService) add(ctx context.Context, _ tool.Scope, p addPlan) (project
 	return made, s.Sites.Projects.Create(ctx, made)
 }
 
-// FindProject is the project of that ID, path or name; a name that two projects have is project.ErrConflict.
+// FindProject returns the project of that ID, path or name; a name that two projects have is project.ErrConflict.
 func FindProject(ctx context.Context, projects projectport.Projects, word string) (project.Project, error) {
 	all, err := projects.List(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// workbench are the tools for users only.
+// workbench returns the tools for users only.
 func workbench() []tool.Name {
 	return []tool.Name{"project_add", "project_change", "project_remove", "project_settings", "workflow_change", "workflow_remove", "workflow_step_remove",
 		"workflow_trigger_add", "workflow_webhook_set", "workflow_incoming_set", "action_save", "action_switch", "action_remove", "action_rule_set", "step_template_remove"}
@@ -51,7 +51,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 	}
 }
 
-// byPerson is what comes of a person's call, confirmed when it asks.
+// byPerson returns what comes of a person's call, confirmed when it asks.
 func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Outcome {
 	t.Helper()
 	c := d.New(name, args)

@@ -34,7 +34,7 @@ type InfoDeps struct {
 	Workflows projectport.Workflows
 }
 
-// InfoEntries are the tools.
+// InfoEntries returns the tools.
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := infoService{d}
 	return []tool.Entry{
@@ -61,7 +61,7 @@ type PathInput struct {
 	Path string `json:"path" jsonschema:"minLength=1,description=absolute path of the registered project"`
 }
 
-// Resources is the path.
+// Resources returns the path.
 func (in PathInput) Resources() []string { return []string{in.Path} }
 
 // ProjectInput names a project by its path.
@@ -69,7 +69,7 @@ type ProjectInput struct {
 	Path string `json:"project_path" jsonschema:"minLength=1,description=absolute path of the registered project"`
 }
 
-// Resources is the path.
+// Resources returns the path.
 func (in ProjectInput) Resources() []string { return []string{in.Path} }
 
 // WorktreeInput names a worktree by its path.
@@ -77,7 +77,7 @@ type WorktreeInput struct {
 	Path string `json:"worktree_path" jsonschema:"minLength=1,description=absolute path of a project or of one of its worktrees"`
 }
 
-// Resources is the path.
+// Resources returns the path.
 func (in WorktreeInput) Resources() []string { return []string{in.Path} }
 
 // ProjectItem is a project in a list. What is not known is null.

@@ -25,7 +25,7 @@ type Deps struct {
 	Acting    ActionDeps
 }
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	c := tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute}
 	for _, entries := range [][]tool.Entry{InfoEntries(d.Browsing), ScriptEntries(d.Scripting), workflows.Entries(d.Flows), ActionEntries(d.Acting)} {
@@ -51,7 +51,7 @@ func Capability(d Deps) tool.Capability {
 	return c
 }
 
-// WorkbenchCapability is the toolset of what only people do. It has this contract too.
+// WorkbenchCapability returns the toolset of what only people do. It has this contract too.
 func WorkbenchCapability(d AdminDeps) tool.Capability {
 	return tool.Capability{Name: WorkbenchName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
 }

@@ -55,7 +55,7 @@ echo starting; echo "ready on port 3000"; echo warming
 while :; do sleep 0.05; done
 `
 
-// code is the contract's code of an outcome, empty for a success, and the outcome of a dry run "plan".
+// code returns the contract's code of an outcome, empty for a success, and the outcome of a dry run "plan".
 func code(o tool.Outcome) string {
 	switch {
 	case o.Err != nil:
@@ -66,7 +66,7 @@ func code(o tool.Outcome) string {
 	return ""
 }
 
-// details are those of a failure, as the contract has them.
+// details returns those of a failure, as the contract has them.
 func details(o tool.Outcome) (plain map[string]any) {
 	if o.Err == nil {
 		return nil
@@ -163,7 +163,7 @@ const (
 	tick = time.Millisecond
 )
 
-// storedExecution is a row of the history as the database has it.
+// storedExecution returns a row of the history as the database has it.
 func storedExecution(t *testing.T, r *projectrig.Rig, id string) string {
 	t.Helper()
 	e, err := r.Catalogue().Executions.Find(t.Context(), id)

@@ -41,10 +41,10 @@ type RunInput struct {
 	Path   string `json:"project_path" jsonschema:"minLength=1,description=absolute path of the registered project"`
 }
 
-// Resources is the project's path.
+// Resources returns the project's path.
 func (in RunInput) Resources() []string { return []string{in.Path} }
 
-// ScriptEntries are the tools.
+// ScriptEntries returns the tools.
 func ScriptEntries(d ScriptDeps) []tool.Entry {
 	s := scriptService{d}
 	entries := []tool.Entry{
@@ -87,7 +87,7 @@ type runPlan struct {
 	ready      *ready
 }
 
-// labels are those of the script's process.
+// labels returns those of the script's process.
 func (p runPlan) labels(sc tool.Scope) map[string]string {
 	return runner.Labels(p.site.Project, sc, map[string]string{runner.LabelScript: p.command.Name})
 }
@@ -187,7 +187,7 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 // maxSpelled is how many bytes of arguments a summary holds; the plan has all of them.
 const maxSpelled = 240
 
-// spelled is a script's arguments as its summary says them behind its command, each quoted where it is more than one plain word. One that is too long is
+// spelled returns a script's arguments as its summary says them behind its command, each quoted where it is more than one plain word. One that is too long is
 // not cut, as half a secret would not be masked: its length stands for it.
 func spelled(args []string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
@@ -209,7 +209,7 @@ func spelled(args []string) string {
 	return b.String()
 }
 
-// bare is what is shown of a script without its arguments, and without what they change: how long it may take, and the files that they name. There is
+// bare returns what is shown of a script without its arguments, and without what they change: how long it may take, and the files that they name. There is
 // none where the script cannot be followed without them.
 func (s scriptService) bare(ctx context.Context, p runPlan, in RunNPMInput, shown about) (about, bool) {
 	if p.args = nil; len(in.Args) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// leaks is the files of the state that hold any of the texts.
+// leaks returns the files of the state that hold any of the texts.
 func leaks(t *testing.T, r *projectrig.Rig, texts ...string) []string {
 	t.Helper()
 	var found []string

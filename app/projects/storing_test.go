@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// rows are the workflows as the database has them, by ID, to the byte.
+// rows returns the workflows as the database has them, by ID, to the byte.
 func rows(t *testing.T, r *projectrig.Rig) map[string]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(r.State, "countersign.db"))

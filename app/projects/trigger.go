@@ -247,7 +247,7 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 	return p, err
 }
 
-// programSite is where a script action runs: its own cwd, else its project's directory; always inside a registered project.
+// programSite returns where a script action runs: its own cwd, else its project's directory; always inside a registered project.
 func (s service) programSite(ctx context.Context, cwd string, of project.Project) (runner.Site, error) {
 	switch {
 	case cwd == "" && of.Path == "":

@@ -143,7 +143,7 @@ func (s adminService) planRemoveWorkflow(ctx context.Context, _ tool.Scope, in W
 	return p, err
 }
 
-// starters are the names of workflows that start the one with that ID.
+// starters returns the names of workflows that start the one with that ID.
 func (s adminService) starters(ctx context.Context, id string) ([]string, error) {
 	all, err := s.Workflows.List(ctx, "")
 	out := []string{}

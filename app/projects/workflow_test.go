@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// flowed is a workflow of the named project (none: global) with steps "name: command", or "name > workflow" with words for how it starts
+// flowed returns a workflow of the named project (none: global) with steps "name: command", or "name > workflow" with words for how it starts
 // that: nowait, continue.
 func flowed(d *projectrig.Core, name string, of any, steps ...string) string {
 	id := d.Do("create_workflow", map[string]any{"name": name, "project_id": of})["workflowId"].(string)
@@ -33,7 +33,7 @@ func flowed(d *projectrig.Core, name string, of any, steps ...string) string {
 
 func addStep(d *projectrig.Core, args map[string]any) { d.Do("add_workflow_step", args) }
 
-// ran is what became of a run: its answer, and its row of the history.
+// ran returns what became of a run: its answer, and its row of the history.
 func ran(t *testing.T, d *projectrig.Core, id string) (answer, row map[string]any) {
 	t.Helper()
 	o := d.Confirmed("run_workflow", map[string]any{"workflow_id": id})
@@ -45,7 +45,7 @@ func ran(t *testing.T, d *projectrig.Core, id string) (answer, row map[string]an
 	return answer, d.Do("get_execution_status", map[string]any{"executionId": answer["executionId"]})
 }
 
-// stepsOf are the steps of a row, as "name:status".
+// stepsOf returns the steps of a row, as "name:status".
 func stepsOf(row map[string]any) (steps []string) {
 	for _, s := range row["steps"].([]any) {
 		s := s.(map[string]any)

@@ -33,7 +33,7 @@ type adminService struct {
 	manager ProjectManager
 }
 
-// AdminEntries are the tools.
+// AdminEntries returns the tools.
 func AdminEntries(d Deps) []tool.Entry {
 	s := adminService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
@@ -164,7 +164,7 @@ func (s adminService) duplicates(ctx context.Context, _ tool.Scope, _ AdminNoInp
 	return out, nil
 }
 
-// alike is the projects by repository: those with the same first commit, or the same URL but for case, are one (opencode contract §13.5).
+// alike returns the projects by repository: those with the same first commit, or the same URL but for case, are one (opencode contract §13.5).
 func alike(all []sandbox.Project) (groups [][]sandbox.Project) {
 	same := func(a, b sandbox.Project) bool {
 		return a.ProjectID != "" && a.ProjectID == b.ProjectID || strings.EqualFold(a.URL.String(), b.URL.String())
@@ -225,7 +225,7 @@ type OrphanList struct {
 	Message  string   `json:"message"`
 }
 
-// find is the orphans of what is recorded.
+// find returns the orphans of what is recorded.
 func (s adminService) find(ctx context.Context, state sandbox.State) []Orphan {
 	out := []Orphan{}
 	for _, p := range sandbox.ProjectsByName(state) {

@@ -39,31 +39,31 @@ const (
 	changeTimeout = 10 * time.Minute
 )
 
-// ReadSpec is a tool that only reads.
+// ReadSpec returns a tool that only reads.
 func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// ChangeSpec is a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
+// ChangeSpec returns a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
 func ChangeSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// DestroySpec is a tool that can take work away.
+// DestroySpec returns a tool that can take work away.
 func DestroySpec(title, description, schema string) tool.Spec {
 	s := ChangeSpec(title, description, schema)
 	s.Class, s.Effects = policy.ClassDangerous, s.Effects|policy.Delete
 	return s
 }
 
-// ConfirmWhen is the tool with plans that do nothing, when is when they are not: nobody is asked about those.
+// ConfirmWhen returns the tool with plans that do nothing, when is when they are not: nobody is asked about those.
 func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	s.When = when
 	return s
 }
 
-// PlanConfirmsWhen is a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
+// PlanConfirmsWhen returns a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
 func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	s.Human, s.When = policy.None, when
 	return s
@@ -87,13 +87,13 @@ type ConfirmOptions struct {
 	Nothing  bool            // there is nothing to do, and so nothing to ask
 }
 
-// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+// NewPlan returns a plan of the named tool. context marshals to JSON without fractions.
 func NewPlan(name tool.Name, summary string, context any, asks ConfirmOptions) (Plan, error) {
 	p, err := tool.NewBasicPlan(planLabel, name, summary, context, policy.Assessment{Strength: asks.Strength, Human: asks.Human, Risk: asks.Risk})
 	return Plan{BasicPlan: p, asks: asks}, err
 }
 
-// Begin is what a call writes down before it begins to carry out the plan.
+// Begin returns what a call writes down before it begins to carry out the plan.
 func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operation, error) {
 	shown, err := tool.Encode(p)
 	return &sandbox.Operation{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
@@ -138,7 +138,7 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	return err == nil && stage.UnderWay(), err
 }
 
-// About is the name of the project that the plan shows.
+// About returns the name of the project that the plan shows.
 func (p Plan) About() string {
 	shown, _ := p.Context.(map[string]any)
 	name, _ := shown["project"].(string)
@@ -148,7 +148,7 @@ func (p Plan) About() string {
 // Idle reports a plan with nothing to do.
 func (p Plan) Idle() bool { return p.asks.Nothing }
 
-// Target is what has to be typed.
+// Target returns what has to be typed.
 func (p Plan) Target() string { return p.asks.Target }
 
 // URLInput names a project.
@@ -156,7 +156,7 @@ type URLInput struct {
 	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS; will be normalized)"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in URLInput) Resources() []string { return []string{in.URL} }
 
 // FoundProject is a project that somebody named.
@@ -170,7 +170,7 @@ type FoundProject struct {
 	State    sandbox.State
 }
 
-// Find is the project that a git URL is about, as it stands now. One that is not recorded is no error.
+// Find returns the project that a git URL is about, as it stands now. One that is not recorded is no error.
 func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
 	var f FoundProject
 	var err error
@@ -195,7 +195,7 @@ func (d Deps) Must(ctx context.Context, raw string) (FoundProject, error) {
 	return f, err
 }
 
-// Current is what is recorded, in line with what really runs: a server whose process is gone is stopped, whoever stopped it.
+// Current returns what is recorded, in line with what really runs: a server whose process is gone is stopped, whoever stopped it.
 func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
 	state, err := d.States.Load(ctx)
 	if err != nil || !d.outdated(ctx, state) {
@@ -253,7 +253,7 @@ func (d Deps) Away(name string) string {
 	return ""
 }
 
-// Tail is the last lines a process printed.
+// Tail returns the last lines a process printed.
 func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	chunk, err := d.Processes.Output(ctx, process.ID(id), process.TailCursor(n))
 	if err != nil {
@@ -266,7 +266,7 @@ func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// ActiveCount is how many projects' servers run. It is counted, never kept.
+// ActiveCount returns how many projects' servers run. It is counted, never kept.
 func ActiveCount(s sandbox.State) int {
 	n := 0
 	for _, p := range s.Projects {

@@ -29,7 +29,7 @@ type NoInput struct{}
 // GatewayManager keeps the gateway.
 type GatewayManager struct{ Deps }
 
-// GatewayEntries are the tools.
+// GatewayEntries returns the tools.
 func GatewayEntries(d Deps) []tool.Entry {
 	g := GatewayManager{d}
 	return []tool.Entry{
@@ -48,7 +48,7 @@ type GatewayBrief struct {
 	Active  int    `json:"active_projects"`
 }
 
-// BriefOf is what is recorded of the gateway.
+// BriefOf returns what is recorded of the gateway.
 func BriefOf(s sandbox.State) GatewayBrief {
 	g := s.Gateway
 	status := g.Status
@@ -277,7 +277,7 @@ func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State,
 
 const maxTries = 3
 
-// started is a new gateway that answers, and its port. One that does not is ended.
+// started returns a new gateway that answers, and its port. One that does not is ended.
 func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
 	port, err := g.port(s, settings)
 	if err != nil {
@@ -293,7 +293,7 @@ func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings s
 	return port, started, err
 }
 
-// port is where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
+// port returns where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
 func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
 	wished := 0
 	for _, pair := range settings.Environ {

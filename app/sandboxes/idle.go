@@ -35,7 +35,7 @@ func (m ProjectManager) StopIdle(ctx context.Context) ([]string, error) {
 // UsageInterval is how often it is written down that a server is used. So much more patience has who asks how long it was not.
 const UsageInterval = time.Minute
 
-// overdue is why a project's server is to be stopped, or empty.
+// overdue returns why a project's server is to be stopped, or empty.
 func (m ProjectManager) overdue(ctx context.Context, p sandbox.Project) string {
 	if p.Server.Status != sandbox.Running {
 		return ""

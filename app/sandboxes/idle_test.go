@@ -30,7 +30,7 @@ type managerArgs = map[string]any
 
 const stateFile = "opencode-state.json"
 
-// server is what is stored of a project's server.
+// server returns what is stored of a project's server.
 func server(r *sandboxrig.Rig, url string) managerArgs {
 	state := projectrig.Object(r.T, json.RawMessage(r.Read(r.Memory, stateFile)))
 	return state["projects"].(managerArgs)["file://"+url].(managerArgs)["opencode"].(managerArgs)

@@ -37,7 +37,7 @@ func (s adminService) model(ctx context.Context, _ tool.Scope, _ AdminNoInput) (
 	return out, nil
 }
 
-// available is the models the program knows, or why they are not known.
+// available returns the models the program knows, or why they are not known.
 func (s adminService) available(ctx context.Context) ([]string, string) {
 	settings, err := s.Homes.Settings(ctx, "")
 	if err != nil || settings.Bin == "" {

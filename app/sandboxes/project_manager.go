@@ -177,7 +177,7 @@ func (m ProjectManager) DestroyInterrupted(ctx context.Context, p sandbox.Projec
 	return m.Begun(ctx, p)
 }
 
-// Project is what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
+// Project returns what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
 func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.State, error) {
 	state, err := m.Current(ctx)
 	if err != nil {

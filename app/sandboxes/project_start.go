@@ -25,7 +25,7 @@ type startPlan struct {
 	runs  bool // already, and the gateway with it: nobody was asked
 }
 
-// Remotes are the URLs that the repository is known by, which the plan shows: its identity first.
+// Remotes returns the URLs that the repository is known by, which the plan shows: its identity first.
 func (p startPlan) Remotes() []string {
 	out := []string{p.found.URL.String()}
 	for _, url := range []string{p.found.CloneURL, p.found.Project.CloneURL} {
@@ -75,12 +75,12 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	return p, err
 }
 
-// serves is what no plan to start a server can hold.
+// serves returns what no plan to start a server can hold.
 func serves() []string {
 	return []string{"what the server loads of the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to"}
 }
 
-// anew is a project of which nothing is recorded.
+// anew returns a project of which nothing is recorded.
 func (s service) anew(f FoundProject) FoundProject {
 	f.Known = false
 	f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.UniqueProjectName(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
@@ -137,7 +137,7 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
 }
 
-// keyed is the project with the key that its settings file names: a person may have edited it, and what stands there wins (opencode contract §5.3).
+// keyed returns the project with the key that its settings file names: a person may have edited it, and what stands there wins (opencode contract §5.3).
 func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	switch written.SSHKey {
 	case "":
@@ -149,7 +149,7 @@ func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	return f
 }
 
-// answer is what is common to every way a start can go.
+// answer returns what is common to every way a start can go.
 func (s service) answer(f FoundProject, status, message string) ProjectStarted {
 	return ProjectStarted{Status: status, Project: f.Project.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, Message: message, Warnings: f.Warnings}
 }
@@ -169,7 +169,7 @@ func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectSta
 	return out, nil
 }
 
-// access is how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
+// access returns how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
 // not know yet is no error: waiting says what a person has to do. A project that has its clone already needs nobody's permission to start, nor a network,
 // unless a key was given to be tried.
 func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxport.Access, *ProjectStarted, error) {
@@ -208,7 +208,7 @@ func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxp
 	return a, nil, nil
 }
 
-// cloned is the project with its clone there and recorded.
+// cloned returns the project with its clone there and recorded.
 func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sandboxport.Access) (sandbox.Project, error) {
 	err := s.Repos.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
 		sc.Progress(tool.Progress{Done: int64(percent), Total: 100, Message: what})
@@ -302,7 +302,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 	return out, nil
 }
 
-// port is where the server listens: where it did before when that is free, the port that is configured, or the first free one from the
+// port returns where the server listens: where it did before when that is free, the port that is configured, or the first free one from the
 // deterministic one on. Nothing that uses a port already is ever ended (opencode contract §7).
 func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.Settings) (int, error) {
 	if settings.Port != 0 {

@@ -91,7 +91,7 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Pr
 	return s.launched(ctx, sc, f, launch{settings: settings, key: key, ensure: true})
 }
 
-// serverKey is the key that pushes from within the server use: the user's own, or the deploy key when there is one.
+// serverKey returns the key that pushes from within the server use: the user's own, or the deploy key when there is one.
 func (s service) serverKey(ctx context.Context, f FoundProject) (string, error) {
 	if f.Project.SSHKey != "" {
 		key, err := s.Keys.Check(ctx, f.Project.SSHKey)
@@ -107,7 +107,7 @@ type DestroyInput struct {
 	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may be lost"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in DestroyInput) Resources() []string { return []string{in.URL} }
 
 // ProjectDestroyed is a project that is gone, or that none is recorded for that URL, so that there is nothing to destroy.
@@ -180,7 +180,7 @@ func unforced(f FoundProject, losses []sandboxport.Loss) error {
 		f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
 }
 
-// losses is what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
+// losses returns what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
 // git knows it or not.
 func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss, error) {
 	if half, err := s.manager.DestroyInterrupted(ctx, f.Project); err != nil || half {

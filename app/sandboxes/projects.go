@@ -31,7 +31,7 @@ type service struct {
 	current *rounds[sandbox.State] // what Current says
 }
 
-// ProjectEntries are the tools.
+// ProjectEntries returns the tools.
 func ProjectEntries(d Deps) []tool.Entry {
 	s := service{Deps: d, gateway: GatewayManager{Deps: d}, manager: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
@@ -52,7 +52,7 @@ type StartInput struct {
 	Key string `json:"user_ssh_key,omitempty" jsonschema:"description=Optional: Path to user's SSH key"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in StartInput) Resources() []string { return []string{in.URL} }
 
 // ProjectStarted is a project whose server runs, or what is still missing.
@@ -141,7 +141,7 @@ type ProjectDetails struct {
 	Log        string       `json:"log"` // file of the server's output
 }
 
-// serverURL is where a server answers on this machine.
+// serverURL returns where a server answers on this machine.
 func serverURL(host string, port int) string {
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = loopback

@@ -27,7 +27,7 @@ type CreateInput struct {
 	Command string `json:"start_command,omitempty" jsonschema:"description=Optional: Command to run after creation"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in CreateInput) Resources() []string { return []string{in.URL} }
 
 // Worktree is a sandbox as the seed names its parts.
@@ -74,7 +74,7 @@ type createPlan struct {
 	replaces string // owner that is gone and left the sandbox of this name without its set-up
 }
 
-// Fetches is where a new sandbox has its news from.
+// Fetches returns where a new sandbox has its news from.
 func (p createPlan) Fetches() []string {
 	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
 }
@@ -140,7 +140,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	return p, err
 }
 
-// branch is the branch the sandbox will be on. One that nobody here knows may be new at the remote.
+// branch returns the branch the sandbox will be on. One that nobody here knows may be new at the remote.
 func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInput) (sandboxport.BranchPlan, error) {
 	plan, err := s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 	if !errors.Is(err, sandbox.ErrBranch) {
@@ -153,7 +153,7 @@ func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInp
 	return s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 }
 
-// commands are the lines of a set-up that are to be run.
+// commands returns the lines of a set-up that are to be run.
 func commands(text string) (out []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -276,7 +276,7 @@ func (s sandboxService) command(ctx context.Context, f FoundProject, box sandbox
 	return ran, result.OK()
 }
 
-// access is how the remote is asked for news: as it was when the project was started.
+// access returns how the remote is asked for news: as it was when the project was started.
 func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport.Access, error) {
 	a := sandboxport.Access{URL: cmp.Or(f.Project.CloneURL, f.URL.String()), Key: f.Project.SSHKey}
 	if a.Key != "" || f.URL.IsLocal() || strings.HasPrefix(a.URL, "http") {

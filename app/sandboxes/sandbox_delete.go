@@ -20,7 +20,7 @@ type DeleteInput struct {
 	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may go; it is kept under a backup ref"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in DeleteInput) Resources() []string { return []string{in.URL} }
 
 // SandboxDone is a sandbox that was deleted.
@@ -121,7 +121,7 @@ type ResetInput struct {
 	CleanIgnored bool   `json:"clean_ignored,omitempty" jsonschema:"description=delete ignored files too (node_modules or .env)"`
 }
 
-// Resources is the project.
+// Resources returns the project.
 func (in ResetInput) Resources() []string { return []string{in.URL} }
 
 // ResetDone is a sandbox that was reset.

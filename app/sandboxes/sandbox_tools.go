@@ -30,7 +30,7 @@ type sandboxService struct {
 	manager ProjectManager
 }
 
-// SandboxEntries are the tools of the seed.
+// SandboxEntries returns the tools of the seed.
 func SandboxEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
@@ -42,7 +42,7 @@ func SandboxEntries(d Deps) []tool.Entry {
 	}
 }
 
-// UserOnlyEntries are the tools that only people are served.
+// UserOnlyEntries returns the tools that only people are served.
 func UserOnlyEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	entries := []tool.Entry{
@@ -123,7 +123,7 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 	return out, nil
 }
 
-// forgotten are the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
+// forgotten returns the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
 func (s sandboxService) forgotten(ctx context.Context, f FoundProject, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
 	var dirs []string
 	for _, name := range sandbox.SandboxNames(f.Project) {
@@ -154,7 +154,7 @@ func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 	return sandbox.Sandbox{}, false
 }
 
-// ready is the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
+// ready returns the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
 // will be there.
 func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, error) {
 	f, err := s.Must(ctx, url)
@@ -172,7 +172,7 @@ func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, er
 	return s.Must(ctx, url)
 }
 
-// settledBox is the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
+// settledBox returns the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
 func (s sandboxService) settledBox(ctx context.Context, url, name string) (FoundProject, sandbox.Sandbox, error) {
 	f, err := s.ready(ctx, url)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s sandboxService) preparing(box sandbox.Sandbox) bool {
 	return box.Preparing != "" && !s.Owner.Judge(box.Preparing).Dead()
 }
 
-// must is the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
+// must returns the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
 func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
@@ -202,7 +202,7 @@ func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
 }
 
-// lossOf is what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
+// lossOf returns what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
 func (s sandboxService) lossOf(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
 	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, []string{box.Directory})
 	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {

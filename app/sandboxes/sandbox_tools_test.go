@@ -27,7 +27,7 @@ const (
 	backups       = "sandbox_backups"
 )
 
-// started is a machine with one project.
+// started returns a machine with one project.
 func started(t *testing.T, files map[string]string) (r *sandboxrig.Rig, url, dir string) {
 	t.Helper()
 	r = sandboxrig.New(t)

@@ -13,7 +13,7 @@ const Name = "sandboxes"
 // Contract is the contract of these tools.
 const Contract tool.Contract = "opencode.v1"
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute,
 		Entries: slices.Concat(ProjectEntries(d), SandboxEntries(d), UserOnlyEntries(d), GatewayEntries(d), AdminEntries(d))}

@@ -26,7 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 )
 
-// wished is the port that the project of a repository gets when it is free.
+// wished returns the port that the project of a repository gets when it is free.
 func wished(t testing.TB, origin string) int {
 	t.Helper()
 	url, err := git.ParseURL("file://" + origin)
@@ -34,7 +34,7 @@ func wished(t testing.TB, origin string) int {
 	return sandbox.PreferredPort(url)
 }
 
-// pretender is a foreign program that takes a port as soon as a server is on its way to it, and says to everybody that it is well.
+// pretender returns a foreign program that takes a port as soon as a server is on its way to it, and says to everybody that it is well.
 func pretender(r *sandboxrig.Rig, port int) (still func() bool) {
 	taken := make(chan net.Listener, 1)
 	go func() {

@@ -21,7 +21,7 @@ func newRounds[T any]() *rounds[T] {
 	return r
 }
 
-// do is what work returns. The value is shared and must not be changed.
+// do returns what work returns. The value is shared and must not be changed.
 func (r *rounds[T]) do(ctx context.Context, work func(context.Context) (T, error)) (T, error) {
 	mine := <-r.next
 	if mine == nil {

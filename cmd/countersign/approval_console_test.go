@@ -42,7 +42,7 @@ type caller interface {
 	later(tool string, a args) func() stdiotest.Result
 }
 
-// callers are the ways in which agents are connected, each with one for those toolsets.
+// callers returns the ways in which agents are connected, each with one for those toolsets.
 func (b *consoleFixture) callers(dir, toolsets string) map[string]func() caller {
 	return map[string]func() caller{
 		"stdio": func() caller { return b.agent(dir, toolsets) },

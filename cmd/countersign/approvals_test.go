@@ -89,7 +89,7 @@ func (s *sitting) watch() {
 	}
 }
 
-// shown is the screen as it is.
+// shown returns the screen as it is.
 func (s *sitting) shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ type attacker struct {
 	mcp   *program // nil over the JSON API
 }
 
-// raid is the three transports of a server as people install it, one caller each, around a machine that a person has set up: a project, a deployment, an
+// raid returns the three transports of a server as people install it, one caller each, around a machine that a person has set up: a project, a deployment, an
 // ecosystem with work that is nowhere else.
 func raid(t *testing.T) (*consoleFixture, map[string]*attacker) {
 	needs(t, "npm")
@@ -78,7 +78,7 @@ func (r *attacker) call(tool string, a, beside args) string {
 	return string(text)
 }
 
-// send is a request to the JSON API, with the raider's token and whatever headers could be taken for consent.
+// send returns a request to the JSON API, with the raider's token and whatever headers could be taken for consent.
 func (r *attacker) send(method, path string, body any) string {
 	r.t.Helper()
 	doc, err := json.Marshal(body)

@@ -42,7 +42,7 @@ func (v *victim) marked() bool {
 
 func (v *victim) mark() args { return args{"project_path": v.project, "script_name": "mark"} }
 
-// agent is a client that asks for the script and does not wait for anybody.
+// agent returns a client that asks for the script and does not wait for anybody.
 func (v *victim) agent(flags ...string) *hand {
 	return v.serve(append([]string{"--confirm-wait", "0s"}, flags...)...)
 }
@@ -53,7 +53,7 @@ func (v *victim) sql(t *testing.T, query string, arguments ...any) {
 	require.NoError(t, err)
 }
 
-// openDB is the database of a home, for a program of the same user.
+// openDB returns the database of a home, for a program of the same user.
 func openDB(t *testing.T, home string) *sql.DB {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "countersign.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func (p *peer) stop() {
 	require.NoError(p.b, p.cmd.Wait())
 }
 
-// cpu is the processor time the process has used, all its threads together, from the kernel's clock of that process.
+// cpu returns the processor time the process has used, all its threads together, from the kernel's clock of that process.
 func (p *peer) cpu() time.Duration {
 	const schedClock = 2
 	var t syscall.Timespec
@@ -123,7 +123,7 @@ func (p *peer) cpu() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// resident is the resident memory of the process in bytes.
+// resident returns the resident memory of the process in bytes.
 func (p *peer) resident() float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	require.NoError(p.b, err)

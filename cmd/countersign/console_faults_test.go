@@ -70,7 +70,7 @@ func (b *consoleFixture) ails(shop string, sicken, heal func()) {
 	assert.True(t, agent.cmd.ProcessState == nil, "the agent's server lives")
 }
 
-// audited is how many records the audit has.
+// audited returns how many records the audit has.
 func (b *consoleFixture) audited() (n int) {
 	b.t.Helper()
 	require.NoError(b.t, b.database().QueryRow(`SELECT count(*) FROM audit`).Scan(&n))

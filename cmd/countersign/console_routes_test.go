@@ -30,14 +30,14 @@ var (
 	idents = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\b[a-z]{2,6}_[A-Za-z0-9_-]{6,}|\b[0-9a-f]{12,}\b|[A-Z0-9]{20,}|T\d{6}Z|\d+`)
 )
 
-// shape is a path without what tells pages of one kind apart.
+// shape returns a path without what tells pages of one kind apart.
 func shape(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	path = regexp.MustCompile(`^/tools/[^/]+`).ReplaceAllString(path, "/tools/*") // one for every tool
 	return idents.ReplaceAllString(path, "*")
 }
 
-// pages are the pages that somebody who is logged in can come to by following links, the first of each kind and a few more, and where their forms send
+// pages returns the pages that somebody who is logged in can come to by following links, the first of each kind and a few more, and where their forms send
 // to.
 func (v *visitor) pages(each int) (pages, forms []string) {
 	v.t.Helper()
@@ -68,7 +68,7 @@ func (v *visitor) pages(each int) (pages, forms []string) {
 	return pages, forms
 }
 
-// routes are all of the server's: what people come to, the API as its own document describes it, and MCP.
+// routes returns all of the server's: what people come to, the API as its own document describes it, and MCP.
 func (b *consoleFixture) routes(v *visitor) []route {
 	b.t.Helper()
 	all := []route{{http.MethodPost, "/mcp", false, true}, {http.MethodGet, "/mcp", false, true}, {http.MethodDelete, "/mcp", false, true}, {http.MethodGet, "/approvals/count", true, false},

@@ -67,7 +67,7 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-// newBureau is a machine whose server runs, with more variables in the environment of everything on it.
+// newBureau returns a machine whose server runs, with more variables in the environment of everything on it.
 func newBureau(t *testing.T, env ...string) *consoleFixture {
 	t.Helper()
 	b := &consoleFixture{workshop: newWorkshopFor(t, built(t)), in: "site"}
@@ -147,12 +147,12 @@ func (b *consoleFixture) asCaller(into any, arguments ...string) {
 	b.typed(into, arguments...)
 }
 
-// pages is where browsers see the server: by the name that its links have.
+// pages returns where browsers see the server: by the name that its links have.
 func (b *consoleFixture) pages() string {
 	return strings.Replace(b.place.URL, "127.0.0.1", "localhost", 1)
 }
 
-// login is a new one-time link to a page.
+// login returns a new one-time link to a page.
 func (b *consoleFixture) login(page string) string {
 	b.t.Helper()
 	var link struct{ URL string }
@@ -160,7 +160,7 @@ func (b *consoleFixture) login(page string) string {
 	return link.URL
 }
 
-// person is a browser that somebody has just logged in, at that page. Browsers are apart from each other.
+// person returns a browser that somebody has just logged in, at that page. Browsers are apart from each other.
 func (b *consoleFixture) person(page string) *browser.Page {
 	b.t.Helper()
 	return b.logged(browser.Open(b.t), page)
@@ -213,7 +213,7 @@ func (v *visitor) send(method, path string, form url.Values) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// agent is a client of a countersign mcp of its own, in a directory, that may use those toolsets.
+// agent returns a client of a countersign mcp of its own, in a directory, that may use those toolsets.
 func (b *consoleFixture) agent(dir, toolsets string, flags ...string) *hand {
 	b.t.Helper()
 	cmd := b.command(append([]string{"mcp", "--toolsets", toolsets}, flags...)...)
@@ -297,7 +297,7 @@ func (b *consoleFixture) program(name string, scope ...string) *program {
 	return p
 }
 
-// modern is a program of the era without sessions.
+// modern returns a program of the era without sessions.
 func (b *consoleFixture) modern(name string, scope ...string) *program {
 	b.t.Helper()
 	p := b.program(name, scope...)
@@ -359,7 +359,7 @@ func (p *program) post(message args) (int, *stdiotest.Response, error) {
 	return answer.StatusCode, nil, nil
 }
 
-// responseIn is the answer that a text is; nil for anything else.
+// responseIn returns the answer that a text is; nil for anything else.
 func responseIn(text string) *stdiotest.Response {
 	var m struct {
 		stdiotest.Response
@@ -403,7 +403,7 @@ func (p *program) later(tool string, a args) func() stdiotest.Result {
 	}
 }
 
-// form are the hidden fields of the forms of a page.
+// form returns the hidden fields of the forms of a page.
 func (v *visitor) form(path string) url.Values {
 	v.t.Helper()
 	status, text := v.send(http.MethodGet, path, nil)
@@ -434,7 +434,7 @@ func atOnce(things []func() int) map[int]int {
 	return came
 }
 
-// database is the one that every process of this home shares.
+// database returns the one that every process of this home shares.
 func (b *consoleFixture) database() *sql.DB {
 	b.t.Helper()
 	home := filepath.Join(b.home, ".countersign")

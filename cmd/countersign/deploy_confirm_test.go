@@ -59,7 +59,7 @@ func TestConfirmationSequence(t *testing.T) {
 	assert.Contains(t, read(t, deployed), "# House rules\n")
 }
 
-// spelledOut are the arguments that a call has when it says nothing.
+// spelledOut returns the arguments that a call has when it says nothing.
 func (s *site) spelledOut() args {
 	return args{"repo": s.repo, "profile": "default", "target": "all", "machine": "WorkBench"}
 }

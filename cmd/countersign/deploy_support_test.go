@@ -71,7 +71,7 @@ func (s *site) newProject(dir, remote string) {
 	}
 }
 
-// canary is everything a deployment may never touch.
+// canary returns everything a deployment may never touch.
 func (s *site) canary() map[string]string {
 	out := tree(s.t, s.outside, filepath.Join(s.base, "work/neighbour"), filepath.Join(s.home, ".ssh"), filepath.Join(s.home, ".codex/sessions"),
 		filepath.Join(s.project, "src"), filepath.Join(s.project, ".git"), filepath.Join(s.project, ".github/workflows"))
@@ -82,13 +82,13 @@ func (s *site) canary() map[string]string {
 	return out
 }
 
-// deployed is the home and the project as a user sees them, directories included, without what the capability keeps for itself.
+// deployed returns the home and the project as a user sees them, directories included, without what the capability keeps for itself.
 func (s *site) deployed() map[string]string {
 	s.t.Helper()
 	return treeBut(s.t, []string{s.state, s.inProject(".git")}, s.home, s.project)
 }
 
-// files is the part of a tree that is no directory.
+// files returns the part of a tree that is no directory.
 func files(tree map[string]string) map[string]string {
 	out := maps.Clone(tree)
 	maps.DeleteFunc(out, func(_, what string) bool { return strings.HasPrefix(what, "d") })
@@ -102,7 +102,7 @@ func contents(tree map[string]string) map[string]string {
 	return out
 }
 
-// tree is everything below some directories, and they themselves: mode and sum of files, mode of directories, targets of links.
+// tree returns everything below some directories, and they themselves: mode and sum of files, mode of directories, targets of links.
 func tree(t testing.TB, roots ...string) map[string]string {
 	t.Helper()
 	return treeBut(t, nil, roots...)
@@ -126,7 +126,7 @@ func treeBut(t testing.TB, skipped []string, roots ...string) map[string]string 
 	return out
 }
 
-// stood is what stands at a path.
+// stood returns what stands at a path.
 func stood(t testing.TB, path string) string {
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func (s *site) tool(name string, a args) envelope {
 	return s.typed("tools", "call", name, "--args", string(text), "--yes")
 }
 
-// typed is the envelope of a command that a person types.
+// typed returns the envelope of a command that a person types.
 func (s *site) typed(arguments ...string) envelope {
 	s.t.Helper()
 	var out, problems bytes.Buffer
@@ -297,7 +297,7 @@ type change struct {
 	Reason     string `json:"reason"`
 }
 
-// at is the change of one path; the test fails without exactly one.
+// at returns the change of one path; the test fails without exactly one.
 func (a answer) at(t testing.TB, path string) change {
 	t.Helper()
 	var found []change
@@ -344,7 +344,7 @@ func (a *agent) does(tool string, in args) answer {
 	return a.ask(tool, in).answer(a.t)
 }
 
-// answer is the data of a success.
+// answer returns the data of a success.
 func (e envelope) answer(t testing.TB) answer {
 	t.Helper()
 	require.True(t, e.OK, "%+v", e.Errors)
@@ -379,7 +379,7 @@ func (a *agent) deploys(in args) answer {
 	return a.does("deploy_apply", apply)
 }
 
-// response is a message as the answer to a request.
+// response returns a message as the answer to a request.
 func response(t testing.TB, raw json.RawMessage) (r stdiotest.Response) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(raw, &r))

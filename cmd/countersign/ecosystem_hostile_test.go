@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// queued is the run of a call that was confirmed.
+// queued returns the run of a call that was confirmed.
 func (c *ecosystemClient) queued(tool string, in args) said {
 	c.t.Helper()
 	asked := c.ask(tool, in)
@@ -28,7 +28,7 @@ func (c *ecosystemClient) queued(tool string, in args) said {
 	return out
 }
 
-// agreed is what a person who agrees says.
+// agreed returns what a person who agrees says.
 func agreed(asked said) args {
 	a := args{"token": asked.Confirmation.Token}
 	if asked.Confirmation.Target != nil {
@@ -37,7 +37,7 @@ func agreed(asked said) args {
 	return a
 }
 
-// ended is a run at its end, whichever that is.
+// ended returns a run at its end, whichever that is.
 func (c *ecosystemClient) ended(id string) (out struct {
 	said
 	Started, Finished time.Time

@@ -26,7 +26,7 @@ type ecosystemClient struct {
 	*stdiotest.Client
 }
 
-// newEcosystemClient is a workspace root with nothing in it, and three bare origins.
+// newEcosystemClient returns a workspace root with nothing in it, and three bare origins.
 func newEcosystemClient(t *testing.T) *ecosystemClient {
 	t.Helper()
 	w := newWorkshopFor(t, built(t))
@@ -80,7 +80,7 @@ func (c *ecosystemClient) ask(tool string, in args) (out said) {
 	return out
 }
 
-// does is a call in mode execute that has to succeed, with a confirmation of that kind. A run is waited for.
+// does returns a call in mode execute that has to succeed, with a confirmation of that kind. A run is waited for.
 func (c *ecosystemClient) does(kind, tool string, in args) said {
 	c.t.Helper()
 	out := c.ask(tool, in)
@@ -104,7 +104,7 @@ func (c *ecosystemClient) does(kind, tool string, in args) said {
 	return out
 }
 
-// await is the end of a run, which has to be a good one.
+// await returns the end of a run, which has to be a good one.
 func (c *ecosystemClient) await(id string) said {
 	c.t.Helper()
 	for range 60 {
@@ -129,7 +129,7 @@ func (c *ecosystemClient) edit(from, to string) {
 	c.git("ws", "commit", "-q", "-m", "manifest")
 }
 
-// port is one that nobody listens on.
+// port returns one that nobody listens on.
 func port(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

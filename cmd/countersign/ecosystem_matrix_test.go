@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// everything is what lies in a workshop's workspace root, AMOF_HOME and origins: kind and content by path.
+// everything returns what lies in a workshop's workspace root, AMOF_HOME and origins: kind and content by path.
 func (c *ecosystemClient) everything() map[string]string {
 	c.t.Helper()
 	all := map[string]string{}
@@ -38,7 +38,7 @@ func (c *ecosystemClient) everything() map[string]string {
 	return all
 }
 
-// another is one more session of the crew, served by a process of its own.
+// another returns one more session of the crew, served by a process of its own.
 func (c *ecosystemClient) another(env []string, arguments ...string) *ecosystemClient {
 	c.t.Helper()
 	w := *c.workshop
@@ -48,7 +48,7 @@ func (c *ecosystemClient) another(env []string, arguments ...string) *ecosystemC
 	return &ecosystemClient{workshop: &w, Client: s}
 }
 
-// newTeam is a crew with an ecosystem demo of provisioner noop, in a workspace with an AMOF_HOME of its own, with session mode execute.
+// newTeam returns a crew with an ecosystem demo of provisioner noop, in a workspace with an AMOF_HOME of its own, with session mode execute.
 func newTeam(t *testing.T) *ecosystemClient {
 	t.Helper()
 	c := newEcosystemClient(t)
@@ -70,7 +70,7 @@ func (c *ecosystemClient) mode(mode string) {
 	require.Equal(c.t, "success", c.ask("amof_set_mode", args{"mode": mode}).Status)
 }
 
-// object is an answer as it is.
+// object returns an answer as it is.
 func (c *ecosystemClient) object(tool string, in args) (stdiotest.Result, map[string]any) {
 	c.t.Helper()
 	r := c.Call(tool, in)

@@ -48,7 +48,7 @@ func (b bench) with(action string, more args) args {
 	return a
 }
 
-// packFile is a pack file in the original's form.
+// packFile returns a pack file in the original's form.
 func packFile(id, name, expires string, schema int) string {
 	return fmt.Sprintf("---\nschema_version: %d\nid: %s\nname: %s\ntitle: null\nbrief: null\nstatus: draft\ntags: []\nsections: []\nrevision: 1\n"+
 		"created_at: 2026-01-01T00:00:00Z\nupdated_at: 2026-01-01T00:00:00Z\nexpires_at: %s\n---\n", schema, id, name, expires)
@@ -70,23 +70,23 @@ type row struct {
 	says       string
 }
 
-// simple is a row whose call needs the pack and nothing prepared.
+// simple returns a row whose call needs the pack and nothing prepared.
 func simple(name, action string, more args, says string) row {
 	return row{name: name, tool: "input", call: func(b bench) args { return b.with(action, more) }, kind: "validation", code: "invalid_data", says: says}
 }
 
-// raw is a row whose call is exactly these arguments.
+// raw returns a row whose call is exactly these arguments.
 func raw(name, tool string, a args, says string) row {
 	return row{name: name, tool: tool, call: func(bench) args { return a }, kind: "validation", code: "invalid_data", says: says}
 }
 
-// as is the row with another pair.
+// as returns the row with another pair.
 func (r row) as(kind, code string) row {
 	r.kind, r.code = kind, code
 	return r
 }
 
-// after is the row with something prepared.
+// after returns the row with something prepared.
 func (r row) after(prepare func(*testing.T, bench)) row {
 	r.prepare = prepare
 	return r

@@ -22,7 +22,7 @@ type word struct {
 	whole                                   string
 }
 
-// receiver is a webhook that the home of v is set up for, with what it is told.
+// receiver returns a webhook that the home of v is set up for, with what it is told.
 func (v *victim) receiver(t *testing.T) chan word {
 	t.Helper()
 	words := make(chan word, 100)

@@ -45,7 +45,7 @@ func newThief(b *consoleFixture) *thief {
 	return th
 }
 
-// part is what the page has between two texts.
+// part returns what the page has between two texts.
 func (th *thief) part(page, before, after string) string {
 	th.t.Helper()
 	found := regexp.MustCompile(regexp.QuoteMeta(before) + "(.*?)" + regexp.QuoteMeta(after)).FindStringSubmatch(page)
@@ -146,7 +146,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	assert.Zero(t, code, "%s%s", out, problems)
 }
 
-// enrolledAs is the key as its enrolment is stored.
+// enrolledAs returns the key as its enrolment is stored.
 func enrolledAs(k *softkey.Key) enrolled.Key {
 	out := k.Enrolled("laptop")
 	out.Owner = "local"

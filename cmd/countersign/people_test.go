@@ -70,7 +70,7 @@ type question struct {
 	Arguments                     json.RawMessage
 }
 
-// questions are those that wait, once there are n; those there are now where n is negative.
+// questions returns those that wait, once there are n; those there are now where n is negative.
 func (w *workshop) questions(n int) (list []question) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
@@ -82,7 +82,7 @@ func (w *workshop) questions(n int) (list []question) {
 	return list
 }
 
-// office is a server where only people confirm, with a project whose scripts are as they were committed.
+// office returns a server where only people confirm, with a project whose scripts are as they were committed.
 func office(t *testing.T) (*workshop, *hand, args) {
 	needs(t, "npm", "git")
 	t.Parallel()
@@ -94,7 +94,7 @@ func office(t *testing.T) (*workshop, *hand, args) {
 	return w, w.serve("--approval", "human", "--confirm-wait", "10m"), args{"project_path": shop, "script_name": "hi"}
 }
 
-// answer is what came of the call of that name.
+// answer returns what came of the call of that name.
 func (h *hand) answer(name string) (json.RawMessage, *setback) {
 	h.t.Helper()
 	return outcome(h.t, h.answers(1)[name])

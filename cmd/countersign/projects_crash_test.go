@@ -25,7 +25,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// starts is every way in which the next Countersign process may start.
+// starts returns every way in which the next Countersign process may start.
 func starts() map[string]func(*workshop) {
 	return map[string]func(*workshop){
 		"server": func(w *workshop) { w.serve() },

@@ -57,7 +57,7 @@ func TestProjectsHostileScript(t *testing.T) {
 	h.leaves()
 }
 
-// status is a number of bytes that the system keeps of a process.
+// status returns a number of bytes that the system keeps of a process.
 func status(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	for line := range strings.Lines(read(t, fmt.Sprintf("/proc/%d/status", pid))) {
@@ -165,7 +165,7 @@ func TestProjectsManyAtOnce(t *testing.T) {
 // inUse is what a database says that cannot be shared.
 const inUse = `(?i)(^|[^a-z0-9])(busy|locked|sqlite|database)`
 
-// in is the workshop for a part of a test.
+// in returns the workshop for a part of a test.
 func (w *workshop) in(t testing.TB) *workshop {
 	part := *w
 	part.t = t

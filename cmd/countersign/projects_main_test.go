@@ -270,7 +270,7 @@ func (j *job) keepsServer() {
 	assert.Empty(t, j.children(), "when it is said to have ended, nothing of it is there")
 }
 
-// steps are those of the workflow that is run: all but the first wait for somebody to open a gate.
+// steps returns those of the workflow that is run: all but the first wait for somebody to open a gate.
 func steps() []args {
 	return []args{
 		{"name": "build", "command": "{pm} run build"},

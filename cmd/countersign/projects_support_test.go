@@ -33,7 +33,7 @@ type workshop struct {
 	env  []string
 }
 
-// newWorkshop is a workshop for the binary that the tests are, with the race detector where they have it.
+// newWorkshop returns a workshop for the binary that the tests are, with the race detector where they have it.
 func newWorkshop(t testing.TB) *workshop {
 	t.Helper()
 	exe, err := exec.LookPath("countersign") // TestMain has put it there
@@ -88,7 +88,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return exe, err
 })
 
-// built is the program in which the caller approves (testdata/lenient): a binary of its own, without anything of the tests in it.
+// built returns the program in which the caller approves (testdata/lenient): a binary of its own, without anything of the tests in it.
 func built(t testing.TB) string {
 	t.Helper()
 	exe, err := build()
@@ -113,7 +113,7 @@ func (w *workshop) projects(names ...string) {
 	}
 }
 
-// shop is a registered npm project with these scripts and files.
+// shop returns a registered npm project with these scripts and files.
 func (w *workshop) shop(scripts map[string]string, files map[string]string) string {
 	w.t.Helper()
 	doc, err := json.Marshal(args{"name": "shop", "version": "1.0.0", "scripts": scripts})
@@ -126,7 +126,7 @@ func (w *workshop) shop(scripts map[string]string, files map[string]string) stri
 	return w.at("shop")
 }
 
-// at is a path in the workshop.
+// at returns a path in the workshop.
 func (w *workshop) at(name string) string {
 	return filepath.Join(w.base, "work", filepath.FromSlash(name))
 }
@@ -208,7 +208,7 @@ type run struct {
 	} `json:"result"`
 }
 
-// runs are the runs of one tool, newest first; of all, if it is empty.
+// runs returns the runs of one tool, newest first; of all, if it is empty.
 func (w *workshop) runs(tool string) []run {
 	w.t.Helper()
 	var list struct{ Runs []run }
@@ -360,7 +360,7 @@ func (h *hand) hears() (m message) {
 	return m
 }
 
-// answers are the next n answers by the names of their calls, in whatever order they come.
+// answers returns the next n answers by the names of their calls, in whatever order they come.
 func (h *hand) answers(n int) map[string]stdiotest.Result {
 	h.t.Helper()
 	got := map[string]stdiotest.Result{}
@@ -394,12 +394,12 @@ type alive struct {
 
 func (p alive) kill() error { return syscall.Kill(p.pid, syscall.SIGKILL) }
 
-// children are the processes that Countersign has started in this workshop, whoever their parent is now.
+// children returns the processes that Countersign has started in this workshop, whoever their parent is now.
 func (w *workshop) children() []alive {
 	return w.find(func(env []byte) bool { return bytes.Contains(env, []byte("\x00COUNTERSIGN_RUN_ID=")) })
 }
 
-// supervisors are the processes that look after background processes of this workshop.
+// supervisors returns the processes that look after background processes of this workshop.
 func (w *workshop) supervisors() []alive {
 	var found []alive
 	for _, p := range w.find(func([]byte) bool { return true }) {
@@ -410,7 +410,7 @@ func (w *workshop) supervisors() []alive {
 	return found
 }
 
-// running are all processes of the workshop.
+// running returns all processes of the workshop.
 func (w *workshop) running() []alive { return w.find(func([]byte) bool { return true }) }
 
 // find looks for processes that have this workshop's home in their environment.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// farModule is a config repository whose module comes from a server, which counts what is asked of it.
+// farModule returns a config repository whose module comes from a server, which counts what is asked of it.
 func (s *site) farModule(text string) (url string, asked *atomic.Int64) {
 	s.t.Helper()
 	upstream, commit := s.gitModule(text)
@@ -34,7 +34,7 @@ func (s *site) farModule(text string) (url string, asked *atomic.Int64) {
 	return url, asked
 }
 
-// waiting are the questions that wait.
+// waiting returns the questions that wait.
 func (s *site) waiting() []question {
 	s.t.Helper()
 	var found struct{ Confirmations []question }

@@ -24,7 +24,7 @@ type sandboxClient struct {
 	url string
 }
 
-// newBoxer is a workshop with a bare origin of three branches and that program for a server.
+// newBoxer returns a workshop with a bare origin of three branches and that program for a server.
 func newBoxer(t *testing.T, program string) *sandboxClient {
 	w := newWorkshopFor(t, built(t))
 	w.env = append(w.env, "OPENCODE_BIN="+program, "OPENCODE_DISABLE_AUTOUPDATE=1")
@@ -39,7 +39,7 @@ func newBoxer(t *testing.T, program string) *sandboxClient {
 	return &sandboxClient{workshop: w, Client: w.boxes(), url: w.at("origin/shop.git")}
 }
 
-// boxes is a client of countersign mcp with the toolset sandboxes.
+// boxes returns a client of countersign mcp with the toolset sandboxes.
 func (w *workshop) boxes() *stdiotest.Client {
 	w.t.Helper()
 	c := stdiotest.Start(w.t, w.command("mcp", "--toolsets", "sandboxes"))
@@ -76,7 +76,7 @@ func (b *sandboxClient) ask(tool string, in args) (out boxed) {
 	return out
 }
 
-// does is a call that has to succeed, with the confirmation it asks for.
+// does returns a call that has to succeed, with the confirmation it asks for.
 func (b *sandboxClient) does(tool string, in args) boxed {
 	b.t.Helper()
 	out := b.ask(tool, in)

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// newFake is a boxer whose server passes for opencode and behaves so.
+// newFake returns a boxer whose server passes for opencode and behaves so.
 func newFake(t *testing.T, quirks string, more ...string) *sandboxClient {
 	t.Helper()
 	bin, err := fakeserver.Install(t.TempDir())

@@ -35,7 +35,7 @@ func lenient() {
 // strict is the command as people install it, but for where the machine's layers of policy are.
 func strict() { os.Exit(wiring.Build{Version: version, Trust: trust()}.Main(os.Args[1:])) }
 
-// trust is a machine of the test's own: its account's directory is $HOME, and the system's file lies beside it.
+// trust returns a machine of the test's own: its account's directory is $HOME, and the system's file lies beside it.
 func trust() local.Trust {
 	home := os.Getenv("HOME")
 	return local.Trust{SystemFile: filepath.Join(home, "..", "system", "policy.yaml"), AnyOwner: true, AccountHome: home}

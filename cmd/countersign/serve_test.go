@@ -61,7 +61,7 @@ func served(p place, flags ...string) *web {
 	return w
 }
 
-// pages is where browsers see it: passkeys belong to names, not to addresses.
+// pages returns where browsers see it: passkeys belong to names, not to addresses.
 func (w *web) pages() string { return strings.Replace(w.said.URL, "127.0.0.1", "localhost", 1) }
 
 func (w *web) record() string { return filepath.Join(w.home, ".countersign", "serve.json") }
@@ -74,7 +74,7 @@ func (w *web) end(s os.Signal) *os.ProcessState {
 	return w.cmd.ProcessState
 }
 
-// person is a browser of somebody's, logged in by the link's page and its button.
+// person returns a browser of somebody's, logged in by the link's page and its button.
 func (w *web) person(link string) (*http.Client, *http.Response) {
 	w.t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -53,7 +53,7 @@ func newToucher(t *testing.T) *toucher {
 	return u
 }
 
-// marks is how often the script has run.
+// marks returns how often the script has run.
 func (u *toucher) marks() int {
 	u.t.Helper()
 	text, err := os.ReadFile(filepath.Join(u.at("shop"), "mark"))
@@ -63,7 +63,7 @@ func (u *toucher) marks() int {
 	return strings.Count(string(text), "done")
 }
 
-// fingerprint is what the key is found by.
+// fingerprint returns what the key is found by.
 func fingerprint(k *securitykey.Key) string { return ssh.FingerprintSHA256(k.Public) }
 
 // enrols enrols the key that is on the ring: at a terminal, and approved in the console.

@@ -173,7 +173,7 @@ func (c *Credential) Live(now time.Time) error {
 	return nil
 }
 
-// seen is when the credential was last known to be in use.
+// seen returns when the credential was last known to be in use.
 func (c *Credential) seen() time.Time {
 	if c.UsedAt.After(c.CreatedAt) {
 		return c.UsedAt

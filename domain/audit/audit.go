@@ -79,7 +79,7 @@ func Link(last Record, e Event) (Record, error) {
 	return r, nil
 }
 
-// settled is the event with nothing left that writing and reading it would change, and so break its hash.
+// settled returns the event with nothing left that writing and reading it would change, and so break its hash.
 func (e Event) settled() Event {
 	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
 	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface, &e.Grant, &e.Confirmation, &e.Home} {

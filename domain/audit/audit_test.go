@@ -141,7 +141,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// relink is a well-made record behind last.
+// relink returns a well-made record behind last.
 func relink(last audit.Record, tool string) audit.Record {
 	r, err := audit.Link(last, audit.Event{Tool: tool})
 	if err != nil {

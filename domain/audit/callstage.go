@@ -19,7 +19,7 @@ type Stage struct {
 // UnderWay reports a call that was let through and has no outcome: its process is at it, or died.
 func (s Stage) UnderWay() bool { return s.Allowed && !s.Over }
 
-// StageOf is the stage of the call with that id, from the records that a Filter chose by it. A call that asked and goes on once it is approved has an
+// StageOf returns the stage of the call with that id, from the records that a Filter chose by it. A call that asked and goes on once it is approved has an
 // outcome of asking, too, which is no outcome of the plan; it may be recorded after the intent.
 func StageOf(records []Record, call string, plan canon.Hash) Stage {
 	var s Stage

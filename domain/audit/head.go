@@ -106,7 +106,7 @@ const (
 	AnchorJournal = "journal"
 )
 
-// String is the anchor as people write it.
+// String returns the anchor as people write it.
 func (a Anchor) String() string {
 	if a.Where == "" {
 		return a.Kind

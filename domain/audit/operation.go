@@ -14,7 +14,7 @@ type OperationLog struct {
 	Place map[string]string // what tells it from others
 }
 
-// key is what the audit's records of the log have for a call's id.
+// key returns what the audit's records of the log have for a call's id.
 func (o OperationLog) key() string {
 	place, _ := json.Marshal(o.Place) // a map of strings always has a JSON form, and one alone
 	return "operation_" + canon.SumBytes("audit.operation.place.v1", append([]byte(o.Tool+"\n"), place...)).Hex()[:32]
@@ -25,16 +25,16 @@ func (o OperationLog) event(p Phase, now time.Time, doc []byte) Event {
 	return Event{Time: now, Phase: p, CallID: o.key(), Tool: o.Tool, Args: place, Plan: canon.SumBytes("audit.operation.v1", doc)}
 }
 
-// Begun is the record that has to be durable before doc is written down.
+// Begun returns the record that has to be durable before doc is written down.
 func (o OperationLog) Begun(now time.Time, doc []byte) Event { return o.event(Begun, now, doc) }
 
-// Ended is the record that what doc says is over.
+// Ended returns the record that what doc says is over.
 func (o OperationLog) Ended(now time.Time, doc []byte) Event { return o.event(Ended, now, doc) }
 
 // Filter chooses the records that Judge wants.
 func (o OperationLog) Filter() Filter { return Filter{Call: o.key(), Limit: 2} }
 
-// Judge is what the newest records, newest first, say of doc: that it is open, and may be gone on with; that it is over; or neither, where the audit does
+// Judge returns what the newest records, newest first, say of doc: that it is open, and may be gone on with; that it is over; or neither, where the audit does
 // not know it so. The record before the last counts as well, since a process may die between the audit and the file.
 func (o OperationLog) Judge(newest []Record, doc []byte) (open, over bool) {
 	key, sum := o.key(), o.Ended(time.Time{}, doc).Plan

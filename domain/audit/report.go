@@ -70,7 +70,7 @@ type Check struct {
 	broken      error
 }
 
-// NewCheck is the check of a record against what its anchors hold. What they hold was read before the record is.
+// NewCheck returns the check of a record against what its anchors hold. What they hold was read before the record is.
 func NewCheck(holdings ...AnchorContents) *Check {
 	c := &Check{checker: NewChecker(Record{}), holdings: holdings, wanted: map[int64]canon.Hash{}}
 	for _, h := range holdings {
@@ -198,7 +198,7 @@ func (c *Check) signed(h Head, about Context) error {
 	return nil
 }
 
-// stretches is which key vouches for which records.
+// stretches returns which key vouches for which records.
 func (c *Check) stretches(end End) []Stretch {
 	all := []Stretch{}
 	if end.Signed == nil {

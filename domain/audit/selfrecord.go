@@ -54,7 +54,7 @@ type Restored struct {
 	NoJournal bool       `json:"no_journal,omitempty"`
 }
 
-// SelfEvent is an event in which the record tells of itself. by is who had it so: empty for the program itself.
+// SelfEvent returns an event in which the record tells of itself. by is who had it so: empty for the program itself.
 func SelfEvent(at time.Time, name, verdict, by string, what any) Event {
 	args, _ := json.Marshal(what) // of plain values it never fails
 	return Event{Time: at, Phase: Answer, Tool: name, Verdict: verdict, ApprovedBy: by, Args: args}

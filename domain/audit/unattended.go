@@ -39,7 +39,7 @@ func (e *Event) byCaller() bool {
 	return false
 }
 
-// MarshalJSON is the record as it is shown: with "unattended": true where it is.
+// MarshalJSON returns the record as it is shown: with "unattended": true where it is.
 func (r Record) MarshalJSON() ([]byte, error) {
 	type plain Record // without this method
 	return json.Marshal(struct {

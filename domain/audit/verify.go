@@ -20,7 +20,7 @@ type Raw struct {
 	Hash  []byte // 32 bytes
 }
 
-// Decode is the event that was written as raw. It reports false for bytes that are not what writing that event gives: such a row says one thing to
+// Decode returns the event that was written as raw. It reports false for bytes that are not what writing that event gives: such a row says one thing to
 // one reader and another to the next.
 func Decode(raw []byte) (Event, bool) {
 	var e Event
@@ -33,7 +33,7 @@ func Decode(raw []byte) (Event, bool) {
 	return e, true
 }
 
-// sumRaw is the hash that the record should have, worked out behind what buf begins with (the label). The buffer comes back, to be used again.
+// sumRaw returns the hash that the record should have, worked out behind what buf begins with (the label). The buffer comes back, to be used again.
 func sumRaw(buf []byte, r Raw) (canon.Hash, []byte) {
 	buf = strconv.AppendInt(buf, r.Seq, 10)
 	buf = append(buf, '\n')
@@ -76,10 +76,10 @@ func NewChecker(after Record) *Checker {
 	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, label: len(buf), buf: buf}
 }
 
-// Held is how many records held so far.
+// Held returns how many records held so far.
 func (c *Checker) Held() int64 { return c.held }
 
-// Last is the newest record that held, without its event.
+// Last returns the newest record that held, without its event.
 func (c *Checker) Last() Record { return c.last }
 
 // Next checks the next record. It fails with ErrBroken.
@@ -162,7 +162,7 @@ func plain(raw []byte) bool {
 	return len(rest) == 0
 }
 
-// length is how long the value is that s begins with; zero for none, or for one that has to be looked at more closely.
+// length returns how long the value is that s begins with; zero for none, or for one that has to be looked at more closely.
 func (k kind) length(s []byte) int {
 	switch k {
 	case word:
@@ -201,7 +201,7 @@ func (k kind) length(s []byte) int {
 	return n
 }
 
-// quoted is the length of a text in quotes in which nothing is escaped, and nothing should be.
+// quoted returns the length of a text in quotes in which nothing is escaped, and nothing should be.
 func quoted(s []byte) int {
 	if len(s) < 2 || s[0] != '"' {
 		return 0
@@ -217,7 +217,7 @@ func quoted(s []byte) int {
 	return 0
 }
 
-// digits is the length of a whole number other than zero, as it is written.
+// digits returns the length of a whole number other than zero, as it is written.
 func digits(s []byte) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -229,7 +229,7 @@ func digits(s []byte) int {
 	return n
 }
 
-// span is the length of an object or array that is written without blanks between its members; whether it is JSON at all is not looked at.
+// span returns the length of an object or array that is written without blanks between its members; whether it is JSON at all is not looked at.
 func span(s []byte) int {
 	depth, within := 0, false
 	for i := 0; i < len(s); i++ {

@@ -27,16 +27,16 @@ var ErrHash = fault.New(fault.Invalid, "hash_invalid", "a hash is sha256: follow
 // ErrForm reports a value that has no canonical form (a float, a key twice in one object, or something JSON cannot hold).
 var ErrForm = fault.New(fault.Internal, "canon_form", "the value has no canonical form")
 
-// String is the text form.
+// String returns the text form.
 func (h Hash) String() string { return prefix + h.Hex() }
 
-// Hex is the sum alone: 64 lower-case hex digits.
+// Hex returns the sum alone: 64 lower-case hex digits.
 func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
 
 // IsZero reports whether h was never computed.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
-// MarshalText is the text form; the zero Hash is empty text.
+// MarshalText returns the text form; the zero Hash is empty text.
 func (h Hash) MarshalText() ([]byte, error) {
 	if h.IsZero() {
 		return []byte{}, nil
@@ -71,7 +71,7 @@ func Parse(s string) (Hash, error) {
 	return h, nil
 }
 
-// Marshal is the canonical JSON of v: object keys sorted by bytes, no insignificant space, no HTML escapes, integers only.
+// Marshal returns the canonical JSON of v: object keys sorted by bytes, no insignificant space, no HTML escapes, integers only.
 // Two values with equal JSON meaning have equal bytes. It fails with ErrForm, though not for a Go float that happens to be whole: what
 // is hashed has no float fields.
 func Marshal(v any) ([]byte, error) {

@@ -152,7 +152,7 @@ func TestHashTextRefuses(t *testing.T) {
 	assert.Equal(t, good, kept.String(), "a refused text leaves the value alone")
 }
 
-// oracle is the slow way to the same form: decode into a tree, encode that again.
+// oracle returns the slow way to the same form: decode into a tree, encode that again.
 func oracle(raw []byte) (out []byte, float bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -145,7 +145,7 @@ func (g *Request) Datable() bool {
 	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
 }
 
-// dated is the grant that an approval gives; nil where it gives none.
+// dated returns the grant that an approval gives; nil where it gives none.
 func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
 	u := a.Until
 	if u == nil {

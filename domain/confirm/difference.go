@@ -40,7 +40,7 @@ func Differences(before, after json.RawMessage) []Difference {
 	return c.found
 }
 
-// decoded is the document as values, numbers as they are written.
+// decoded returns the document as values, numbers as they are written.
 func decoded(doc json.RawMessage) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -118,7 +118,7 @@ func (c *comparison) note(path string, before, after any) {
 	}
 }
 
-// member is the step to a member of an object: .name, or ["name"] where the name would not read as one.
+// member returns the step to a member of an object: .name, or ["name"] where the name would not read as one.
 func member(name string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -129,7 +129,7 @@ func member(name string) string {
 	return "[" + string(encode(name)) + "]"
 }
 
-// shown is the value as JSON, or a string with its beginning.
+// shown returns the value as JSON, or a string with its beginning.
 func shown(v any) json.RawMessage {
 	switch v := v.(type) {
 	case absent:

@@ -99,7 +99,7 @@ func FuzzDifferences(f *testing.F) {
 	})
 }
 
-// canonical is the document with its names in order and its numbers as written.
+// canonical returns the document with its names in order and its numbers as written.
 func canonical(t *testing.T, doc []byte) string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(doc)))

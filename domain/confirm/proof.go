@@ -49,7 +49,7 @@ type Proof struct {
 	Evidence   json.RawMessage `json:"evidence,omitempty"`   // a passkey's assertion or a key's signature, verifiable from the record alone
 }
 
-// way is where an approval that is proved well enough can be given.
+// way returns where an approval that is proved well enough can be given.
 func (g *Request) way() string {
 	const console = "countersign login /approvals opens it"
 	switch g.Needs {

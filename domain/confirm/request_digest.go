@@ -37,5 +37,5 @@ func (g *Request) Asked() canon.Hash {
 	return canon.SumBytes("confirm.asked.v1", doc)
 }
 
-// some is a document as it is summed: none is none, however it was kept.
+// some returns a document as it is summed: none is none, however it was kept.
 func some(doc json.RawMessage) []byte { return append([]byte{}, doc...) }

@@ -44,13 +44,13 @@ func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
 	return strings.TrimSuffix(own, ", "), bound
 }
 
-// AlwaysTerms is what an "always" for the question would allow, for how long at most, and what it is not bound to, in one line. Every surface says it in these words.
+// AlwaysTerms returns what an "always" for the question would allow, for how long at most, and what it is not bound to, in one line. Every surface says it in these words.
 func (v View) AlwaysTerms() string {
 	bound, unbound := v.lasts()
 	return fmt.Sprintf("%s, for at most %d hours; not bound: %s", bound, int(SessionGrantTTL.Hours()), unbound)
 }
 
-// lasts is what an "always" for the question is bound to, and what it is not, each in one line.
+// lasts returns what an "always" for the question is bound to, and what it is not, each in one line.
 func (v View) lasts() (bound, unbound string) {
 	about, _, exact := strings.Cut(v.Scope, "@") // behind it stands the sum of a command with its arguments
 	_, one := OwnScope(v.Scope, v.PlanHash)
@@ -69,7 +69,7 @@ func (v View) lasts() (bound, unbound string) {
 	return what, "other arguments and contents; how often it runs"
 }
 
-// SessionGrant is the "always" for the request, said on that channel at that time.
+// SessionGrant returns the "always" for the request, said on that channel at that time.
 func (g *Request) SessionGrant(by string, at time.Time) SessionGrant {
 	a := SessionGrant{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: at, What: g.Covers}
 	if _, one := OwnScope(g.Scope, g.Binding.Subject); one {
@@ -84,10 +84,10 @@ func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 // Holds reports whether the grant has not expired.
 func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
-// About is the scope for people: in words where there are such.
+// About returns the scope for people: in words where there are such.
 func (a SessionGrant) About() string { return cmp.Or(a.What, a.Scope) }
 
-// String is what is allowed, for people: "tool", or "tool: scope".
+// String returns what is allowed, for people: "tool", or "tool: scope".
 func (a SessionGrant) String() string {
 	if a.Scope == "" {
 		return a.Tool

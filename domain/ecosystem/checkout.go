@@ -28,7 +28,7 @@ type ExpectedCheckout struct {
 	Prefix string // branches below it will do too; empty for none
 }
 
-// ExpectedCheckouts is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
+// ExpectedCheckouts returns where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
 // manifest has besides. With a ticket active, the repositories it is about are its worktrees (amof contract §20.3).
 func ExpectedCheckouts(m Manifest, s State) []ExpectedCheckout {
 	ticket, active := s.Tickets[s.Active()]
@@ -76,7 +76,7 @@ func below(base, dir string) string {
 	return dir
 }
 
-// Checkouts are the places of what is wanted, in its order.
+// Checkouts returns the places of what is wanted, in its order.
 func Checkouts(wants []ExpectedCheckout) []Checkout {
 	places := make([]Checkout, len(wants))
 	for i, w := range wants {
@@ -90,7 +90,7 @@ func (w ExpectedCheckout) Right(branch string) bool {
 	return branch == w.Branch || w.Prefix != "" && strings.HasPrefix(branch, w.Prefix)
 }
 
-// Status is what a standing comes to beside what is wanted: OK, or the other words joined by + (amof contract §5).
+// Status returns what a standing comes to beside what is wanted: OK, or the other words joined by + (amof contract §5).
 func (w ExpectedCheckout) Status(s GitStatus) string {
 	switch {
 	case s.Missing:

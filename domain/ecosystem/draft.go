@@ -17,7 +17,7 @@ type member struct {
 // Members are a mapping in the order in which it is written.
 type Members []member
 
-// DraftDocument is what the manifest of a new ecosystem says. A branch that is not named is main.
+// DraftDocument returns what the manifest of a new ecosystem says. A branch that is not named is main.
 func DraftDocument(n Draft) Members {
 	out := Members{{"name", n.Name}}
 	if n.Description != "" {
@@ -40,10 +40,10 @@ func DraftDocument(n Draft) Members {
 	return append(out, member{"repos", repos})
 }
 
-// Read is what Of will read once the new ecosystem is written: nothing else may be.
+// Read returns what Of will read once the new ecosystem is written: nothing else may be.
 func (n Draft) Read() ManifestResult { return ReadManifest(n.Name, plain(DraftDocument(n))) }
 
-// plain is the mapping as a parser gives it.
+// plain returns the mapping as a parser gives it.
 func plain(m Members) map[string]any {
 	out := make(map[string]any, len(m))
 	for _, member := range m {

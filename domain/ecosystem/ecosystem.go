@@ -70,17 +70,17 @@ type Release struct {
 // VersionFile is a file that states the version. Pattern is a regular expression whose first group is the version.
 type VersionFile struct{ Repo, Path, Pattern string }
 
-// Active are the repositories that are enabled.
+// Active returns the repositories that are enabled.
 func (m Manifest) Active() []Repo {
 	return slices.DeleteFunc(slices.Clone(m.Repos), func(r Repo) bool { return !r.Enabled })
 }
 
-// Writable are the enabled repositories that are not read-only.
+// Writable returns the enabled repositories that are not read-only.
 func (m Manifest) Writable() []Repo {
 	return slices.DeleteFunc(m.Active(), func(r Repo) bool { return r.ReadOnly })
 }
 
-// Choose are the active repositories of those names, in the manifest's order; none named is all of them. It fails with ErrRepo.
+// Choose returns the active repositories of those names, in the manifest's order; none named is all of them. It fails with ErrRepo.
 func (m Manifest) Choose(names []string) ([]Repo, error) {
 	all := m.Active()
 	for _, name := range names {
@@ -94,7 +94,7 @@ func (m Manifest) Choose(names []string) ([]Repo, error) {
 	return slices.DeleteFunc(all, func(r Repo) bool { return !slices.Contains(names, r.Name) }), nil
 }
 
-// RepoNames are the names of repositories, in their order.
+// RepoNames returns the names of repositories, in their order.
 func RepoNames(repos []Repo) []string {
 	names := make([]string, len(repos))
 	for i, r := range repos {
@@ -103,13 +103,13 @@ func RepoNames(repos []Repo) []string {
 	return names
 }
 
-// WorkspaceBranch is the branch of the workspace's own worktree.
+// WorkspaceBranch returns the branch of the workspace's own worktree.
 func (m Manifest) WorkspaceBranch() string { return m.BranchPrefix + "/" + m.Name }
 
-// TicketBranch is the branch of a ticket in every repository.
+// TicketBranch returns the branch of a ticket in every repository.
 func (m Manifest) TicketBranch(id string) string { return m.TicketPrefix + "/" + id }
 
-// Mode is how a repository is worked on, in the words of the contract.
+// Mode returns how a repository is worked on, in the words of the contract.
 func (r Repo) Mode() string {
 	if r.ReadOnly {
 		return "RO"
@@ -213,7 +213,7 @@ type Push struct {
 	PushedAt   time.Time `json:"pushed_at"`
 }
 
-// Active is the active ticket, empty for none.
+// Active returns the active ticket, empty for none.
 func (s State) Active() string {
 	if s.ActiveTicket == nil {
 		return ""
@@ -221,7 +221,7 @@ func (s State) Active() string {
 	return *s.ActiveTicket
 }
 
-// Repo is what is recorded of the repository of that name, or nil. It may be changed through the pointer.
+// Repo returns what is recorded of the repository of that name, or nil. It may be changed through the pointer.
 func (s *State) Repo(name string) *RepoState {
 	for i := range s.Repos {
 		if s.Repos[i].Name == name {

@@ -70,7 +70,7 @@ type Service struct {
 	Log       string    `json:"log"`
 }
 
-// StateKey is the name under which the state of an environment is kept.
+// StateKey returns the name under which the state of an environment is kept.
 func StateKey(environment string) string { return "spin/" + environment }
 
 // DecodeEnvironment reads what is recorded of an environment; nil is one that was never deployed. It fails with ecosystem.ErrState.
@@ -91,13 +91,13 @@ func DecodeEnvironment(environment string, doc []byte) (EnvironmentState, error)
 	return s, nil
 }
 
-// Begun is the state once that run begins to bring the environment to another one.
+// Begun returns the state once that run begins to bring the environment to another one.
 func (s EnvironmentState) Begun(to Phase, runID string, now time.Time) EnvironmentState {
 	s.State, s.RunID, s.Since, s.Error = to, runID, now, ""
 	return s
 }
 
-// Ended is the state when the run is done; why is empty unless it failed.
+// Ended returns the state when the run is done; why is empty unless it failed.
 func (s EnvironmentState) Ended(to Phase, why string, now time.Time) EnvironmentState {
 	s.State, s.Since, s.Error = to, now, why
 	if to == PhaseNone {
@@ -106,12 +106,12 @@ func (s EnvironmentState) Ended(to Phase, why string, now time.Time) Environment
 	return s
 }
 
-// Interrupted is the state of an environment that a run was bringing on which is gone.
+// Interrupted returns the state of an environment that a run was bringing on which is gone.
 func (s EnvironmentState) Interrupted(now time.Time) EnvironmentState {
 	return s.Ended(PhaseFailed, string(s.State)+" was interrupted", now)
 }
 
-// Mark is what a confirmed preview was made from in the state: two states with one mark are the same to whoever saw one of them.
+// Mark returns what a confirmed preview was made from in the state: two states with one mark are the same to whoever saw one of them.
 func (s EnvironmentState) Mark() []string {
 	mark := []string{s.Environment, string(s.State), s.RunID, s.Provisioner, s.ScriptSHA256}
 	for _, v := range s.Services {
@@ -130,7 +130,7 @@ type Brief struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// Brief is the state in few words.
+// Brief returns the state in few words.
 func (s EnvironmentState) Brief() Brief {
 	b := Brief{Environment: s.Environment, State: s.State, RunID: s.RunID, Provisioner: s.Provisioner, Error: s.Error}
 	if !s.Since.IsZero() {

@@ -42,7 +42,7 @@ func (s GitStatus) Readable() bool { return !s.Missing && s.Porcelain != "" }
 // IsOwnFile reports a path in Countersign's own directory in a checkout, which is nobody's change.
 func IsOwnFile(path string) bool { return strings.HasPrefix(path, ".amof/") }
 
-// NewGitStatus is what git says of a checkout, which is not named yet.
+// NewGitStatus returns what git says of a checkout, which is not named yet.
 func NewGitStatus(of git.Status) GitStatus {
 	s := GitStatus{Branch: of.Branch, Head: of.Head, Detached: of.Detached, Upstream: of.Upstream, Tracked: of.Tracked, Ahead: of.Ahead, Behind: of.Behind}
 	hash := sha256.New()

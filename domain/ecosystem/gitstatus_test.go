@@ -41,7 +41,7 @@ func TestPorcelain(t *testing.T) {
 	assert.Equal(t, 1, ecosystem.NewGitStatus(untracked(".amofx", ".amof/x")).Dirty, "a name that only begins so is somebody's")
 }
 
-// demo is an ecosystem with a read-only repository and two others, installed, with the ticket T active in one of them.
+// demo returns an ecosystem with a read-only repository and two others, installed, with the ticket T active in one of them.
 func demo(active string) (ecosystem.Manifest, ecosystem.State) {
 	repo := func(name string, readonly bool) ecosystem.Repo {
 		return ecosystem.Repo{Name: name, Branch: "main", Path: "repos/" + name, ReadOnly: readonly, Enabled: true}

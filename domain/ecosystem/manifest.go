@@ -103,7 +103,7 @@ func workspaceProblem(dir string) string {
 	return ""
 }
 
-// prefix is the part of branches' names before the last slash; example goes behind it to find out whether git takes it.
+// prefix returns the part of branches' names before the last slash; example goes behind it to find out whether git takes it.
 func (o object) prefix(key, standard, example string) string {
 	prefix := strings.TrimRight(o.text(key), "/")
 	if prefix == "" {
@@ -116,7 +116,7 @@ func (o object) prefix(key, standard, example string) string {
 	return prefix
 }
 
-// many is a whole number of at least least; zero when it is absent or wrong.
+// many returns a whole number of at least least; zero when it is absent or wrong.
 func (o object) many(key string, least, much int) int {
 	n, ok := o.number(key, least, 1<<31-1)
 	if ok && n > much {

@@ -67,7 +67,7 @@ func (r *reader) release(o object, m Manifest) Release {
 	return out
 }
 
-// released are the repositories that are released: those that are named, else all that may be written to.
+// released returns the repositories that are released: those that are named, else all that may be written to.
 func (o object) released(m Manifest) []string {
 	writable := RepoNames(m.Writable())
 	if o.absent("repos") {
@@ -87,7 +87,7 @@ func (o object) released(m Manifest) []string {
 	return out
 }
 
-// tagPrefix is what stands before the version in a tag. It may be empty, when it is said to be.
+// tagPrefix returns what stands before the version in a tag. It may be empty, when it is said to be.
 func (o object) tagPrefix() string {
 	if o.absent("tag_prefix") {
 		return standardTagPrefix
@@ -100,7 +100,7 @@ func (o object) tagPrefix() string {
 	return prefix
 }
 
-// inRepo is a path that is not git's own.
+// inRepo returns a path that is not git's own.
 func (o object) inRepo(key string) (string, bool) {
 	file, ok := o.path(key)
 	if ok && (file == "." || strings.Contains(strings.ToLower("/"+file+"/"), "/.git/")) {

@@ -69,7 +69,7 @@ func (o object) known(keys ...string) {
 	}
 }
 
-// child is the mapping under key; empty when it is absent or wrong.
+// child returns the mapping under key; empty when it is absent or wrong.
 func (o object) child(key string) object {
 	inner := object{r: o.r, at: o.way(key)}
 	if o.absent(key) {
@@ -83,7 +83,7 @@ func (o object) child(key string) object {
 	return inner
 }
 
-// text is one line of text without blanks around it; empty when it is absent or wrong.
+// text returns one line of text without blanks around it; empty when it is absent or wrong.
 func (o object) text(key string) string {
 	s := o.prose(key, maxText)
 	if strings.ContainsAny(s, "\n\t") {
@@ -128,7 +128,7 @@ func (o object) named(key, s string) bool {
 	return true
 }
 
-// path is a relative path in its shortest form.
+// path returns a relative path in its shortest form.
 func (o object) path(key string) (string, bool) {
 	s := o.text(key)
 	if s == "" {
@@ -155,7 +155,7 @@ func (o object) flag(key string, standard bool) bool {
 	return b
 }
 
-// number is a whole number within bounds; zero when it is absent or wrong.
+// number returns a whole number within bounds; zero when it is absent or wrong.
 func (o object) number(key string, least, most int) (int, bool) {
 	if o.absent(key) {
 		return 0, false
@@ -186,7 +186,7 @@ func whole(v any) (int64, bool) {
 	return 0, false
 }
 
-// list is the values under key; nil when it is absent or wrong.
+// list returns the values under key; nil when it is absent or wrong.
 func (o object) list(key string) []any {
 	if o.absent(key) {
 		return nil
@@ -198,7 +198,7 @@ func (o object) list(key string) []any {
 	return items
 }
 
-// objects are the mappings in a list.
+// objects returns the mappings in a list.
 func (o object) objects(key string) []object {
 	items := o.list(key)
 	out := make([]object, 0, len(items))
@@ -252,7 +252,7 @@ func (o object) patterns(key string, relative bool) (out []string) {
 	return out
 }
 
-// kind is what a value is, in words for a message.
+// kind returns what a value is, in words for a message.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:

@@ -113,7 +113,7 @@ func (o object) apart(repo Repo, before []Repo) bool {
 
 func within(inner, outer string) bool { return strings.HasPrefix(inner, outer+"/") }
 
-// branch is the branch that is installed.
+// branch returns the branch that is installed.
 func (o object) branch() string {
 	if o.empty("branch") {
 		o.doubt("branch", "write branch: "+standardBranch, "no branch is named; %s is used", standardBranch)
@@ -130,7 +130,7 @@ func (o object) branch() string {
 	return name
 }
 
-// url is where a repository is cloned from; empty when it is absent or wrong. No message repeats it: it may hold a password.
+// url returns where a repository is cloned from; empty when it is absent or wrong. No message repeats it: it may hold a password.
 func (o object) url() string {
 	if o.empty("url") {
 		o.wrong("url", "write url: git@host:owner/repo.git, or another clone URL", "the repository has no URL")

@@ -71,7 +71,7 @@ func TestInlineProvisioner(t *testing.T) {
 	assert.True(t, r.Manifest.Spin.Inline())
 }
 
-// with is the least manifest with more members in it; repo is one with a repository that has them.
+// with returns the least manifest with more members in it; repo is one with a repository that has them.
 func with(members string) string { return strings.TrimSuffix(least, "}") + "," + members + "}" }
 
 func repo(members string) string {

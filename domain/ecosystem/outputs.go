@@ -13,7 +13,7 @@ const (
 	maxValue   = 4096
 )
 
-// ParseOutput is what a line of standard output says of the environment: `::amof url=http://127.0.0.1:8080` (amof contract §20.5).
+// ParseOutput returns what a line of standard output says of the environment: `::amof url=http://127.0.0.1:8080` (amof contract §20.5).
 func ParseOutput(line string) (key, value string, ok bool) {
 	rest, ok := strings.CutPrefix(line, "::amof ")
 	if !ok {
@@ -64,7 +64,7 @@ const (
 // MaxDurations is how many runs an estimate is made from.
 const MaxDurations = 5
 
-// EstimateDuration is how many seconds an action is likely to take, and how that is known: from how long it took the last times, else from the manifest,
+// EstimateDuration returns how many seconds an action is likely to take, and how that is known: from how long it took the last times, else from the manifest,
 // else not at all.
 func EstimateDuration(took []time.Duration, manifest int) (seconds *int64, source *string) {
 	var n int64

@@ -51,7 +51,7 @@ func parsed(patterns []string) []rule {
 	return rules
 }
 
-// Match is the pattern that protects the path, which is relative to its repository and has slashes; one that ends in a slash is a directory.
+// Match returns the pattern that protects the path, which is relative to its repository and has slashes; one that ends in a slash is a directory.
 func (r ProtectedRules) Match(name string) (pattern string, ok bool) {
 	segments, directory := split(name)
 	if len(segments) == 0 {
@@ -77,7 +77,7 @@ type ProtectedPath struct {
 	Pattern string `json:"pattern"`
 }
 
-// Find is those of the paths that are protected, in their order.
+// Find returns those of the paths that are protected, in their order.
 func (r ProtectedRules) Find(paths []string) []ProtectedPath {
 	var hits []ProtectedPath
 	for _, p := range paths {
@@ -88,7 +88,7 @@ func (r ProtectedRules) Find(paths []string) []ProtectedPath {
 	return hits
 }
 
-// split is a path's names, without empty ones and single dots: what a file system makes of it.
+// split returns a path's names, without empty ones and single dots: what a file system makes of it.
 func split(name string) (segments []string, directory bool) {
 	for s := range strings.SplitSeq(name, "/") {
 		if s != "" && s != "." {

@@ -51,7 +51,7 @@ type Provisioner struct {
 // byName is the provisioner that was always told the ecosystem's name instead of its directory.
 const byName = "k3d"
 
-// noop is the provisioner for demonstrations: it takes a second and leaves a mark.
+// noop returns the provisioner for demonstrations: it takes a second and leaves a mark.
 func noop() Spin {
 	return Spin{
 		Deploy:  `sleep 1; : > "$AMOF_SPIN_DIR/deployed" && echo "::amof marker=$AMOF_SPIN_DIR/deployed"`,
@@ -61,7 +61,7 @@ func noop() Spin {
 	}
 }
 
-// FindProvisioner is the provisioner that a manifest means (amof contract §20.5); script finds the script of a name or fails with ErrMissing. It fails with
+// FindProvisioner returns the provisioner that a manifest means (amof contract §20.5); script finds the script of a name or fails with ErrMissing. It fails with
 // ErrNone, ErrMissing, and what script fails with.
 func FindProvisioner(m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
 	if m.Spin.Inline() {
@@ -73,7 +73,7 @@ func FindProvisioner(m Manifest, script func(name string) (Script, error)) (Prov
 	return NamedProvisioner(m.Provisioner, script)
 }
 
-// NamedProvisioner is the provisioner of that name, which is none of a manifest's own: a script, else a built-in one.
+// NamedProvisioner returns the provisioner of that name, which is none of a manifest's own: a script, else a built-in one.
 func NamedProvisioner(name string, script func(name string) (Script, error)) (Provisioner, error) {
 	found, err := script(name)
 	switch {
@@ -95,7 +95,7 @@ func ofLines(name string, kind Kind, lines Spin) Provisioner {
 	return Provisioner{Name: name, Kind: kind, Lines: lines, SHA256: hex.EncodeToString(sum[:])}
 }
 
-// Deployer is the provisioner that deployed a state, as it is now: that is the one to destroy with, whatever the manifest says meanwhile.
+// Deployer returns the provisioner that deployed a state, as it is now: that is the one to destroy with, whatever the manifest says meanwhile.
 func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
 	switch s.Kind {
 	case KindLocal:
@@ -116,7 +116,7 @@ func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, 
 // Built reports a provisioner that is part of Countersign.
 func (p Provisioner) Built() bool { return p.Kind == KindLocal || p.Kind == KindNoop }
 
-// Line is the shell line of an action, empty where there is none.
+// Line returns the shell line of an action, empty where there is none.
 func (p Provisioner) Line(a Action) string {
 	switch a {
 	case ActionDeploy:
@@ -131,7 +131,7 @@ func (p Provisioner) Line(a Action) string {
 	return ""
 }
 
-// Command is the program, with its arguments, that carries out an action on the ecosystem of that layout. It fails with ErrUnsupported.
+// Command returns the program, with its arguments, that carries out an action on the ecosystem of that layout. It fails with ErrUnsupported.
 func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error) {
 	if p.Kind == KindScript {
 		about := l.Dir
@@ -151,7 +151,7 @@ func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error
 	return append([]string{"sh", "-c", line, "sh"}, args...), nil
 }
 
-// Shown is what a person reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
+// Shown returns what a person reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
 func (p Provisioner) Shown(a Action) string {
 	switch p.Kind {
 	case KindScript:
@@ -162,7 +162,7 @@ func (p Provisioner) Shown(a Action) string {
 	return p.Line(a)
 }
 
-// ProvisionerTimeout is how long a provisioner may take.
+// ProvisionerTimeout returns how long a provisioner may take.
 func ProvisionerTimeout(m Manifest) time.Duration {
 	const usual, most = 600, 3600
 	seconds := m.Spin.TimeoutSeconds
@@ -172,7 +172,7 @@ func ProvisionerTimeout(m Manifest) time.Duration {
 	return time.Duration(min(seconds, most)) * time.Second
 }
 
-// ProvisionerEnv is what a provisioner, or a service, is told by variables.
+// ProvisionerEnv returns what a provisioner, or a service, is told by variables.
 func ProvisionerEnv(l Layout, about ActionContext) map[string]string {
 	return map[string]string{
 		"AMOF_ECOSYSTEM": l.Name, "AMOF_ECOSYSTEM_DIR": l.Dir, "AMOF_WORKSPACE_DIR": l.Workspace, "AMOF_REPOS_DIR": strings.TrimSuffix(l.Workspace, "/") + "/repos",

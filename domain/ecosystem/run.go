@@ -53,7 +53,7 @@ const (
 	RunCancelled RunStatus = "cancelled"
 )
 
-// RunStatuses are all states.
+// RunStatuses returns all states.
 func RunStatuses() []RunStatus {
 	return []RunStatus{RunQueued, RunPaused, RunRunning, RunSuccess, RunFailed, RunCancelled}
 }
@@ -102,7 +102,7 @@ type Run struct {
 	Events   int64           `json:"event_count"`
 }
 
-// Plan is the hash of the plan that the run carries out: over what was shown of it, and over all that decides what is done. A run whose plan the audit
+// Plan returns the hash of the plan that the run carries out: over what was shown of it, and over all that decides what is done. A run whose plan the audit
 // does not know from its call was queued by nobody. It fails with canon.ErrForm where the payload has no canonical form.
 func (r Run) Plan() (canon.Hash, error) {
 	var payload any = string(r.Payload)
@@ -115,7 +115,7 @@ func (r Run) Plan() (canon.Hash, error) {
 	return canon.Sum("ecosystem.run.v1", map[string]any{"shown": r.Preview, "action": r.Action, "ecosystem": r.Ecosystem, "root": r.Root, "tool": r.Tool, "payload": payload, "facts": r.Facts})
 }
 
-// Short is the id as people see it.
+// Short returns the id as people see it.
 func (r Run) Short() string { return r.ID[:min(shortID, len(r.ID))] }
 
 // Begin moves a queued run into execution by that process.
@@ -172,7 +172,7 @@ func (r *Run) move(to RunStatus) error {
 	return nil
 }
 
-// Duration is how long a run took, or has taken so far.
+// Duration returns how long a run took, or has taken so far.
 func (r Run) Duration(now time.Time) time.Duration {
 	switch {
 	case r.StartedAt == nil:
@@ -191,7 +191,7 @@ func CompareAge(a, b Run) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// QueuePosition is the place of a run among those of its ecosystem that wait or run, counted from 1; zero when it is none of them.
+// QueuePosition returns the place of a run among those of its ecosystem that wait or run, counted from 1; zero when it is none of them.
 func QueuePosition(of string, open []Run) int {
 	mine := slices.IndexFunc(open, func(r Run) bool { return r.ID == of })
 	if mine < 0 {

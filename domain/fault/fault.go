@@ -28,7 +28,7 @@ const (
 
 var kindNames = [...]string{"internal", "invalid", "not_found", "conflict", "state", "denied", "unconfirmed", "unavailable", "timeout", "canceled"}
 
-// String is the kind's stable lower-case name.
+// String returns the kind's stable lower-case name.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -61,7 +61,7 @@ func say(format string, args []any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Error is the message, followed by the cause when there is one.
+// Error returns the message, followed by the cause when there is one.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
@@ -78,21 +78,21 @@ func (e *Error) Is(target error) bool {
 	return ok && t != nil && t.Code == e.Code
 }
 
-// Sayf is a copy with another message.
+// Sayf returns a copy with another message.
 func (e *Error) Sayf(format string, args ...any) *Error {
 	c := *e
 	c.Message = say(format, args)
 	return &c
 }
 
-// With is a copy that carries details.
+// With returns a copy that carries details.
 func (e *Error) With(details any) *Error {
 	c := *e
 	c.Details = details
 	return &c
 }
 
-// Because is a copy with a cause.
+// Because returns a copy with a cause.
 func (e *Error) Because(err error) *Error {
 	c := *e
 	c.Err = err

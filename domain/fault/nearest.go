@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Nearest is the known name that name was probably meant to be, or "" when none is close: the way out of a misspelt
+// Nearest returns the known name that name was probably meant to be, or "" when none is close: the way out of a misspelt
 // argument or field. known is not changed.
 func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
@@ -25,7 +25,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// edits is the Levenshtein distance in bytes.
+// edits returns the Levenshtein distance in bytes.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

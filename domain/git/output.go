@@ -56,12 +56,12 @@ type Change struct {
 // Same is the letter of what is not changed.
 const Same byte = '.'
 
-// Code is the two letters that git's short form has for it: index and working tree, with blanks for what is not changed.
+// Code returns the two letters that git's short form has for it: index and working tree, with blanks for what is not changed.
 func (c Change) Code() string {
 	return strings.ReplaceAll(string([]byte{c.Index, c.Tree}), ".", " ")
 }
 
-// String is the line that git's short form has for it, as text, with control characters quoted.
+// String returns the line that git's short form has for it, as text, with control characters quoted.
 func (c Change) String() string {
 	path := strings.ToValidUTF8(c.Path, "\uFFFD")
 	if strings.ContainsFunc(path, unicode.IsControl) {
@@ -82,7 +82,7 @@ const (
 	Ignored   ChangeKind = '!' // only when asked for
 )
 
-// fields is how many blank-separated fields a record has; the last one is the path, blanks and all. It is 0 for what is no kind.
+// fields returns how many blank-separated fields a record has; the last one is the path, blanks and all. It is 0 for what is no kind.
 func (k ChangeKind) fields() int {
 	switch k {
 	case Modified:

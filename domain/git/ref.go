@@ -48,10 +48,10 @@ func branchProblem(s string) string {
 	return ""
 }
 
-// String is the name.
+// String returns the name.
 func (b Branch) String() string { return b.name }
 
-// Ref is the full name, refs/heads/ and the branch's; empty for the zero Branch.
+// Ref returns the full name, refs/heads/ and the branch's; empty for the zero Branch.
 func (b Branch) Ref() string {
 	if b.IsZero() {
 		return ""
@@ -93,10 +93,10 @@ func ParseCommit(s string) (Commit, error) {
 	return Commit{id: id}, nil
 }
 
-// String is the full id.
+// String returns the full id.
 func (c Commit) String() string { return c.id }
 
-// Short is the id's first twelve digits, for people.
+// Short returns the id's first twelve digits, for people.
 func (c Commit) Short() string { return c.id[:min(len(c.id), shortDigits)] }
 
 // IsZero reports whether c names nothing.

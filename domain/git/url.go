@@ -34,7 +34,7 @@ type URL struct {
 // The own port of ssh.
 const sshPort = 22
 
-// ownPort is the port of a transport that names a repository on a host, else 0. git's other transports run programs or are dead.
+// ownPort returns the port of a transport that names a repository on a host, else 0. git's other transports run programs or are dead.
 func ownPort(scheme string) int {
 	switch scheme {
 	case "ssh", "git+ssh", "ssh+git":
@@ -124,7 +124,7 @@ func CarriesCredentials(s string) bool {
 	return password != "" || !strings.Contains(strings.ToLower(scheme), "ssh") && authority[:at] != "git"
 }
 
-// String is the normal form, which Parse reads again; the zero URL is empty.
+// String returns the normal form, which Parse reads again; the zero URL is empty.
 func (u URL) String() string {
 	switch {
 	case u.IsZero():
@@ -145,10 +145,10 @@ func (u URL) IsZero() bool { return u == URL{} }
 // IsLocal reports whether u is a path on this machine.
 func (u URL) IsLocal() bool { return u.scheme == "file" }
 
-// Host is the host's name in lower case without its port; empty for a local path.
+// Host returns the host's name in lower case without its port; empty for a local path.
 func (u URL) Host() string { return u.host }
 
-// Path is what stands behind the host, without outer slashes and .git ("owner/repo"); of a local repository, the absolute path.
+// Path returns what stands behind the host, without outer slashes and .git ("owner/repo"); of a local repository, the absolute path.
 func (u URL) Path() string { return u.path }
 
 // MarshalText is String.
@@ -243,7 +243,7 @@ func remote(u URL, path string) (URL, error) {
 	return u, nil
 }
 
-// local is the URL of an absolute path, which the caller has freed of symbolic links.
+// local returns the URL of an absolute path, which the caller has freed of symbolic links.
 func local(path string) (URL, error) {
 	parts, err := segments(path)
 	if err != nil {

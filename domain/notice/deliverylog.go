@@ -106,7 +106,7 @@ func (b *DeliveryLog) Due(r Rules, questions []Question, now time.Time, ending f
 	return due
 }
 
-// dueOf is what is to be told of one question; empty for nothing.
+// dueOf returns what is to be told of one question; empty for nothing.
 func (b *DeliveryLog) dueOf(r Rules, q Question, now time.Time, ending func(id string) bool) kind {
 	mark := b.Told[q.ID]
 	switch over := !now.Before(q.ExpiresAt); {
@@ -167,7 +167,7 @@ func (b *DeliveryLog) forget(questions []Question, now time.Time) {
 	b.Sent = recent
 }
 
-// sum is one message of what was held back, as far as it still holds.
+// sum returns one message of what was held back, as far as it still holds.
 func (b *DeliveryLog) sum(r Rules, questions []Question, now time.Time) (Message, bool) {
 	open := map[string]bool{}
 	for _, q := range questions {

@@ -74,7 +74,7 @@ func PlainName(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// what is the call that a question is about: "run_script in shop (high risk)".
+// what returns the call that a question is about: "run_script in shop (high risk)".
 func (q Question) what() string {
 	text := PlainName(q.Tool)
 	if about := PlainName(q.About); about != "" {
@@ -86,7 +86,7 @@ func (q Question) what() string {
 	return text
 }
 
-// message is what is told of the question.
+// message returns what is told of the question.
 func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	m := Message{ID: q.ID + "-" + string(kind), Kind: kind, Question: q.ID, Tool: PlainName(q.Tool), Risk: PlainName(q.Risk), About: PlainName(q.About), Link: r.link(q.ID), At: now.UTC(),
 		ExpiresAt: q.ExpiresAt.UTC()}
@@ -105,12 +105,12 @@ func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	return m
 }
 
-// NewAnnouncement is a message that tells people of something that has happened. what is ours or masked.
+// NewAnnouncement returns a message that tells people of something that has happened. what is ours or masked.
 func NewAnnouncement(id, what, link string, now time.Time) Message {
 	return Message{ID: id, Kind: announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
 }
 
-// NewTestMessage is the message of a test.
+// NewTestMessage returns the message of a test.
 func NewTestMessage(id, link string, now time.Time) Message {
 	return Message{ID: id, Kind: test, Title: "Countersign: a test", Text: "Messages of this channel arrive. Nothing waits because of this one.", Link: link, At: now.UTC()}
 }

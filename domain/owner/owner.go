@@ -52,7 +52,7 @@ func (id ID) String() string {
 	return strings.Join(parts, ":")
 }
 
-// plain is the text without what an identity is split at.
+// plain returns the text without what an identity is split at.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ':' || r <= ' ' || r == 0x7f {

@@ -45,14 +45,14 @@ func TakeAnchor(before, text, after []string) Anchor {
 	}
 }
 
-// textHash is the Hash of an anchor of this text, lines joined by "\n".
+// textHash returns the Hash of an anchor of this text, lines joined by "\n".
 func textHash(text []byte) canon.Hash { return canon.SumBytes("pack.anchor.v1", text) }
 
 // rollBase is what a Print is rolled by: Print(lines) is the sum of every LineFingerprint times rollBase to the power of the lines after
 // it, modulo 2^64. It is odd, so that multiplying loses nothing.
 const rollBase uint64 = 0x9E3779B97F4A7C15
 
-// FingerprintOf is the fingerprint of some lines.
+// FingerprintOf returns the fingerprint of some lines.
 func FingerprintOf(lines []string) Fingerprint {
 	var sum uint64
 	for _, l := range lines {
@@ -86,10 +86,10 @@ const (
 
 var standingNames = [...]string{"unreadable", "stale", "changed", "moved", "exact"}
 
-// String is the standing's name.
+// String returns the standing's name.
 func (s RefStatus) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
 
-// MarshalText is the standing's name.
+// MarshalText returns the standing's name.
 func (s RefStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Evidence is what a ref shows now.

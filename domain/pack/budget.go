@@ -72,7 +72,7 @@ func trim(rest []piece, room int) []piece {
 	return out
 }
 
-// byImportance is the indices of all, the most important first.
+// byImportance returns the indices of all, the most important first.
 func (s Shown) byImportance(all []piece) []int {
 	order := make([]int, len(all))
 	for i := range order {
@@ -166,7 +166,7 @@ const (
 	classWide
 )
 
-// price is what beginning a run of a class costs, in quarters of a token, and after how many more characters the run costs one more
+// price returns what beginning a run of a class costs, in quarters of a token, and after how many more characters the run costs one more
 // token. Fitted to source code and English text.
 func price(c class) (start, every int) {
 	switch c {

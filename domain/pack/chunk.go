@@ -88,7 +88,7 @@ func (s Shown) pieces(o Options) []piece {
 	return out
 }
 
-// matchable is what a pattern is tried on: a section without parts has only its heading.
+// matchable returns what a pattern is tried on: a section without parts has only its heading.
 func (s Shown) matchable(c chunk, body string) string {
 	if c.kind == bare {
 		return s.sectionHead(c.section, ViewFull)
@@ -96,7 +96,7 @@ func (s Shown) matchable(c chunk, body string) string {
 	return body
 }
 
-// head is the headings that c needs after last.
+// head returns the headings that c needs after last.
 func (s Shown) head(last, c chunk, v View) string {
 	var b strings.Builder
 	same := last.section == c.section
@@ -186,7 +186,7 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 	return b.String()
 }
 
-// standing is what to show of a ref and the note that goes with it, empty for one that is as it was. Text kept at finalizing stands
+// standing returns what to show of a ref and the note that goes with it, empty for one that is as it was. Text kept at finalizing stands
 // in for text that is gone or changed.
 func standing(r Ref, e Evidence) (Evidence, string) {
 	kept := ""

@@ -20,7 +20,7 @@ type Cursor struct {
 
 const cursorPrefix = "v1."
 
-// Encode is the cursor's text: v1.offset.limit.fingerprint.
+// Encode returns the cursor's text: v1.offset.limit.fingerprint.
 func (c Cursor) Encode(s State, o Options) string {
 	return cursorPrefix + strconv.Itoa(c.Offset) + "." + strconv.Itoa(c.Limit) + "." + fingerprint(s, o, c)
 }

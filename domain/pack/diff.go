@@ -15,7 +15,7 @@ type EarlierText struct {
 	Reason string   // why there is none
 }
 
-// RenderDiff is the pack against now: a count of refs by standing, and for each that is no longer as it was what happened to it, with the
+// RenderDiff returns the pack against now: a count of refs by standing, and for each that is no longer as it was what happened to it, with the
 // changed lines where the earlier text is known. then is aligned with the evidence.
 func RenderDiff(s Shown, then []EarlierText) string {
 	ids, refs := s.State.Refs()

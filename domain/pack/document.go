@@ -55,7 +55,7 @@ type documentDiagram struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// fieldNames are the names a document, its sections, refs and diagrams know.
+// fieldNames returns the names a document, its sections, refs and diagrams know.
 func fieldNames() []string {
 	return []string{"name", "title", "brief", "tags", "ttl_minutes", "status", "sections", "key", "description", "refs", "diagrams",
 		"path", "line_start", "line_end", "why", "group", "root", "commit", "mermaid"}

@@ -71,7 +71,7 @@ type excerpt struct {
 	raw                 []byte // text with "\n" between lines
 }
 
-// anchor is what the range would be anchored by; was is an anchor that may hold of the very same text, or nil, and saves work then.
+// anchor returns what the range would be anchored by; was is an anchor that may hold of the very same text, or nil, and saves work then.
 func (e excerpt) anchor(was *Anchor) Anchor {
 	a := Anchor{Hash: textHash(e.raw), Before: FingerprintOf(e.before), After: FingerprintOf(e.after)}
 	if was != nil && was.Hash == a.Hash {
@@ -82,7 +82,7 @@ func (e excerpt) anchor(was *Anchor) Anchor {
 	return a
 }
 
-// take is the text of a range; ok is false when a line of it is missing.
+// take returns the text of a range; ok is false when a line of it is missing.
 func (g *gather) take(l LineRange) (e excerpt, ok bool) {
 	i, _ := slices.BinarySearchFunc(g.spans, l.Start, func(s span, start int) int { return cmp.Compare(s.End, start) })
 	if i == len(g.spans) {
@@ -103,7 +103,7 @@ func (g *gather) take(l LineRange) (e excerpt, ok bool) {
 	return e, true
 }
 
-// start is where the i-th line begins.
+// start returns where the i-th line begins.
 func (s *span) start(i int) int {
 	if i == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// transitions is the status machine. Staying where one is counts as allowed and changes nothing.
+// transitions returns the status machine. Staying where one is counts as allowed and changes nothing.
 func (s Status) transitions() []Status {
 	switch s {
 	case Draft:

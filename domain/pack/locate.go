@@ -31,7 +31,7 @@ func NewResolver(refs []Ref) *resolver {
 	return &resolver{refs: refs, found: make([]Evidence, len(refs))}
 }
 
-// Pass is what to read next: start at line from and follow visit, which returns the next line it wants and 0 for none. ok is false
+// Pass returns what to read next: start at line from and follow visit, which returns the next line it wants and 0 for none. ok is false
 // when all is known.
 func (r *resolver) Pass() (from int, visit func(n int, line []byte) (next int), ok bool) {
 	switch r.phase {
@@ -79,7 +79,7 @@ func (r *resolver) Done(lines int) {
 	r.phase++
 }
 
-// Evidence is what came out for the i-th ref.
+// Evidence returns what came out for the i-th ref.
 func (r *resolver) Evidence(i int) Evidence { return r.found[i] }
 
 // widen adds the lines of context.
@@ -110,7 +110,7 @@ func (r *resolver) compare(i int) {
 	}
 }
 
-// absent is the evidence of a ref whose lines are not all there. The start is tested first (context-pack contract §3.3).
+// absent returns the evidence of a ref whose lines are not all there. The start is tested first (context-pack contract §3.3).
 func (r *resolver) absent(ref Ref) Evidence {
 	e := Evidence{Standing: RefStale, Lines: ref.Lines}
 	switch {
@@ -125,7 +125,7 @@ func (r *resolver) absent(ref Ref) Evidence {
 	return e
 }
 
-// look is the second pass: it feeds every line to every search.
+// look returns the second pass: it feeds every line to every search.
 func (r *resolver) look(n int, line []byte) int {
 	print := LineFingerprint(line)
 	for _, s := range r.searches {

@@ -49,7 +49,7 @@ func ref(start, end int) pack.Ref {
 	return pack.Ref{Path: "f.go", Lines: pack.LineRange{Start: start, End: end}}
 }
 
-// anchored is a ref with the anchor its lines have in text.
+// anchored returns a ref with the anchor its lines have in text.
 func anchored(text []string, start, end int) pack.Ref {
 	r := ref(start, end)
 	r.Anchor = locateAll(&file{lines: text}, r)[0].Anchor

@@ -103,7 +103,7 @@ type Snapshot struct {
 	Masked int       `json:"masked,omitempty"`
 }
 
-// TextLines is the text, one entry a line.
+// TextLines returns the text, one entry a line.
 func (n Snapshot) TextLines() []string { return strings.Split(n.Text, "\n") }
 
 // MarshalJSON writes times as RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, and absent lists as [].
@@ -118,7 +118,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	}{plain(s), FormatTime(s.CreatedAt), FormatTime(s.UpdatedAt), FormatTime(s.ExpiresAt)})
 }
 
-// clone is a deep copy with no nil lists.
+// clone returns a deep copy with no nil lists.
 func (s State) clone() State {
 	s.Tags = append([]string{}, s.Tags...)
 	s.Removed = slices.Clone(s.Removed)
@@ -159,7 +159,7 @@ type Summary struct {
 	ExpiresAt time.Time
 }
 
-// Summary is the state without its content.
+// Summary returns the state without its content.
 func (s State) Summary() Summary {
 	return Summary{
 		ID: s.ID, Name: s.Name, Title: s.Title, Brief: s.Brief, Status: s.Status, Revision: s.Revision,
@@ -170,7 +170,7 @@ func (s State) Summary() Summary {
 // Pack is the aggregate: a state that keeps the rules. The zero Pack is not usable; New and Restore make one.
 type Pack struct{ s State }
 
-// New is an empty draft at revision 1 that expires ttl after now. It fails on an invalid id or name or a ttl outside its bounds.
+// New returns an empty draft at revision 1 that expires ttl after now. It fails on an invalid id or name or a ttl outside its bounds.
 func New(id ID, name Optional, now time.Time, ttl TTL) (*Pack, error) {
 	if _, err := ParseID(string(id)); err != nil {
 		return nil, err
@@ -207,16 +207,16 @@ func Restore(s State) (*Pack, error) {
 	return &Pack{s}, nil
 }
 
-// State is a deep copy of everything the pack is.
+// State returns a deep copy of everything the pack is.
 func (p *Pack) State() State { return p.s.clone() }
 
-// Summary is the pack without its content.
+// Summary returns the pack without its content.
 func (p *Pack) Summary() Summary { return p.s.Summary() }
 
-// ID is the pack's identifier.
+// ID returns the pack's identifier.
 func (p *Pack) ID() ID { return p.s.ID }
 
-// Name is the pack's name, or empty.
+// Name returns the pack's name, or empty.
 func (p *Pack) Name() Optional { return p.s.Name }
 
 // Status is draft or finalized.
@@ -225,13 +225,13 @@ func (p *Pack) Status() Status { return p.s.Status }
 // Revision counts effective changes, from 1.
 func (p *Pack) Revision() uint64 { return p.s.Revision }
 
-// ExpiresAt is when the pack stops existing.
+// ExpiresAt returns when the pack stops existing.
 func (p *Pack) ExpiresAt() time.Time { return p.s.ExpiresAt }
 
 // Expired reports whether now is at or past the expiry.
 func (p *Pack) Expired(now time.Time) bool { return Expired(p.s.ExpiresAt, now) }
 
-// Clone is an independent copy.
+// Clone returns an independent copy.
 func (p *Pack) Clone() *Pack { return &Pack{p.s.clone()} }
 
 // Replace makes the pack's state that of next, which a plan worked out from this very revision. It fails with ErrRevision unless

@@ -24,7 +24,7 @@ func draft(t require.TestingT) *pack.Pack {
 	return p
 }
 
-// filled is a draft with a section, a ref and a diagram.
+// filled returns a draft with a section, a ref and a diagram.
 func filled(t require.TestingT) *pack.Pack {
 	p := draft(t)
 	require.NoError(t, p.PutSection(pack.SectionEdit{Key: "flow", Title: "Flow"}, epoch))

@@ -51,7 +51,7 @@ type Shown struct {
 	Now      time.Time
 }
 
-// RenderDocument is the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
+// RenderDocument returns the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
 func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	pieces := s.pieces(o)
 	page := o.slice(len(pieces))
@@ -195,7 +195,7 @@ func masked(shown []piece) (n int) {
 	return n
 }
 
-// label is what a pack is called: its title, else its name, else Untitled.
+// label returns what a pack is called: its title, else its name, else Untitled.
 func label(s Summary) string {
 	switch {
 	case s.Title != "":

@@ -17,7 +17,7 @@ import (
 
 var now = time.Date(2026, 2, 20, 11, 27, 30, 123456789, time.UTC)
 
-// sample is a pack with every line of the format, and every standing of a ref.
+// sample returns a pack with every line of the format, and every standing of a ref.
 func sample() pack.Shown {
 	text := func(s ...string) []string { return s }
 	ref := func(key pack.Key, path pack.Path, start, end int) pack.Ref {
@@ -215,7 +215,7 @@ func count(doc, line string) (n int) {
 	return n
 }
 
-// outsideFences is the lines that stand in no code fence, as a Markdown reader sees it.
+// outsideFences returns the lines that stand in no code fence, as a Markdown reader sees it.
 func outsideFences(doc string) (out []string) {
 	open := ""
 	for l := range strings.SplitSeq(doc, "\n") {

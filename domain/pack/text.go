@@ -54,7 +54,7 @@ func block(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// fenceOf is the run of backticks or tildes that makes l a fence line, or empty.
+// fenceOf returns the run of backticks or tildes that makes l a fence line, or empty.
 func fenceOf(l string) string {
 	t := strings.TrimLeft(l, " ")
 	if len(l)-len(t) > 3 {
@@ -69,7 +69,7 @@ func fenceOf(l string) string {
 	return ""
 }
 
-// fence is a run of backticks longer than any inside the texts, at least three.
+// fence returns a run of backticks longer than any inside the texts, at least three.
 func fence(texts ...string) string {
 	longest := 2
 	for _, t := range texts {
@@ -124,7 +124,7 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// Language is a fence's info string for a path, by its extension and case-sensitive (context-pack contract §3.2); unknown is empty.
+// Language returns a fence's info string for a path, by its extension and case-sensitive (context-pack contract §3.2); unknown is empty.
 func Language(path string) string {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	dot := strings.LastIndexByte(base, '.')

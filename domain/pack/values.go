@@ -52,7 +52,7 @@ type Commit string
 // TTL is a time to live in minutes.
 type TTL uint64
 
-// Duration is the TTL as a duration.
+// Duration returns the TTL as a duration.
 func (t TTL) Duration() time.Duration { return time.Duration(t) * time.Minute }
 
 func (t TTL) check() error {
@@ -68,7 +68,7 @@ type LineRange struct {
 	End   int `json:"end"`
 }
 
-// Span is how many lines the range covers.
+// Span returns how many lines the range covers.
 func (l LineRange) Span() int { return l.End - l.Start + 1 }
 
 // NewLineRange checks a range: start ≥ 1, end ≥ start, at most MaxSpan lines, none beyond MaxLine.
@@ -183,7 +183,7 @@ const (
 
 var statusNames = [...]string{"", "draft", "finalized"}
 
-// String is the status's name, empty for an invalid one.
+// String returns the status's name, empty for an invalid one.
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]
@@ -191,7 +191,7 @@ func (s Status) String() string {
 	return ""
 }
 
-// MarshalText is the status's name.
+// MarshalText returns the status's name.
 func (s Status) MarshalText() ([]byte, error) {
 	if s.String() == "" {
 		return nil, ErrValue.Sayf("status %d does not exist", uint8(s))

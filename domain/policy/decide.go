@@ -21,7 +21,7 @@ type Claims struct {
 	Resources []string
 }
 
-// needed is the effects a principal must be granted. A claim that leaves out its class's least effect needs it all the same, so that
+// needed returns the effects a principal must be granted. A claim that leaves out its class's least effect needs it all the same, so that
 // zero grants allow nothing, whatever a tool forgot to claim.
 func (c Claims) needed() Effects {
 	switch {
@@ -112,7 +112,7 @@ func (p Policy) Effective(q Request) Mode {
 	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), ceiling)
 }
 
-// known is a mode that was said, and Ask for every other value.
+// known returns a mode that was said, and Ask for every other value.
 func known(m Mode) Mode {
 	if m > Execute {
 		return Ask
@@ -160,7 +160,7 @@ func (p Policy) Needs(q Request) Proving {
 	return needs
 }
 
-// withheld is the verdict for a change that the mode holds back.
+// withheld returns the verdict for a change that the mode holds back.
 func withheld(mode Mode, class Class) Verdict {
 	switch {
 	case mode == Plan:
@@ -213,7 +213,7 @@ func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
 	return p.inAdvance(d, q)
 }
 
-// unasked is why a call that needs no confirmation is allowed.
+// unasked returns why a call that needs no confirmation is allowed.
 func unasked(c Class) string {
 	switch c {
 	case ClassRead:

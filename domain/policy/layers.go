@@ -19,7 +19,7 @@ var approvalNames = []string{"", "human", "caller"}
 
 func (a Approval) String() string { return word(approvalNames, int(a)) }
 
-// MarshalText is the approval's name, empty when unset.
+// MarshalText returns the approval's name, empty when unset.
 func (a Approval) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText reads an approval's name ("" is unset), or fails with ErrWord.
@@ -128,7 +128,7 @@ func (r *Resolved) decide(key string, l Layer, when bool) {
 	}
 }
 
-// by is the layer that decided a key.
+// by returns the layer that decided a key.
 func (r *Resolved) by(key string) string {
 	if name, ok := r.By[key]; ok {
 		return name

@@ -142,22 +142,22 @@ func (v Verdict) String() string  { return word(verdictNames, int(v)) }
 func (l Level) String() string    { return word(levelNames, int(l)) }
 func (s Setting) String() string  { return word(settingNames, int(s)) }
 
-// MarshalText is the class's name.
+// MarshalText returns the class's name.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// MarshalText is the mode's name, empty when unset.
+// MarshalText returns the mode's name, empty when unset.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// MarshalText is the strength's name.
+// MarshalText returns the strength's name.
 func (s Strength) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText is the verdict's name.
+// MarshalText returns the verdict's name.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// MarshalText is the level's name, empty when unset.
+// MarshalText returns the level's name, empty when unset.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// MarshalText is the setting's name, empty when nobody set one.
+// MarshalText returns the setting's name, empty when nobody set one.
 func (s Setting) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a class's name, or fails with ErrWord.

@@ -148,7 +148,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// busiest is a request that passes every check up to the last.
+// busiest returns a request that passes every check up to the last.
 func busiest() (policy.Policy, policy.Request) {
 	p := policy.Policy{Mode: policy.Execute, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm,
 		Tools: map[string]policy.Setting{"a": policy.Blocked, "b": policy.Allowed},

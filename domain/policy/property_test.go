@@ -57,7 +57,7 @@ func drawSituation(t *rapid.T, anyByte bool) situation {
 	return s
 }
 
-// restricted is every situation that differs from s in one setting, moved in the direction of less.
+// restricted returns every situation that differs from s in one setting, moved in the direction of less.
 func (s situation) restricted() map[string]situation {
 	out := map[string]situation{}
 	add := func(name string, change func(*situation)) {

@@ -20,7 +20,7 @@ var provingNames = []string{"", "person", "terminal", "console", "touch", "passk
 // ErrProving reports a word that names no proof.
 var ErrProving = fault.New(fault.Invalid, "proof_word_invalid", "unknown kind of proof")
 
-// String is the name of the proof, empty for none.
+// String returns the name of the proof, empty for none.
 func (p Proving) String() string {
 	if int(p) < len(provingNames) {
 		return provingNames[p]
@@ -28,7 +28,7 @@ func (p Proving) String() string {
 	return "invalid"
 }
 
-// Words is the proof for people.
+// Words returns the proof for people.
 func (p Proving) Words() string {
 	switch p {
 	case ProvingNone:
@@ -47,7 +47,7 @@ func (p Proving) Words() string {
 	return "a proof that nobody can give"
 }
 
-// MarshalText is the name of the proof.
+// MarshalText returns the name of the proof.
 func (p Proving) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads the name of a proof, empty for none, or fails with ErrProving.

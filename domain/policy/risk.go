@@ -32,7 +32,7 @@ type Assessment struct {
 	Scope    string     // what an "always" covers within the tool: project, target; where people approve, the plan as well (tool.Confined); empty covers the whole tool
 }
 
-// Raised is the assessment with at least the strength and risk of base.
+// Raised returns the assessment with at least the strength and risk of base.
 func (a Assessment) Raised(base Assessment) Assessment {
 	a.Strength, a.Risk, a.Human = max(a.Strength, base.Strength), max(a.Risk, base.Risk), max(a.Human, base.Human)
 	return a
@@ -49,10 +49,10 @@ var (
 func (r Risk) String() string       { return word(riskNames, int(r)) }
 func (r ActionRule) String() string { return word(actionNames, int(r)) }
 
-// MarshalText is the risk's name.
+// MarshalText returns the risk's name.
 func (r Risk) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// MarshalText is the rule's name.
+// MarshalText returns the rule's name.
 func (r ActionRule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads a risk's name, or fails with ErrWord.

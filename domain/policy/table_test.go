@@ -199,7 +199,7 @@ func TestDecideAgainstTheTables(t *testing.T) {
 	assert.Zero(t, wrong, "combinations decided otherwise than the tables say")
 }
 
-// request is the decision table's combination n without its modes; mode counts from ask.
+// request returns the decision table's combination n without its modes; mode counts from ask.
 func request(n int) (q policy.Request, p policy.Policy, mode, auto int) {
 	take := func(size int) int {
 		v := n % size
@@ -224,7 +224,7 @@ func request(n int) (q policy.Request, p policy.Policy, mode, auto int) {
 	return q, p, mode, auto
 }
 
-// highest is one effect of a set: lacking a single one of several is enough to be refused.
+// highest returns one effect of a set: lacking a single one of several is enough to be refused.
 func highest(e policy.Effects) policy.Effects {
 	for bit := policy.Network; bit > 0; bit >>= 1 {
 		if e&bit != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
-// ChildEnvironment is the whole environment of a child (packageflow-security contract §4.8). Of the inherited one it has the names a program
+// ChildEnvironment returns the whole environment of a child (packageflow-security contract §4.8). Of the inherited one it has the names a program
 // needs to work at all and those in pass, which the user opted in; nothing else, so no key that happens to be set here reaches a
 // script. It asks programs to be quiet and to ask nobody, appends toolchains (absolute directories) to PATH, and puts settings on top,
 // without those that CheckEnv refuses. Whatever it gives is accepted by Spec.Validate.
@@ -112,7 +112,7 @@ func refused(name string) bool {
 	})
 }
 
-// withoutUserinfo is a proxy's address, with or without a scheme, without the user and password in it.
+// withoutUserinfo returns a proxy's address, with or without a scheme, without the user and password in it.
 func withoutUserinfo(address string) string {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {

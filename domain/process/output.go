@@ -42,7 +42,7 @@ type Line struct {
 // so many lines before the end.
 type Cursor int64
 
-// TailCursor is the place n lines before the end, wherever that is when it is used; n is at least 1.
+// TailCursor returns the place n lines before the end, wherever that is when it is used; n is at least 1.
 func TailCursor(n int) Cursor { return -Cursor(max(n, 1)) }
 
 // Chunk is the output after a Cursor.

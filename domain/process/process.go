@@ -113,7 +113,7 @@ const (
 	TimedOut         // it ended because its time was up
 )
 
-// transitions is the state machine.
+// transitions returns the state machine.
 func (s Status) transitions() []Status {
 	switch s {
 	case Starting:
@@ -128,7 +128,7 @@ func (s Status) transitions() []Status {
 
 var statusNames = [...]string{"invalid", "starting", "running", "stopping", "completed", "failed", "stopped", "timed_out"}
 
-// String is the status's stable name.
+// String returns the status's stable name.
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]
@@ -182,7 +182,7 @@ type Exit struct {
 	Signal string `json:"signal,omitempty"` // "killed"; Code is -1 then
 }
 
-// NewState is a process about to be started, or ErrSpec.
+// NewState returns a process about to be started, or ErrSpec.
 func NewState(id ID, spec Spec, now time.Time) (State, error) {
 	if err := spec.Validate(); err != nil {
 		return State{}, err

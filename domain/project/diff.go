@@ -76,7 +76,7 @@ func (r *diffReader) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Diff is what was read, once all of it was written. It fails as Write does, and when the end is missing.
+// Diff returns what was read, once all of it was written. It fails as Write does, and when the end is missing.
 func (r *diffReader) Diff() (Diff, error) {
 	if r.failed == nil && (len(r.pending) > 0 || r.renamed > 0) {
 		r.failed = unexpected("diff", string(r.pending))

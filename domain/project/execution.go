@@ -177,7 +177,7 @@ type ExecutionFilter struct {
 	Limit      int // 1 to MaxListSize; 0 is DefaultListSize
 }
 
-// Most is the limit within its bounds.
+// Most returns the limit within its bounds.
 func (f ExecutionFilter) Most() int {
 	if f.Limit < 1 {
 		return DefaultListSize

@@ -21,7 +21,7 @@ type Cycle struct {
 	Names    []string `json:"cycleNames"`
 }
 
-// ExpandWorkflow is every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
+// ExpandWorkflow returns every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
 // with ErrEmpty, with ErrCycle, whose details are Cycle, with ErrDepth, with project.ErrArgument beyond MaxSteps, or with load's error.
 func ExpandWorkflow(w *Workflow, load func(id string) (*Workflow, error)) ([]ExpandedStep, error) {
 	left := MaxSteps
@@ -71,7 +71,7 @@ func admit(chain []*Workflow, child *Workflow) error {
 	return nil
 }
 
-// FlattenSteps is the steps in the order they run, each before those of the workflow it starts.
+// FlattenSteps returns the steps in the order they run, each before those of the workflow it starts.
 func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
 	var out []ExpandedStep
 	for _, s := range steps {
@@ -80,7 +80,7 @@ func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
 	return out
 }
 
-// Dir is where the step's command runs: its own cwd, joined to the project's directory when it is relative; else the override; else the
+// Dir returns where the step's command runs: its own cwd, joined to the project's directory when it is relative; else the override; else the
 // project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
 func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	switch cwd := s.Node.Config.Cwd; {

@@ -72,7 +72,7 @@ func monorepoTool(c DirContents) string {
 	return ""
 }
 
-// typeOf is the first type whose mark is there.
+// typeOf returns the first type whose mark is there.
 func typeOf(c DirContents) string {
 	for _, mark := range [][]string{
 		{"rust", "Cargo.toml"}, {"go", "go.mod"}, {"python", "requirements.txt", "pyproject.toml", "setup.py"}, {"ruby", "Gemfile"},

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// found is a directory with these entries and, when it is not empty, this package.json.
+// found returns a directory with these entries and, when it is not empty, this package.json.
 func found(t *testing.T, manifest string, entries ...string) project.DirContents {
 	t.Helper()
 	c := project.DirContents{}

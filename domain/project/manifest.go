@@ -63,7 +63,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// ScriptNames are the names of the scripts, sorted.
+// ScriptNames returns the names of the scripts, sorted.
 func (m Manifest) ScriptNames() []string { return slices.Sorted(maps.Keys(m.Scripts)) }
 
 func (m *Manifest) note(field string, twice []string) {
@@ -75,7 +75,7 @@ func (m *Manifest) note(field string, twice []string) {
 	}
 }
 
-// texts is an object's members that are strings.
+// texts returns an object's members that are strings.
 func (m *Manifest) texts(field string, raw []byte) map[string]string {
 	values, twice := members(raw)
 	m.note(field, twice)
@@ -106,7 +106,7 @@ func object(data []byte) error {
 
 const blanks = " \t\r\n"
 
-// members are an object's members, the last of equal names, and the names that occur more than once. raw is valid JSON; of anything but an
+// members returns an object's members, the last of equal names, and the names that occur more than once. raw is valid JSON; of anything but an
 // object there are none. A decoder that keeps equal names apart would read every value twice, and this is read for every project listed.
 func members(raw []byte) (object map[string][]byte, twice []string) {
 	raw = bytes.TrimLeft(raw, blanks)
@@ -127,7 +127,7 @@ func members(raw []byte) (object map[string][]byte, twice []string) {
 	return object, twice
 }
 
-// valueEnd is where the value ends that raw, valid JSON, begins with.
+// valueEnd returns where the value ends that raw, valid JSON, begins with.
 func valueEnd(raw []byte) int {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
@@ -157,7 +157,7 @@ func valueEnd(raw []byte) int {
 	return len(raw)
 }
 
-// text is a JSON string's text; of other values there is none.
+// text returns a JSON string's text; of other values there is none.
 func text(raw []byte) (s string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

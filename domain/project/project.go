@@ -37,7 +37,7 @@ type Settings struct {
 	AllowHosts    []string `json:"webhookAllowHosts,omitempty"`    // host:port that webhooks may reach although plain, private or on another port
 }
 
-// NewProject is a project about to be registered; a blank name is the directory's. It fails with ErrArgument.
+// NewProject returns a project about to be registered; a blank name is the directory's. It fails with ErrArgument.
 func NewProject(id ID, name, path, description string, now time.Time) (Project, error) {
 	if name = strings.TrimSpace(name); name == "" {
 		name = path[strings.LastIndexByte(path, '/')+1:]

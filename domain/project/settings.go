@@ -21,7 +21,7 @@ const (
 	SettingsBun  = "bunfig.toml"
 )
 
-// SettingsYAML are those in YAML: yarn's since its second version, and pnpm's.
+// SettingsYAML returns those in YAML: yarn's since its second version, and pnpm's.
 func SettingsYAML() []string { return []string{".yarnrc.yml", "pnpm-workspace.yaml"} }
 
 // decides reports whether a setting of that name decides what runs. A name that is itself only known when it is read is taken for one.
@@ -37,7 +37,7 @@ func decides(key string) bool {
 	return false
 }
 
-// NewSetting is a setting that decides what runs; any other is none.
+// NewSetting returns a setting that decides what runs; any other is none.
 func NewSetting(file, key, value string) (ManagerSetting, bool) {
 	s := ManagerSetting{File: file, Key: key, Value: value}
 	release := strings.TrimPrefix(strings.TrimPrefix(value, "./"), "/")
@@ -45,7 +45,7 @@ func NewSetting(file, key, value string) (ManagerSetting, bool) {
 	return s, decides(key)
 }
 
-// OfUser is the setting as one of the user's own files, where some are ordinary that are not in a project: they leave out what would run.
+// OfUser returns the setting as one of the user's own files, where some are ordinary that are not in a project: they leave out what would run.
 func (s ManagerSetting) OfUser() ManagerSetting {
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s.Key)) {
 	case "ignorescripts", "enablescripts", "enableprepostscripts":
@@ -54,7 +54,7 @@ func (s ManagerSetting) OfUser() ManagerSetting {
 	return s
 }
 
-// LineSettings are the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
+// LineSettings returns the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
 // bunfig.toml needs. It reads them as those who obey them do: lines end in either way, keys may be quoted, later ones count too.
 func LineSettings(file string, text []byte) []ManagerSetting {
 	var out []ManagerSetting
@@ -86,7 +86,7 @@ func LineSettings(file string, text []byte) []ManagerSetting {
 	return out
 }
 
-// unquoted is a text without the quotes around it.
+// unquoted returns a text without the quotes around it.
 func unquoted(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) < 2 || text[0] != text[len(text)-1] || text[0] != '"' && text[0] != '\'' {

@@ -35,7 +35,7 @@ func (w *window) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is what Cut promises, of everything that was written.
+// text returns what Cut promises, of everything that was written.
 func (w *window) text() (string, bool) {
 	head := plain(string(w.head))
 	if w.total <= int64(w.limit) && len(head) <= w.limit {

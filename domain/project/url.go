@@ -2,7 +2,7 @@ package project
 
 import "strings"
 
-// PublicURL is a remote's URL as it was configured, without what may be a secret: user names and passwords (over ssh the user name stays:
+// PublicURL returns a remote's URL as it was configured, without what may be a secret: user names and passwords (over ssh the user name stays:
 // it is no secret, and without it nothing answers), queries and fragments. It need not be a URL that anything accepts.
 func PublicURL(url string) string {
 	url = plain(strings.TrimSpace(url))
@@ -25,7 +25,7 @@ func PublicURL(url string) string {
 	return strings.TrimSpace(scheme + "://" + authority + path)
 }
 
-// authorityEnd is where the path begins. A password that somebody forgot to escape may have slashed, asked or hashed before its @: then
+// authorityEnd returns where the path begins. A password that somebody forgot to escape may have slashed, asked or hashed before its @: then
 // what stands behind the first colon is no port, and everything up to the last @ belongs to it.
 func authorityEnd(rest string) int {
 	end := strings.IndexAny(rest, "/?#")

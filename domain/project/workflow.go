@@ -79,7 +79,7 @@ type NodeConfig struct {
 	OnChildFailure string `json:"onChildFailure,omitempty"`    // "fail" (default) or "continue"
 }
 
-// Timeout is how long the step may take.
+// Timeout returns how long the step may take.
 func (c NodeConfig) Timeout() time.Duration {
 	if c.TimeoutMS <= 0 {
 		return defaultStepTimeout
@@ -110,7 +110,7 @@ type Incoming struct {
 	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that a person allowed to be started so
 }
 
-// NewWorkflow is a workflow without steps. It fails with project.ErrArgument.
+// NewWorkflow returns a workflow without steps. It fails with project.ErrArgument.
 func NewWorkflow(id, name, description string, of ID, now time.Time) (Workflow, error) {
 	w := Workflow{ID: id, Name: strings.TrimSpace(name), Description: strings.TrimSpace(description), ProjectID: of, Nodes: []Node{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
 	return w, w.checkTexts()
@@ -187,7 +187,7 @@ func (w *Workflow) number() {
 // Touch notes that something of the workflow that matters was changed: whatever was confirmed for it before does not fit any more.
 func (w *Workflow) Touch(now time.Time) { w.UpdatedAt, w.Revision = now, w.Revision+1 }
 
-// Kept is how many executions of the workflow are kept.
+// Kept returns how many executions of the workflow are kept.
 func (w Workflow) Kept() int {
 	if w.History <= 0 {
 		return defaultHistory

@@ -59,7 +59,7 @@ func (m *scanner) valueAt(i int, sep, within byte) (value, bool) {
 	return v, v.to-v.from >= 8 && (!v.fold || endsLine(s, v.to))
 }
 
-// bareEnd is where the unquoted value that begins at i ends. The answer is kept, because names within one long run all ask for it.
+// bareEnd returns where the unquoted value that begins at i ends. The answer is kept, because names within one long run all ask for it.
 func (m *scanner) bareEnd(i int, within byte) int {
 	if within != 0 {
 		return bareAt(m.s, i, within)
@@ -152,7 +152,7 @@ func (m *scanner) flag(i int) bool {
 	return true
 }
 
-// element is where the next element of a list begins whose element ends at i: after a quote and a comma, a comma, or on a YAML line with
+// element returns where the next element of a list begins whose element ends at i: after a quote and a comma, a comma, or on a YAML line with
 // a dash of its own.
 func element(s string, i int) (int, bool) {
 	width, quote := quoteAt(s, i)
@@ -171,7 +171,7 @@ func element(s string, i int) (int, bool) {
 	return next, next < len(s)
 }
 
-// wordEnd is where the word of a command line that begins at i ends: at a blank, a quote, or a backslash that escapes one. The answer
+// wordEnd returns where the word of a command line that begins at i ends: at a blank, a quote, or a backslash that escapes one. The answer
 // is kept.
 func (m *scanner) wordEnd(i int) int {
 	if i >= m.word[0] && i < m.word[1] {
@@ -207,7 +207,7 @@ func (m *scanner) curl(from, to int) {
 	}
 }
 
-// userFlag is where the argument of a -u or --user at i begins.
+// userFlag returns where the argument of a -u or --user at i begins.
 func userFlag(s string, i int) (int, bool) {
 	n := hasAny(s, i, "--user")
 	if n == 0 {

@@ -115,7 +115,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// cleanJSON is a result of about size bytes as tools give it.
+// cleanJSON returns a result of about size bytes as tools give it.
 func cleanJSON(size int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"items":[`)

@@ -54,7 +54,7 @@ func (set set) has(c byte) bool {
 	return false
 }
 
-// run is where the run of bytes in set that begins at i ends.
+// run returns where the run of bytes in set that begins at i ends.
 func run[T text](s T, i int, set set) int {
 	for i < len(s) && set.has(s[i]) {
 		i++
@@ -142,7 +142,7 @@ func hasFold[T text](s T, i int, word string) bool {
 	return true
 }
 
-// hasAny is the length of the first of words that s has at i in any case, or 0.
+// hasAny returns the length of the first of words that s has at i in any case, or 0.
 func hasAny[T text](s T, i int, words ...string) int {
 	for _, w := range words {
 		if hasFold(s, i, w) {

@@ -52,7 +52,7 @@ func dirty(s string) bool {
 	return false
 }
 
-// escape is the length of the terminal escape that s begins with. One that is not finished ends with its line.
+// escape returns the length of the terminal escape that s begins with. One that is not finished ends with its line.
 func escape(s string) int {
 	c, i := utf8.DecodeRuneInString(s)
 	if c == 0x1b {

@@ -45,7 +45,7 @@ type specimen struct{ secret, core string }
 
 var detectorShapes = []string{"quoted", "unquoted", "json", "yaml", "env", "header", "url", "diff", "multi-line", "escaped"}
 
-// inline are the ten shapes of a secret that needs nothing beside it.
+// inline returns the ten shapes of a secret that needs nothing beside it.
 func inline(shape, core string) []string {
 	switch shape {
 	case "quoted":
@@ -77,7 +77,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-// named are the ten shapes of a secret that its name gives away.
+// named returns the ten shapes of a secret that its name gives away.
 func named(name string) func(shape, core string) []string {
 	env := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	return func(shape, core string) []string {
@@ -131,7 +131,7 @@ func both(fs ...func(shape, core string) []string) func(shape, core string) []st
 	}
 }
 
-// arguments are the shapes of a command: as one text, and as a list.
+// arguments returns the shapes of a command: as one text, and as a list.
 func arguments(shape, core string) []string {
 	list := strings.Fields(core)
 	switch shape {
@@ -246,7 +246,7 @@ func corpus() []contractRow {
 	}
 }
 
-// masked are the outputs in which the secret must not be seen: as text always, and as JSON where the carrier is some.
+// masked returns the outputs in which the secret must not be seen: as text always, and as JSON where the carrier is some.
 func masked(t *testing.T, r *redact.Redactor, carrier string) []string {
 	text, _ := r.Text(carrier)
 	lines, _ := r.Lines(strings.Split(carrier, "\n"))

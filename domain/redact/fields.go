@@ -9,7 +9,7 @@ const (
 	maxJudged = 1 << 10  // bytes of a value that are judged
 )
 
-// gap is where the white space that begins at i ends, plain or written as an escape (\n, %20, a shell's backslash before a line end). A
+// gap returns where the white space that begins at i ends, plain or written as an escape (\n, %20, a shell's backslash before a line end). A
 // diff's sign after a line end belongs to it.
 func gap(s string, i int) int {
 	for i < len(s) {
@@ -61,7 +61,7 @@ func backslashes(s string, i int) int {
 	return n
 }
 
-// quoteAt is the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 when there is none.
+// quoteAt returns the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 when there is none.
 func quoteAt(s string, i int) (width int, quote byte) {
 	switch n := backslashes(s, i); {
 	case i+n < len(s) && isQuote(s[i+n]):
@@ -74,7 +74,7 @@ func quoteAt(s string, i int) (width int, quote byte) {
 	return 0, 0
 }
 
-// suffix is where a name ends whose keyword ends at i: a plural credential, then _key, Token and the like.
+// suffix returns where a name ends whose keyword ends at i: a plural credential, then _key, Token and the like.
 func suffix[T text](s T, i int) int {
 	if i < len(s) && s[i]|0x20 == 's' && s[i-1]|0x20 == 'l' {
 		i++ // credentials
@@ -148,7 +148,7 @@ func quotedAt(s string, i int) (from, to int, ok bool) {
 	return from, len(s), len(s)-from < maxQuoted && len(s) > from
 }
 
-// bareAt is where the unquoted value that begins at i ends. Within a URL's query it ends with its parameter, & or its encoding.
+// bareAt returns where the unquoted value that begins at i ends. Within a URL's query it ends with its parameter, & or its encoding.
 func bareAt(s string, i int, within byte) int {
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
@@ -179,7 +179,7 @@ func trimmed(s string, from, to int) int {
 	return to
 }
 
-// valueStart is where the value begins behind a separator ending at i: on the same line, on the next, or in a YAML block. fold says that
+// valueStart returns where the value begins behind a separator ending at i: on the same line, on the next, or in a YAML block. fold says that
 // it is not on the line of its name.
 func valueStart(s string, i int) (start int, fold bool) {
 	start = gap(s, i)

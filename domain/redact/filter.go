@@ -85,10 +85,10 @@ func advance[T text](f *Detector, s T, i int, state uint64) (int, uint64) {
 	return i, nothing
 }
 
-// candidates are the buckets whose keywords may begin three bytes before where state was reached, as bits.
+// candidates returns the buckets whose keywords may begin three bytes before where state was reached, as bits.
 func candidates(state uint64) uint64 { return ^state & third >> (2 * lane) }
 
-// bucket are the keywords of the first of the candidates.
+// bucket returns the keywords of the first of the candidates.
 func (f *Detector) bucket(candidates uint64) []keyword {
 	return f.buckets[bits.TrailingZeros64(candidates)]
 }

@@ -84,7 +84,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// shapeOf is a document with all its leaves taken out.
+// shapeOf returns a document with all its leaves taken out.
 func shapeOf(doc []byte) string {
 	var b strings.Builder
 	d := json.NewDecoder(strings.NewReader(string(doc)))

@@ -56,7 +56,7 @@ func (k *knownValues) index(form string) {
 	sorting.By(k.heads[head], func(a, b string) int { return len(b) - len(a) })
 }
 
-// window is the first eight bytes of s as a number.
+// window returns the first eight bytes of s as a number.
 func window(s string) uint64 {
 	var w uint64
 	for i := range min(len(s), minKnown) {
@@ -67,7 +67,7 @@ func window(s string) uint64 {
 
 func bloomBit(w uint64) uint64 { return w * 0x9E3779B97F4A7C15 >> (64 - 15) }
 
-// knownForms are the ways v may stand in a text: plain, percent-encoded, in a JSON string, in base64 at any alignment.
+// knownForms returns the ways v may stand in a text: plain, percent-encoded, in a JSON string, in base64 at any alignment.
 func knownForms(v string) []string {
 	query, path := url.QueryEscape(v), url.PathEscape(v)
 	plain, _ := json.Marshal(v)

@@ -73,7 +73,7 @@ func TestLongAndHostileTextIsMaskedInLinearTime(t *testing.T) {
 	}
 }
 
-// worked is how long this process was on a processor: what others do on the machine does not count.
+// worked returns how long this process was on a processor: what others do on the machine does not count.
 func worked(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// homeForms are the ways a home directory may stand in a text, the longest first. A home at the root of the file system has none.
+// homeForms returns the ways a home directory may stand in a text, the longest first. A home at the root of the file system has none.
 func homeForms(home string) []string {
 	home = strings.TrimRight(home, `/\`)
 	if len(home) < 2 || strings.HasSuffix(home, ":") {

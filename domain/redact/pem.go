@@ -43,7 +43,7 @@ func (m *scanner) pem(from, to int) (span, bool) {
 	return span{from, head + body, privateKey}, true
 }
 
-// pemLine is where the line "-----BEGIN … PRIVATE KEY …-----" ends whose label begins at i, or -1 when it is no private key's. Blanks
+// pemLine returns where the line "-----BEGIN … PRIVATE KEY …-----" ends whose label begins at i, or -1 when it is no private key's. Blanks
 // may be encoded as in a URL.
 func pemLine(s string, i int) int {
 	line := s[i:min(len(s), i+maxHead)]
@@ -63,7 +63,7 @@ func pemLine(s string, i int) int {
 	return i + n + len(dashes)
 }
 
-// keyLines is how much of s, up to the end of a line, can be a key's body: lines of base64, PEM headers, blank lines, with whatever
+// keyLines returns how much of s, up to the end of a line, can be a key's body: lines of base64, PEM headers, blank lines, with whatever
 // wraps them in a diff, a listing with line numbers, a string literal or an escaped string.
 func keyLines(s string) int {
 	end, seen := 0, false
@@ -87,7 +87,7 @@ func keyLines(s string) int {
 	return end
 }
 
-// nextLine is where the line of s that begins at i ends and how wide its end is: a newline, or one written as \n or %0A.
+// nextLine returns where the line of s that begins at i ends and how wide its end is: a newline, or one written as \n or %0A.
 func nextLine(s string, i int) (end, width int) {
 	for ; i < len(s); i++ {
 		switch {

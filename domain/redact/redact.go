@@ -29,7 +29,7 @@ func New(o Options) *Redactor {
 	return r.With(o.Known...)
 }
 
-// With is a Redactor that knows more secrets; r is unchanged.
+// With returns a Redactor that knows more secrets; r is unchanged.
 func (r *Redactor) With(known ...string) *Redactor {
 	c := *r
 	c.known = r.known.with(known)

@@ -36,17 +36,17 @@ const (
 
 const openMark, closeMark = "[REDACTED:", "]"
 
-// name is what the placeholder calls the rule.
+// name returns what the placeholder calls the rule.
 func (r rule) name() string {
 	return [noSuchRule]string{"", "private_key", "url_credentials", "anthropic_key", "openai_key", "stripe_key", "github_token",
 		"gitlab_token", "npm_token", "slack_token", "webhook_url", "aws_key_id", "google_key", "jwt", "vendor_token", "auth_header",
 		"bearer", "cookie", "cli_flag", "cli_user", "assignment", "known_value", "secret_key"}[r]
 }
 
-// Placeholder is what stands in the text instead of a secret.
+// Placeholder returns what stands in the text instead of a secret.
 func (r rule) Placeholder() string { return openMark + r.name() + closeMark }
 
-// placeholderAt is the length of the placeholder that s begins with, or 0.
+// placeholderAt returns the length of the placeholder that s begins with, or 0.
 func placeholderAt(s string) int {
 	if !strings.HasPrefix(s, openMark) {
 		return 0
@@ -116,7 +116,7 @@ type keyword struct {
 	min  int
 }
 
-// keywords is everything the filter looks for. None is shorter than three bytes.
+// keywords returns everything the filter looks for. None is shorter than three bytes.
 func keywords() []keyword {
 	words := []keyword{
 		{text: "BEGIN", kind: pemKind},
@@ -142,7 +142,7 @@ func keywords() []keyword {
 	return append(words, tokens()...)
 }
 
-// tokens are the keywords of rows 3 to 9 and 11 to 14. The set is what a token is made of; the minimum counts the bytes after the keyword.
+// tokens returns the keywords of rows 3 to 9 and 11 to 14. The set is what a token is made of; the minimum counts the bytes after the keyword.
 func tokens() []keyword {
 	var words []keyword
 	add := func(r rule, set set, minimum int, list string) {

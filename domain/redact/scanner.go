@@ -105,7 +105,7 @@ func (m *scanner) field(w *keyword, from, to int) {
 
 const credentialSet = Alnum | dot | underscore | tilde | plus | slash | equals | dash
 
-// credentialEnd is where the credential that begins at i ends. In a URL its + / and = are escaped.
+// credentialEnd returns where the credential that begins at i ends. In a URL its + / and = are escaped.
 func (m *scanner) credentialEnd(i int) int {
 	s := m.s
 	for {
@@ -210,7 +210,7 @@ func (m *scanner) dull(from, to int) bool {
 	return detectorHarmless(v) || plainWord(strings.TrimRight(v, ".,;:!?)]}"))
 }
 
-// nameStart is where the name begins that has a keyword at i.
+// nameStart returns where the name begins that has a keyword at i.
 func nameStart(s string, i int) int {
 	least := max(0, i-maxName)
 	for i > least && (isWord(s[i-1]) || s[i-1] == '-' || s[i-1] == '.') {

@@ -58,7 +58,7 @@ func (w *walker) walk() {
 
 func (w *walker) top() *container { return &w.stack[len(w.stack)-1] }
 
-// key is the name that the current value stands under: its own, or that of the arrays around it.
+// key returns the name that the current value stands under: its own, or that of the arrays around it.
 func (w *walker) key() string {
 	if len(w.stack) == 0 {
 		return ""
@@ -167,7 +167,7 @@ func (w *walker) replace(start int, s string, n int) {
 	w.done, w.n = w.i, w.n+n
 }
 
-// decoded is the text of a JSON string, given with its quotes.
+// decoded returns the text of a JSON string, given with its quotes.
 func decoded(raw string) string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]

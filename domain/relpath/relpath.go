@@ -50,13 +50,13 @@ func Parse(s string) (Path, error) {
 	return Path{text: text}, nil
 }
 
-// String is the path as it was typed, with slashes.
+// String returns the path as it was typed, with slashes.
 func (p Path) String() string { return p.text }
 
 // IsZero reports whether p names nothing.
 func (p Path) IsZero() bool { return p.text == "" }
 
-// Clean is the shortest path to the same place: no "." components, no doubled or trailing slashes; the root itself is ".". It is what
+// Clean returns the shortest path to the same place: no "." components, no doubled or trailing slashes; the root itself is ".". It is what
 // to compare and what to open, and satisfies io/fs.ValidPath. The zero Path stays zero.
 func (p Path) Clean() Path {
 	if p.IsZero() {

@@ -20,7 +20,7 @@ const (
 	BackupStash   BackupKind = "-stash"  // changes that were not committed
 )
 
-// SubmoduleBackup is the kind of a submodule's commit, or of its changes that were not committed. Submodules count from 1.
+// SubmoduleBackup returns the kind of a submodule's commit, or of its changes that were not committed. Submodules count from 1.
 func SubmoduleBackup(number int, changes bool) BackupKind {
 	k := BackupKind("-sub" + strconv.Itoa(number))
 	if changes {
@@ -32,7 +32,7 @@ func SubmoduleBackup(number int, changes bool) BackupKind {
 // IsStash reports whether it is changes that were not committed.
 func (k BackupKind) IsStash() bool { return strings.HasSuffix(string(k), string(BackupStash)) }
 
-// Changes is the kind of the changes that go with commits of this kind.
+// Changes returns the kind of the changes that go with commits of this kind.
 func (k BackupKind) Changes() BackupKind {
 	if k.IsStash() {
 		return k
@@ -47,7 +47,7 @@ type BackupSet struct {
 	Number  int       // 0, or from 2 on when several were made in a second
 }
 
-// Ref is the name of the set's backup of a kind.
+// Ref returns the name of the set's backup of a kind.
 func (s BackupSet) Ref(k BackupKind) string {
 	number := ""
 	if s.Number > 0 {
@@ -56,7 +56,7 @@ func (s BackupSet) Ref(k BackupKind) string {
 	return BackupPrefix(s.Sandbox) + strconv.FormatInt(s.At.Unix(), 10) + number + string(k)
 }
 
-// BackupPrefix is what the backup refs of a sandbox begin with.
+// BackupPrefix returns what the backup refs of a sandbox begin with.
 func BackupPrefix(name string) string { return BackupsRoot + name + "/" }
 
 // nameForm is a sandbox's name; numberForm is canonical, so that a ref has one reading.
@@ -80,7 +80,7 @@ func ParseBackup(ref string) (s BackupSet, k BackupKind, ok bool) {
 	return BackupSet{Sandbox: found[1], At: time.Unix(seconds, 0).UTC(), Number: number}, BackupKind(found[4]), number != 1
 }
 
-// NextBackup is the set at that second that has no backup yet. has reports whether a ref exists.
+// NextBackup returns the set at that second that has no backup yet. has reports whether a ref exists.
 func NextBackup(name string, at time.Time, has func(ref string) bool) BackupSet {
 	s := BackupSet{Sandbox: name, At: time.Unix(max(at.Unix(), 0), 0).UTC()}
 	for has(s.Ref(BackupCommits)) || has(s.Ref(BackupBranch)) || has(s.Ref(BackupStash)) || has(s.Ref(SubmoduleBackup(1, false))) || has(s.Ref(SubmoduleBackup(1, true))) {

@@ -21,7 +21,7 @@ type BranchRefs struct {
 	Origin  map[string]bool   // branches on origin, as last fetched
 }
 
-// NewBranchRefs is the branches among the refs, without Current and Commit.
+// NewBranchRefs returns the branches among the refs, without Current and Commit.
 func NewBranchRefs(refs []git.Ref) BranchRefs {
 	r := BranchRefs{Local: map[string]string{}, Origin: map[string]bool{}}
 	for _, ref := range refs {
@@ -49,7 +49,7 @@ type MissingBranch struct {
 	Near   []string `json:"near"` // at most sandbox.MaxNear, the nearest first
 }
 
-// PlanBranch is the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
+// PlanBranch returns the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
 // new one from it where it is checked out somewhere, or a new one that follows origin's. It fails with sandbox.ErrName, with
 // sandbox.ErrArguments for what no branch can be called, and with sandbox.ErrBranch, whose details are Missing.
 func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
@@ -89,7 +89,7 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 
 const tries = 1000 // of names for a branch
 
-// fresh is a new branch for the sandbox: sandbox/{name}, or the next one that is free.
+// fresh returns a new branch for the sandbox: sandbox/{name}, or the next one that is free.
 func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 	base := BranchPrefix + name
 	if _, blocked := r.Local[strings.TrimSuffix(BranchPrefix, "/")]; blocked { // then no branch can be below it
@@ -111,7 +111,7 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 	return BranchPlan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
 }
 
-// rival is a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
+// rival returns a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
 func (r BranchRefs) rival(branch string) string {
 	for i := range len(branch) {
 		if _, ok := r.Local[branch[:i]]; ok && branch[i] == '/' {
@@ -126,7 +126,7 @@ func (r BranchRefs) rival(branch string) string {
 	return ""
 }
 
-// names are all branches, each once, sorted.
+// names returns all branches, each once, sorted.
 func names(r BranchRefs) []string {
 	var all []string
 	for name := range r.Local {
@@ -141,7 +141,7 @@ func names(r BranchRefs) []string {
 	return all
 }
 
-// SimilarNames are the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
+// SimilarNames returns the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
 func SimilarNames(wish string, among []string, limit int) []string {
 	type candidate struct {
 		name     string
@@ -173,7 +173,7 @@ func SimilarNames(wish string, among []string, limit int) []string {
 
 const longName = 256 // characters; nobody mistypes more
 
-// distance is how many characters have to be put in, left out or exchanged to get from a to b; anything above most when it is above that.
+// distance returns how many characters have to be put in, left out or exchanged to get from a to b; anything above most when it is above that.
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > longName || len(x)-len(y) > most || len(y)-len(x) > most {

@@ -9,7 +9,7 @@ import (
 // ErrLine reports what cannot stand in such a file.
 var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting is a name and a value on one line")
 
-// ParseEnvFile is every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
+// ParseEnvFile returns every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
 // setting, which skipped lists by number from 1, for a warning: their text may be a secret.
 func ParseEnvFile(text string) (values map[string]string, skipped []int) {
 	values = map[string]string{}

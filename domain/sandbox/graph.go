@@ -29,14 +29,14 @@ func ParseGraph(out []byte) (Graph, error) {
 	return g, nil
 }
 
-// Count is how many of the listed commits are reachable from head, itself included.
+// Count returns how many of the listed commits are reachable from head, itself included.
 func (g Graph) Count(head string) int {
 	n := 0
 	g.walk(head, func(int) { n++ })
 	return n
 }
 
-// Lines are the texts of the listed commits that are reachable from head, in the order of the list: at most limit, and how many more there are.
+// Lines returns the texts of the listed commits that are reachable from head, in the order of the list: at most limit, and how many more there are.
 func (g Graph) Lines(head string, limit int) (lines []string, more int) {
 	reached := make([]bool, len(g.lines))
 	g.walk(head, func(i int) { reached[i] = true })

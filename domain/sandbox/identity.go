@@ -19,7 +19,7 @@ const (
 	cutHash        = 8   // hex digits behind a name that was cut
 )
 
-// ProjectName is what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
+// ProjectName returns what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
 // ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
 // and never computed anew. taken may be nil.
 func ProjectName(url git.URL, taken func(name string) bool) string {
@@ -126,7 +126,7 @@ func CloneURL(raw string, url git.URL) string {
 	return url.String()
 }
 
-// ProjectTitle is a project's name for people: "user-repo" → "User Repo" (opencode contract §9.2).
+// ProjectTitle returns a project's name for people: "user-repo" → "User Repo" (opencode contract §9.2).
 func ProjectTitle(name string) string {
 	words := strings.Fields(strings.ReplaceAll(name, "-", " "))
 	for i, word := range words {
@@ -163,7 +163,7 @@ func directory(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' })
 }
 
-// SandboxKey is the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
+// SandboxKey returns the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
 func SandboxKey(name string) string { return strings.ToLower(name) }
 
 // CheckProjectName fails with ErrState when a recorded project's name could lead out of the directories that are called after it.
@@ -174,7 +174,7 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
-// DeployKeysURL is where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
+// DeployKeysURL returns where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
 func DeployKeysURL(u git.URL) string {
 	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
 	if page == "" {

@@ -62,7 +62,7 @@ func (o *Object) scan(text []byte) error {
 	return nil
 }
 
-// past is where the blanks at i end.
+// past returns where the blanks at i end.
 func past(text []byte, i int) int {
 	for text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r' {
 		i++
@@ -70,7 +70,7 @@ func past(text []byte, i int) int {
 	return i
 }
 
-// after is where the value that begins at i ends.
+// after returns where the value that begins at i ends.
 func after(text []byte, i int) int {
 	depth := 0
 	for ; ; i++ {
@@ -113,7 +113,7 @@ func unquote(text []byte) (key string, err error) {
 	return key, json.Unmarshal(text, &key)
 }
 
-// MarshalJSON is the object, compact.
+// MarshalJSON returns the object, compact.
 func (o *Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -133,7 +133,7 @@ func (o *Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Text is the object as files hold it: indented by two blanks, with a final newline.
+// Text returns the object as files hold it: indented by two blanks, with a final newline.
 func (o *Object) Text() ([]byte, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
@@ -161,7 +161,7 @@ func EncodeJSON(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// Keys are the members' names in their order.
+// Keys returns the members' names in their order.
 func (o *Object) Keys() []string {
 	keys := make([]string, len(o.members))
 	for i, m := range o.members {
@@ -173,7 +173,7 @@ func (o *Object) Keys() []string {
 // Has reports whether there is such a member, null included.
 func (o *Object) Has(key string) bool { return o.index(key) >= 0 }
 
-// Raw is the member's value, nil when there is none.
+// Raw returns the member's value, nil when there is none.
 func (o *Object) Raw(key string) json.RawMessage {
 	if i := o.index(key); i >= 0 {
 		return o.members[i].value
@@ -203,7 +203,7 @@ func (o *Object) Read(key string, v any) error {
 	return json.Unmarshal(value, v)
 }
 
-// Child is the member as an object, empty when there is none or it is null. It is a copy: Put stores it back.
+// Child returns the member as an object, empty when there is none or it is null. It is a copy: Put stores it back.
 func (o *Object) Child(key string) (*Object, error) {
 	child := &Object{}
 	if o.IsNull(key) {

@@ -17,7 +17,7 @@ type RootDirs struct {
 	Memory   string // MEMORY_PATH: settings, keys, logs, state
 }
 
-// LayoutOf is where the project of that name has its things; base is its recorded base directory, empty for the default one.
+// LayoutOf returns where the project of that name has its things; base is its recorded base directory, empty for the default one.
 func LayoutOf(d RootDirs, name, base string) Layout {
 	if base == "" {
 		base = path.Join(d.Projects, name)

@@ -193,7 +193,7 @@ func distinct(r *MigrationReport, rows []row) {
 	}
 }
 
-// urlOf is the entry's canonical URL. An entry keyed by name says it inside.
+// urlOf returns the entry's canonical URL. An entry keyed by name says it inside.
 func urlOf(r *MigrationReport, row row) (string, bool) {
 	raw := row.key
 	if !isURL(raw) {
@@ -306,7 +306,7 @@ func MigrateServers(doc *Object) (MigrationReport, error) {
 	return r, doc.Put("default_server", repoint(fallback, moved, kept))
 }
 
-// identity is how an entry is called now and should be called; ok is false for one that is not about a repository, or does not say which.
+// identity returns how an entry is called now and should be called; ok is false for one that is not about a repository, or does not say which.
 func identity(r *MigrationReport, entry *Object) (id, name, url string, ok bool) {
 	id, name = text(entry, "id"), text(entry, "project_name")
 	raw := text(entry, "git_url")
@@ -345,7 +345,7 @@ func reshape(r *MigrationReport, entry *Object, old, url string) {
 	}
 }
 
-// repoint is the default server by its new id: the one it named, else the first, else none.
+// repoint returns the default server by its new id: the one it named, else the first, else none.
 func repoint(old *string, moved map[string]string, entries []*Object) *string {
 	if old == nil {
 		return nil
@@ -361,7 +361,7 @@ func repoint(old *string, moved map[string]string, entries []*Object) *string {
 	return &first
 }
 
-// text is a member that should be text; empty for anything else.
+// text returns a member that should be text; empty for anything else.
 func text(o *Object, key string) (s string) {
 	_ = o.Read(key, &s)
 	return s

@@ -24,7 +24,7 @@ const (
 	leaseIndex = "SANDBOX_INDEX" // from 1; 0 is left to the main clone
 )
 
-// LeaseEnv is what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
+// LeaseEnv returns what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
 // project has. It is held as long as the sandbox is recorded with it, and a sandbox that has one keeps it. free, if not nil, is asked about every port
 // of a block. It fails with ErrNoPort.
 func LeaseEnv(s State, p Project, name string, free func(port int) bool) (map[string]string, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// newState is a state of that many projects without sandboxes.
+// newState returns a state of that many projects without sandboxes.
 func newState(t testing.TB, projects int) (sandbox.State, []string) {
 	s := sandbox.State{Projects: map[string]sandbox.Project{}}
 	var keys []string

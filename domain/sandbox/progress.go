@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// stages are what git clone tells about, with the part of the whole that each is; the last one ends at 100.
+// stages returns what git clone tells about, with the part of the whole that each is; the last one ends at 100.
 func stages() []struct {
 	words, what string
 	from, to    int

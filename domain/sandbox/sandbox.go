@@ -127,7 +127,7 @@ type State struct {
 	Projects map[string]Project // by canonical URL
 }
 
-// SandboxNames are the names of a project's sandboxes, sorted.
+// SandboxNames returns the names of a project's sandboxes, sorted.
 func SandboxNames(p Project) []string {
 	out := make([]string, 0, len(p.Sandboxes))
 	for _, s := range p.Sandboxes {
@@ -137,14 +137,14 @@ func SandboxNames(p Project) []string {
 	return out
 }
 
-// ProjectsByName is the projects sorted by name.
+// ProjectsByName returns the projects sorted by name.
 func ProjectsByName(s State) []Project {
 	out := slices.Collect(maps.Values(s.Projects))
 	sorting.By(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// UniqueProjectName is the name a project gets: the one its URL gives it, told apart from those of other projects.
+// UniqueProjectName returns the name a project gets: the one its URL gives it, told apart from those of other projects.
 func UniqueProjectName(url git.URL, s State) string {
 	return ProjectName(url, func(name string) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(s.Projects)), func(p Project) bool { return p.Name == name && p.URL != url })

@@ -1,6 +1,6 @@
 package sandbox
 
-// RunningCount is how many projects have a server that alive vouches for. It is always counted, never kept: a number that is raised and lowered by
+// RunningCount returns how many projects have a server that alive vouches for. It is always counted, never kept: a number that is raised and lowered by
 // hand drifts (opencode contract §8.7).
 func RunningCount(s State, alive func(Server) bool) (count int) {
 	for _, p := range s.Projects {
@@ -11,7 +11,7 @@ func RunningCount(s State, alive func(Server) bool) (count int) {
 	return count
 }
 
-// StatusNow is the server's status towards people, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
+// StatusNow returns the server's status towards people, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
 // does not has failed when that was recorded, and else is stopped.
 func (s Server) StatusNow(alive bool) Status {
 	switch {

@@ -12,7 +12,7 @@ const (
 	long     = 8 // from here on two mistakes are few
 )
 
-// Nearest is the known word that was probably meant by a mistyped one, the nearest and first of them; "" when none is near. Capital letters, and - for _,
+// Nearest returns the known word that was probably meant by a mistyped one, the nearest and first of them; "" when none is near. Capital letters, and - for _,
 // are no mistakes.
 func Nearest(word string, known []string) string {
 	if len(word) < shortest || len(word) > longest {
@@ -37,7 +37,7 @@ func Nearest(word string, known []string) string {
 
 func fold(word string) string { return strings.ReplaceAll(strings.ToLower(word), "-", "_") }
 
-// mistakes is how many letters are too many, too few, another one, or in the wrong order.
+// mistakes returns how many letters are too many, too few, another one, or in the wrong order.
 func mistakes(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

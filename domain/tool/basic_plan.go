@@ -31,8 +31,8 @@ func (p BasicPlan) WithScope(scope string) BasicPlan {
 // Hash covers everything that the plan shows.
 func (p BasicPlan) Hash() canon.Hash { return p.hash }
 
-// Prompt is the summary.
+// Prompt returns the summary.
 func (p BasicPlan) Prompt() string { return p.Summary }
 
-// Assessment is the strength and risk that the plan raises its call to, the rule for its action, and the scope of grants (Assessed).
+// Assessment returns the strength and risk that the plan raises its call to, the rule for its action, and the scope of grants (Assessed).
 func (p BasicPlan) Assessment() policy.Assessment { return p.assess }

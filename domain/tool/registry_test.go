@@ -19,7 +19,7 @@ type handler struct{}
 
 func (handler) Decode(json.RawMessage) (tool.Invocation, error) { return nil, nil }
 
-// entry is the smallest tool a registry takes.
+// entry returns the smallest tool a registry takes.
 func entry(name tool.Name) tool.Entry {
 	return tool.Entry{Handler: handler{}, Spec: tool.Spec{
 		Name: name, Title: "A tool", Description: "Does a thing.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
@@ -157,7 +157,7 @@ func TestSpecsStopsWhenAsked(t *testing.T) {
 	assert.Equal(t, slices.Collect(r.Specs()), slices.Collect(r.Specs()), "and starts over")
 }
 
-// big is a registry the size of everything switched on.
+// big returns a registry the size of everything switched on.
 func big(tb testing.TB) *tool.Registry {
 	var entries []tool.Entry
 	for i := range 100 {

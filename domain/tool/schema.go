@@ -18,7 +18,7 @@ func objectSchema(text []byte) bool {
 
 func (s *scan) document() bool { return s.value(0) && s.next() == 0 && s.at == len(s.text) }
 
-// next is the next byte that is no blank; 0 at the end.
+// next returns the next byte that is no blank; 0 at the end.
 func (s *scan) next() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// JSON is a document whose strings, names included, are Text however they are written; carriage returns before line ends stay. What is no JSON is treated
+// JSON returns a document whose strings, names included, are Text however they are written; carriage returns before line ends stay. What is no JSON is treated
 // as text.
 func JSON(doc json.RawMessage) json.RawMessage {
 	if untouched(doc) {
@@ -91,7 +91,7 @@ type Finding struct {
 	Text  string   // the line with the first of it, shown, and shortened around it
 }
 
-// String is the finding in words: U+202E in path "…/x".
+// String returns the finding in words: U+202E in path "…/x".
 func (f Finding) String() string {
 	what := strings.Join(f.What[:min(len(f.What), mostNamed)], ", ")
 	if more := len(f.What) - mostNamed; more > 0 {
@@ -111,7 +111,7 @@ const (
 	mostLooked = 1000
 )
 
-// FindHidden is what cannot be seen in a text that stands in the place of that name; false where there is nothing of the kind.
+// FindHidden returns what cannot be seen in a text that stands in the place of that name; false where there is nothing of the kind.
 func FindHidden(where, s string) (f Finding, found bool) {
 	first := -1
 	hiddenAt(s, func(what string, at int) {
@@ -150,7 +150,7 @@ func ahead(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// ScanJSON is what cannot be seen in a JSON document, names of members included, in order. What is no JSON is looked at as text.
+// ScanJSON returns what cannot be seen in a JSON document, names of members included, in order. What is no JSON is looked at as text.
 func ScanJSON(doc json.RawMessage) []Finding {
 	if untouched(doc) {
 		return nil
@@ -227,7 +227,7 @@ func Strings(doc json.RawMessage, give func(where, s string)) error {
 	}
 }
 
-// FindingsReason is why what was found matters, in one sentence without an end; empty for nothing.
+// FindingsReason returns why what was found matters, in one sentence without an end; empty for nothing.
 func FindingsReason(found []Finding) string {
 	if len(found) == 0 {
 		return ""

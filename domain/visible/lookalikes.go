@@ -31,7 +31,7 @@ func asciiLike(r rune) bool {
 	return r >= 0x131 && r <= 0xfb06 && strings.ContainsRune("ıĸſƄƖƧƽǀǃȷɑɡɩɪʋʏᴄᴏᴜᴠᴡᴢꜱ"+"ⅠⅤⅩⅬⅭⅮⅯⅰⅴⅹⅼⅽⅾⅿ"+"ﬀﬁﬂﬃﬄﬅﬆ", r)
 }
 
-// reads is the punctuation of ASCII that most fonts draw r like; 0 for none. Dashes and quotation marks of ordinary prose are none, and neither is what is as
+// reads returns the punctuation of ASCII that most fonts draw r like; 0 for none. Dashes and quotation marks of ordinary prose are none, and neither is what is as
 // wide as a Chinese character.
 func reads(r rune) byte {
 	if r < 0x2cb {

@@ -23,7 +23,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text as people are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
+// Text returns the text as people are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
 func Text(s string) string { return shown(s, false) }
 
 // OneLine is Text without line ends: they are blanks, and every run of blanks is one.
@@ -34,7 +34,7 @@ func OneLine(s string) string {
 // Lines is Text whose carriage returns before line ends stay, for programs that read it line by line.
 func Lines(s string) string { return shown(s, true) }
 
-// Bytes is the text that the bytes are, with those that are no text shown, and all else as it is.
+// Bytes returns the text that the bytes are, with those that are no text shown, and all else as it is.
 func Bytes(data []byte) []byte {
 	if utf8.Valid(data) {
 		return data
@@ -79,7 +79,7 @@ func within(s string, from, to int, lines bool) string {
 	return b.String()
 }
 
-// Hidden is what in the text cannot be seen, or reads as something else, in the order of its first appearance and each once: "U+202E", "byte 0xFF", or
+// Hidden returns what in the text cannot be seen, or reads as something else, in the order of its first appearance and each once: "U+202E", "byte 0xFF", or
 // the word with letters that read as others, as Text shows it. What is only shown is not in it: one byte order mark at the beginning, carriage returns before line
 // ends, joiners and variation selectors in emoji, and joiners between letters of scripts that need them.
 func Hidden(s string) []string {
@@ -118,7 +118,7 @@ func hiddenAt(s string, found func(what string, at int)) {
 	})
 }
 
-// misread is a word with letters that read as others, shown.
+// misread returns a word with letters that read as others, shown.
 func misread(word string, t setting) string {
 	var b strings.Builder
 	done := 0
@@ -161,7 +161,7 @@ type part struct {
 	word, wordEnd int // of a foreign letter
 }
 
-// mark is what stands in its place.
+// mark returns what stands in its place.
 func (p part) mark(s string) string {
 	switch p.class {
 	case lineEnd:
@@ -227,7 +227,7 @@ func each(s string, t setting, give func(part)) {
 // sign begins every mark but that of a line end.
 const sign = "␣"
 
-// marked is the length of the mark that s begins with; 0 for none.
+// marked returns the length of the mark that s begins with; 0 for none.
 func marked(s string) int {
 	rest, ok := strings.CutPrefix(s, sign)
 	if !ok || len(rest) == 0 {
@@ -249,7 +249,7 @@ func marked(s string) int {
 	return len(s) - len(digits) + n
 }
 
-// classOf is how the character r at s[i:], n bytes long and of no word, is treated.
+// classOf returns how the character r at s[i:], n bytes long and of no word, is treated.
 func classOf(s string, i int, r rune, n int) class {
 	switch {
 	case r == utf8.RuneError && n < 2:

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Event is an event with every field set, told apart by its call ID.
+// Event returns an event with every field set, told apart by its call ID.
 func Event(call string) audit.Event {
 	return audit.Event{
 		Time: issued, Phase: audit.Intent, CallID: call, Session: "s-1", Principal: "me", Client: "suite/1", Tool: "deploy_apply", Class: "write",
@@ -360,7 +360,7 @@ func Verify(t testing.TB, l ports.AuditLog) int64 {
 	return n
 }
 
-// ended is a context that is over.
+// ended returns a context that is over.
 func ended(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -19,7 +19,7 @@ import (
 // Exchangers is how many use one log-in at once.
 const Exchangers = 16
 
-// Credential is the nth token of a test. Every field is set but EndedAt; credentials are made a second apart.
+// Credential returns the nth token of a test. Every field is set but EndedAt; credentials are made a second apart.
 func Credential(n int) access.Credential {
 	at := issued.Add(time.Duration(n) * time.Second)
 	return access.Credential{
@@ -29,7 +29,7 @@ func Credential(n int) access.Credential {
 	}
 }
 
-// LogIn is the nth one-time log-in of a test.
+// LogIn returns the nth one-time log-in of a test.
 func LogIn(n int) access.Credential {
 	c := Credential(n)
 	c.Kind, c.Name, c.UsedAt = access.Login, "console", time.Time{}

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// DatedGrant is the nth dated grant of a test: each is a second younger than the one before.
+// DatedGrant returns the nth dated grant of a test: each is a second younger than the one before.
 func DatedGrant(n int) confirm.Dated {
 	at := time.Date(2026, time.January, 2, 3, 4, 5, 678, time.UTC).Add(time.Duration(n) * time.Second)
 	return confirm.Dated{ID: fmt.Sprintf("cf_%08d", n), Tool: "run_script", Scope: "shop/é@1", Content: canon.SumBytes("test", []byte{byte(n)}), Args: confirm.ArgsSum([]byte(`{"a":1}`)),

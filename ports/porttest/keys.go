@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Key is the nth key of a test, with every field set.
+// Key returns the nth key of a test, with every field set.
 func Key(n int) enrolled.Key {
 	return enrolled.Key{Kind: enrolled.Passkey, Name: fmt.Sprintf("key %d – für alle", n), Owner: "local", Credential: fmt.Sprint("aGFuZGxl", n), Public: []byte{1, 0, 255, byte(n)},
 		RPID: "localhost", Facts: enrolled.Facts{Verified: true, Backup: true, BackedUp: true, Model: "m", Transports: []string{"internal", "hybrid"}},

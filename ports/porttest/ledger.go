@@ -32,7 +32,7 @@ var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 // Contenders is how many redeem one token at once (product rules on confirmation).
 const Contenders = 64
 
-// Grant is the nth grant of a test, and the token that redeems it. Every field is set; grants are issued a second apart.
+// Grant returns the nth grant of a test, and the token that redeems it. Every field is set; grants are issued a second apart.
 func Grant(n int) (confirm.Request, confirm.Token) {
 	token := confirm.NewToken(fmt.Sprintf("00000000-0000-4000-8000-%012d", n))
 	at := issued.Add(time.Duration(n) * time.Second)
@@ -332,7 +332,7 @@ func ledgerContext(t *testing.T, l ports.Ledger) {
 	require.NoError(t, l.Issue(t.Context(), other))
 }
 
-// peek is the grant as it is stored.
+// peek returns the grant as it is stored.
 func peek(t *testing.T, l ports.Ledger, d confirm.Digest) confirm.Request {
 	t.Helper()
 	var found confirm.Request

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Run is the nth record of a test, waiting for its confirmation, with every field set that such a record has. Records are asked for a
+// Run returns the nth record of a test, waiting for its confirmation, with every field set that such a record has. Records are asked for a
 // second apart.
 func Run(n int) tool.Record {
 	at := issued.Add(time.Duration(n) * time.Second)

@@ -155,7 +155,7 @@ func sessionsList(t *testing.T, s ports.Sessions) {
 	require.Error(t, err)
 }
 
-// Always is an "always allow" of each of the tools.
+// Always returns an "always allow" of each of the tools.
 func Always(tools ...string) []confirm.SessionGrant {
 	var all []confirm.SessionGrant
 	for _, name := range tools {

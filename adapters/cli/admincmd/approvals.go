@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// ConfirmationsCommand is the command confirmations.
+// ConfirmationsCommand returns the command confirmations.
 func ConfirmationsCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "confirmations", Short: "List what waits for a person's answer, whichever client asked", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
@@ -55,7 +55,7 @@ func pending(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// ApprovalsCommand is the command approvals.
+// ApprovalsCommand returns the command approvals.
 func ApprovalsCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "approvals", Short: "Decide on what waits, on a screen that keeps itself up to date", Args: command.Args(0, 0),
 		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
@@ -75,7 +75,7 @@ func approvals(ctx context.Context, s *command.Shell) error {
 	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(core, s))
 }
 
-// ApproveCommand is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
+// ApproveCommand returns the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
 func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
@@ -130,7 +130,7 @@ func identified(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// DenyCommand is the command deny.
+// DenyCommand returns the command deny.
 func DenyCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
@@ -258,7 +258,7 @@ func deny(ctx context.Context, s *command.Shell, ids []string, reason string) er
 		With(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
 }
 
-// lookUp is the waiting confirmation of that id.
+// lookUp returns the waiting confirmation of that id.
 func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, error) {
 	a, err := s.App()
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	leastHeight = 6
 )
 
-// frame is the screen: exactly height lines, each of at most width cells.
+// frame returns the screen: exactly height lines, each of at most width cells.
 func (m *model) frame() []line {
 	var out []line
 	switch {
@@ -58,7 +58,7 @@ func (m *model) framed(title, right string, between []line, keys string) []line 
 
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(width-cells(s), 0)) + s }
 
-// foot is the line for what was said last, or is asked.
+// foot returns the line for what was said last, or is asked.
 func (m *model) foot() line {
 	switch {
 	case m.asking != nil:
@@ -109,7 +109,7 @@ func headings() cellsOf {
 	return cellsOf{"", "TOOL", "RISK", "ASKED BY", "LEFT", "WHAT WOULD BE DONE"}
 }
 
-// columns are the widths.
+// columns returns the widths.
 func (m *model) columns() [6]int {
 	w := [6]int{2, 24, 7, 18, 8, 0}
 	const least = 24 // of what would be done
@@ -149,7 +149,7 @@ func (m *model) row(columns [6]int, i int, prompt string) line {
 	return l
 }
 
-// risky is the tint of a risk.
+// risky returns the tint of a risk.
 func risky(risk string) command.Tint {
 	switch risk {
 	case policy.RiskHigh.String():
@@ -160,7 +160,7 @@ func risky(risk string) command.Tint {
 	return 0
 }
 
-// left is how long something is good for.
+// left returns how long something is good for.
 func (m *model) left(until time.Time) string {
 	d := until.Sub(m.now)
 	if d <= 0 {
@@ -197,7 +197,7 @@ func (m *model) question() []line {
 	return m.framed(oneLine(m.item.Tool), right, body[m.top:last], keys)
 }
 
-// lines is the question as it is read, for the width there is.
+// lines returns the question as it is read, for the width there is.
 func (m *model) lines() []line {
 	if m.bodyAt == m.width {
 		return m.body

@@ -198,7 +198,7 @@ func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect)
 	return e
 }
 
-// said is what an answer did, in one line.
+// said returns what an answer did, in one line.
 func said(a confirm.Answer, v confirm.View) string {
 	tool := oneLine(v.Tool)
 	switch {
@@ -212,7 +212,7 @@ func said(a confirm.Answer, v confirm.View) string {
 	return "approved; " + tool + " runs at once where its call still waits, and otherwise when it is repeated"
 }
 
-// differences are what has changed between the plan that was shown and the one there is now.
+// differences returns what has changed between the plan that was shown and the one there is now.
 func differences(f *fault.Error) []line {
 	changed, _ := f.Details.(app.PlanChange)
 	var out []line
@@ -231,7 +231,7 @@ func differences(f *fault.Error) []line {
 	return out
 }
 
-// press is a key on the screen that is shown.
+// press returns a key on the screen that is shown.
 func (m *model) press(k tea.KeyPressMsg) effect {
 	name := k.String()
 	switch name {
@@ -256,7 +256,7 @@ func (m *model) press(k tea.KeyPressMsg) effect {
 	return m.pick(name)
 }
 
-// pick is a key on the list.
+// pick returns a key on the list.
 func (m *model) pick(key string) effect {
 	last := len(m.items) - 1
 	page := max(m.height-listFrame, 1)
@@ -297,7 +297,7 @@ func (m *model) open() effect {
 	return effect{diffs: &item}
 }
 
-// read is a key on a question.
+// read returns a key on a question.
 func (m *model) read(key string) effect {
 	page := max(m.height-readFrame-1, 1)
 	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
@@ -433,7 +433,7 @@ func (m *model) ask(prompt string, most int, answer func(typed string) confirm.A
 	m.notice, m.asking = line{}, &question{prompt: prompt, most: most, answer: answer}
 }
 
-// typing is a key while something is asked.
+// typing returns a key while something is asked.
 func (m *model) typing(key, text string) effect {
 	q := m.asking
 	switch key {

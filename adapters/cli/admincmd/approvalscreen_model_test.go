@@ -227,7 +227,7 @@ func TestALongReasonOfWideCharactersIsTyped(t *testing.T) {
 	assert.Contains(t, m.text(), "漢字▏")
 }
 
-// cellsDrawn are the lines of a model's frame as the library has them drawn, without the blanks at their ends.
+// cellsDrawn returns the lines of a model's frame as the library has them drawn, without the blanks at their ends.
 func cellsDrawn(m *model) []string {
 	v := &view{model: *m, t: &command.Terminal{}}
 	drawn := uv.NewScreenBuffer(m.width, m.height)

@@ -86,7 +86,7 @@ func (p *tty) givenBack(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond, "%q", p.text())
 }
 
-// counter is a desk that does something when it is asked.
+// counter is a source that does something when it is asked.
 type counter struct {
 	waiting func(ctx context.Context) ([]ApprovalItem, error)
 }

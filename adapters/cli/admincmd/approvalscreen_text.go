@@ -29,7 +29,7 @@ func clean(s string) string {
 // oneLine is clean text in one line.
 func oneLine(s string) string { return drawable(visible.OneLine(s)) }
 
-// drawable is a text of which the library drops nothing: it draws no mark upon a character of ASCII, nor one that belongs to none. Such a mark is put upon a circle
+// drawable returns a text of which the library drops nothing: it draws no mark upon a character of ASCII, nor one that belongs to none. Such a mark is put upon a circle
 // of its own, and what stands on no circle is named.
 func drawable(s string) string {
 	if strings.IndexFunc(s, isMark) < 0 {
@@ -58,7 +58,7 @@ const circle = "◌"
 // isMark reports a character that takes no cell, and is drawn upon the one before it.
 func isMark(r rune) bool { return r >= utf8.RuneSelf && text.RuneWidth(r) == 0 }
 
-// marks is how many bytes of a text are marks that the library draws upon a character.
+// marks returns how many bytes of a text are marks that the library draws upon a character.
 func marks(on, s string) int {
 	if len(on) == 1 {
 		return 0
@@ -71,7 +71,7 @@ func marks(on, s string) int {
 	return len(cluster) - len(on)
 }
 
-// cells is how many cells a text takes.
+// cells returns how many cells a text takes.
 func cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -112,7 +112,7 @@ func apart(texts []string, i, width int) string {
 	return head + "…" + cut(rest, width-cells(head)-1)
 }
 
-// common is how many bytes two texts begin with in common, up to the beginning of the word in which they differ.
+// common returns how many bytes two texts begin with in common, up to the beginning of the word in which they differ.
 func common(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -132,7 +132,7 @@ func split(s string, width int) (head, rest string) {
 	return s, ""
 }
 
-// apiece is a text of which every character that takes cells is drawn into cells of its own. The library would put a syllable of several such characters into
+// apiece returns a text of which every character that takes cells is drawn into cells of its own. The library would put a syllable of several such characters into
 // one cell, as few terminals do; the rest of the line would then stand elsewhere than it believes. What keeps them apart is a sequence that changes nothing.
 func apiece(s string) string {
 	if strings.IndexFunc(s, joinable) < 0 {
@@ -151,13 +151,13 @@ func apiece(s string) string {
 // joinable reports a character that takes cells, and may be drawn as one with what stands before it.
 func joinable(r rune) bool { return r >= '\u0300' && text.RuneWidth(r) > 0 }
 
-// padded is a text that takes exactly width cells.
+// padded returns a text that takes exactly width cells.
 func padded(s string, width int) string {
 	s = cut(s, width)
 	return s + strings.Repeat(" ", max(width-cells(s), 0))
 }
 
-// wrap is a line in as many as it takes. The later ones are set in as deep as the first, and one step more; those of a quoted text keep its bar, so that
+// wrap returns a line in as many as it takes. The later ones are set in as deep as the first, and one step more; those of a quoted text keep its bar, so that
 // none passes for what stands outside it.
 func wrap(l line, width int) []line {
 	width, l.text = max(width, 8), drawable(l.text)

@@ -29,7 +29,7 @@ type query struct {
 	grant      string
 }
 
-// AuditCommand is the command group audit.
+// AuditCommand returns the command group audit.
 func AuditCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: command.Subcommand, RunE: command.Alone}
 	var q query
@@ -52,7 +52,7 @@ func (q *query) flags(c *cobra.Command) {
 	c.Flags().IntVar(&q.limit, "limit", 0, "at most this many, the last ones (list: 20; export: all)")
 }
 
-// begin is the time the query starts at, zero for the beginning.
+// begin returns the time the query starts at, zero for the beginning.
 func (q query) begin() (time.Time, error) {
 	if q.since == "" {
 		return time.Time{}, nil

@@ -81,7 +81,7 @@ func auditVerify(ctx context.Context, s *command.Shell) error {
 	return worst
 }
 
-// vouching is what an anchor says, in a line.
+// vouching returns what an anchor says, in a line.
 func vouching(v audit.Vouch) string {
 	line := "anchor " + command.Plain(v.Anchor.String()) + ": "
 	switch {
@@ -123,7 +123,7 @@ func adminSaid(s *command.Shell, v any, format string, args ...any) error {
 
 func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 
-// record is what stands behind the commands of this file.
+// record returns what stands behind the commands of this file.
 func record(s *command.Shell) (command.Record, error) {
 	core, err := s.Opened()
 	if err == nil && core.Record == nil {

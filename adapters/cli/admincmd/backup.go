@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// BackupCommand is the command backup.
+// BackupCommand returns the command backup.
 func BackupCommand(s *command.Shell) *cobra.Command {
 	var over bool
 	c := &cobra.Command{Use: "backup FILE", Short: "Write the home with its keys into one file", Args: command.Args(1, 1),
@@ -62,7 +62,7 @@ func bytesSaid(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// RestoreCommand is the command restore.
+// RestoreCommand returns the command restore.
 func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
 	c := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of the home", Args: command.Args(1, 1),
 		Long: "Put a backup in the place of Countersign's home, whole or not at all. What is there now stays beside it, in a directory replaced-TIME of the home. Approvals that\n" +

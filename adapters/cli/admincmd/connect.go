@@ -51,7 +51,7 @@ type connectCommand struct {
 	web Machine
 }
 
-// ConnectCommand is the command connect.
+// ConnectCommand returns the command connect.
 func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	g, f := connectCommand{s, web}, &flags{}
 	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: command.Args(0, 1),
@@ -157,7 +157,7 @@ func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	return nil
 }
 
-// address is where the server that runs is reached over MCP.
+// address returns where the server that runs is reached over MCP.
 func (g connectCommand) address() (string, error) {
 	core, err := g.Opened()
 	if err != nil {
@@ -325,7 +325,7 @@ func (g connectCommand) hosts(o tool.Outcome) ([]mcpclients.HostStatus, error) {
 	return report.Data.Hosts, err
 }
 
-// state is how a host stands, in words.
+// state returns how a host stands, in words.
 func state(h mcpclients.HostStatus) string {
 	switch h.State {
 	case "connected":

@@ -96,7 +96,7 @@ func (g connectCommand) remark(format string, entry ...any) {
 	g.Note(format, entry...)
 }
 
-// said is what is said of a host's forms behind how it stands: that they count, where they do.
+// said returns what is said of a host's forms behind how it stands: that they count, where they do.
 func (g connectCommand) said(ctx context.Context, h mcpclients.HostStatus) string {
 	a, err := g.App()
 	if err != nil {

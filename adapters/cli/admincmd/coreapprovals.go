@@ -89,7 +89,7 @@ func AllowsSessionGrant(v confirm.View) bool { return v.Lasting() && v.Session !
 // AllowsDatedGrant reports a question that may be answered with "allow this until".
 func AllowsDatedGrant(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
 
-// asker is who asked, as it named itself.
+// asker returns who asked, as it named itself.
 func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	if name, known := d.clients[v.ID]; known {
 		return name

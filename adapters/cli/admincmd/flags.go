@@ -13,7 +13,7 @@ type option struct {
 	bare                  bool // needs no value
 }
 
-// options are what every server can be told of what it serves, and how calls are decided.
+// options returns what every server can be told of what it serves, and how calls are decided.
 func options(toolsets string) []option {
 	return []option{
 		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default " + toolsets + "; control is always served)"},

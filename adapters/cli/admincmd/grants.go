@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// GrantsCommand is the command group grants.
+// GrantsCommand returns the command group grants.
 func GrantsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: command.Subcommand, RunE: command.Alone,
 		Long: "List and revoke what is allowed without asking, for the rest of a session or until a date. It is given where a plan is approved, so that it is bound to what was seen:\n\n" +
@@ -56,7 +56,7 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 		})
 }
 
-// datedRow is what was allowed until a date.
+// datedRow returns what was allowed until a date.
 func datedRow(g confirm.Always, now time.Time) []string {
 	d := g.Dated
 	host, args, used := cmp.Or(d.Entry, "no host"), "these", "never"
@@ -73,7 +73,7 @@ func datedRow(g confirm.Always, now time.Time) []string {
 		strconv.FormatInt(d.Uses, 10), used, command.Moment(g.ExpiresAt, now)}
 }
 
-// grantRows are what is always allowed, as rows of the policy in force.
+// grantRows returns what is always allowed, as rows of the policy in force.
 func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	a, err := s.App()
 	if err != nil {
@@ -99,7 +99,7 @@ func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	return rows, nil
 }
 
-// ago is how long something was before now.
+// ago returns how long something was before now.
 func ago(now, at time.Time) string { return max(now.Sub(at), 0).Round(time.Minute).String() }
 
 // revokeGrants ends each of them; one that is not there keeps none of the others in force.

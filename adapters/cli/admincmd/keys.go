@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// KeysCommand is the command group keys.
+// KeysCommand returns the command group keys.
 func KeysCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: command.Subcommand, RunE: command.Alone}
 	var o adding
@@ -98,7 +98,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	return nil
 }
 
-// choose is the key of the ssh agent that is enrolled: the one that is named, the only one that is not enrolled yet, or the one that the person picks.
+// choose returns the key of the ssh agent that is enrolled: the one that is named, the only one that is not enrolled yet, or the one that the person picks.
 func choose(ctx context.Context, s *command.Shell, core command.Core, which string) (enrolled.Key, error) {
 	there, plain, err := core.SecurityKeys.Keys(ctx)
 	if err != nil {

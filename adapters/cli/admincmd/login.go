@@ -26,7 +26,7 @@ func newLink(m Machine, at Server, wanted string, issue func(access.Credential) 
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
 }
 
-// ConsoleURL is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
+// ConsoleURL returns where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
 // Programs keep to the address, which needs no looking up.
 func ConsoleURL(base string) string {
 	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
@@ -53,7 +53,7 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 	return made, err
 }
 
-// LoginCommand is the command login.
+// LoginCommand returns the command login.
 func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 	var printed bool
 	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the server that runs, by a new one-time link", Args: command.Args(0, 1),

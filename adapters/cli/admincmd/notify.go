@@ -25,7 +25,7 @@ type resultList struct {
 	Results []notice.ChannelTestResult `json:"results"`
 }
 
-// NotifyCommand is the command group notify.
+// NotifyCommand returns the command group notify.
 func NotifyCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: command.Subcommand, RunE: command.Alone,
 		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
@@ -44,7 +44,7 @@ func NotifyCommand(s *command.Shell) *cobra.Command {
 	return group
 }
 
-// notifier is what stands behind the commands.
+// notifier returns what stands behind the commands.
 func notifier(s *command.Shell) (command.Notify, error) {
 	core, err := s.Opened()
 	if err == nil && core.Notify == nil {
@@ -77,7 +77,7 @@ func listChannels(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// ChannelStatus is how a channel does, in words.
+// ChannelStatus returns how a channel does, in words.
 func ChannelStatus(c notice.Channel) string {
 	switch {
 	case c.Failures > 0:

@@ -18,7 +18,7 @@ type ownerList struct {
 	Owners []app.Owner `json:"owners"`
 }
 
-// OwnersCommand is the command group owners.
+// OwnersCommand returns the command group owners.
 func OwnersCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "owners", Short: "List the processes that have something under way here, other containers' and machines' too, and settle what is left of them",
 		Args: command.Subcommand, RunE: command.Alone,

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// PolicyCommand is the command group policy.
+// PolicyCommand returns the command group policy.
 func PolicyCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Show and change what may run, what asks and what is blocked. What is set here holds until it is changed, for every client. To allow one script or plan for some\n" +

@@ -34,7 +34,7 @@ type runList struct {
 	Runs  []tool.Record `json:"runs"`
 }
 
-// RunsCommand is the command group runs; alone it lists.
+// RunsCommand returns the command group runs; alone it lists.
 func RunsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "runs", Short: "Look up the calls that wanted to change something, and what came of them", Args: command.Subcommand}
 	list := &cobra.Command{Use: "list", Short: "List the last ones, newest first", Args: command.Args(0, 0)}
@@ -110,7 +110,7 @@ var why = map[tool.Reason]string{
 	tool.ReasonTimedOut: "time limit", tool.ReasonStopped: "stopped", tool.ReasonInterrupted: "interrupted",
 }
 
-// adminStanding is how far a run is, and why it ended so.
+// adminStanding returns how far a run is, and why it ended so.
 func adminStanding(r tool.Record) string {
 	words := r.Status.String()
 	reason, known := why[r.Reason]
@@ -126,7 +126,7 @@ func adminStanding(r tool.Record) string {
 	return words
 }
 
-// failure is what a record says that failed before it was known what it would do.
+// failure returns what a record says that failed before it was known what it would do.
 func failure(r tool.Record) string {
 	if r.Result == nil {
 		return ""

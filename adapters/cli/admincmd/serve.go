@@ -46,7 +46,7 @@ type Machine struct {
 	Version string
 }
 
-// ServeCommand is the command serve.
+// ServeCommand returns the command serve.
 func ServeCommand(s *command.Shell, m Machine) *cobra.Command {
 	var o ServeOptions
 	var list, open, silent bool

@@ -58,7 +58,7 @@ func RunningServer(core command.Core, m Machine) (Server, bool) {
 	return s, true
 }
 
-// recorded is the server on record, whether it runs or not.
+// recorded returns the server on record, whether it runs or not.
 func recorded(home string) (s Server, ok bool) {
 	text, err := os.ReadFile(filepath.Join(home, ServerFile))
 	return s, err == nil && json.Unmarshal(text, &s) == nil

@@ -29,7 +29,7 @@ type serveStanding struct {
 	Copies []command.DatabaseCopy `json:"database_copies,omitempty"`
 }
 
-// StatusCommand is the command status.
+// StatusCommand returns the command status.
 func StatusCommand(s *command.Shell, m Machine) *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Say in a few lines what waits for you, whether the server runs, who approves, and how you are told", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}

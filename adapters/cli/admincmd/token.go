@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// TokenCommand is the command token.
+// TokenCommand returns the command token.
 func TokenCommand(s *command.Shell, m Machine) *cobra.Command {
 	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: command.Subcommand, RunE: command.Alone}
 	c.AddCommand(create(s, m), list(s), revoke(s))
@@ -126,7 +126,7 @@ func list(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// credentials are the tokens that are good, or everything that is.
+// credentials returns the tokens that are good, or everything that is.
 func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Credential, error) {
 	core, err := s.Opened()
 	if err != nil {
@@ -139,7 +139,7 @@ func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Cred
 	return slices.DeleteFunc(good, func(c access.Credential) bool { return !all && c.Kind != access.Token }), nil
 }
 
-// reach is a scope in words.
+// reach returns a scope in words.
 func reach(s access.Scope) string {
 	what := "everything served"
 	if len(s.Toolsets) > 0 {

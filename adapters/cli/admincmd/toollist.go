@@ -31,7 +31,7 @@ type toolView struct {
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// decided is a decision for people.
+// decided returns a decision for people.
 func decided(o policy.Decision) string {
 	if o.Rule == "" { // what is set could not be read
 		return "not known"
@@ -49,7 +49,7 @@ func decided(o policy.Decision) string {
 	return "refused (" + o.Rule + ")"
 }
 
-// asks is how a call is confirmed as things are; how a tool always is says less where policy asks for it as well.
+// asks returns how a call is confirmed as things are; how a tool always is says less where policy asks for it as well.
 func (v toolView) asks() string {
 	if v.Decision.Verdict == policy.Confirm {
 		return max(v.Confirm, v.Decision.Strength).String()

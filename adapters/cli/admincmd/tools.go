@@ -18,7 +18,7 @@ import (
 // maxArgs bounds arguments read from a file or stdin, in bytes.
 const maxArgs = 4 << 20
 
-// ToolsCommand is the command group tools.
+// ToolsCommand returns the command group tools.
 func ToolsCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: command.Subcommand, RunE: command.Alone}
 	group.AddCommand(
@@ -31,7 +31,7 @@ func ToolsCommand(s *command.Shell) *cobra.Command {
 	return group
 }
 
-// summary is the first sentence of a description, or its beginning.
+// summary returns the first sentence of a description, or its beginning.
 func summary(text string) string {
 	const longest = 100
 	head, _, more := strings.Cut(text, ". ")

@@ -22,7 +22,7 @@ var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for e
 // logVariable says what a server logs.
 const logVariable = "COUNTERSIGN_LOG"
 
-// UpCommand is the command up: serve, with what a newcomer needs around it.
+// UpCommand returns the command up: serve, with what a newcomer needs around it.
 func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	g := connectCommand{s, web}
 	served := web
@@ -142,7 +142,7 @@ func (g connectCommand) findable() {
 	}
 }
 
-// standing is how a host stands, in a few words behind its title.
+// standing returns how a host stands, in a few words behind its title.
 func standing(h mcpclients.HostStatus) string {
 	switch {
 	case h.State == "connected":

@@ -41,7 +41,7 @@ func ParseUntil(text string) (confirm.Until, error) {
 	return u, u.Check()
 }
 
-// age is a duration in hours and minutes, or in days.
+// age returns a duration in hours and minutes, or in days.
 func age(word string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(word, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 {
@@ -55,7 +55,7 @@ func age(word string) (time.Duration, error) {
 	return d, nil
 }
 
-// Moment is a moment for people, in their time zone: with its day, where that is not today.
+// Moment returns a moment for people, in their time zone: with its day, where that is not today.
 func Moment(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -64,7 +64,7 @@ func Moment(at, now time.Time) string {
 	return at.Format("Mon 2 Jan 15:04")
 }
 
-// offered is what the question of an approval says of "allow this until".
+// offered returns what the question of an approval says of "allow this until".
 func offered(v confirm.View) string {
 	if !v.Datable() {
 		return ""
@@ -73,7 +73,7 @@ func offered(v confirm.View) string {
 	return "/u: until " + Moment(now.Add(confirm.DatedFirst), now) + " or another time"
 }
 
-// until is the answer that allows the same until a time, or, where the person does not want that after all, one for this once. With leave, only "n" denies.
+// until returns the answer that allows the same until a time, or, where the person does not want that after all, one for this once. With leave, only "n" denies.
 func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
 	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
 		said.Approve = said.Until != nil

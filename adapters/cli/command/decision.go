@@ -54,7 +54,7 @@ func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
 	}
 }
 
-// Cancelled is what to say where an interrupt ended the command.
+// Cancelled returns what to say where an interrupt ended the command.
 func (s *Shell) Cancelled() string {
 	switch {
 	case s.withdrawn == "":
@@ -65,7 +65,7 @@ func (s *Shell) Cancelled() string {
 	return "cancelled, and the approval request " + s.withdrawn + " with it; nothing was changed"
 }
 
-// Denied is what to say where the person at this terminal has denied what the command asked for; false where nobody here did.
+// Denied returns what to say where the person at this terminal has denied what the command asked for; false where nobody here did.
 func (s *Shell) Denied(f *fault.Error) (string, bool) {
 	switch {
 	case !s.denied || f.Code != confirm.ErrDenied.Code:
@@ -104,7 +104,7 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	}
 }
 
-// ApprovalView is an approval request as people see it.
+// ApprovalView returns an approval request as people see it.
 func ApprovalView(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
 		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Redacted: ask.Redacted}
@@ -122,7 +122,7 @@ type DecisionOptions struct {
 	Leave  bool           // nothing typed leaves the question waiting; what waits is denied with n alone
 }
 
-// Proof is how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
+// Proof returns how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
 func (s *Shell) Proof() confirm.Proof {
 	seat, ok := s.Seat()
 	if !ok {
@@ -241,12 +241,12 @@ func left(v confirm.View) error {
 		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
-// SessionGrantText is what "always" would allow, in one line.
+// SessionGrantText returns what "always" would allow, in one line.
 func SessionGrantText(v confirm.View) string {
 	return Plain("always allow in this session: " + v.AlwaysTerms())
 }
 
-// asking is the question at the end of a plan.
+// asking returns the question at the end of a plan.
 func asking(v confirm.View, named, always, touchable bool) string {
 	touch := v.Needs == policy.ProvingTouch
 	switch {
@@ -315,7 +315,7 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}, all)
 }
 
-// ArgumentLines are a call's arguments for people: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
+// ArgumentLines returns a call's arguments for people: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
 // in such a line than it is, a text of digits or one with several lines, stands in it as in the JSON.
 func ArgumentLines(args json.RawMessage) []string {
 	asJSON := strings.Split(Block(Indent(args)), "\n")
@@ -353,7 +353,7 @@ func plainName(name string) bool {
 	})
 }
 
-// tintOf is the colour of a line of a diff.
+// tintOf returns the colour of a line of a diff.
 func tintOf(line string) Tint {
 	switch {
 	case strings.HasPrefix(line, "+"):

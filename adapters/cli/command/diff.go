@@ -59,7 +59,7 @@ func (t *Terminal) Put(line string, as Tint) {
 
 func isBreak(r rune) bool { return r == '\n' || r == '\t' }
 
-// Diff is a unified diff as the output stream takes it, with everything in it seen: coloured on a terminal, and without marks of line ends elsewhere.
+// Diff returns a unified diff as the output stream takes it, with everything in it seen: coloured on a terminal, and without marks of line ends elsewhere.
 func (t *Terminal) Diff(unified string) string {
 	if !t.Drawn() {
 		return visible.Lines(unified)

@@ -16,7 +16,7 @@ type Board struct {
 	drawn int
 }
 
-// Board is a new board, or nil.
+// Board returns a new board, or nil.
 func (t *Terminal) Board() *Board {
 	if !t.colour(t.Err) {
 		return nil

@@ -178,7 +178,7 @@ func columns(row []string, widths []int) string {
 	return out.String()
 }
 
-// rowCells are those of a row. A bar within code is written \|.
+// rowCells returns those of a row. A bar within code is written \|.
 func rowCells(row string) []string {
 	row = strings.ReplaceAll(strings.Trim(strings.TrimSpace(row), "|"), `\|`, "\x00")
 	out := strings.Split(row, "|")
@@ -208,7 +208,7 @@ func (m *manual) inline(s string) string {
 	})
 }
 
-// link is a link's text with where it leads: to another topic, or to an address.
+// link returns a link's text with where it leads: to another topic, or to an address.
 func (m *manual) link(words, to string) string {
 	file, _, _ := strings.Cut(to, "#")
 	switch topic, isTopic := strings.CutSuffix(file, ".md"); {

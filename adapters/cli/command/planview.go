@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// PlanContextText is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
+// PlanContextText returns a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
 // such context; that one is shown as it is.
 func PlanContextText(plan json.RawMessage) (string, bool) {
 	var own struct {
@@ -39,19 +39,19 @@ const shownSum = 16
 // margin is before every line of a block.
 const margin = "  "
 
-// unseen are the members that tie a plan to what is stored; they say nothing to a person.
+// unseen returns the members that tie a plan to what is stored; they say nothing to a person.
 func unseen() []string {
 	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth"}
 }
 
-// labels are the names of members for people, where they are not simply their words.
+// labels returns the names of members for people, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
 		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",
 		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
 }
 
-// apart are the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
+// apart returns the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
 func apart() []string {
 	return []string{"changes", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count"}
 }
@@ -62,7 +62,7 @@ type row struct {
 	below       []string
 }
 
-// block is an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
+// block returns an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
 func block(fields []present.Field) []string {
 	var rows []row
 	var marked []string
@@ -132,7 +132,7 @@ func rowOf(f present.Field) row {
 	return r
 }
 
-// label is a member's name in words. A name that begins with a capital is a header's or a variable's, and stays as it is.
+// label returns a member's name in words. A name that begins with a capital is a header's or a variable's, and stays as it is.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
@@ -154,7 +154,7 @@ func label(name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// lines is a text behind its label, or below it when it has several lines: each with a bar before it, so that none passes for a label.
+// lines returns a text behind its label, or below it when it has several lines: each with a bar before it, so that none passes for a label.
 func lines(s string) (line string, below []string) {
 	s = strings.TrimRight(Block(s), "\n")
 	if !strings.Contains(s, "\n") {
@@ -177,7 +177,7 @@ func number(name string, n json.Number) string {
 	return n.String()
 }
 
-// list is an array: texts in one line or apart, header lines one below the other, and steps numbered.
+// list returns an array: texts in one line or apart, header lines one below the other, and steps numbered.
 func list(name string, items []any) (line string, below []string) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "argv" || name == "args" {
@@ -211,7 +211,7 @@ func list(name string, items []any) (line string, below []string) {
 	return "", below
 }
 
-// step is one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
+// step returns one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
 func step(n int, fields []present.Field) []string {
 	depth := 0
 	if d, ok := present.Member(fields, "depth").(json.Number); ok {
@@ -250,7 +250,7 @@ func step(n int, fields []present.Field) []string {
 	return out
 }
 
-// findings is what the linter said, marked.
+// findings returns what the linter said, marked.
 func findings(v any) []string {
 	items, _ := v.([]any)
 	var out []string
@@ -281,7 +281,7 @@ func marks(v any) []string {
 	return out
 }
 
-// texts are the texts of an array.
+// texts returns the texts of an array.
 func texts(v any) []string {
 	items, _ := v.([]any)
 	var out []string

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// plan is a plan with this context.
+// plan returns a plan with this context.
 func plan(context string) json.RawMessage {
 	return json.RawMessage(`{"tool":"t","summary":"s","context":` + context + `}`)
 }

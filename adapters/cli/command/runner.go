@@ -177,7 +177,7 @@ func (d Runner) Pairs(pairs ...Pair) {
 	}
 }
 
-// Age is how long ago something was, for people; empty for never.
+// Age returns how long ago something was, for people; empty for never.
 func Age(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -193,7 +193,7 @@ func Age(at time.Time) string {
 	return at.Local().Format(time.DateOnly)
 }
 
-// Took is a duration in milliseconds for people.
+// Took returns a duration in milliseconds for people.
 func Took(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	if d > time.Second {
@@ -202,7 +202,7 @@ func Took(ms int64) string {
 	return d.String()
 }
 
-// Milliseconds is a duration given as a flag; zero when it was not given.
+// Milliseconds returns a duration given as a flag; zero when it was not given.
 func Milliseconds(flag string, d time.Duration) (int64, error) {
 	if d < 0 || d > 0 && d < time.Millisecond {
 		return 0, ErrUsage.Sayf("--%s %v is no time to wait", flag, d).With(Hint("write 30s, 5m or 1h"))
@@ -226,7 +226,7 @@ func Assignments(flag string, given []string) (map[string]string, error) {
 // maxFile bounds a text read from a file or the input, in bytes; what tools accept is less.
 const maxFile = 1 << 20
 
-// File is a flag's text, or for @FILE what is in that file, and for @- what comes on the input.
+// File returns a flag's text, or for @FILE what is in that file, and for @- what comes on the input.
 func (d Runner) File(flag, given string) (string, error) {
 	name, named := strings.CutPrefix(given, "@")
 	if !named {
@@ -251,14 +251,14 @@ func (d Runner) File(flag, given string) (string, error) {
 	return string(text), nil
 }
 
-// Group is a command that only has others.
+// Group returns a command that only has others.
 func Group(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: Subcommand, RunE: Alone}
 	c.AddCommand(below...)
 	return c
 }
 
-// First is the first argument, or nothing.
+// First returns the first argument, or nothing.
 func First(args []string) string {
 	if len(args) == 0 {
 		return ""

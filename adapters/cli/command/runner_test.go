@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// at is a desk whose streams are buffers.
+// at returns a shell whose streams are buffers.
 func at() (d command.Runner, out, problems *bytes.Buffer) {
 	out, problems = &bytes.Buffer{}, &bytes.Buffer{}
 	return command.Runner{Shell: &command.Shell{Terminal: &command.Terminal{In: strings.NewReader("from the input"), Out: out, Err: problems}}}, out, problems

@@ -41,7 +41,7 @@ func Elsewhere(v confirm.View) error {
 		With(Hint(way))
 }
 
-// Touchable are the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
+// Touchable returns the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
 func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 	core, err := s.Opened()
 	if err != nil {

@@ -133,7 +133,7 @@ func (s *Shell) Everything() {
 // Forget undoes every Set.
 func (s *Shell) Forget() { s.flags = nil }
 
-// Lookup is the environment variable, or the flag given in its place.
+// Lookup returns the environment variable, or the flag given in its place.
 func (s *Shell) Lookup(variable string) string {
 	if v, ok := s.flags[variable]; ok {
 		return v
@@ -156,7 +156,7 @@ func (s *Shell) App() (*app.App, error) {
 	return s.core.App, nil
 }
 
-// SourceRoot is where the paths of anchors begin.
+// SourceRoot returns where the paths of anchors begin.
 func (s *Shell) SourceRoot() (string, error) {
 	if _, err := s.App(); err != nil {
 		return "", err
@@ -334,7 +334,7 @@ func (s *Shell) PrintJSON(v any) error {
 	return nil
 }
 
-// Indent is a JSON object or array laid out for reading, and any other text as it is.
+// Indent returns a JSON object or array laid out for reading, and any other text as it is.
 func Indent(doc []byte) string {
 	var out bytes.Buffer
 	if head := bytes.TrimSpace(doc); len(head) == 0 || head[0] != '{' && head[0] != '[' || json.Indent(&out, doc, "", "  ") != nil {
@@ -361,7 +361,7 @@ func Args(low, high int) cobra.PositionalArgs {
 	}
 }
 
-// Usage is an ErrUsage for a command, with its usage line as the way out.
+// Usage returns an ErrUsage for a command, with its usage line as the way out.
 func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
 	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
 }

@@ -42,13 +42,13 @@ type Terminal struct {
 // ErrNoAnswer reports a question that nobody could answer: the input ended.
 var ErrNoAnswer = fault.New(fault.Unconfirmed, "terminal_no_answer", "the input ended before the question was answered; nothing was changed")
 
-// OS is the process's own terminal.
+// OS returns the process's own terminal.
 func OS() *Terminal { return &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv} }
 
 // Interactive reports whether a person can be asked: there is a controlling terminal, whatever the streams are.
 func (t *Terminal) Interactive() bool { return t.controlling() != nil }
 
-// controlling is the terminal that controls this process, nil when none does: a program that was started without one cannot make one up by handing
+// controlling returns the terminal that controls this process, nil when none does: a program that was started without one cannot make one up by handing
 // over streams.
 func (t *Terminal) controlling() *os.File {
 	if t.tty == nil {
@@ -98,7 +98,7 @@ func (t *Terminal) Seat() (seat, bool) {
 	return seat, true
 }
 
-// AccountName is the name of the account that this process runs in, or its number.
+// AccountName returns the name of the account that this process runs in, or its number.
 func AccountName() string {
 	number := strconv.Itoa(os.Getuid())
 	if me, err := user.LookupId(number); err == nil {
@@ -107,7 +107,7 @@ func AccountName() string {
 	return number
 }
 
-// asking is where questions are put: the error stream where that is a terminal, or the controlling terminal; nil is nowhere.
+// asking returns where questions are put: the error stream where that is a terminal, or the controlling terminal; nil is nowhere.
 func (t *Terminal) asking() io.Writer {
 	tty := t.controlling()
 	switch {
@@ -119,7 +119,7 @@ func (t *Terminal) asking() io.Writer {
 	return tty
 }
 
-// listening is where answers are read: the input where that is a terminal, or the controlling terminal.
+// listening returns where answers are read: the input where that is a terminal, or the controlling terminal.
 func (t *Terminal) listening() io.Reader {
 	if isTerminal(t.In) {
 		return t.In

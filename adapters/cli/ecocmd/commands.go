@@ -48,7 +48,7 @@ func (g *group) create() *cobra.Command {
 	return c
 }
 
-// located is a path as an absolute one, which a manifest wants, and any other URL as it is.
+// located returns a path as an absolute one, which a manifest wants, and any other URL as it is.
 func located(url string) string {
 	if !filepath.IsAbs(url) && url != "." && url != ".." && !strings.HasPrefix(url, "./") && !strings.HasPrefix(url, "../") {
 		return url

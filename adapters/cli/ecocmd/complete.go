@@ -54,7 +54,7 @@ func (g *group) ids(ctx context.Context, begun string) []cobra.Completion {
 	})
 }
 
-// repoFlag is a flag --repo, completed.
+// repoFlag returns a flag --repo, completed.
 func (g *group) repoFlag(c *cobra.Command, into *[]string) *cobra.Command {
 	c.Flags().StringSliceVar(into, "repo", nil, "only this repository, again and again")
 	g.completed(c, "repo", g.repos)

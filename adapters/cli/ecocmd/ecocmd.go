@@ -20,7 +20,7 @@ type group struct {
 	detach    bool
 }
 
-// NewRunner is the runner of a shell.
+// NewRunner returns the runner of a shell.
 func NewRunner(s *command.Shell) command.Runner {
 	return command.Runner{Shell: s, Words: command.Words{Text: CommandText, Hint: hint, Details: drawDetails}}
 }
@@ -56,7 +56,7 @@ func Command(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// about is the arguments of a call about the ecosystem that is named: as the argument, or by --ecosystem.
+// about returns the arguments of a call about the ecosystem that is named: as the argument, or by --ecosystem.
 func (g *group) about(args []string) command.Arguments {
 	name := g.ecosystem
 	if len(args) > 0 && args[0] != "" {
@@ -139,14 +139,14 @@ func (g *group) unselected(o tool.Outcome, err error) error {
 	return f.With(command.Hint("countersign eco use NAME selects one of: " + strings.Join(names, ", ")))
 }
 
-// reading is a command [ECOSYSTEM] that makes one call that only reads.
+// reading returns a command [ECOSYSTEM] that makes one call that only reads.
 func (g *group) reading(use, short string, name tool.Name, draw func(answer)) *cobra.Command {
 	c := g.named(use, short)
 	c.RunE = func(cmd *cobra.Command, args []string) error { return g.look(cmd.Context(), name, g.about(args), draw) }
 	return c
 }
 
-// changing is a command [ECOSYSTEM] that makes one call that changes something; with fills in the flags.
+// changing returns a command [ECOSYSTEM] that makes one call that changes something; with fills in the flags.
 func (g *group) changing(use, short string, name tool.Name, with func(command.Arguments)) *cobra.Command {
 	c := g.named(use, short)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -171,7 +171,7 @@ func (g *group) running(c *cobra.Command) *cobra.Command {
 	return g.dry(c)
 }
 
-// named is a command that takes [ECOSYSTEM].
+// named returns a command that takes [ECOSYSTEM].
 func (g *group) named(use, short string) *cobra.Command {
 	return &cobra.Command{Use: use + " [ECOSYSTEM]", Short: short, Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.names)}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// View writes answers to the terminal of a desk.
+// View writes answers to a terminal.
 type View struct{ command.Runner }
 
 // answer is what a tool said: an object of its answer.
@@ -28,7 +28,7 @@ func ParseAnswer(doc json.RawMessage) answer {
 	return a
 }
 
-// word is a value in one word or line; a time as how long ago it was.
+// word returns a value in one word or line; a time as how long ago it was.
 func word(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -62,16 +62,16 @@ func word(v any) string {
 	return ""
 }
 
-// Word is a member in one word or line, a time as how long ago it was; empty for what is not there, and for no.
+// Word returns a member in one word or line, a time as how long ago it was; empty for what is not there, and for no.
 func (a answer) Word(key string) string { return word(a[key]) }
 
-// Object is what a member holds, as far as it is an object.
+// Object returns what a member holds, as far as it is an object.
 func (a answer) Object(key string) answer {
 	o, _ := a[key].(map[string]any)
 	return o
 }
 
-// List is the objects of a member that is a list.
+// List returns the objects of a member that is a list.
 func (a answer) List(key string) []answer {
 	all, _ := a[key].([]any)
 	out := make([]answer, 0, len(all))
@@ -83,7 +83,7 @@ func (a answer) List(key string) []answer {
 	return out
 }
 
-// Texts are the texts of a member that is a list.
+// Texts returns the texts of a member that is a list.
 func (a answer) Texts(key string) []string {
 	all, _ := a[key].([]any)
 	out := make([]string, 0, len(all))
@@ -209,7 +209,7 @@ func (g View) preview(a answer) {
 	g.Note("nothing was done; without --dry-run it is")
 }
 
-// others are the members of some objects besides their name, in a lasting order.
+// others returns the members of some objects besides their name, in a lasting order.
 func others(all []answer) []string {
 	var names []string
 	for _, a := range all {

@@ -86,7 +86,7 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 
 func quiet(tool.Progress) {}
 
-// ask is how far a run is; wait seconds are waited for its end.
+// ask returns how far a run is; wait seconds are waited for its end.
 func (g *group) ask(ctx context.Context, id string, wait int, into *status) (tool.Outcome, error) {
 	o, err := g.Send(ctx, "amof_get_run_status", command.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
 	if err == nil {
@@ -166,7 +166,7 @@ func (l *live) expect(ctx context.Context, ecosystem string) {
 	}
 }
 
-// of is the repository that a line is about, with its ticket, and what the line says.
+// of returns the repository that a line is about, with its ticket, and what the line says.
 func (l *live) of(line string) (who, what string) {
 	who, what, ok := strings.Cut(line, ": ")
 	name, _, _ := strings.Cut(who, " (")

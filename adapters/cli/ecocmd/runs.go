@@ -74,7 +74,7 @@ func (g *group) runLogs() *cobra.Command {
 	return c
 }
 
-// tints is how a line of a log looks, where colour can show it.
+// tints returns how a line of a log looks, where colour can show it.
 func tints(level string) command.Tint {
 	switch level {
 	case "error":

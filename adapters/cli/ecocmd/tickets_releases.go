@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ofTicket is a command TICKET that changes something.
+// ofTicket returns a command TICKET that changes something.
 func (g *group) ofTicket(use, short string, name tool.Name, complete command.Completer, with func(command.Arguments)) *cobra.Command {
 	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: command.Args(1, 1), ValidArgsFunction: command.Complete(complete)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -101,7 +101,7 @@ func (g *group) release() []*cobra.Command {
 		g.releaseValidate(), g.bump(), g.promote(), g.releaseLog()}
 }
 
-// making is a command that releases; the arguments of its tool are those of about, and with the flags that both have.
+// making returns a command that releases; the arguments of its tool are those of about, and with the flags that both have.
 func (g *group) making(c *cobra.Command, name tool.Name, about func(args []string) command.Arguments) *cobra.Command {
 	var message string
 	var push, strict, skip bool

@@ -8,7 +8,7 @@ const maxExtent = 400
 // unclosed is how many more lines belong to a definition whose end cannot be made out.
 const unclosed = 20
 
-// last is the index of the last line of the definition that begins at line i.
+// last returns the index of the last line of the definition that begins at line i.
 func (g grammar) last(lines []string, i int) int {
 	limit := min(len(lines), i+maxExtent)
 	end := i
@@ -34,7 +34,7 @@ func (g grammar) last(lines []string, i int) int {
 	return end
 }
 
-// closed is where the brackets opened from line i on are closed again.
+// closed returns where the brackets opened from line i on are closed again.
 func closed(lines []string, i int, hash bool) int {
 	depth, inComment := 0, false
 	for n := i; n < len(lines); n++ {
@@ -104,7 +104,7 @@ func brackets(line string, inComment, hash bool) (int, bool) {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// deeper is the last line that is indented below line i, after a head that may span lines.
+// deeper returns the last line that is indented below line i, after a head that may span lines.
 func deeper(lines []string, i int) int {
 	depth, end, head := 0, i, true
 	for n := i; n < len(lines); n++ {
@@ -125,7 +125,7 @@ func deeper(lines []string, i int) int {
 	return end
 }
 
-// ended is the line "end" at the indentation of line i.
+// ended returns the line "end" at the indentation of line i.
 func ended(lines []string, i int) int {
 	for n := i + 1; n < len(lines); n++ {
 		t := strings.TrimSpace(lines[n])

@@ -84,7 +84,7 @@ func (w *place) flags(c *cobra.Command, g group, section string) {
 	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
 }
 
-// open is the pack of the place, with its section made sure of.
+// open returns the pack of the place, with its section made sure of.
 func (g group) open(ctx context.Context, w place) (string, error) {
 	ident, err := g.resolve(ctx, w.pack, "draft")
 	if err != nil {
@@ -188,7 +188,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	return "", [2]int{}, bad.Sayf("%s defines no %s that can be found; name its lines", m[1], m[2])
 }
 
-// below is the path as the source root sees it, and where the file was seen; empty is nowhere.
+// below returns the path as the source root sees it, and where the file was seen; empty is nowhere.
 func (g group) below(file, root string) (path, seen string) {
 	if root != "" {
 		return file, ""
@@ -215,7 +215,7 @@ func (g group) below(file, root string) (path, seen string) {
 	return filepath.ToSlash(rel), abs
 }
 
-// lineCount is how many lines a regular file has, counted as packs do: a last line needs no end.
+// lineCount returns how many lines a regular file has, counted as packs do: a last line needs no end.
 func lineCount(name string) (int, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -247,7 +247,7 @@ func lineCount(name string) (int, error) {
 	}
 }
 
-// linesOf is a number of lines in words.
+// linesOf returns a number of lines in words.
 func linesOf(n int) string {
 	if n == 1 {
 		return "1 line"
@@ -255,7 +255,7 @@ func linesOf(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// freeKey is a key for an anchor: the file's name and line, with a number behind it when that is taken.
+// freeKey returns a key for an anchor: the file's name and line, with a number behind it when that is taken.
 func freeKey(file string, line int, taken []keyed) string {
 	const longest = 48
 	base := strings.Trim(strings.Map(func(r rune) rune {
@@ -353,7 +353,7 @@ func (g group) diagram() *cobra.Command {
 	return c
 }
 
-// read is the text of a file, or of stdin for -.
+// read returns the text of a file, or of stdin for -.
 func (g group) read(file string) (string, error) {
 	var raw []byte
 	var err error

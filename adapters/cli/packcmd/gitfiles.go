@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 )
 
-// GitRoot is the top of the working tree that dir is in; empty where there is none.
+// GitRoot returns the top of the working tree that dir is in; empty where there is none.
 func GitRoot(ctx context.Context, dir string) string {
 	top, err := gitcli.Command{Dir: dir, Machine: true, Args: []string{"rev-parse", "--show-toplevel"}}.Output(ctx)
 	if err != nil {
@@ -17,7 +17,7 @@ func GitRoot(ctx context.Context, dir string) string {
 	return strings.TrimRight(string(top), "\r\n")
 }
 
-// GitFiles are the first files, by their slash paths, that belong to the working tree at root: what git tracks and what it does not ignore.
+// GitFiles returns the first files, by their slash paths, that belong to the working tree at root: what git tracks and what it does not ignore.
 func GitFiles(ctx context.Context, root string, most int) ([]string, error) {
 	out, err := gitcli.Command{Dir: root, Machine: true, Args: []string{"ls-files", "-co", "--exclude-standard", "-z"}}.Output(ctx)
 	if err != nil {

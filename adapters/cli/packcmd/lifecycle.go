@@ -140,7 +140,7 @@ func (g group) take() *cobra.Command {
 	return c
 }
 
-// without is the call that takes the anchor or diagram of that key out. It fails where there is none, or more than one.
+// without returns the call that takes the anchor or diagram of that key out. It fails where there is none, or more than one.
 func (p stored) without(key string) (command.Arguments, error) {
 	var found []command.Arguments
 	var all, alike []string

@@ -17,7 +17,7 @@ type Definition struct {
 	Doc   string // first sentence of its comment, in one line
 }
 
-// Lines is how many lines it spans.
+// Lines returns how many lines it spans.
 func (d Definition) Lines() int { return d.Last - d.First + 1 }
 
 // ending says how a language closes a definition.
@@ -39,7 +39,7 @@ type scanner struct {
 // FindDefinitions lists what one file defines, with a scanner of its own.
 func FindDefinitions(file, text string) []Definition { return new(scanner).Definitions(file, text) }
 
-// LanguageOf is the language of a source file, by its name's ending; empty is none that is known.
+// LanguageOf returns the language of a source file, by its name's ending; empty is none that is known.
 func LanguageOf(file string) string {
 	ending := strings.ToLower(strings.TrimPrefix(path.Ext(file), "."))
 	for _, l := range languages {
@@ -106,7 +106,7 @@ func named(patterns []*regexp.Regexp, line string) string {
 // maxComment is how many lines of comment belong to a definition at most.
 const maxComment = 12
 
-// commentAbove is the index of the first line of the comments and attributes directly above line i.
+// commentAbove returns the index of the first line of the comments and attributes directly above line i.
 func commentAbove(lines []string, i int) int {
 	first := i
 	for first > 0 && i-first < maxComment {
@@ -131,7 +131,7 @@ func isComment(t string) bool {
 	return false
 }
 
-// sentence is the first sentence of a comment's lines.
+// sentence returns the first sentence of a comment's lines.
 func sentence(comment []string) string {
 	var words []string
 	for _, line := range comment {
@@ -173,7 +173,7 @@ func firstSentence(text string) string {
 	return text
 }
 
-// docstring is the first sentence of the string right below a definition.
+// docstring returns the first sentence of the string right below a definition.
 func docstring(lines []string, i int) string {
 	for n := i + 1; n < len(lines) && n < i+6; n++ {
 		t := strings.TrimSpace(lines[n])

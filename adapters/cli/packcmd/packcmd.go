@@ -19,12 +19,12 @@ var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, an
 // group is the pack commands over one shell.
 type group struct{ command.Runner }
 
-// NewRunner is the runner of a shell.
+// NewRunner returns the runner of a shell.
 func NewRunner(s *command.Shell) command.Runner {
 	return command.Runner{Shell: s, Words: command.Words{Hint: hint}}
 }
 
-// PackCommand is the command group pack.
+// PackCommand returns the command group pack.
 func PackCommand(s *command.Shell) *cobra.Command {
 	g := group{NewRunner(s)}
 	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: command.Subcommand, RunE: command.Alone,
@@ -77,7 +77,7 @@ type keyed struct {
 	Key string `json:"key"`
 }
 
-// label is what people call the pack.
+// label returns what people call the pack.
 func (p stored) label() string {
 	switch {
 	case p.Name != "":
@@ -109,7 +109,7 @@ func (g group) payload(ctx context.Context, args command.Arguments, into any) (t
 	return o, command.DecodeAnswer(o, &answer)
 }
 
-// hint is the way out behind refusals that a person meets often.
+// hint returns the way out behind refusals that a person meets often.
 func hint(f *fault.Error) command.Hint {
 	switch {
 	case f.Details != nil:
@@ -122,7 +122,7 @@ func hint(f *fault.Error) command.Hint {
 	return ""
 }
 
-// moment is a pack's timestamp for people, to the minute.
+// moment returns a pack's timestamp for people, to the minute.
 func moment(stamp string) string {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
@@ -131,7 +131,7 @@ func moment(stamp string) string {
 	return at.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// resolve is the identifier of the pack a command is about: the one named, or the one changed last with that status (any when empty).
+// resolve returns the identifier of the pack a command is about: the one named, or the one changed last with that status (any when empty).
 func (g group) resolve(ctx context.Context, named, status string) (string, error) {
 	if named != "" {
 		return named, nil

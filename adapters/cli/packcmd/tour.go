@@ -28,7 +28,7 @@ var (
 // lifetime of the pack, in minutes. The whole store is gone long before.
 const lifetime = 60
 
-// TourCommand is the command tour.
+// TourCommand returns the command tour.
 func TourCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "tour", Short: "See the main job done on the repository you stand in; nothing of yours is changed", Args: command.Args(0, 0),
 		Long: "Build a context pack out of the repository you stand in, in any language: anchors in real files, notes and a diagram; finalize it, and print it rendered.\n" +
@@ -62,7 +62,7 @@ func runTour(ctx context.Context, s *command.Shell) error {
 	return t.walk(ctx, chosen)
 }
 
-// secluded is a shell over the temporary store alone: what the person's environment says about stores and policy does not count here.
+// secluded returns a shell over the temporary store alone: what the person's environment says about stores and policy does not count here.
 func secluded(s *command.Shell, temporary, root string) *command.Shell {
 	return &command.Shell{Terminal: s.Terminal, Open: s.Open, Client: s.Client, JSON: s.JSON, Env: func(name string) string {
 		switch name {

@@ -167,7 +167,7 @@ func entryPoint(f source, d Definition) bool {
 // plainWord is the length up to which a lower-case Go name may be any word; in other languages any may.
 const plainWord = 6
 
-// weight is how much a definition says about its repository.
+// weight returns how much a definition says about its repository.
 func (a anchor) weight() float64 {
 	w := 3 * math.Log2(float64(1+min(len(a.users), 40)))
 	if a.def.Doc != "" {
@@ -196,7 +196,7 @@ const (
 	plainLines = 20
 )
 
-// plain is a stand-in for repositories without code that is known: the beginning of the text files nearest to the root.
+// plain returns a stand-in for repositories without code that is known: the beginning of the text files nearest to the root.
 func (s survey) plain() []anchor {
 	root, err := os.OpenRoot(s.root)
 	if err != nil {

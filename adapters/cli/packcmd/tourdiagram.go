@@ -57,7 +57,7 @@ func (s survey) box(b *strings.Builder, ids map[string]string, parent string, d 
 	fmt.Fprintf(b, "  %s --> %s[%s]\n", parent, id, label(path.Base(d.path), d.files, d.langs))
 }
 
-// label is the text of a box. Mermaid takes a quoted string; quotes inside become entities.
+// label returns the text of a box. Mermaid takes a quoted string; quotes inside become entities.
 func label(name string, files int, langs map[string]int) string {
 	text := fmt.Sprintf("%s<br/>%d file", name, files)
 	if files != 1 {
@@ -133,7 +133,7 @@ func edges(chosen []anchor, ids map[string]string) []string {
 	return out
 }
 
-// languages is what the repository is written in, most first, for people.
+// languages returns what the repository is written in, most first, for people.
 func (s survey) languages() string {
 	count := map[string]int{}
 	for _, f := range s.files {

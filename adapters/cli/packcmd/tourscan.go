@@ -53,7 +53,7 @@ func look(ctx context.Context, dir string) (survey, error) {
 	return s, ctx.Err()
 }
 
-// list is every file that belongs to the repository: git knows what is ignored; elsewhere hidden and generated directories are left out.
+// list returns every file that belongs to the repository: git knows what is ignored; elsewhere hidden and generated directories are left out.
 func (s *survey) list(ctx context.Context) ([]string, error) {
 	if s.git {
 		if files, err := GitFiles(ctx, s.root, maxListed); err == nil {
@@ -111,7 +111,7 @@ func (s *survey) read() {
 	}
 }
 
-// readText is a regular file of at most maxFile bytes of UTF-8.
+// readText returns a regular file of at most maxFile bytes of UTF-8.
 func readText(root *os.Root, name string) (string, bool) {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile || info.Size() == 0 {
@@ -145,7 +145,7 @@ func generated(text string) bool {
 	return strings.Contains(head, "DO NOT EDIT") || strings.Contains(head, "@generated") || len(text) > 20_000 && strings.Count(text, "\n") < len(text)/400
 }
 
-// words is the set of identifiers in a text, comments left out as far as a line shows them, and of the pairs x.y among them.
+// words returns the set of identifiers in a text, comments left out as far as a line shows them, and of the pairs x.y among them.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(text) {

@@ -19,7 +19,7 @@ func types() []cobra.Completion {
 	return []cobra.Completion{present.TypeScript, present.TypeWebhook, present.TypeWorkflow}
 }
 
-// ActionCommand is the command group action.
+// ActionCommand returns the command group action.
 func ActionCommand(d Runner) *cobra.Command {
 	g := actionGroup{d}
 	c := command.Group("action", "Keep programs and webhooks to be triggered, and say which may", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
@@ -113,7 +113,7 @@ func (g actionGroup) drawAction(ctx context.Context, a present.Action) {
 		command.Pair{Name: "time limit", Value: limit}, command.Pair{Name: "rule", Value: g.ruleOf(ctx, a.ID)})
 }
 
-// ruleOf is the rule in force for an action, in words.
+// ruleOf returns the rule in force for an action, in words.
 func (g actionGroup) ruleOf(ctx context.Context, id string) string {
 	var r struct {
 		Level string `json:"permissionLevel"`
@@ -126,7 +126,7 @@ func (g actionGroup) ruleOf(ctx context.Context, id string) string {
 	return r.Level + " (" + from(r.From) + ")"
 }
 
-// from is where a rule comes from, in words.
+// from returns where a rule comes from, in words.
 func from(word string) string {
 	switch word {
 	case "action":

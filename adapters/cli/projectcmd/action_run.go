@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// levels are what a rule can say.
+// levels returns what a rule can say.
 func levels() []cobra.Completion {
 	return []cobra.Completion{"require_confirm", "auto_approve", "deny"}
 }
@@ -105,7 +105,7 @@ func (g actionGroup) rules() *cobra.Command {
 	}}
 }
 
-// names are the names of actions by id.
+// names returns the names of actions by id.
 func (g actionGroup) names(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	var found struct {

@@ -137,7 +137,7 @@ func (g workflowGroup) incoming() *cobra.Command {
 	return c
 }
 
-// secret is a text that cannot be guessed.
+// secret returns a text that cannot be guessed.
 func secret() string {
 	raw := make([]byte, secretBytes)
 	_, _ = rand.Read(raw) // it never fails
@@ -172,7 +172,7 @@ func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) err
 	return nil
 }
 
-// TemplateCommand is the command group template.
+// TemplateCommand returns the command group template.
 func TemplateCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
 	return command.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
@@ -189,7 +189,7 @@ type template struct {
 	Created  time.Time `json:"createdAt"`
 }
 
-// categories are those of step templates (packageflow contract §1.5).
+// categories returns those of step templates (packageflow contract §1.5).
 func categories() []cobra.Completion {
 	return []cobra.Completion{"package-manager", "git", "docker", "shell", "testing", "code-quality", "kubernetes", "database", "cloud", "ai", "security", "nodejs", "custom"}
 }

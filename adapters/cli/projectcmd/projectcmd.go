@@ -19,7 +19,7 @@ import (
 // group is the commands over one shell.
 type group struct{ Runner }
 
-// Commands is every command about projects.
+// Commands returns every command about projects.
 func Commands(s *command.Shell) []*cobra.Command {
 	d := NewRunner(s)
 	g := group{d}
@@ -59,7 +59,7 @@ type detail struct {
 	Warnings []string `json:"warnings"`
 }
 
-// kind is what sort of project it is, in a few words.
+// kind returns what sort of project it is, in a few words.
 func (p detail) kind() string {
 	words := []string{}
 	for _, w := range []string{p.Type, strings.TrimSpace(p.Manager + " " + p.ManagerVersion)} {
@@ -280,7 +280,7 @@ func (g group) set() *cobra.Command {
 	return c
 }
 
-// told are the values of a list that are some: an empty one empties the list.
+// told returns the values of a list that are some: an empty one empties the list.
 func told(given []string) []string {
 	out := []string{}
 	for _, v := range given {

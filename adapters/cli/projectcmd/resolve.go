@@ -19,7 +19,7 @@ type Project struct {
 	Path string `json:"path"`
 }
 
-// Dir is the directory that a command is about: the project named by name, id or path, or the working directory when none is named. That
+// Dir returns the directory that a command is about: the project named by name, id or path, or the working directory when none is named. That
 // it lies in a registered project is for the tools to say.
 func (d Runner) Dir(ctx context.Context, word string) (string, error) {
 	if word == "" || isPath(word) {
@@ -42,7 +42,7 @@ func isPath(word string) bool {
 	return word == "." || word == ".." || strings.ContainsRune(word, filepath.Separator)
 }
 
-// Stored is what the tools of people take for a project: the word, or for a directory in one that project. Its directory may be gone.
+// Stored returns what the tools of people take for a project: the word, or for a directory in one that project. Its directory may be gone.
 func (d Runner) Stored(ctx context.Context, word string) (string, error) {
 	if !isPath(word) {
 		return word, nil
@@ -74,7 +74,7 @@ func (d Runner) ScriptDir(ctx context.Context, word string) (string, error) {
 	}
 }
 
-// Project is the project of Dir.
+// Project returns the project of Dir.
 func (d Runner) Project(ctx context.Context, word string) (Project, error) {
 	var p Project
 	dir, err := d.Dir(ctx, word)
@@ -85,7 +85,7 @@ func (d Runner) Project(ctx context.Context, word string) (Project, error) {
 	return p, err
 }
 
-// Here is the project of the working directory; ok is false when it lies in none.
+// Here returns the project of the working directory; ok is false when it lies in none.
 func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 	dir, err := filepath.Abs(".")
 	if err != nil {
@@ -95,7 +95,7 @@ func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 	return p, ok
 }
 
-// Owner is the project that something new belongs to: the one named, or the one you stand in; none, with an empty id, when it is to be
+// Owner returns the project that something new belongs to: the one named, or the one you stand in; none, with an empty id, when it is to be
 // global or you stand in none.
 func (d Runner) Owner(ctx context.Context, word string, global bool) (Project, error) {
 	switch {
@@ -110,7 +110,7 @@ func (d Runner) Owner(ctx context.Context, word string, global bool) (Project, e
 	return p, nil
 }
 
-// ProjectNames are the names of all projects by id; of none when they cannot be listed.
+// ProjectNames returns the names of all projects by id; of none when they cannot be listed.
 func (d Runner) ProjectNames(ctx context.Context) map[string]string {
 	names := map[string]string{}
 	var v struct {
@@ -139,23 +139,23 @@ type listing struct {
 	read       func(tool.Outcome) ([]Named, error)
 }
 
-// Workflow is the id of the workflow that a word names: an id, the beginning of one, or a name that one workflow has, in the project of
+// Workflow returns the id of the workflow that a word names: an id, the beginning of one, or a name that one workflow has, in the project of
 // the working directory before others.
 func (d Runner) Workflow(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, workflows(), word)
 }
 
-// Action is the id of the stored action that a word names, like Workflow.
+// Action returns the id of the stored action that a word names, like Workflow.
 func (d Runner) Action(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, actions(), word)
 }
 
-// Process is the id of the background process that a word names: an id, the beginning of one, or the name of a script that runs once.
+// Process returns the id of the background process that a word names: an id, the beginning of one, or the name of a script that runs once.
 func (d Runner) Process(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, processes(), word)
 }
 
-// Template is the id of the step template of one's own that a word names.
+// Template returns the id of the step template of one's own that a word names.
 func (d Runner) Template(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, templates(), word)
 }
@@ -231,7 +231,7 @@ func templates() listing {
 		}}
 }
 
-// all are the things there are, without a word about them.
+// all returns the things there are, without a word about them.
 func (d Runner) all(ctx context.Context, from listing) ([]Named, tool.Outcome, error) {
 	args := from.args
 	if args == nil {
@@ -274,7 +274,7 @@ func (d Runner) find(ctx context.Context, from listing, word string) (string, er
 // minPrefix is how much of an id stands for all of it.
 const minPrefix = 3
 
-// matching are the things a word can mean: the one with that id, else those with that name, else those whose id begins so, with or
+// matching returns the things a word can mean: the one with that id, else those with that name, else those whose id begins so, with or
 // without the word before its dash.
 func matching(all []Named, word string) []Named {
 	var named, begun []Named

@@ -64,7 +64,7 @@ func write(w io.Writer, text string, shown bool) {
 	_, _ = io.WriteString(w, text) // a reader that is gone wants no more
 }
 
-// Ended is how a program ended, in a few words.
+// Ended returns how a program ended, in a few words.
 func (r ProgramResult) Ended() string {
 	if r.Signal != "" {
 		return "ended by signal " + r.Signal

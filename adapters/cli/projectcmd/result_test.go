@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// at is a runner whose streams are buffers.
+// at returns a runner whose streams are buffers.
 func at() (d projectcmd.Runner, out, problems *bytes.Buffer) {
 	out, problems = &bytes.Buffer{}, &bytes.Buffer{}
 	return projectcmd.NewRunner(&command.Shell{Terminal: &command.Terminal{In: strings.NewReader(""), Out: out, Err: problems}}), out, problems

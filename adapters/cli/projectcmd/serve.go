@@ -10,7 +10,7 @@ import (
 // defaultHooks is where requests are taken when nobody says otherwise (packageflow contract §1.9).
 const defaultHooks = "127.0.0.1:9876"
 
-// webhooks is the command group webhooks.
+// webhooks returns the command group webhooks.
 func (g group) webhooks() *cobra.Command {
 	var addr string
 	serve := &cobra.Command{Use: "serve", Short: "Let signed requests start the workflows that were opened to them", Args: command.Args(0, 0),

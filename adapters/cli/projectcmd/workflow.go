@@ -15,7 +15,7 @@ import (
 // workflowGroup is the commands at one workdesk.
 type workflowGroup struct{ Runner }
 
-// WorkflowCommand is the command group workflow.
+// WorkflowCommand returns the command group workflow.
 func WorkflowCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
 	c := command.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
@@ -52,7 +52,7 @@ type flow struct {
 	Revision int64     `json:"revision"`
 }
 
-// does is what a step does, in one line.
+// does returns what a step does, in one line.
 func does(s present.Step) string {
 	if starts := s.Starts(); starts != "" {
 		return "starts workflow " + s.Config.Target + ", " + starts
@@ -349,7 +349,7 @@ func (g workflowGroup) removeStep() *cobra.Command {
 		}}
 }
 
-// step is the id of the step that a word names: its id, its name, or its number from 1.
+// step returns the id of the step that a word names: its id, its name, or its number from 1.
 func (w flow) step(word string) (string, error) {
 	var fits []string
 	for i, n := range w.Nodes {
@@ -369,7 +369,7 @@ func (w flow) step(word string) (string, error) {
 	return "", command.ErrAmbiguous.Sayf("%q names more than one step of workflow %q", word, w.Name).With(command.Hint("name one by its id: " + strings.Join(fits, ", ")))
 }
 
-// plural is a count with its word.
+// plural returns a count with its word.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

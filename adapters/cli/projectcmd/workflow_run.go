@@ -89,7 +89,7 @@ func (g workflowGroup) drawOutcome(out outcome) {
 	g.Line("%s: %s, %d of %s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), out.Execution)
 }
 
-// tinted is a line of a run's summary, in the colour of how it went.
+// tinted returns a line of a run's summary, in the colour of how it went.
 func (g workflowGroup) tinted(line string) string {
 	line = strings.TrimRight(command.Block(line), " ")
 	switch {

@@ -137,7 +137,7 @@ func everyCommand(c *cobra.Command) func(yield func(*cobra.Command) bool) {
 	}
 }
 
-// typed is the words of an example behind the program's name: without variables before it, what follows two blanks, and where its output goes.
+// typed returns the words of an example behind the program's name: without variables before it, what follows two blanks, and where its output goes.
 func typed(line string) []string {
 	_, line, _ = strings.Cut(line, "countersign ")
 	line, _, _ = strings.Cut(line, "  ")

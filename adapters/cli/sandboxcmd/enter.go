@@ -56,7 +56,7 @@ func (g sandboxGroup) enter() *cobra.Command {
 	return c
 }
 
-// place is the sandbox that somebody named.
+// place returns the sandbox that somebody named.
 func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	url, name, err := g.Subject(ctx, args)
 	if err != nil {

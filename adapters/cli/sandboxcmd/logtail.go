@@ -23,7 +23,7 @@ const (
 	every   = 200 * time.Millisecond
 )
 
-// LastLines is the last n lines of the log, oldest first, those of the one before it where it has fewer, and the position behind them. A log that is not
+// LastLines returns the last n lines of the log, oldest first, those of the one before it where it has fewer, and the position behind them. A log that is not
 // there has none.
 func LastLines(path string, n int) ([]string, *LogPosition, error) {
 	p := &LogPosition{path: path}

@@ -24,7 +24,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, errors.Join(err, f.Close()))
 }
 
-// numbered is the lines from low to high.
+// numbered returns the lines from low to high.
 func numbered(low, high int) string {
 	var b strings.Builder
 	for i := low; i <= high; i++ {

@@ -88,7 +88,7 @@ func (g group) drawStarted(ctx context.Context, s started) {
 // exposure is what is said about a server that others can reach.
 const exposure = "the server listens on more than this machine (OPENCODE_HOSTNAME); whoever reaches it needs only the password"
 
-// number is a figure that zero says nothing about.
+// number returns a figure that zero says nothing about.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -96,7 +96,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// port is a port of this machine.
+// port returns a port of this machine.
 func port(n int) string {
 	if n == 0 {
 		return ""
@@ -209,7 +209,7 @@ func (g group) destroy() *cobra.Command {
 	return c
 }
 
-// gatewayWords is the gateway in a few words.
+// gatewayWords returns the gateway in a few words.
 func gatewayWords(b sandboxes.GatewayBrief) string {
 	if b.Running {
 		return fmt.Sprintf("running at port %d", known(b.Port))

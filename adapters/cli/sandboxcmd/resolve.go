@@ -19,14 +19,14 @@ var (
 	ErrUnknown = fault.New(fault.NotFound, "sandbox_name_unknown", "nothing has this name")
 )
 
-// Projects is every project, by name.
+// Projects returns every project, by name.
 func (d Runner) Projects(ctx context.Context) ([]sandboxes.ProjectItem, error) {
 	var v sandboxes.ProjectListing
 	_, err := d.Ask(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &v)
 	return v.Projects, err
 }
 
-// URL is the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
+// URL returns the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
 // a URL or another path; and of the project of the working directory when word is empty.
 func (d Runner) URL(ctx context.Context, word string) (string, error) {
 	if word != "" && !isPath(word) && strings.ContainsAny(word, ":/") {
@@ -61,7 +61,7 @@ func isPath(word string) bool {
 	return first == "" || first == "." || first == ".." || first == "~"
 }
 
-// having is the project whose directory dir lies in, links resolved.
+// having returns the project whose directory dir lies in, links resolved.
 func having(all []sandboxes.ProjectItem, dir string) (found sandboxes.ProjectItem, ok bool) {
 	at, err := real(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func having(all []sandboxes.ProjectItem, dir string) (found sandboxes.ProjectIte
 	return found, ok
 }
 
-// real is a path, absolute and without links.
+// real returns a path, absolute and without links.
 func real(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && isPath(path) {
 		home, err := os.UserHomeDir()
@@ -96,7 +96,7 @@ func real(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Subject is what a command that takes [URL] NAME is about.
+// Subject returns what a command that takes [URL] NAME is about.
 func (d Runner) Subject(ctx context.Context, args []string) (url, name string, err error) {
 	word := ""
 	if len(args) > 1 {
@@ -106,7 +106,7 @@ func (d Runner) Subject(ctx context.Context, args []string) (url, name string, e
 	return url, args[len(args)-1], err
 }
 
-// Sandboxes is the sandboxes of the project at url.
+// Sandboxes returns the sandboxes of the project at url.
 func (d Runner) Sandboxes(ctx context.Context, url string) (sandboxes.SandboxListing, error) {
 	var all sandboxes.SandboxListing
 	_, err := d.Ask(ctx, sandboxes.SandboxList.Name, command.Arguments{"git_url": url}, &all)

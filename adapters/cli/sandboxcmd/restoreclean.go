@@ -80,7 +80,7 @@ func (g sandboxGroup) drawKept(all kept) {
 	g.Note("countersign sandbox restore %s REF makes a sandbox of it", command.Plain(all.Project))
 }
 
-// keptAs is the whole ref that a word names. What names none is left to the tool to refuse.
+// keptAs returns the whole ref that a word names. What names none is left to the tool to refuse.
 func (g sandboxGroup) keptAs(ctx context.Context, url, word string) (string, error) {
 	var all kept
 	if _, err := g.Ask(ctx, backupsTool, command.Arguments{"git_url": url}, &all); err != nil {
@@ -186,7 +186,7 @@ func (g sandboxGroup) clean() *cobra.Command {
 	return c
 }
 
-// planned is what a clean-up would do.
+// planned returns what a clean-up would do.
 func planned(all sandboxes.SandboxListing) cleaning {
 	plan := cleaning{Status: "success", Project: all.Project, URL: all.URL, Remove: []judged{}, Keep: []judged{}}
 	for _, b := range all.Sandboxes {

@@ -38,12 +38,12 @@ type input struct {
 // answers are tools by name. What real tools answer only when a host refuses a key or a server hangs, these say on demand.
 type answers map[tool.Name]func(input) (any, error)
 
-// says is a tool that always answers with this JSON.
+// says returns a tool that always answers with this JSON.
 func says(doc string) func(input) (any, error) {
 	return func(input) (any, error) { return json.RawMessage(doc), nil }
 }
 
-// fails is a tool that always refuses.
+// fails returns a tool that always refuses.
 func fails(err error) func(input) (any, error) {
 	return func(input) (any, error) { return nil, err }
 }
@@ -54,7 +54,7 @@ type stage struct {
 	template command.Core // for its functions; the rest is made
 }
 
-// open is a door over the tools.
+// open returns a core over the tools.
 func (s stage) open(func(string) string) (command.Core, error) {
 	var entries []tool.Entry
 	for _, name := range slices.Sorted(maps.Keys(s.answers)) {

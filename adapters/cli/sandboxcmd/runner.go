@@ -13,7 +13,7 @@ import (
 // Runner is where the commands of one shell work.
 type Runner struct{ command.Runner }
 
-// NewRunner is the runner of a shell.
+// NewRunner returns the runner of a shell.
 func NewRunner(s *command.Shell) Runner {
 	return Runner{command.Runner{Shell: s, Words: command.Words{Text: commandText, Hint: hint, Details: drawDetails}}}
 }
@@ -79,7 +79,7 @@ func drawLoss(d command.Runner, l UnsavedWork) {
 	}
 }
 
-// hint is the way out behind refusals that a person meets often.
+// hint returns the way out behind refusals that a person meets often.
 func hint(f *fault.Error) command.Hint {
 	const logs = "countersign sandbox logs PROJECT shows what the server printed"
 	return map[fault.Code]command.Hint{

@@ -14,7 +14,7 @@ import (
 // group is the commands over one shell.
 type group struct{ Runner }
 
-// Command is the command group sandbox.
+// Command returns the command group sandbox.
 func Command(s *command.Shell) *cobra.Command {
 	d := NewRunner(s)
 	g := group{d}
@@ -41,7 +41,7 @@ func Command(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// known is what a pointer points to, or nothing.
+// known returns what a pointer points to, or nothing.
 func known[T any](p *T) T {
 	if p == nil {
 		var zero T

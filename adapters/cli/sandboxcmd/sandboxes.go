@@ -18,7 +18,7 @@ const statusPartial = "partial"
 // sandboxGroup is the commands over one shell.
 type sandboxGroup struct{ Runner }
 
-// commands is every command about sandboxes.
+// commands returns every command about sandboxes.
 func commands(d Runner) []*cobra.Command {
 	g := sandboxGroup{d}
 	return []*cobra.Command{g.create(), g.list(), g.enter(), g.reset(), g.remove(), g.restore(), g.clean()}
@@ -110,7 +110,7 @@ func (g sandboxGroup) drawRan(r sandboxes.CommandResult) {
 	}
 }
 
-// leased is what a sandbox has for itself alone, in a few words.
+// leased returns what a sandbox has for itself alone, in a few words.
 func leased(leases map[string]string) string {
 	if leases["SANDBOX_PORT"] == "" {
 		return ""
@@ -139,7 +139,7 @@ func (g sandboxGroup) list() *cobra.Command {
 	})
 }
 
-// holds is what a sandbox has beside what it was made from, in a few words.
+// holds returns what a sandbox has beside what it was made from, in a few words.
 func holds(b sandboxes.SandboxItem) string {
 	var words []string
 	for _, n := range []struct {

@@ -35,7 +35,7 @@ func (v view) Verdict() error {
 	return nil
 }
 
-// standing is how the server is, in a few words.
+// standing returns how the server is, in a few words.
 func (v view) standing() string {
 	switch {
 	case v.Server.Running && v.Healthy:

@@ -130,7 +130,7 @@ func statusWord(s tool.Status) string {
 		tool.StatusDenied: "not done"}[s]
 }
 
-// always is which confirmations were answered with an "always" that still holds.
+// always returns which confirmations were answered with an "always" that still holds.
 func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Always, error) {
 	all, err := s.core.AlwaysAllowed(ctx)
 	held := make(map[string]confirm.Always, len(all))
@@ -153,7 +153,7 @@ func row(v httpauth.Visitor, r tool.Record, always map[string]confirm.Always) ui
 		ui.TextNode(ui.Printable(r.Client)), decided, ui.TextNode(took(r)))
 }
 
-// took is how long it was carried out; empty for what was not.
+// took returns how long it was carried out; empty for what was not.
 func took(r tool.Record) string {
 	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || r.Reason == tool.ReasonInterrupted {
 		return ""
@@ -191,7 +191,7 @@ func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	p.Write(w, http.StatusOK, v)
 }
 
-// decided is who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
+// decided returns who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
 func (s *ActivitySection) decided(ctx context.Context, rec tool.Record) string {
 	if rec.ConfirmationID != "" && rec.Reason != tool.ReasonExpired {
 		found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.MaxListed})
@@ -225,7 +225,7 @@ func facts(r tool.Record, decided string) ui.Node {
 		ui.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
 }
 
-// plan is what the call would do, as long as it waits: it is not kept longer.
+// plan returns what the call would do, as long as it waits: it is not kept longer.
 func (s *ActivitySection) plan(ctx context.Context, rec tool.Record) ui.Node {
 	if rec.Status != tool.StatusPendingConfirmation {
 		return nil
@@ -259,7 +259,7 @@ func result(r tool.Record) ui.Node {
 	return ui.Part("Result", body)
 }
 
-// records are what the audit has of the call and of its confirmation.
+// records returns what the audit has of the call and of its confirmation.
 func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node {
 	var found []audit.Record
 	for _, id := range []string{rec.ConfirmationID, rec.CallID, rec.Redeemed} {

@@ -41,7 +41,7 @@ type approvalSection struct {
 	core   ApprovalCore
 }
 
-// NewApprovalSection returns the approvals section of that core; requests of the console's own calls are decided at the desk.
+// NewApprovalSection returns the approvals section of that core; requests of the console's own calls are decided by the call runner.
 func NewApprovalSection(runner *ui.CallRunner, core ApprovalCore) *approvalSection {
 	return &approvalSection{runner, core}
 }
@@ -96,7 +96,7 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{body, telling()}}.Write(w, http.StatusOK, v)
 }
 
-// telling is how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
+// telling returns how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
 func telling() ui.Node {
 	pressed := func(means, label string) ui.Node {
 		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.TextNode(label))
@@ -106,7 +106,7 @@ func telling() ui.Node {
 		ui.P(ui.Class("quiet"), ui.Role("status")))
 }
 
-// card is one confirmation in the list.
+// card returns one confirmation in the list.
 func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
 	body := ui.Group{
 		ui.H2(ui.Class("prompt"), ui.LinkTo(approvalPathOf(c.ID), ui.Printable(c.Prompt)), ui.TextNode(" "), ui.Risk(c.Risk)),
@@ -118,7 +118,7 @@ func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confir
 	return ui.Article(ui.ID(c.ID), ui.Class("card"), append(body, s.decide(v, c, whole)))
 }
 
-// client is who asks, as the record of the call has it.
+// client returns who asks, as the record of the call has it.
 func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	rec, err := s.core.RunRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
@@ -127,7 +127,7 @@ func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	return rec.Client
 }
 
-// decide is how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
+// decide returns how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
 func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
 	if job, own := s.runner.Asking(c.ID); own {
 		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
@@ -144,7 +144,7 @@ func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool)
 	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session)
 }
 
-// until is how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
+// until returns how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
 func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
 	if _, own := s.runner.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.runner.Decides(v, tool.Name(c.Tool)) {
 		return nil
@@ -173,7 +173,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	}
 }
 
-// waiting is the confirmation of that id, if it waits.
+// waiting returns the confirmation of that id, if it waits.
 func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
 	views, err := s.core.Confirmations(ctx, "")
 	for _, c := range views {
@@ -213,7 +213,7 @@ func (s *approvalSection) fail(w http.ResponseWriter, v httpauth.Visitor, err er
 	ui.Fail(w, v, approvalPath, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// record is a link to what is on record of a call.
+// record returns a link to what is on record of a call.
 func record(rec tool.Record) ui.Node {
 	return ui.LinkTo("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "What is on record of it")
 }

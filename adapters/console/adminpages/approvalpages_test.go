@@ -44,7 +44,7 @@ func approvalServe(t testing.TB, h *consoletest.TestCore, change ...func(*httpau
 	})
 }
 
-// pair is an agent in one process, and the console in another one over the same database.
+// pair returns an agent in one process, and the console in another one over the same database.
 func pair(t testing.TB) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()
@@ -183,7 +183,7 @@ func TestAlwaysIsNotForWhatIsAskedEveryTime(t *testing.T) {
 	require.ErrorIs(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err, app.ErrRequired, "once")
 }
 
-// hash is what the page's form names as shown.
+// hash returns what the page's form names as shown.
 func hash(t testing.TB, page consoletest.Answer) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page.Body, `name="plan_hash" value="`)

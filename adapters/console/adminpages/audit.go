@@ -99,7 +99,7 @@ func auditRow(r audit.Record) ui.Node {
 		ui.ToolName(e.Tool), ui.TextNode(ui.Printable(e.Verdict)), ended(e), ui.InlineCode(ui.Printable(clip(string(e.Args)))), ui.TextNode(by(e)))
 }
 
-// ended is what came of it, and how long that took.
+// ended returns what came of it, and how long that took.
 func ended(e audit.Event) ui.Node {
 	switch {
 	case e.Code != "":

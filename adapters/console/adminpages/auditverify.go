@@ -65,7 +65,7 @@ func (c *check) begin() <-chan struct{} {
 	return over
 }
 
-// show is what is known of the chain, and whether a check runs.
+// show returns what is known of the chain, and whether a check runs.
 func (c *check) show(v httpauth.Visitor) (n ui.Node, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *check) show(v httpauth.Visitor) (n ui.Node, running bool) {
 		ui.When(c.ended))), button), false
 }
 
-// held is how far the chain holds where something is wrong with it, or with what is said of it elsewhere.
+// held returns how far the chain holds where something is wrong with it, or with what is said of it elsewhere.
 func (c *check) held() string {
 	if errors.Is(c.err, audit.ErrBroken) {
 		return fmt.Sprintf("%d records before it hold", c.records)

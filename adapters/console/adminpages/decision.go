@@ -97,7 +97,7 @@ func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c 
 	ui.Page{Title: "The plan has changed", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, http.StatusConflict, v)
 }
 
-// side is one side of a difference.
+// side returns one side of a difference.
 func side(doc json.RawMessage) ui.Node {
 	if len(doc) == 0 {
 		return ui.Span(ui.Class("quiet"), ui.TextNode("was not there"))
@@ -116,7 +116,7 @@ func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpaut
 	s.told(w, v, http.StatusConflict, ending{rec, s.answerer(r.Context(), r.PathValue("id"), rec)}, notice)
 }
 
-// answerer is who settled the confirmation, and how, as the audit has it: the first who said what came of it. What settled nothing has a code.
+// answerer returns who settled the confirmation, and how, as the audit has it: the first who said what came of it. What settled nothing has a code.
 func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Record) audit.Event {
 	verdict := "approve"
 	switch {
@@ -128,7 +128,7 @@ func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Reco
 	return s.first(ctx, id, verdict)
 }
 
-// first is the first answer of that word which settled the confirmation.
+// first returns the first answer of that word which settled the confirmation.
 func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.Event {
 	found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	for _, r := range slices.Backward(found) {
@@ -150,7 +150,7 @@ type ending struct {
 	by audit.Event
 }
 
-// state is how it stands: what is approved waits for its call, not for a person.
+// state returns how it stands: what is approved waits for its call, not for a person.
 func state(e ending) ui.Node {
 	if e.Status == tool.StatusPendingConfirmation && e.by.Verdict == "approve" {
 		return ui.Badge(ui.Good, "approved; waits for its call")

@@ -53,7 +53,7 @@ func WithPasskeys(person func(httpauth.Handler) http.Handler, core KeyCore) func
 	}
 }
 
-// counting is the handles of the passkeys that count, and are bound to the name of that origin. Where they cannot be read there are none: the page of
+// counting returns the handles of the passkeys that count, and are bound to the name of that origin. Where they cannot be read there are none: the page of
 // the keys says why.
 func counting(ctx context.Context, core KeyCore, origin string) []string {
 	name, ok := passkey.RPID(origin)
@@ -70,7 +70,7 @@ func counting(ctx context.Context, core KeyCore, origin string) []string {
 	return found
 }
 
-// challenge is what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the person's is approved
+// challenge returns what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the person's is approved
 // elsewhere.
 func challenge(v httpauth.Visitor) [32]byte {
 	return canon.SumBytes("console.passkey.v1", []byte(v.Form))
@@ -106,7 +106,7 @@ func table(v httpauth.Visitor, all []app.Key) ui.Node {
 	return ui.DataTable("Enrolled keys", []string{"Name", "Kind", "Id", "Bound to", "Enrolled", "Approved in", "Stands", ""}, rows, "None: a log-in of a browser, or a terminal, is all that proves a person.")
 }
 
-// fresh is the form that enrols a passkey of this browser's.
+// fresh returns the form that enrols a passkey of this browser's.
 func fresh(v httpauth.Visitor, all []app.Key) ui.Node {
 	name, ok := passkey.RPID(v.Origin)
 	if !ok {

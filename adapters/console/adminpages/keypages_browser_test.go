@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/softkey"
 )
 
-// keypagesPair is an agent whose changes of notes want a passkey, and the console in another process, reached by its name.
+// keypagesPair returns an agent whose changes of notes want a passkey, and the console in another process, reached by its name.
 func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.TestCore, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()
@@ -122,7 +122,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	p.WaitText("main", "None: a log-in of a browser")
 }
 
-// removal is the question that waits, in its words.
+// removal returns the question that waits, in its words.
 func removal(t *testing.T, h *consoletest.TestCore) string {
 	asked, err := h.Confirmations(t.Context(), "")
 	require.NoError(t, err)

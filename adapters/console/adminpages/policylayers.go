@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// layers is the policy in force, a line each, with the layer that decided it.
+// layers returns the policy in force, a line each, with the layer that decided it.
 func layers(r policy.Resolved) ui.Node {
 	var rows []ui.Node
 	line := func(name, key, value string) {
@@ -48,7 +48,7 @@ func layers(r policy.Resolved) ui.Node {
 	return ui.Part("In force", body)
 }
 
-// approver is who approves, in words.
+// approver returns who approves, in words.
 func approver(a policy.Approval) string {
 	if a.ByCaller() {
 		return "caller: no person is asked"
@@ -69,7 +69,7 @@ func ceilingPart(v httpauth.Visitor, set app.Settings) ui.Node {
 			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Set the highest mode")))
 }
 
-// proofs are what an approval can have to come with.
+// proofs returns what an approval can have to come with.
 func proofs() []ui.Choice {
 	choices := []ui.Choice{{Value: "", Text: policy.ProvingNone.Words()}}
 	for _, p := range []policy.Proving{policy.ProvingPerson, policy.ProvingTouch, policy.ProvingPasskey} {

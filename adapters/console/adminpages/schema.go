@@ -32,7 +32,7 @@ type schema struct {
 	Pattern     string            `json:"pattern"`
 }
 
-// arguments is the schema of a tool's arguments as a table.
+// arguments returns the schema of a tool's arguments as a table.
 func arguments(doc json.RawMessage) ui.Node {
 	return ui.DataTable("Arguments", []string{"Argument", "Type", "Needed", "What it is"}, rows(doc, "", 0), "It takes no arguments.")
 }
@@ -65,7 +65,7 @@ func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
 	return out
 }
 
-// toolNames are the names of an object's members, in the order in which they stand.
+// toolNames returns the names of an object's members, in the order in which they stand.
 func toolNames(object json.RawMessage) []string {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -84,7 +84,7 @@ func toolNames(object json.RawMessage) []string {
 	return out
 }
 
-// kind is the type in words: "list of string".
+// kind returns the type in words: "list of string".
 func (s schema) kind() string {
 	var kind string
 	switch t := s.Type.(type) {
@@ -107,7 +107,7 @@ func (s schema) kind() string {
 	return "list of " + items.kind()
 }
 
-// bounds are what a value has to keep to.
+// bounds returns what a value has to keep to.
 func (s schema) bounds() ui.Node {
 	var said []string
 	say := func(what string, n json.Number) {

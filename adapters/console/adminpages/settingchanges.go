@@ -49,7 +49,7 @@ func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.
 	s.runner.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
 }
 
-// turned is a change from one word to another, as people are told of it; empty words are "not set".
+// turned returns a change from one word to another, as people are told of it; empty words are "not set".
 func turned(what, was, is string) string {
 	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
 }
@@ -167,7 +167,7 @@ func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	})
 }
 
-// autoTold is what is answered in advance, in words.
+// autoTold returns what is answered in advance, in words.
 func autoTold(a policy.AutoApprove) string {
 	word := "off"
 	if a.Enabled {

@@ -111,7 +111,7 @@ func warning(now control.PolicyAnswer, set app.Settings) ui.Node {
 	return ui.Notice(ui.Warn, ui.P(ui.Text("Allowed although the level is read_only: "+strings.Join(allowed, ", "))))
 }
 
-// levels are the permission levels, in words.
+// levels returns the permission levels, in words.
 func levels() []ui.Choice {
 	return []ui.Choice{{Value: policy.ReadOnly.String(), Text: "read_only: nothing changes"}, {Value: policy.ExecuteWithConfirm.String(), Text: "execute_with_confirm: changes ask"},
 		{Value: policy.FullAccess.String(), Text: "full_access: only what wants a name typed asks"}}
@@ -132,7 +132,7 @@ func autoPart(v httpauth.Visitor, set app.Settings) ui.Node {
 			ui.TextareaField("auto-tools", "tools", "Tools, one a line", strings.Join(set.Auto.Tools, "\n")), ui.SubmitButton("Save the list")))
 }
 
-// autoWord is what is answered in advance, as a form carries it.
+// autoWord returns what is answered in advance, as a form carries it.
 func autoWord(a policy.AutoApprove) string {
 	return strconv.FormatBool(a.Enabled) + " " + strings.Join(a.Tools, " ")
 }
@@ -147,7 +147,7 @@ func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
 		"Every tool follows the level. The page of a tool has a switch."))
 }
 
-// allowances are what need not be asked about any more: for the rest of a session, and until a date.
+// allowances returns what need not be asked about any more: for the rest of a session, and until a date.
 func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
 	all, err := s.core.AlwaysAllowed(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Nod
 			ui.DataTable("Allowed until a date", []string{"What", "Tool", "Asked by", "Allowed by", "Since", "Until", "Used", ""}, dated, "Nothing."))}
 }
 
-// open is who may ask for what is allowed until a date, and with which arguments.
+// open returns who may ask for what is allowed until a date, and with which arguments.
 func open(g confirm.Always) string {
 	who := "calls that name no agent host"
 	switch {
@@ -230,7 +230,7 @@ func ends(t time.Time) ui.Node {
 	return ui.When(t)
 }
 
-// reach is a scope in words.
+// reach returns a scope in words.
 func reach(s access.Scope) string {
 	words := []string{"all toolsets"}
 	if len(s.Toolsets) > 0 {

@@ -30,7 +30,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// openSetting is the settings of a home of its own, up to a highest mode.
+// openSetting returns the settings of a home of its own, up to a highest mode.
 func openSetting(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Local, *app.Credentials) {
 	t.Helper()
 	dir := t.TempDir()

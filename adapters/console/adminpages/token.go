@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// lasting is how long a token can be good, by the word of the form; forever is the empty word.
+// lasting returns how long a token can be good, by the word of the form; forever is the empty word.
 func lasting() []ui.Choice {
 	return []ui.Choice{{Value: "", Text: "until it is revoked"}, {Value: "24h", Text: "a day"}, {Value: "168h", Text: "a week"}, {Value: "2160h", Text: "90 days"}}
 }

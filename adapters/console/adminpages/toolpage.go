@@ -99,7 +99,7 @@ func indented(doc json.RawMessage) string {
 	return b.String()
 }
 
-// try is the form that calls the tool. What changes something shows what it would do first.
+// try returns the form that calls the tool. What changes something shows what it would do first.
 func try(v httpauth.Visitor, spec tool.Spec, given string) ui.Node {
 	var plan ui.Node
 	call := ui.SubmitButton("Call it", ui.Name("do"), ui.Value(doCall))

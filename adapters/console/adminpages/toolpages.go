@@ -60,7 +60,7 @@ type set struct {
 	servedWith string
 }
 
-// sets are the toolsets with what the visitor is served of them that fits the search.
+// sets returns the toolsets with what the visitor is served of them that fits the search.
 func (s *toolSection) sets(v httpauth.Visitor, q, only string) []set {
 	var out []set
 	for _, t := range s.core.Toolsets() {
@@ -138,7 +138,7 @@ func (s *toolSection) part(ctx context.Context, v httpauth.Visitor, t set, setti
 	return ui.Part(t.name, ui.DataTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Needs leave to", "Risk", "If an agent called it now", "Setting"}, rows, "None of it is served here."), more)
 }
 
-// class is how dangerous a tool may be.
+// class returns how dangerous a tool may be.
 func class(s tool.Spec) ui.Node {
 	tone := ui.Plain
 	switch s.Class {
@@ -154,7 +154,7 @@ func class(s tool.Spec) ui.Node {
 	return badges
 }
 
-// outlook is what policy says of a call of the tool now, and why.
+// outlook returns what policy says of a call of the tool now, and why.
 func (s *toolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
 	d := s.core.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
 	words, tone := "is refused", ui.Bad

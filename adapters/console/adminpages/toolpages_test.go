@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// openTool is the catalogue of everything, in a home of its own.
+// openTool returns the catalogue of everything, in a home of its own.
 func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestADecisionIsSimulated(t *testing.T) {
 	s.Get("/tools/run_script?mode=%3Cb%3E").See("may do asks first")
 }
 
-func TestAToolIsTriedThroughTheDoor(t *testing.T) {
+func TestToolPageCallsCore(t *testing.T) {
 	s, _ := openTool(t)
 	s.Get("/tools/list_toolsets").Press("Call it").Settled().See("ecosystems")
 	p := s.Get("/tools/list_projects").Press("Call it", "args", "[1] <b>")

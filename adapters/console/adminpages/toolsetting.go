@@ -14,7 +14,7 @@ import (
 // ErrToolChanged is returned for a tool setting that changed since the page was made.
 var ErrToolChanged = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
 
-// words are how the settings are said, in the order they are offered.
+// words returns how the settings are said, in the order they are offered.
 func words() []ui.Choice {
 	return []ui.Choice{{Value: "", Text: "Default"}, {Value: policy.AlwaysConfirm.String(), Text: "Confirm"}, {Value: policy.Allowed.String(), Text: "Allowed"},
 		{Value: policy.Blocked.String(), Text: "Blocked"}}
@@ -29,7 +29,7 @@ func word(s policy.Setting) string {
 	return s.String()
 }
 
-// switches is the form that sets a tool. It carries what the setting was, so that nobody overwrites what he has not seen.
+// switches returns the form that sets a tool. It carries what the setting was, so that nobody overwrites what he has not seen.
 func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from string) ui.Node {
 	name := string(spec.Name)
 	return ui.PostForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),

@@ -68,7 +68,7 @@ func (k Base) doing(d formAction) httpauth.Handler {
 	}
 }
 
-// next is the path of the page to go on to.
+// next returns the path of the page to go on to.
 func (d formAction) next(name string, form url.Values) string {
 	to := d.back
 	if form.Get("mode") == "plan" || form.Get(fieldPreview) != "" {
@@ -83,7 +83,7 @@ func (d formAction) next(name string, form url.Values) string {
 // fieldPreview is a field of forms that only show what they would do, because of the session's mode.
 const fieldPreview = "preview"
 
-// arguments are those of the tool, from the fields of a form.
+// arguments returns those of the tool, from the fields of a form.
 func (d formAction) arguments(name string, form url.Values) map[string]any {
 	args := map[string]any{"ecosystem": name}
 	fields := d.fields
@@ -103,7 +103,7 @@ func (d formAction) arguments(name string, form url.Values) map[string]any {
 	return args
 }
 
-// given is a member of the arguments, and what a form has for it; nil for nothing.
+// given returns a member of the arguments, and what a form has for it; nil for nothing.
 func given(field string, form url.Values) (string, any) {
 	member := strings.TrimRight(field, "?*/")
 	switch value := form.Get(member); field[len(member):] {
@@ -127,7 +127,7 @@ func given(field string, form url.Values) (string, any) {
 	return member, nil
 }
 
-// ticked are the names in a form's boxes, in a lasting order.
+// ticked returns the names in a form's boxes, in a lasting order.
 func ticked(member string, form url.Values) []string {
 	var names []string
 	for key := range form {
@@ -139,7 +139,7 @@ func ticked(member string, form url.Values) []string {
 	return names
 }
 
-// linesOf are those of a text that have something in them.
+// linesOf returns those of a text that have something in them.
 func linesOf(text string) []string {
 	var out []string
 	for _, line := range ui.Lines(text) {
@@ -150,7 +150,7 @@ func linesOf(text string) []string {
 	return out
 }
 
-// ActionForm is the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
+// ActionForm returns the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
 // same, for those who hear only them.
 func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) ui.Node {
 	var d formAction

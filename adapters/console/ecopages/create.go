@@ -15,7 +15,7 @@ var (
 	errLine = fault.New(fault.Invalid, "ecosystem_repo_line_invalid", "a repository is one line: NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written")
 )
 
-// CreateForm is the form of a new ecosystem.
+// CreateForm returns the form of a new ecosystem.
 func (g gate) CreateForm(v httpauth.Visitor) ui.Node {
 	return ui.PostForm(v, RootPath+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
 		ui.Field("new-provisioner", "provisioner", "Provisioner: local, noop, or a directory of provisioners/ (may be empty)", ""),
@@ -39,7 +39,7 @@ func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor)
 	k.Calls.Do(w, r, v, ui.Task{Title: "Create " + name, Tool: "amof_create_ecosystem", Args: args, Back: RootPath})
 }
 
-// reposOf are the repositories of lines.
+// reposOf returns the repositories of lines.
 func reposOf(text string) ([]map[string]any, error) {
 	repos := []map[string]any{}
 	for _, line := range linesOf(text) {

@@ -11,7 +11,7 @@ import (
 // section is the pages of ecosystems.
 type section struct{ base Base }
 
-// New is the section, over a desk.
+// New returns the section.
 func New(base *ui.CallRunner) *section { return &section{base: NewBase(base)} }
 
 // Mount adds the pages to a mux, through what lets people in.

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// pages are all pages about the ecosystem shop.
+// pages returns all pages about the ecosystem shop.
 func pages() []string {
 	return []string{"/ecosystems/shop", "/ecosystems/shop/tickets", "/ecosystems/shop/runs", "/ecosystems/shop/releases", "/ecosystems/shop/environment", "/ecosystems/shop/trash"}
 }

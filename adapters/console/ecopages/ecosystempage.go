@@ -24,12 +24,12 @@ const (
 // Base calls the tools of ecosystems. New makes it.
 type Base struct{ ui.SectionBase }
 
-// NewBase is the desk of ecosystems over a desk for all tools.
+// NewBase returns a Base for the ecosystem pages.
 func NewBase(base *ui.CallRunner) Base {
 	return Base{ui.SectionBase{Calls: base, Path: RootPath, Title: "Ecosystems", Toolset: "ecosystems", Probe: "amof_list_ecosystems"}}
 }
 
-// PagePath is the path of a page about an ecosystem.
+// PagePath returns the path of a page about an ecosystem.
 func PagePath(name string, parts ...string) string {
 	path := RootPath + "/" + url.PathEscape(name)
 	for _, p := range parts {
@@ -85,7 +85,7 @@ func parts() []part {
 	return []part{{"", "Overview"}, {"tickets", "Tickets"}, {"runs", "Runs"}, {"releases", "Releases"}, {"environment", "Environment"}, {"trash", "Archive and trash"}}
 }
 
-// place is the path of that part; empty is the overview.
+// place returns the path of that part; empty is the overview.
 func (a *EcosystemPage) place(part string) string {
 	if part == "" {
 		return PagePath(a.Name)

@@ -95,7 +95,7 @@ func (n spun) show(name string) ui.Node {
 	return shown
 }
 
-// spins is what can be done with an environment.
+// spins returns what can be done with an environment.
 func spins(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
 	return ui.Part("What can be done",

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// FirstNonEmpty is the first of some words that is not empty.
+// FirstNonEmpty returns the first of some words that is not empty.
 func FirstNonEmpty(words ...string) string {
 	for _, w := range words {
 		if w != "" {
@@ -18,7 +18,7 @@ func FirstNonEmpty(words ...string) string {
 	return ""
 }
 
-// ShortID is the beginning of an identifier, by which people know it.
+// ShortID returns the beginning of an identifier, by which people know it.
 func ShortID(id string) string { return id[:min(len(id), 8)] }
 
 // said is text that somebody else wrote.
@@ -35,7 +35,7 @@ func YesText(so bool) ui.Node {
 	return ui.Text("yes")
 }
 
-// when is a moment that may not have come; nil then.
+// when returns a moment that may not have come; nil then.
 func when(t *time.Time) ui.Node {
 	if t == nil {
 		return nil
@@ -43,7 +43,7 @@ func when(t *time.Time) ui.Node {
 	return ui.When(*t)
 }
 
-// number is a number that may be missing; empty then.
+// number returns a number that may be missing; empty then.
 func number(n *int) string {
 	if n == nil {
 		return ""
@@ -69,13 +69,13 @@ func RepoStatusBadges(status string) ui.Node {
 	return out
 }
 
-// RunStatusBadge is the badge of how far a run or an environment is.
+// RunStatusBadge returns the badge of how far a run or an environment is.
 func RunStatusBadge(status string) ui.Node {
 	tone := map[string]string{"success": ui.Good, "deployed": ui.Good, "failed": ui.Bad, "running": ui.Warn, "deploying": ui.Warn, "destroying": ui.Warn}[status]
 	return ui.Badge(FirstNonEmpty(tone, ui.Plain), status)
 }
 
-// WithNote are an element and a quiet line below it; no line where there are no words.
+// WithNote returns an element and a quiet line below it; no line where there are no words.
 func WithNote(n ui.Node, words string) ui.Node {
 	if words == "" {
 		return n

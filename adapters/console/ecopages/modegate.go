@@ -29,13 +29,13 @@ func (d Base) Gate(r *http.Request, v httpauth.Visitor) (gate, error) {
 	return gate{Mode: scope.Mode, Most: scope.MaxMode, problem: scope.Problem, rows: matrix.Rows}, err
 }
 
-// modes are all of them, each with what it means.
+// modes returns all of them, each with what it means.
 func modes() []ui.Choice {
 	return []ui.Choice{{Value: "ask", Text: "ask: changes are only explained"}, {Value: "plan", Text: "plan: changes are only shown"},
 		{Value: "execute", Text: "execute: changes are made"}}
 }
 
-// upTo are the modes that nothing forbids.
+// upTo returns the modes that nothing forbids.
 func (g gate) upTo() []ui.Choice {
 	all := modes()
 	for i, m := range all {
@@ -93,7 +93,7 @@ func (g gate) Hint(name tool.Name) string {
 	return ""
 }
 
-// inMode is what becomes of the tool in that mode.
+// inMode returns what becomes of the tool in that mode.
 func inMode(r ecosystems.PolicyRow, mode string) string {
 	does := map[string]string{"ask": r.Ask, "plan": r.Plan, "execute": r.Execute}[mode]
 	words := map[string]string{"blocked": "it is refused", "explain": "it is not done, only explained", "dry-run": "it is a dry run, which shows what it would do",

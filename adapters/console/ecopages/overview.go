@@ -38,7 +38,7 @@ type description struct {
 	Installed bool   `json:"installed"`
 }
 
-// names are those of its repositories; with writable, only of those that may be written to.
+// names returns those of its repositories; with writable, only of those that may be written to.
 func (d description) names(writable bool) []string {
 	names := make([]string, 0, len(d.Repos))
 	for _, r := range d.Repos {
@@ -129,7 +129,7 @@ func manifest(d description) ui.Node {
 		ui.Fact{Name: "SHA-256", Value: ui.OptionalCode(d.SHA256)}))
 }
 
-// repositories are those that are there, or would be.
+// repositories returns those that are there, or would be.
 func repositories(a *EcosystemPage, d description, st state) ui.Node {
 	if st.Workspace == nil {
 		var rows []ui.Node

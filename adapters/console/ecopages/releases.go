@@ -76,7 +76,7 @@ func (n released) show() ui.Node {
 		ui.Disclosure("Versions that may follow", false, ui.DataTable("Versions that may follow", []string{"Version", "By"}, next, "There is none.")))
 }
 
-// checks are what speaks for and against a release.
+// checks returns what speaks for and against a release.
 func checks(a *EcosystemPage) ui.Node {
 	var found struct {
 		Status                   string
@@ -97,7 +97,7 @@ func checks(a *EcosystemPage) ui.Node {
 	return ui.Part("Can it be released?", ui.DataTable("Checks", []string{"Check", "What it found"}, rows, "There is nothing to check."))
 }
 
-// making are the fields that both ways of making a version have.
+// making returns the fields that both ways of making a version have.
 func making(id string) ui.Node {
 	return ui.Group{ui.Field(id+"-message", "message", "Message, for the tag (may be empty)", ""), ui.CheckboxField(id+"-push", "push", "Push branches and tags afterwards", false),
 		ui.CheckboxField(id+"-strict", "strict", "Take warnings for errors", false), ui.CheckboxField(id+"-skip", "skip_validation", "Release in spite of what the checks find", false)}

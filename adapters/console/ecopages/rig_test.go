@@ -139,14 +139,14 @@ var (
 	entity = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
 )
 
-// text is what people read on it.
+// text returns what people read on it.
 func (l leaf) text() string {
 	_, body, _ := strings.Cut(l.html, "<main")
 	body, _, _ = strings.Cut("<main"+body, "</main>")
 	return strings.TrimSpace(entity.Replace(blanks.ReplaceAllString(tags.ReplaceAllString(body, " "), " ")))
 }
 
-// hidden is the value of a hidden field.
+// hidden returns the value of a hidden field.
 func (l leaf) hidden(name string) string {
 	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(l.html)
 	if m == nil {
@@ -216,7 +216,7 @@ func (r *room) quiet(name string) (l leaf) {
 	return l
 }
 
-// shop is a room with an ecosystem of the three repositories, in mode execute; installed if so.
+// shop returns a room with an ecosystem of the three repositories, in mode execute; installed if so.
 func shop(t *testing.T, installed bool) *room {
 	t.Helper()
 	r := newRoom(t)

@@ -77,7 +77,7 @@ func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	a.Write("runs", liveRuns, liveCalls)
 }
 
-// logText is the log as lines, each with its moment, and its level where that is out of the ordinary.
+// logText returns the log as lines, each with its moment, and its level where that is out of the ordinary.
 func logText(l runs.LogsAnswer) string {
 	var b strings.Builder
 	for _, e := range l.Events {
@@ -135,7 +135,7 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	a.Write("runs", liveOf(now)...)
 }
 
-// lastOf is what a run that goes on said last.
+// lastOf returns what a run that goes on said last.
 func lastOf(now runs.StatusAnswer) ui.Node {
 	if now.Terminal {
 		return nil
@@ -151,7 +151,7 @@ func ended(now runs.StatusAnswer) ui.Node {
 	return ui.Notice(ui.Bad, ui.P(said(now.Error)), ui.P(ui.Class("quiet"), said(FirstNonEmpty(now.Code, string(now.Status)))))
 }
 
-// liveOf are the events after which the page of a run looks anew; none after its end.
+// liveOf returns the events after which the page of a run looks anew; none after its end.
 func liveOf(now runs.StatusAnswer) []string {
 	if now.Terminal {
 		return nil
@@ -159,7 +159,7 @@ func liveOf(now runs.StatusAnswer) []string {
 	return []string{liveRuns, "tick"}
 }
 
-// logPart is the log, and ways to other parts of it.
+// logPart returns the log, and ways to other parts of it.
 func logPart(path string, now runs.StatusAnswer, heard runs.LogsAnswer, q url.Values) ui.Node {
 	var ways ui.Group
 	way := func(words string, set url.Values) {

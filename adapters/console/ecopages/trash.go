@@ -37,7 +37,7 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	a.Write("trash", liveRuns, liveCalls)
 }
 
-// losses are the branches of an entry, and how many of their commits are nowhere else.
+// losses returns the branches of an entry, and how many of their commits are nowhere else.
 func losses(t push.TrashItem) ui.Node {
 	if len(t.Branches) == 0 {
 		return ui.Text("none")

@@ -56,7 +56,7 @@ func creation() formAction {
 		{name: "ttl_minutes", label: "Minutes it lives", kind: number, usual: "1440"}}}
 }
 
-// formActions are what can be done with a pack there is.
+// formActions returns what can be done with a pack there is.
 func formActions() []formAction {
 	return slices.Concat(wholeDeeds(), partDeeds())
 }
@@ -104,7 +104,7 @@ func partDeeds() []formAction {
 	}
 }
 
-// arguments are those of the tool input, as the form says.
+// arguments returns those of the tool input, as the form says.
 func (d formAction) arguments(id string, form url.Values) ui.Args {
 	args := ui.Args{"action": d.action}
 	if d.action != create {
@@ -134,7 +134,7 @@ func (d formAction) arguments(id string, form url.Values) ui.Args {
 	return args
 }
 
-// words are the words of a text that separates them with commas.
+// words returns the words of a text that separates them with commas.
 func words(text string) []string {
 	out := []string{}
 	for w := range strings.SplitSeq(text, ",") {

@@ -14,7 +14,7 @@ import (
 // strict is the content security policy of the console's pages, where a page says nothing else.
 const strict = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded is the address of the same pages under that policy.
+// guarded returns the address of the same pages under that policy.
 func (r *room) guarded() string {
 	r.T.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -13,12 +13,12 @@ type AnchorStatus string
 // Exact is the standing of an anchor that nothing else is said of.
 const Exact AnchorStatus = "exact"
 
-// AnchorStatuses are all there are, the best first.
+// AnchorStatuses returns all there are, the best first.
 func AnchorStatuses() []AnchorStatus {
 	return []AnchorStatus{Exact, "moved", "changed", "stale", "unreadable"}
 }
 
-// Word is the standing for people, and its tone.
+// Word returns the standing for people, and its tone.
 func (s AnchorStatus) Word() (word, tone string) {
 	switch s {
 	case Exact:
@@ -31,7 +31,7 @@ func (s AnchorStatus) Word() (word, tone string) {
 	return string(s), ui.Bad
 }
 
-// Badge is the standing as a badge.
+// Badge returns the standing as a badge.
 func (s AnchorStatus) Badge() ui.Node {
 	word, tone := s.Word()
 	return ui.Badge(tone, word)
@@ -52,7 +52,7 @@ type SourceDiff struct {
 	refs   map[string]ChangedAnchor // by section::ref; those that are left out are exact
 }
 
-// Of is how the anchor stands.
+// Of returns how the anchor stands.
 func (a SourceDiff) Of(section, ref string) ChangedAnchor {
 	if d, ok := a.refs[section+"::"+ref]; ok {
 		return d
@@ -60,7 +60,7 @@ func (a SourceDiff) Of(section, ref string) ChangedAnchor {
 	return ChangedAnchor{Standing: Exact}
 }
 
-// Badges are the counts that are not zero.
+// Badges returns the counts that are not zero.
 func (a SourceDiff) Badges() ui.Node {
 	var out ui.Group
 	for _, s := range AnchorStatuses() {
@@ -125,7 +125,7 @@ func ReadDiff(doc string) SourceDiff {
 	return a
 }
 
-// Node is what happened to an anchor, for people: what it was and what it is.
+// Node returns what happened to an anchor, for people: what it was and what it is.
 func (d ChangedAnchor) Node(name string) ui.Node {
 	if d.Standing == Exact {
 		return nil
@@ -142,7 +142,7 @@ func (d ChangedAnchor) Node(name string) ui.Node {
 	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(d.Note)), earlier), diff}
 }
 
-// hunk is the head of a diff that is one hunk, so that no line of it is taken for anything but what its sign says.
+// hunk returns the head of a diff that is one hunk, so that no line of it is taken for anything but what its sign says.
 func hunk(diff string) string {
 	was, is := 0, 0
 	for l := range strings.Lines(diff) {

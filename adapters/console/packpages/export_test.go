@@ -1,4 +1,4 @@
 package packpages
 
-// Ahead is how many bytes of text are looked at before they are taken.
+// Ahead returns how many bytes of text are looked at before they are taken.
 func Ahead(language, text string) int { return scan(language, text).ahead }

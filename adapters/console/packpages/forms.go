@@ -61,7 +61,7 @@ func (s *section) do(d formAction) httpauth.Handler {
 	}
 }
 
-// next is where to go once the job is on its way: of a pack that was just made, to its page.
+// next returns where to go once the job is on its way: of a pack that was just made, to its page.
 func next(job *ui.Job, d formAction) string {
 	var made struct {
 		Payload struct {
@@ -100,7 +100,7 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)
 }
 
-// form is the page of a deed.
+// form returns the page of a deed.
 func (s *section) form(v httpauth.Visitor, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
 	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
@@ -125,7 +125,7 @@ func (s *section) form(v httpauth.Visitor, d formAction, p Pack, values url.Valu
 		Body: []ui.Node{about, ui.PostForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}}
 }
 
-// node is the field in a form.
+// node returns the field in a form.
 func (f field) node(p Pack, values url.Values) ui.Node {
 	id, value := "f-"+f.name, values.Get(f.name)
 	switch f.kind {
@@ -157,7 +157,7 @@ func (f field) node(p Pack, values url.Values) ui.Node {
 	return ui.Field(id, f.name, f.label, value)
 }
 
-// stays is a field that says what the form is about.
+// stays returns a field that says what the form is about.
 func (f field) stays(value string) ui.Node {
 	if value == "" {
 		return nil
@@ -170,7 +170,7 @@ func (f field) stays(value string) ui.Node {
 	return ui.Group{shown, ui.Hidden(f.name, value)}
 }
 
-// filled is what a form says before anybody writes in it: what there is of the part that the address names.
+// filled returns what a form says before anybody writes in it: what there is of the part that the address names.
 func filled(d formAction, p Pack, about url.Values) url.Values {
 	values := url.Values{}
 	for _, f := range d.fields {

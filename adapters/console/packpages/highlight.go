@@ -131,7 +131,7 @@ func (s *scanner) looked(n int) int {
 	return n
 }
 
-// until is how many bytes lie before the end of stop in text, or in all of text when there is none.
+// until returns how many bytes lie before the end of stop in text, or in all of text when there is none.
 func (s *scanner) until(text, stop string) int {
 	if i := strings.Index(text, stop); i >= 0 {
 		return s.looked(i + len(stop))
@@ -139,7 +139,7 @@ func (s *scanner) until(text, stop string) int {
 	return s.looked(len(text))
 }
 
-// line is how many bytes lie before the end of the line, without it.
+// line returns how many bytes lie before the end of the line, without it.
 func (s *scanner) line() int {
 	if i := strings.IndexByte(s.rest(), '\n'); i >= 0 {
 		return s.looked(i)
@@ -219,7 +219,7 @@ func letter(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' || c >= utf8.RuneSelf
 }
 
-// word is how long the word is that text begins with; a number may have a point in it.
+// word returns how long the word is that text begins with; a number may have a point in it.
 func (s *scanner) word(text string, number bool) int {
 	n := 0
 	for n < len(text) && (letter(text[n]) || text[n] >= '0' && text[n] <= '9' || number && text[n] == '.') {

@@ -27,7 +27,7 @@ type quote struct {
 // longestChar is how long a character may be written, in bytes: '\u{10ffff}'.
 const longestChar = 12
 
-// length is how long the string is behind its beginning, with its end, and whether it has one. Without one it ends with the line, or with the text.
+// length returns how long the string is behind its beginning, with its end, and whether it has one. Without one it ends with the line, or with the text.
 func (q quote) length(text string) (n int, closed bool) {
 	if q.short {
 		room := longestChar
@@ -60,7 +60,7 @@ func over(mark string, raw bool) quote {
 
 func slashes() [][2]string { return [][2]string{{"/*", "*/"}} }
 
-// languageOf is the language of an info string in lower case.
+// languageOf returns the language of an info string in lower case.
 func languageOf(name string) (language, bool) {
 	switch name {
 	case "go", "golang":
@@ -96,7 +96,7 @@ func languageOf(name string) (language, bool) {
 	return plainer(name)
 }
 
-// plainer is the languages of configuration, queries, styles and shells.
+// plainer returns the languages of configuration, queries, styles and shells.
 func plainer(name string) (language, bool) {
 	switch name {
 	case "sh", "bash", "zsh", "shell", "console", "dockerfile", "make", "makefile":

@@ -53,7 +53,7 @@ func wantedOf(r *http.Request) wanted {
 	return wanted{query: q.Get("query"), status: q.Get("status"), freshness: q.Get("freshness"), offset: max(offset, 0)}
 }
 
-// at is the path of the list from that offset on.
+// at returns the path of the list from that offset on.
 func (w wanted) at(offset int) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"query": w.query, "status": w.status, "freshness": w.freshness} {
@@ -114,7 +114,7 @@ func counted(l listing, w wanted) string {
 	return text + ": " + strconv.Itoa(drafts) + " in draft, " + strconv.Itoa(soon) + " expiring soon."
 }
 
-// rows are the packs of a list, with how their anchors stand as far as there is time to look.
+// rows returns the packs of a list, with how their anchors stand as far as there is time to look.
 func (s *section) rows(ctx context.Context, v httpauth.Visitor, packs []summary) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()

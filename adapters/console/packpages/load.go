@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// load is the pack of that id, or name.
+// load returns the pack of that id, or name.
 func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack, error) {
 	var answer struct {
 		Payload Pack `json:"payload"`
@@ -17,7 +17,7 @@ func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack
 	return answer.Payload, err
 }
 
-// document is what the tool output says: Markdown.
+// document returns what the tool output says: Markdown.
 func (s *section) document(ctx context.Context, v httpauth.Visitor, args ui.Args) (string, error) {
 	out := s.Calls.Outcome(ctx, v, output, args)
 	return out.Text, out.Err

@@ -55,7 +55,7 @@ func RenderMarkdown(t MarkdownText) (s RenderedMarkdown) {
 	return RenderedMarkdown{Body: ui.Div(body), Diagrams: w.diagrams}
 }
 
-// PlainMarkdown is a text as it was written, of a very long one the beginning.
+// PlainMarkdown returns a text as it was written, of a very long one the beginning.
 func PlainMarkdown(label, source string) ui.Node {
 	note := "This text is shown as it was written, and not laid out (" + strconv.Itoa((len(source)+1023)>>10) + " KB)"
 	if len(source) > MaxShown {
@@ -83,7 +83,7 @@ type walker struct {
 	depth    int
 }
 
-// children are the nodes within n, those next to each other in their order.
+// children returns the nodes within n, those next to each other in their order.
 func (w *walker) children(n ast.Node) ui.Group {
 	if w.depth >= deepest {
 		if n.HasChildren() {
@@ -100,7 +100,7 @@ func (w *walker) children(n ast.Node) ui.Group {
 	return out
 }
 
-// node is one element of the text: a block, or a run within one.
+// node returns one element of the text: a block, or a run within one.
 func (w *walker) node(n ast.Node) ui.Node {
 	switch n := n.(type) {
 	case *ast.Paragraph:
@@ -136,7 +136,7 @@ func (w *walker) node(n ast.Node) ui.Node {
 	return w.run(n)
 }
 
-// run is an element within a line.
+// run returns an element within a line.
 func (w *walker) run(n ast.Node) ui.Node {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -174,7 +174,7 @@ func (w *walker) run(n ast.Node) ui.Node {
 	return w.children(n) // of an element that is not known, its words
 }
 
-// heading is a heading one rank below the one before it at most, so that none is skipped.
+// heading returns a heading one rank below the one before it at most, so that none is skipped.
 func (w *walker) heading(n *ast.Heading) ui.Node {
 	w.rank = min(w.below+n.Level, w.rank+1, 6)
 	inner := w.children(n)
@@ -191,7 +191,7 @@ func (w *walker) heading(n *ast.Heading) ui.Node {
 	return ui.H6(inner)
 }
 
-// code is a block of code, or a diagram.
+// code returns a block of code, or a diagram.
 func (w *walker) code(language, source string) ui.Node {
 	w.blocks++
 	label := w.label + ": block " + strconv.Itoa(w.blocks)
@@ -202,13 +202,13 @@ func (w *walker) code(language, source string) ui.Node {
 	return block(label, HighlightNodes(language, ui.Printable(source)))
 }
 
-// diagram is a Mermaid diagram, with its source, in which more may be said than is drawn.
+// diagram returns a Mermaid diagram, with its source, in which more may be said than is drawn.
 func diagram(label, source string) ui.Node {
 	return ui.Group{ui.Diagram(label, ui.Printable(source)),
 		ui.Disclosure("As it was written", false, block(label+", as it was written", HighlightNodes("", ui.Printable(source))))}
 }
 
-// lines is what a block of code holds.
+// lines returns what a block of code holds.
 func (w *walker) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -218,7 +218,7 @@ func (w *walker) lines(n ast.Node) string {
 	return b.String()
 }
 
-// raw is the text within n, as it was written.
+// raw returns the text within n, as it was written.
 func (w *walker) raw(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -7,7 +7,7 @@ import (
 	"github.com/yuin/goldmark/extension/ast"
 )
 
-// more is an element beyond CommonMark; nil for one that is none of them.
+// more returns an element beyond CommonMark; nil for one that is none of them.
 func (w *walker) more(n any) ui.Node {
 	switch n := n.(type) {
 	case *ast.Table:
@@ -23,7 +23,7 @@ func (w *walker) more(n any) ui.Node {
 	return nil
 }
 
-// box is the box of a task, which those who hear it are told in a word.
+// box returns the box of a task, which those who hear it are told in a word.
 func box(sign, word string) ui.Node {
 	return ui.Group{ui.Span(ui.Aria("hidden", "true"), ui.TextNode(sign)), ui.Span(ui.Class("visually-hidden"), ui.TextNode(word))}
 }

@@ -21,7 +21,7 @@ const (
 // section is the pages of context packs.
 type section struct{ ui.SectionBase }
 
-// New is the section, over a desk.
+// New returns the section.
 func New(runner *ui.CallRunner) *section {
 	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
 }
@@ -43,7 +43,7 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	s.SectionBase.Mount(mux, person, handlers)
 }
 
-// at is the path of a page about a pack.
+// at returns the path of a page about a pack.
 func at(id string, parts ...string) string {
 	path := root + "/" + url.PathEscape(id)
 	for _, p := range parts {

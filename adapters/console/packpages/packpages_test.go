@@ -190,7 +190,7 @@ func TestRefusalsComeBackInTheForm(t *testing.T) {
 	r.Get("/packs/" + id).See("An audit")
 }
 
-// forged is the status of a form that no page of this console sent.
+// forged returns the status of a form that no page of this console sent.
 func forged(r *room, path string) int {
 	r.T.Helper()
 	resp, err := http.PostForm(r.URL+path, url.Values{"expected_revision": {"1"}})

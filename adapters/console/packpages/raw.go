@@ -42,7 +42,7 @@ func (s *section) raw(keep bool) httpauth.Handler {
 	}
 }
 
-// fileName is an id with nothing in it that a header or a file system could stumble over.
+// fileName returns an id with nothing in it that a header or a file system could stumble over.
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -52,7 +52,7 @@ func fileName(id string) string {
 	}, id)
 }
 
-// whole is the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
+// whole returns the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
 func (s *section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
 	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": id})
 	if !tooLong(err) {
@@ -81,7 +81,7 @@ func (s *section) whole(ctx context.Context, v httpauth.Visitor, id string) (str
 	}
 }
 
-// legend is the head of a document without what it says of its page.
+// legend returns the head of a document without what it says of its page.
 func legend(head string) string {
 	before, _, _ := strings.Cut(head, "\n- paging: active\n")
 	return strings.TrimSuffix(before, "\n")

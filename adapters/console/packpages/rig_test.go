@@ -54,7 +54,7 @@ func (r *room) write(name, text string) {
 	require.NoError(r.T, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// input is an agent's call of the tool input.
+// input returns an agent's call of the tool input.
 func (r *room) input(args map[string]any) (id string, revision uint64) {
 	r.T.Helper()
 	doc, err := json.Marshal(args)
@@ -71,7 +71,7 @@ func (r *room) input(args map[string]any) (id string, revision uint64) {
 	return answer.Payload.ID, answer.Payload.Revision
 }
 
-// pack is a pack that an agent makes of a document.
+// pack returns a pack that an agent makes of a document.
 func (r *room) pack(document map[string]any) (id string) {
 	r.T.Helper()
 	id, _ = r.input(map[string]any{"action": "write", "document": document})
@@ -94,7 +94,7 @@ func other() int {
 }
 `
 
-// audit is a pack with everything in it.
+// audit returns a pack with everything in it.
 func (r *room) audit() (id string) {
 	r.T.Helper()
 	r.write("cmd/main.go", program)

@@ -74,7 +74,7 @@ func (s *section) unshown(w http.ResponseWriter, v httpauth.Visitor, id string, 
 	}}.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
-// facts is what the pack says of itself, and how its anchors stand.
+// facts returns what the pack says of itself, and how its anchors stand.
 func (d *showing) facts() ui.Node {
 	p := d.pack
 	anchors := d.now.Badges()
@@ -98,7 +98,7 @@ func (d *showing) facts() ui.Node {
 		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}, ui.Fact{Name: "Made", Value: ui.When(p.CreatedAt)})}
 }
 
-// steps are the ways to what can be done with the whole pack.
+// steps returns the ways to what can be done with the whole pack.
 func (d *showing) steps() ui.Node {
 	p := d.pack
 	links := []ui.PageLink{{Text: "Time to live", Href: at(p.ID, "ttl")}}
@@ -166,7 +166,7 @@ func (d *showing) text(label, source string, below int) ui.Node {
 	return shown.Body
 }
 
-// sections are the chunks of a page under the headings of their sections.
+// sections returns the chunks of a page under the headings of their sections.
 func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 	if len(all) == 0 {
 		return ui.Empty("There is nothing in this pack yet. Add a section, and anchors to lines of source code.")
@@ -189,7 +189,7 @@ func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 	return out
 }
 
-// sectionHead is a section's text, when it begins here, and what can be done with it.
+// sectionHead returns a section's text, when it begins here, and what can be done with it.
 func (d *showing) sectionHead(sec ViewSection, begins bool) ui.Node {
 	var text ui.Node
 	if begins && sec.Description != "" {
@@ -216,7 +216,7 @@ func (d *showing) links(about url.Values, of string, pairs ...string) ui.Node {
 	return ui.P(out)
 }
 
-// anchor is an anchor with the code it shows now.
+// anchor returns an anchor with the code it shows now.
 func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 	e := d.code[c]
 	now := d.now.Of(sec.Key, r.Key)
@@ -248,7 +248,7 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 		now.Node(name), d.excerpt(name, e, number), steps)
 }
 
-// excerpt is the code of an anchor, as long as there is room on the page.
+// excerpt returns the code of an anchor, as long as there is room on the page.
 func (d *showing) excerpt(name string, e Excerpt, number int) ui.Node {
 	switch {
 	case e.Missing != "":
@@ -265,7 +265,7 @@ func (d *showing) excerpt(name string, e Excerpt, number int) ui.Node {
 	return ui.Group{cut, block(name+": code", HighlightNumbered(e.Language, ui.Printable(strings.TrimSuffix(text, "\n")), e.First))}
 }
 
-// drawing is a diagram.
+// drawing returns a diagram.
 func (d *showing) drawing(sec ViewSection, g ViewDiagram) ui.Node {
 	name := line(g.Title)
 	var steps ui.Node

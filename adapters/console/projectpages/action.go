@@ -39,7 +39,7 @@ func project(id string) ui.Node {
 	return ui.LinkTo(projectPath(id), "its project")
 }
 
-// facts is what its type keeps of the action. Values that are secret came masked.
+// facts returns what its type keeps of the action. Values that are secret came masked.
 func (a action) facts() []ui.Fact {
 	c := a.Config
 	switch a.Type {
@@ -63,7 +63,7 @@ func (a action) payload() ui.Node {
 	return ui.Part("Payload", ui.CodeBlock("template of the payload", ui.Printable(a.Config.Payload)))
 }
 
-// running is the form that carries the action out.
+// running returns the form that carries the action out.
 func (s *actionSection) running(v httpauth.Visitor, a action) ui.Node {
 	if !a.Enabled {
 		return ui.Part("Run", ui.Empty("It is switched off."))
@@ -90,7 +90,7 @@ func (a action) carries() bool {
 	return a.Config.Verb() != http.MethodGet && a.Config.Verb() != http.MethodDelete
 }
 
-// variables are the names that the webhook's address, headers and payload have values for, in their order.
+// variables returns the names that the webhook's address, headers and payload have values for, in their order.
 func (a action) variables() (names []string) {
 	texts := []string{a.Config.URL}
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Headers)) {
@@ -144,7 +144,7 @@ func (s *actionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.V
 	s.Calls.Do(w, r, v, task)
 }
 
-// sending is the arguments of trigger_webhook from its form.
+// sending returns the arguments of trigger_webhook from its form.
 func sending(id string, r *http.Request) (ui.Args, error) {
 	args, variables := ui.Args{"webhook_id": id}, map[string]string{}
 	for field, values := range r.PostForm {
@@ -165,7 +165,7 @@ func sending(id string, r *http.Request) (ui.Args, error) {
 	return args, nil
 }
 
-// past is the action's history.
+// past returns the action's history.
 func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
 	var answer struct {
 		Executions []execution `json:"executions"`
@@ -176,7 +176,7 @@ func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string)
 	return ui.Part("History", ExecutionTable("what came of this action", answer.Executions, "It was never carried out."))
 }
 
-// deciding is which rule holds for the action, and what a person may do about it.
+// deciding returns which rule holds for the action, and what a person may do about it.
 func (s *actionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
 	var now struct {
 		Level string `json:"permissionLevel"`

@@ -18,7 +18,7 @@ const ActionsPath = "/projects/actions"
 // actionSection is the pages of actions.
 type actionSection struct{ ui.SectionBase }
 
-// NewActionSection is the pages, as part of the section of projects.
+// NewActionSection returns the pages, as part of the section of projects.
 func NewActionSection(of ui.SectionBase) *actionSection { return &actionSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -36,7 +36,7 @@ func (s *actionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) 
 	})
 }
 
-// ActionPath is the page of an action.
+// ActionPath returns the page of an action.
 func ActionPath(id string) string { return ActionsPath + "/" + url.PathEscape(id) }
 
 // action is a stored action.
@@ -66,7 +66,7 @@ func table(all []action) ui.Node {
 		"No action is stored. On the command line, countersign action save stores a program, a webhook or a workflow.")
 }
 
-// ActionsPart is the part of a project's page about its actions, and those of no project.
+// ActionsPart returns the part of a project's page about its actions, and those of no project.
 func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
 	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project})
 	if err != nil {
@@ -89,17 +89,17 @@ func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.
 		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Show")), table(all), s.rules(r.Context(), v)}})
 }
 
-// kinds is the types of actions to choose from, after the word for none.
+// kinds returns the types of actions to choose from, after the word for none.
 func kinds(none string) []ui.Choice {
 	return []ui.Choice{{Value: "", Text: none}, {Value: present.TypeScript, Text: "programs"}, {Value: present.TypeWebhook, Text: "webhooks"}, {Value: present.TypeWorkflow, Text: "workflows"}}
 }
 
-// levels are what a rule may say.
+// levels returns what a rule may say.
 func levels() []ui.Choice {
 	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run unasked"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
 }
 
-// level is a rule's word for people.
+// level returns a rule's word for people.
 func level(word string) string {
 	for _, l := range levels() {
 		if l.Value == word {
@@ -109,7 +109,7 @@ func level(word string) string {
 	return word
 }
 
-// rules is what was decided, and the form that decides for all of a type.
+// rules returns what was decided, and the form that decides for all of a type.
 func (s *actionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var answer projects.Permissions
 	if err := s.Calls.Read(ctx, v, projects.GetPermissions.Name, nil, &answer); err != nil {

@@ -52,7 +52,7 @@ type OutputLine struct {
 // Going reports an execution that is not over.
 func (e execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
 
-// At is the process of the step that runs; empty when none does.
+// At returns the process of the step that runs; empty when none does.
 func (e execution) At() string {
 	for _, s := range e.Steps {
 		if s.Status == "running" && s.Process != "" {
@@ -62,12 +62,12 @@ func (e execution) At() string {
 	return ""
 }
 
-// By is who had it run.
+// By returns who had it run.
 func (e execution) By() string {
 	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.Client+")"), " ()")
 }
 
-// ExecutionTable is a list of executions, each with a page of its own.
+// ExecutionTable returns a list of executions, each with a page of its own.
 func ExecutionTable(caption string, all []execution, empty string) ui.Node {
 	var rows []ui.Node
 	for _, e := range all {
@@ -81,7 +81,7 @@ func ExecutionTable(caption string, all []execution, empty string) ui.Node {
 	return ui.DataTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
 }
 
-// StepTable is the steps of a run, in order; nil for what has none.
+// StepTable returns the steps of a run, in order; nil for what has none.
 func (e execution) StepTable() ui.Node {
 	if len(e.Steps) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (e execution) StepTable() ui.Node {
 	return ui.DataTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
 }
 
-// Kept is the output that was kept of a run; nil for none.
+// Kept returns the output that was kept of a run; nil for none.
 func (e execution) Kept() ui.Node {
 	if len(e.Output) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// states are those that an execution may be in.
+// states returns those that an execution may be in.
 func states() []ui.Choice {
 	return []ui.Choice{{Value: "", Text: "any"}, {Value: "running", Text: "running"}, {Value: "completed", Text: "completed"}, {Value: "failed", Text: "failed"}, {Value: "cancelled", Text: "cancelled"},
 		{Value: "timed_out", Text: "timed out"}, {Value: "pending_confirm", Text: "waits to be confirmed"}, {Value: "denied", Text: "denied"}}
@@ -63,7 +63,7 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 	s.Show(w, r, v, p)
 }
 
-// subject is the way to what was carried out.
+// subject returns the way to what was carried out.
 func subject(e execution) ui.Node {
 	switch {
 	case e.WorkflowID != "":

@@ -25,16 +25,16 @@ const (
 	ExecutionsPath = ProjectsPath + "/executions"
 )
 
-// projectPath is the page of a project.
+// projectPath returns the page of a project.
 func projectPath(id string) string { return ProjectsPath + "/" + url.PathEscape(id) }
 
-// workflowPath is the page of a workflow.
+// workflowPath returns the page of a workflow.
 func workflowPath(id string) string { return WorkflowsPath + "/" + url.PathEscape(id) }
 
-// processPath is the page of a process.
+// processPath returns the page of a process.
 func processPath(id string) string { return ProcessesPath + "/" + url.PathEscape(id) }
 
-// executionPath is the page of an execution.
+// executionPath returns the page of an execution.
 func executionPath(id string) string { return ExecutionsPath + "/" + url.PathEscape(id) }
 
 // lastLines that a page which looks anew every second shows of what runs.
@@ -58,20 +58,20 @@ func (p ProcessOutput) Running() bool {
 	return p.Status == "running" || p.Status == "starting" || p.Status == "stopping"
 }
 
-// Text is the lines as one text.
+// Text returns the lines as one text.
 func (p ProcessOutput) Text() string { return strings.Join(p.Lines, "\n") }
 
-// Left is how many lines before those are not shown.
+// Left returns how many lines before those are not shown.
 func (p ProcessOutput) Left() int64 { return p.Total - int64(len(p.Lines)) }
 
-// ReadOutput is the last lines that a process printed.
+// ReadOutput returns the last lines that a process printed.
 func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string, lines int) (ProcessOutput, error) {
 	var p ProcessOutput
 	err := runner.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
 
-// LatestOutput is the end of what a process prints now, and the way to all of it; nil when it is not to be read.
+// LatestOutput returns the end of what a process prints now, and the way to all of it; nil when it is not to be read.
 func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
 	if id == "" {
 		return nil
@@ -90,7 +90,7 @@ func WatchOutput(runner *ui.CallRunner, v httpauth.Visitor) func(context.Context
 	}
 }
 
-// processIn is the process that the reports of a call name: "script build runs as ID (pid 7)".
+// processIn returns the process that the reports of a call name: "script build runs as ID (pid 7)".
 func processIn(said []tool.Progress) string {
 	for i := len(said) - 1; i >= 0; i-- {
 		if _, rest, ok := strings.Cut(said[i].Message, " runs as "); ok {
@@ -160,7 +160,7 @@ func initial(lines []string) ui.Node {
 	return ui.Part("Its first lines", ui.Printed("first lines of output", strings.Join(lines, "\n")))
 }
 
-// documentOf is the value of an outcome, or the details of its failure.
+// documentOf returns the value of an outcome, or the details of its failure.
 func documentOf(o tool.Outcome) json.RawMessage {
 	if o.Err == nil {
 		return o.Value
@@ -198,7 +198,7 @@ func ActionResult(o tool.Outcome) ui.Node {
 	return ui.Group{wrong(o), right(o), ui.P(ui.LinkTo(executionPath(done.Execution), "Its place in the history")), StoredResult(done.Result)}
 }
 
-// StoredResult is what an action came to, as it is stored: a program's streams, or an answer.
+// StoredResult returns what an action came to, as it is stored: a program's streams, or an answer.
 func StoredResult(doc json.RawMessage) ui.Node {
 	var p struct {
 		Exit     int     `json:"exitCode"`
@@ -218,7 +218,7 @@ func StoredResult(doc json.RawMessage) ui.Node {
 	return ended{Exit: p.Exit, Signal: p.Signal, Stdout: p.Stdout, Stderr: p.Stderr, Cut: p.Cut, Total: p.Total, Duration: p.Duration}.show()
 }
 
-// answered is what an address answered.
+// answered returns what an address answered.
 func answered(doc json.RawMessage) ui.Node {
 	var a struct {
 		Status   int               `json:"statusCode"`
@@ -246,7 +246,7 @@ func answered(doc json.RawMessage) ui.Node {
 	return ui.Part("What it answered", ui.Facts(facts...), cut, ui.Printed("answer", a.Body))
 }
 
-// StatusBadge is the badge of how something stands that runs or ran.
+// StatusBadge returns the badge of how something stands that runs or ran.
 func StatusBadge(word string) ui.Node {
 	tone := ui.Plain
 	switch word {

@@ -20,7 +20,7 @@ const (
 // workflowSection is the pages of workflows.
 type workflowSection struct{ ui.SectionBase }
 
-// NewWorkflowSection is the pages, as part of the section of projects.
+// NewWorkflowSection returns the pages, as part of the section of projects.
 func NewWorkflowSection(of ui.SectionBase) *workflowSection { return &workflowSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -43,7 +43,7 @@ func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 	})
 }
 
-// workflowCrumbs is the way to a page below the list of workflows.
+// workflowCrumbs returns the way to a page below the list of workflows.
 func workflowCrumbs(of string) []ui.PageLink {
 	all := []ui.PageLink{{Text: "Projects", Href: ProjectsPath}}
 	if of != "" {
@@ -86,7 +86,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
 }
 
-// WorkflowsPart is the part of a project's page about its workflows.
+// WorkflowsPart returns the part of a project's page about its workflows.
 func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
 	s := NewWorkflowSection(of)
 	all, err := s.listed(r.Context(), v, project)
@@ -123,7 +123,7 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		s.creating(v, ui.SelectField("project", "project", "Project", "", choices...))}})
 }
 
-// creating is the form that makes a workflow. of says of which project.
+// creating returns the form that makes a workflow. of says of which project.
 func (s *workflowSection) creating(v httpauth.Visitor, of ui.Node) ui.Node {
 	return ui.Disclosure("Create a workflow", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
 		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.SubmitButton("Create workflow")))

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// badge is the state of a work tree in a few words.
+// badge returns the state of a work tree in a few words.
 func badge(c present.Changes) ui.Node {
 	if c.Clean {
 		return ui.Badge(ui.Good, "clean")
@@ -27,7 +27,7 @@ func badge(c present.Changes) ui.Node {
 	return ui.Badge(tone, strings.Join(parts, ", "))
 }
 
-// files is the names of what is changed, list by list.
+// files returns the names of what is changed, list by list.
 func files(c present.Changes) ui.Node {
 	var out ui.Group
 	for _, l := range c.Lists() {
@@ -41,7 +41,7 @@ func files(c present.Changes) ui.Node {
 	return out
 }
 
-// standing is what git says of the work tree: its branch, its changes, and the diff of what is staged.
+// standing returns what git says of the work tree: its branch, its changes, and the diff of what is staged.
 func (a *about) standing() ui.Node {
 	const title = "Git"
 	var st present.GitStatus
@@ -64,7 +64,7 @@ func (a *about) standing() ui.Node {
 		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
 }
 
-// staged is the diff of what is staged, with how much each file changes.
+// staged returns the diff of what is staged, with how much each file changes.
 func (a *about) staged(files int) ui.Node {
 	if files == 0 {
 		return ui.Empty("Nothing is staged.")
@@ -105,7 +105,7 @@ func (a *about) staged(files int) ui.Node {
 		ui.DataTable("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
 }
 
-// worktrees are the repository's work trees, each with a page of its own.
+// worktrees returns the repository's work trees, each with a page of its own.
 func (a *about) worktrees() ui.Node {
 	const title = "Worktrees"
 	var all present.Worktrees
@@ -127,7 +127,7 @@ func (a *about) worktrees() ui.Node {
 	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
 }
 
-// settings is what a person may change of the project: what it is called, and what its processes and webhooks may.
+// settings returns what a person may change of the project: what it is called, and what its processes and webhooks may.
 func (a *about) settings() ui.Node {
 	if !a.Calls.Serves(a.v, toolChange) {
 		return nil
@@ -150,7 +150,7 @@ func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	s.Calls.Do(w, r, v, ui.Task{Title: "Change project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
 }
 
-// list is the lines of a field; none is an empty list, which says that nothing is wanted.
+// list returns the lines of a field; none is an empty list, which says that nothing is wanted.
 func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
 func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

@@ -20,7 +20,7 @@ const (
 // processSection is the pages of background processes.
 type processSection struct{ ui.SectionBase }
 
-// NewProcessSection is the pages, as part of the section of projects.
+// NewProcessSection returns the pages, as part of the section of projects.
 func NewProcessSection(of ui.SectionBase) *processSection { return &processSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -50,7 +50,7 @@ type process struct {
 
 func (p process) running() bool { return ProcessOutput{Status: p.Status}.Running() }
 
-// end is how it ended, in a few words.
+// end returns how it ended, in a few words.
 func (p process) end() string {
 	switch {
 	case p.Reason != "":
@@ -88,7 +88,7 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 
 func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
 
-// stopping is the buttons that end a process which runs.
+// stopping returns the buttons that end a process which runs.
 func (s *processSection) stopping(v httpauth.Visitor, p process) ui.Node {
 	if !p.running() {
 		return nil
@@ -136,7 +136,7 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 		Live: []string{"background-process-status"}, Body: append(body, ui.Part("Output", output(out)))})
 }
 
-// output is what the process has printed, and where it runs what it prints from now on.
+// output returns what the process has printed, and where it runs what it prints from now on.
 func output(out ProcessOutput) ui.Node {
 	if !out.Running() {
 		if len(out.Lines) == 0 {
@@ -154,12 +154,12 @@ func output(out ProcessOutput) ui.Node {
 // processTold is the kind of the events that tell what a process prints.
 const processTold = "background-process-output"
 
-// OutputEventsURL is where the output of a process is told that comes after a line.
+// OutputEventsURL returns where the output of a process is told that comes after a line.
 func OutputEventsURL(id string, after int64) string {
 	return "/api/v1/events?" + url.Values{"events": {processTold}, "process": {id}, "since": {fmt.Sprint(after)}}.Encode()
 }
 
-// about is what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
+// about returns what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
 func (s *processSection) about(ctx context.Context, v httpauth.Visitor, id string, out ProcessOutput) process {
 	all, err := s.all(ctx, v)
 	if err == nil {

@@ -38,7 +38,7 @@ type about struct {
 	dir string // the work tree that is looked at: the project's own, or another one
 }
 
-// find is the project of the address.
+// find returns the project of the address.
 func (s *Section) find(r *http.Request, v httpauth.Visitor) (known, error) {
 	var p known
 	id := r.PathValue("id")
@@ -78,7 +78,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	s.Show(w, r, v, p)
 }
 
-// facts is what the directory says of itself.
+// facts returns what the directory says of itself.
 func (a *about) facts() ui.Node {
 	var d struct {
 		Remote   *string  `json:"gitRemote"`
@@ -109,7 +109,7 @@ func (a *about) facts() ui.Node {
 		ui.Fact{Name: "Branch", Value: ui.OptionalText(ui.Deref(d.Branch))}, ui.Fact{Name: "Remote", Value: ui.OptionalCode(ui.Deref(d.Remote))})}
 }
 
-// scripts are those of the package.json, each with a button that runs it.
+// scripts returns those of the package.json, each with a button that runs it.
 func (a *about) scripts() ui.Node {
 	var all struct {
 		Scripts []struct {
@@ -127,7 +127,7 @@ func (a *about) scripts() ui.Node {
 	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "There is no package.json here, or it has no scripts."))
 }
 
-// runs is what runs a script: at once, in the background, or with more said about it. ids of its fields begin with id.
+// runs returns what runs a script: at once, in the background, or with more said about it. ids of its fields begin with id.
 func (a *about) runs(id, script string) ui.Node {
 	to, called := at(a.of.ID)+"/run", ui.Printable(script)
 	fields := ui.Group{ui.Hidden("script", script), ui.Hidden("worktree", a.dir)}
@@ -161,7 +161,7 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		Watch: WatchOutput(s.Calls, v), Show: ScriptResult})
 }
 
-// in is the page of a project's work tree.
+// in returns the page of a project's work tree.
 func in(of known, dir string) string {
 	if dir == of.Path {
 		return at(of.ID)

@@ -27,7 +27,7 @@ const (
 // Section is the pages of projects.
 type Section struct{ ui.SectionBase }
 
-// New is the section, over a desk.
+// New returns the section.
 func New(runner *ui.CallRunner) *Section {
 	return &Section{ui.SectionBase{Calls: runner, Path: root, Title: "Projects", Toolset: "projects", Probe: projects.ListProjects.Name}}
 }
@@ -47,7 +47,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	NewActionSection(s.SectionBase).Mount(mux, person)
 }
 
-// at is the page of a project.
+// at returns the page of a project.
 func at(id string) string { return projectPath(id) }
 
 func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -73,14 +73,14 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		s.registering(v)}})
 }
 
-// ways are the other pages of the section.
+// ways returns the other pages of the section.
 func ways() ui.Node {
 	links := []ui.PageLink{{Text: "Background processes", Href: ProcessesPath}, {Text: "Workflows", Href: WorkflowListPath}, {Text: "Step templates", Href: TemplatesPath},
 		{Text: "Actions and webhooks", Href: ActionsPath}, {Text: "History", Href: ExecutionsPath}}
 	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "More about projects"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.LinkTo(l.Href, l.Text)) })))
 }
 
-// words is what is known of something, or that nothing is.
+// words returns what is known of something, or that nothing is.
 func words[T ~string](p *T) ui.Node {
 	if p == nil || *p == "" {
 		return ui.Text("–")
@@ -88,7 +88,7 @@ func words[T ~string](p *T) ui.Node {
 	return ui.OptionalText(string(*p))
 }
 
-// states is how the work tree of each project stands, as far as git says it soon.
+// states returns how the work tree of each project stands, as far as git says it soon.
 func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []projects.ProjectItem) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -142,7 +142,7 @@ const (
 	toolShow   = "project_settings"
 )
 
-// registering is the form that makes a directory a project.
+// registering returns the form that makes a directory a project.
 func (s *Section) registering(v httpauth.Visitor) ui.Node {
 	if !s.Calls.Serves(v, toolAdd) {
 		return ui.Part("Register a directory", ui.Empty("This is done on the command line here: countersign project add DIRECTORY. The console does it when the server is started with --toolsets all."))

@@ -70,7 +70,7 @@ i=0
 while [ ! -f stop ]; do i=$((i+1)); [ -f say ] && cat say && rm say; sleep 0.05; done
 `
 
-// project is the shop as a registered project with a repository, and the path of its page.
+// project returns the shop as a registered project with a repository, and the path of its page.
 func (b *bench) project(name string) (dir, at string) {
 	b.Rig.T.Helper()
 	dir, id := b.core.Project(name, shop)

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 )
 
-// link is the first link on the page that the pattern fits.
+// link returns the first link on the page that the pattern fits.
 func link(t testing.TB, p consolerig.Page, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(`href="(` + pattern + `)"`).FindStringSubmatch(p.Main())
@@ -130,7 +130,7 @@ func TestWorkflows(t *testing.T) {
 	b.Get(flow).See("failed", "exit code 4")
 }
 
-// label is the name of the button that approves.
+// label returns the name of the button that approves.
 func label(p consolerig.Page) string {
 	m := regexp.MustCompile(`aria-label="(Approve: [^"]*)"`).FindStringSubmatch(p.HTML)
 	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(m[1])
@@ -170,7 +170,7 @@ func TestTemplates(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, b.Open("/projects/templates?category=nothing").Status)
 }
 
-// receiver is a server that takes requests and remembers what they brought.
+// receiver returns a server that takes requests and remembers what they brought.
 func receiver(t *testing.T) (*httptest.Server, func() []string) {
 	var mu sync.Mutex
 	var got []string

@@ -27,7 +27,7 @@ func (s *workflowSection) read(r *http.Request, v httpauth.Visitor, args ui.Args
 	return answer.Templates, err
 }
 
-// chosen is the template that the address names, and the choice there is.
+// chosen returns the template that the address names, and the choice there is.
 func (s *workflowSection) chosen(r *http.Request, v httpauth.Visitor) (chosen template, choices []ui.Choice) {
 	choices = []ui.Choice{{Value: "", Text: "none"}}
 	all, err := s.read(r, v, ui.Args{})
@@ -43,7 +43,7 @@ func (s *workflowSection) chosen(r *http.Request, v httpauth.Visitor) (chosen te
 	return chosen, choices
 }
 
-// categories are those that templates have.
+// categories returns those that templates have.
 func categories() []ui.Choice {
 	choices := []ui.Choice{{Value: "", Text: "all"}}
 	for _, c := range []string{"package-manager", "git", "docker", "shell", "testing", "code-quality", "kubernetes", "database", "cloud", "ai", "security", "nodejs", "custom"} {

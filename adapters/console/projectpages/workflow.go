@@ -28,7 +28,7 @@ type flow struct {
 	Revision    int64          `json:"revision"`
 }
 
-// does is what a step does: its command, or the workflow that it starts.
+// does returns what a step does: its command, or the workflow that it starts.
 func does(s present.Step) ui.Node {
 	if starts := s.Starts(); starts != "" {
 		return ui.Group{ui.Text("starts "), ui.LinkTo(workflowPath(s.Config.Target), s.Config.Target), ui.Text(" (" + starts + ")")}
@@ -68,7 +68,7 @@ func of(project string) ui.Node {
 	return ui.LinkTo(projectPath(project), "its project")
 }
 
-// steps is what the workflow does, in order.
+// steps returns what the workflow does, in order.
 func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
 	removes := s.Calls.Serves(v, "workflow_step_remove")
 	var rows []ui.Node
@@ -86,7 +86,7 @@ func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
 	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "Change"}, rows, "It has no steps yet."))
 }
 
-// running is the form that runs the workflow.
+// running returns the form that runs the workflow.
 func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
 	if len(f.Nodes) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth
 		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: workflowPath(id), Watch: s.watch(v, id), Show: ran})
 }
 
-// adding is the forms that add steps. A template may begin them.
+// adding returns the forms that add steps. A template may begin them.
 func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
 	chosen, choices := s.chosen(r, v)
 	places := []ui.Choice{{Value: "", Text: "at the end"}}
@@ -133,7 +133,7 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui
 	return ui.Part("Add a step", body)
 }
 
-// triggering is the form that makes another workflow a step of this one.
+// triggering returns the form that makes another workflow a step of this one.
 func (s *workflowSection) triggering(v httpauth.Visitor, f flow, all []workflowItem, places []ui.Choice) ui.Node {
 	var others []ui.Choice
 	for _, w := range all {
@@ -169,7 +169,7 @@ func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v h
 	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
 }
 
-// changing is the form that renames the workflow, and the button that forgets it.
+// changing returns the form that renames the workflow, and the button that forgets it.
 func (s *workflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_change") {
 		return nil

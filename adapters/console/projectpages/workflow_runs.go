@@ -26,7 +26,7 @@ func (s *workflowSection) history(ctx context.Context, v httpauth.Visitor, id st
 	return history{answer.Executions, err}
 }
 
-// going is the run that goes on now.
+// going returns the run that goes on now.
 func (h history) going() (execution, bool) {
 	for _, e := range h.runs {
 		if e.Going() {
@@ -43,7 +43,7 @@ func (h history) table() ui.Node {
 	return ui.Part("History", ExecutionTable("runs of this workflow", h.runs, "It has never run."))
 }
 
-// going is how far a run is: its steps, and what the one that runs prints.
+// going returns how far a run is: its steps, and what the one that runs prints.
 func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
 	var e execution
 	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {

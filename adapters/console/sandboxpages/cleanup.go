@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// cleanup is which sandboxes can go, and why the others stay.
+// cleanup returns which sandboxes can go, and why the others stay.
 func cleanup(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	if len(all) == 0 {
 		return nil
@@ -98,7 +98,7 @@ const (
 // errLog reports a log that cannot be read.
 var errLog = fault.New(fault.Unavailable, "server_log_unreadable", "the server's log cannot be read")
 
-// end is the last bytes of a file, and how many there are before them. Secrets were masked when it was written. A file that is not there is empty;
+// end returns the last bytes of a file, and how many there are before them. Secrets were masked when it was written. A file that is not there is empty;
 // what is no plain file is not opened: reading it could last for ever.
 func end(path string, most int64) (text string, before int64, err error) {
 	info, err := os.Stat(path)
@@ -121,7 +121,7 @@ func end(path string, most int64) (text string, before int64, err error) {
 	return string(part), before, nil
 }
 
-// tail is the end of the server's log, and the way to more of it.
+// tail returns the end of the server's log, and the way to more of it.
 func tail(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	text, before, err := end(p.Log, fewBytes)
 	switch {
@@ -211,7 +211,7 @@ func orphaned(o tool.Outcome) ui.Node {
 	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(found.Message))), ui.DataTable("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
 }
 
-// models is the default model of the agent servers, and the choice.
+// models returns the default model of the agent servers, and the choice.
 func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var m sandboxes.ModelAnswer
 

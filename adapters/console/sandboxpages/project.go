@@ -45,7 +45,7 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		Body: append(body, s.kept(r, v, of), tail(p, of), destroying(v, of))})
 }
 
-// facts is how the project and its server stand.
+// facts returns how the project and its server stand.
 func facts(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	health := ui.Text("it does not run")
 	if p.Server.Running {
@@ -89,7 +89,7 @@ func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	})
 }
 
-// destroying is the buttons that take the whole project away from this machine.
+// destroying returns the buttons that take the whole project away from this machine.
 func destroying(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
 	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),

@@ -19,7 +19,7 @@ func (s *section) boxes(r *http.Request, v httpauth.Visitor, url string) ([]sand
 	return all.Sandboxes, err
 }
 
-// state is what a sandbox holds beside what it was made from.
+// state returns what a sandbox holds beside what it was made from.
 func state(b sandboxes.SandboxItem) ui.Node {
 	var words []string
 	for _, n := range []struct {
@@ -62,7 +62,7 @@ func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.Sandbox
 	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
 }
 
-// more is where the sandbox is, and what it has leased for itself.
+// more returns where the sandbox is, and what it has leased for itself.
 func more(b sandboxes.SandboxItem) ui.Node {
 	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
 	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
@@ -71,7 +71,7 @@ func more(b sandboxes.SandboxItem) ui.Node {
 	return ui.Disclosure("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
 }
 
-// sandboxActions is what can be done with the sandbox. ids of fields begin with id.
+// sandboxActions returns what can be done with the sandbox. ids of fields begin with id.
 func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
 	if !recorded(b) {
 		return ui.Text("It was not made here.")
@@ -101,7 +101,7 @@ func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	})
 }
 
-// ran is what the command printed, and how it ended.
+// ran returns what the command printed, and how it ended.
 func ran(c sandboxes.CommandResult) ui.Node {
 	end := fmt.Sprintf("exit code %d", c.ExitCode)
 	if c.TimedOut {
@@ -147,12 +147,12 @@ func (s *section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	})
 }
 
-// deletion is the task that deletes a sandbox.
+// deletion returns the task that deletes a sandbox.
 func deletion(of sandboxes.ProjectItem, name, force string) ui.Task {
 	return ui.Task{Title: "Delete sandbox " + ui.Printable(name), Tool: sandboxes.SandboxDelete.Name, Args: ui.Args{"git_url": of.URL, "name": name}.Flag("force", force), Back: at(of.Name, "")}
 }
 
-// kept is the work that was kept of sandboxes that were deleted or reset.
+// kept returns the work that was kept of sandboxes that were deleted or reset.
 func (s *section) kept(r *http.Request, v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	if !s.Calls.Serves(v, sandboxes.SandboxBackups.Name) {
 		return nil

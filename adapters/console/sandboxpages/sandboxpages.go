@@ -23,7 +23,7 @@ const root = "/sandboxes"
 // section is the pages of sandboxes.
 type section struct{ ui.SectionBase }
 
-// New is the section, over a desk.
+// New returns the section.
 func New(runner *ui.CallRunner) *section {
 	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
 }
@@ -51,12 +51,12 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	})
 }
 
-// at is a page of a project, or below it.
+// at returns a page of a project, or below it.
 func at(name, below string) string { return root + "/" + url.PathEscape(name) + below }
 
 var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
-// find is the project of the address.
+// find returns the project of the address.
 func (s *section) find(r *http.Request, v httpauth.Visitor) (sandboxes.ProjectItem, error) {
 	var all sandboxes.ProjectListing
 	if err := s.Calls.Read(r.Context(), v, sandboxes.ProjectList.Name, nil, &all); err != nil {
@@ -70,7 +70,7 @@ func (s *section) find(r *http.Request, v httpauth.Visitor) (sandboxes.ProjectIt
 	return sandboxes.ProjectItem{}, errUnknown
 }
 
-// running is the badge of a server.
+// running returns the badge of a server.
 func running(so bool) ui.Node {
 	if so {
 		return ui.Badge(ui.Good, "running")
@@ -78,7 +78,7 @@ func running(so bool) ui.Node {
 	return ui.Badge(ui.Plain, "stopped")
 }
 
-// number is a number that may not be known.
+// number returns a number that may not be known.
 func number(p *int) ui.Node {
 	if p == nil {
 		return nil
@@ -103,7 +103,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		fronted(v, all.Gateway), starting(v)}})
 }
 
-// servers is the buttons that start and stop a project's server.
+// servers returns the buttons that start and stop a project's server.
 func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
 	do := func(word, label string) ui.Node {
 		return ui.ActionForm(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
@@ -114,7 +114,7 @@ func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
 	return do("start", "Start")
 }
 
-// fronted is the gateway, and the buttons that restart and stop it.
+// fronted returns the gateway, and the buttons that restart and stop it.
 func fronted(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
 	if g == nil {
 		return nil
@@ -130,7 +130,7 @@ func fronted(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
 		ui.Fact{Name: "Active projects", Value: ui.Text(fmt.Sprint(g.Active))}), ui.Div(ui.Class("buttons"), buttons))
 }
 
-// starting is the form that starts a project.
+// starting returns the form that starts a project.
 func starting(v httpauth.Visitor) ui.Node {
 	return ui.Part("Start a project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
 		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.SubmitButton("Start project")))
@@ -179,7 +179,7 @@ func exposed() ui.Node {
 	return ui.Notice(ui.Warn, ui.P(ui.Text("The server listens on more than this machine: others can reach it.")))
 }
 
-// moment is a moment that may not have been.
+// moment returns a moment that may not have been.
 func moment(t *time.Time) ui.Node {
 	if t == nil {
 		return nil

@@ -41,7 +41,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{r, consolerig.New(t, r.Core, mounts)}
 }
 
-// project is a started project, the path of its page, and its directory.
+// project returns a started project, the path of its page, and its directory.
 func (b *bench) project(name string) (at, url, dir string) {
 	b.Rig.Rig.T.Helper()
 	url, dir = b.Rig.Project(name, map[string]string{".gitignore": "cache\n"})

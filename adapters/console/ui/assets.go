@@ -49,7 +49,7 @@ func AssetHandler() http.Handler {
 	})
 }
 
-// content is the file of that name, and whether it is compressed; nil when there is none.
+// content returns the file of that name, and whether it is compressed; nil when there is none.
 func content(name string) ([]byte, bool) {
 	if body, err := assetFiles.ReadFile("static/" + name); err == nil {
 		return body, false

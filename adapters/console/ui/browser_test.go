@@ -103,7 +103,7 @@ func (s *stage) sends(kind, data string) {
 	}
 }
 
-// open is the queries of the streams that are open.
+// open returns the queries of the streams that are open.
 func (s *stage) open() (queries []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func partsThatAreTheSameStay(t *testing.T, b *browser.Browser) {
 	assert.Equal(t, "Head\ntail", blank(p.Text("main")))
 }
 
-// blank is a text without empty lines.
+// blank returns a text without empty lines.
 func blank(s string) string {
 	out, last := []byte{}, byte('\n')
 	for i := range len(s) {

@@ -12,12 +12,12 @@ import (
 // Text is text, escaped.
 func Text(s string) Node { return TextNode(s) }
 
-// Part is a section of a page with a heading.
+// Part returns a section of a page with a heading.
 func Part(title string, body ...Node) Node {
 	return Section(H2(TextNode(title)), Group(body))
 }
 
-// Card is a framed part of a page with a heading of the third rank.
+// Card returns a framed part of a page with a heading of the third rank.
 func Card(title string, body ...Node) Node {
 	return Article(Class("card"), H3(TextNode(title)), Group(body))
 }
@@ -33,12 +33,12 @@ const (
 	Bad   = "bad"
 )
 
-// Badge is a short word with a tone. The word alone says everything; the tone only helps the eye.
+// Badge returns a short word with a tone. The word alone says everything; the tone only helps the eye.
 func Badge(tone, word string) Node {
 	return Span(Class("badge "+tone), TextNode(Printable(word)))
 }
 
-// Risk is the badge of a risk ("low", "medium", "high"); nothing for none.
+// Risk returns the badge of a risk ("low", "medium", "high"); nothing for none.
 func Risk(word string) Node {
 	tone := map[string]string{"high": Bad, "medium": Warn, "low": Plain}[word]
 	if word == "" || word == "none" {
@@ -50,7 +50,7 @@ func Risk(word string) Node {
 	return Badge(tone, word+" risk")
 }
 
-// Notice is a message above a page's content, which screen readers are told of.
+// Notice returns a message above a page's content, which screen readers are told of.
 func Notice(tone string, body ...Node) Node {
 	role := "status"
 	if tone == Bad {
@@ -59,12 +59,12 @@ func Notice(tone string, body ...Node) Node {
 	return Div(Class("notice "+tone), Role(role), Group(body))
 }
 
-// Problem is an error for people: what was wrong, and its code.
+// Problem returns an error for people: what was wrong, and its code.
 func Problem(f *fault.Error) Node {
 	return Notice(Bad, P(TextNode(f.Message)), P(Class("quiet"), TextNode("code "+string(f.Code))))
 }
 
-// DataTable is a table with headings. A table without rows says empty instead.
+// DataTable returns a table with headings. A table without rows says empty instead.
 func DataTable(caption string, heads []string, rows []Node, empty string) Node {
 	if len(rows) == 0 {
 		return Empty(empty)
@@ -75,7 +75,7 @@ func DataTable(caption string, heads []string, rows []Node, empty string) Node {
 		TBody(Group(rows))))
 }
 
-// head is what stands above a column; above buttons stands nothing.
+// head returns what stands above a column; above buttons stands nothing.
 func head(text string) Node {
 	if text == "" {
 		return Td()
@@ -83,7 +83,7 @@ func head(text string) Node {
 	return Th(Scope("col"), TextNode(text))
 }
 
-// Row is a row of a Table.
+// Row returns a row of a Table.
 func Row(cells ...Node) Node {
 	return Tr(Map(cells, func(c Node) Node { return Td(c) }))
 }
@@ -94,7 +94,7 @@ type Fact struct {
 	Value Node
 }
 
-// Facts is a list of names and values; those without a value are left out.
+// Facts returns a list of names and values; those without a value are left out.
 func Facts(facts ...Fact) Node {
 	var out Group
 	for _, f := range facts {
@@ -108,23 +108,23 @@ func Facts(facts ...Fact) Node {
 // InlineCode is text as it is in files and on command lines.
 func InlineCode(s string) Node { return Code(TextNode(s)) }
 
-// named is the label of an element, for those who hear it.
+// named returns the label of an element, for those who hear it.
 func named(label string) Node { return Aria("label", Printable(label)) }
 
-// ToolName is the name of a tool or the like, which stays on one line.
+// ToolName returns the name of a tool or the like, which stays on one line.
 func ToolName(s string) Node {
 	return Code(Class("name"), TextNode(Printable(s)))
 }
 
-// CodeBlock is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
+// CodeBlock returns a block of such text, which scrolls and can be reached by keyboard; label says what it is.
 func CodeBlock(label, s string) Node {
 	return Pre(TabIndex("0"), Role("group"), named(label), Code(TextNode(s)))
 }
 
-// LinkTo is a link to a path of this server.
+// LinkTo returns a link to a path of this server.
 func LinkTo(href, text string) Node { return A(Href(href), TextNode(text)) }
 
-// When is a moment, in UTC for everybody; "never" for the zero time.
+// When returns a moment, in UTC for everybody; "never" for the zero time.
 func When(t time.Time) Node {
 	if t.IsZero() {
 		return TextNode("never")
@@ -138,29 +138,29 @@ func PostForm(v httpauth.Visitor, action string, fields ...Node) Node {
 	return form(method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
 }
 
-// Search is a form that asks for the same page with other parameters.
+// Search returns a form that asks for the same page with other parameters.
 func Search(action string, fields ...Node) Node {
 	return form(method("get"), Action(action), Class("filter"), Role("search"), Group(fields))
 }
 
-// Hidden is a field of a form that nobody sees.
+// Hidden returns a field of a form that nobody sees.
 func Hidden(name, value string) Node {
 	return Input(Type("hidden"), Name(name), Value(value))
 }
 
-// Field is a labelled line of text in a form. id is unique on the page.
+// Field returns a labelled line of text in a form. id is unique on the page.
 func Field(id, name, label, value string, more ...Node) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)),
 		Input(Type("text"), ID(id), Name(name), Value(value), autoComplete("off"), Attr("spellcheck", "false"), Group(more)))
 }
 
-// TextareaField is a labelled text of several lines in a form.
+// TextareaField returns a labelled text of several lines in a form.
 func TextareaField(id, name, label, value string) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)),
 		textarea(ID(id), Name(name), rows("6"), Attr("spellcheck", "false"), TextNode(value)))
 }
 
-// CheckboxField is a labelled box to tick, worth "true" when it is ticked.
+// CheckboxField returns a labelled box to tick, worth "true" when it is ticked.
 func CheckboxField(id, name, label string, ticked bool) Node {
 	return Div(Class("check"), Input(Type("checkbox"), ID(id), Name(name), Value("true"), If(ticked, checked())),
 		Label(For(id), TextNode(label)))
@@ -169,7 +169,7 @@ func CheckboxField(id, name, label string, ticked bool) Node {
 // Choice is one of a Select: its value, and the words for it.
 type Choice struct{ Value, Text string }
 
-// SelectField is a labelled choice in a form.
+// SelectField returns a labelled choice in a form.
 func SelectField(id, name, label, chosen string, choices ...Choice) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {
@@ -182,12 +182,12 @@ func SubmitButton(label string, more ...Node) Node {
 	return Button(Type("submit"), Group(more), TextNode(label))
 }
 
-// Danger is a button for what cannot simply be taken back.
+// Danger returns a button for what cannot simply be taken back.
 func Danger(label string, more ...Node) Node {
 	return SubmitButton(label, Class("danger"), Group(more))
 }
 
-// ActionForm is a form of one button that does one thing; context says of what, for those who hear only the button.
+// ActionForm returns a form of one button that does one thing; context says of what, for those who hear only the button.
 func ActionForm(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
 	return PostForm(v, action, Group(fields), SubmitButton(label, If(context != "", named(label+" "+context))))
 }
@@ -197,7 +197,7 @@ func Disclosure(line string, open bool, body ...Node) Node {
 	return details(If(open, Attr("open")), summary(TextNode(line)), Group(body))
 }
 
-// Diff is a unified diff, line by line, with signs that are there without colour too. Lines within a hunk are what their sign says, whatever else
+// Diff returns a unified diff, line by line, with signs that are there without colour too. Lines within a hunk are what their sign says, whatever else
 // they look like.
 func Diff(label, text string) Node {
 	var lines Group
@@ -227,7 +227,7 @@ func Diff(label, text string) Node {
 	return Pre(Class("diff"), TabIndex("0"), Role("group"), named(label), Code(lines))
 }
 
-// hunk is how many lines a hunk has before and after, as its head says: @@ -1,2 +1,3 @@.
+// hunk returns how many lines a hunk has before and after, as its head says: @@ -1,2 +1,3 @@.
 func hunk(head string) (old, fresh int) {
 	words := strings.Fields(head)
 	if len(words) < 3 {
@@ -236,7 +236,7 @@ func hunk(head string) (old, fresh int) {
 	return length(words[1]), length(words[2])
 }
 
-// length is how many lines "-1,2" has; one, when it does not say.
+// length returns how many lines "-1,2" has; one, when it does not say.
 func length(part string) int {
 	_, count, said := strings.Cut(part, ",")
 	if !said {
@@ -249,18 +249,18 @@ func length(part string) int {
 	return n
 }
 
-// Diagram is a Mermaid diagram; its source is what is seen until, and unless, it is drawn. The page says Diagrams.
+// Diagram returns a Mermaid diagram; its source is what is seen until, and unless, it is drawn. The page says Diagrams.
 func Diagram(label, source string) Node {
 	return figure(Class("diagram"), Pre(Class("mermaid"), TabIndex("0"), Role("group"), named(label), TextNode(source)))
 }
 
-// Stream is a block of text to which the console's script adds what events bring: from url, of that kind, the named field of their data.
+// Stream returns a block of text to which the console's script adds what events bring: from url, of that kind, the named field of their data.
 func Stream(label, url, kind, field, sofar string) Node {
 	return Pre(Class("log"), TabIndex("0"), Role("log"), named(label), Data("stream", url), Data("event", kind),
 		Data("field", field), Code(TextNode(sofar)))
 }
 
-// InlineSelect is a Select whose label is only heard: where a table's heading says what it is about.
+// InlineSelect returns a Select whose label is only heard: where a table's heading says what it is about.
 func InlineSelect(id, name, label, chosen string, choices ...Choice) Node {
 	return Group{Label(For(id), Class("visually-hidden"), TextNode(Printable(label))), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {

@@ -22,7 +22,7 @@ func lengths() []Choice {
 		{Value: "168h", Text: "7 days, which is longer than usual"}}
 }
 
-// Until is the form that approves a question and allows the same until a time, in any session. told is the suggestion to do so; empty for none.
+// Until returns the form that approves a question and allows the same until a time, in any session. told is the suggestion to do so; empty for none.
 func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node {
 	if !c.Datable() || !v.Proof().Meets(c.Needs) || !v.Proof().Meets(policy.ProvingPerson) {
 		return nil
@@ -44,7 +44,7 @@ func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node 
 	return Disclosure(line, told != "", body)
 }
 
-// until is what a person chose in the form of Until. It fails where that is no length of time.
+// until returns what a person chose in the form of Until. It fails where that is no length of time.
 func until(r *http.Request) (*confirm.Until, error) {
 	d, err := time.ParseDuration(r.PostFormValue(fieldFor))
 	if err != nil {

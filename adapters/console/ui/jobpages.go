@@ -32,7 +32,7 @@ func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
-// next is the path of the page that shows what has become of the job.
+// next returns the path of the page that shows what has become of the job.
 func (j *Job) next() string {
 	if now := j.Now(); now.State != JobOver || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
@@ -94,7 +94,7 @@ func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	p.Write(w, http.StatusOK, v)
 }
 
-// Decided are the kinds of events after which a page that shows questions looks anew: one was asked, answered, or carried out.
+// Decided returns the kinds of events after which a page that shows questions looks anew: one was asked, answered, or carried out.
 func Decided() []string {
 	return []string{"ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"}
 }
@@ -142,7 +142,7 @@ const (
 	fieldRevealed = "revealed"
 )
 
-// Decide is how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
+// Decide returns how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
 // carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
 func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
 	if c.MustReveal && !c.Revealed {
@@ -175,12 +175,12 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 		Deny(v, action, c))
 }
 
-// Always is the button that approves for the rest of a session: what is bound then, and what is not.
+// Always returns the button that approves for the rest of a session: what is bound then, and what is not.
 func Always(c confirm.View) string {
 	return "Always allow in this session: " + Printable(c.AlwaysTerms())
 }
 
-// Deny is the form in which a person denies a confirmation, and may say why.
+// Deny returns the form in which a person denies a confirmation, and may say why.
 func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
 		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
@@ -195,7 +195,7 @@ func about(label string, c confirm.View) Node {
 	return Aria("label", label+": "+c.Prompt)
 }
 
-// Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
+// Answer returns what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 	a := confirm.Answer{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}
@@ -269,7 +269,7 @@ func progress(said []tool.Progress) Node {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// told is what came of the job, in its task's own way where it has one.
+// told returns what came of the job, in its task's own way where it has one.
 func (j *Job) told(o tool.Outcome) []Node {
 	if j.Task.Show != nil && !o.DryRun {
 		if n := j.Task.Show(o); n != nil {
@@ -279,7 +279,7 @@ func (j *Job) told(o tool.Outcome) []Node {
 	return outcome(o)
 }
 
-// outcome is what came of work that is over.
+// outcome returns what came of work that is over.
 func outcome(o tool.Outcome) []Node {
 	var body []Node
 	switch {

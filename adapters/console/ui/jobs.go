@@ -151,7 +151,7 @@ type JobSnapshot struct {
 	Late     error // the answer that was given here came after another one, which counts
 }
 
-// Now is the job as it is now.
+// Now returns the job as it is now.
 func (j *Job) Now() JobSnapshot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -171,7 +171,7 @@ func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job
 	return j
 }
 
-// forgotten is the jobs without those that are over and too old or too many. It runs under mu.
+// forgotten returns the jobs without those that are over and too old or too many. It runs under mu.
 func (d *CallRunner) forgotten() []*Job {
 	left := d.jobs[:0:0]
 	for i, j := range d.jobs {
@@ -183,7 +183,7 @@ func (d *CallRunner) forgotten() []*Job {
 	return left
 }
 
-// Find is the job of that id.
+// Find returns the job of that id.
 func (d *CallRunner) Find(id string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +195,7 @@ func (d *CallRunner) Find(id string) (*Job, bool) {
 	return nil, false
 }
 
-// seen is the job of that id, for a visitor who may see it: of the same person, and within what he is served.
+// seen returns the job of that id, for a visitor who may see it: of the same person, and within what he is served.
 func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	j, ok := d.Find(id)
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
@@ -205,7 +205,7 @@ func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	return j, !served || tool.Covered(v.Within, spec)
 }
 
-// Asking is the job that the confirmation of that id belongs to: it is answered where the job is.
+// Asking returns the job that the confirmation of that id belongs to: it is answered where the job is.
 func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a desk with a page from which anything can be done.
+// site is a site with a page from which anything can be done.
 type site struct {
 	*consoletest.Web
 	house  *consoletest.TestCore
@@ -69,7 +69,7 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 	return site{web, h, d}
 }
 
-// drained waits until nothing runs at the desk.
+// drained waits until nothing runs by the call runner.
 func drained(t *testing.T, d *ui.CallRunner) {
 	require.Eventually(t, func() bool {
 		for i := range 300 {
@@ -386,7 +386,7 @@ func TestTheFormOfADecision(t *testing.T) {
 	assert.NotContains(t, string(doc), "answerer")
 }
 
-// slow is a door behind which an answer of this process comes after one of another.
+// slow is a core behind which an answer of this process comes after one of another.
 type slow struct {
 	*consoletest.TestCore
 	before func()

@@ -20,7 +20,7 @@ func JSONValue(doc json.RawMessage) Node {
 	return n
 }
 
-// value is the next value of d. Members stay in their order.
+// value returns the next value of d. Members stay in their order.
 func value(d *json.Decoder, depth int) (Node, error) {
 	if depth >= deepest {
 		var raw json.RawMessage
@@ -84,7 +84,7 @@ func object(d *json.Decoder, depth int) (Node, error) {
 	return Facts(facts...), err
 }
 
-// textValue is a text as its lines want to be shown.
+// textValue returns a text as its lines want to be shown.
 func textValue(s string) Node {
 	switch {
 	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):

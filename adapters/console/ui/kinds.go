@@ -9,12 +9,12 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// notice is what must not be overlooked. It is no page.Notice: pages with many plans would read all of them out.
+// notice returns what must not be overlooked. It is no page.Notice: pages with many plans would read all of them out.
 func notice(tone string, body ...Node) Node {
 	return Div(Class("notice "+tone), Group(body))
 }
 
-// warnings are what speaks against a plan; nothing for none.
+// warnings returns what speaks against a plan; nothing for none.
 func warnings(v any) Node {
 	all := texts(v)
 	if s, ok := v.(string); ok && s != "" {
@@ -29,7 +29,7 @@ func warnings(v any) Node {
 	return notice(Warn, lines(all))
 }
 
-// findings are what the linter said of a command; nothing for none.
+// findings returns what the linter said of a command; nothing for none.
 func findings(v any) Node {
 	items, _ := v.([]any)
 	all, _ := objects(items)
@@ -48,7 +48,7 @@ func findings(v any) Node {
 	})))
 }
 
-// loss is what would be gone, marked.
+// loss returns what would be gone, marked.
 func loss(f present.Field, depth int) Node {
 	items, _ := f.Value.([]any)
 	var body Group
@@ -89,7 +89,7 @@ func namedPlan(f present.Field) bool {
 	return ok && f.Name == "script" && !strings.ContainsAny(s, " \n\t;&|<>")
 }
 
-// command is a value that is to be run as one would type it; empty when it is no such value.
+// command returns a value that is to be run as one would type it; empty when it is no such value.
 func command(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -102,7 +102,7 @@ func command(v any) string {
 	return ""
 }
 
-// run is what would be run, as command lines.
+// run returns what would be run, as command lines.
 func run(f present.Field) Node {
 	lines := command(f.Value)
 	if f.Name == "setup" || f.Name == "hooks" { // several of them
@@ -170,7 +170,7 @@ func files(all [][]present.Field) Node {
 	return out
 }
 
-// steps are what would be done one after the other, those of a step's own workflow deeper.
+// steps returns what would be done one after the other, those of a step's own workflow deeper.
 func steps(all [][]present.Field, depth int) Node {
 	var out Group
 	for i, s := range all {
@@ -185,7 +185,7 @@ func steps(all [][]present.Field, depth int) Node {
 	return Ol(Class("steps"), out)
 }
 
-// level is how deep a step is nested, at most 4.
+// level returns how deep a step is nested, at most 4.
 func level(s []present.Field) int {
 	n, _ := present.Member(s, "depth").(json.Number)
 	i, err := n.Int64()
@@ -204,7 +204,7 @@ func firstText(fields []present.Field, names ...string) string {
 	return ""
 }
 
-// request is what would be sent where.
+// request returns what would be sent where.
 func request(fields []present.Field, depth int) Node {
 	var headers []Node
 	items, _ := present.Member(fields, "headers").([]any)
@@ -255,7 +255,7 @@ func table(name string, all [][]present.Field, depth int) Node {
 // shownSum is how much of a file's sum is shown: as much as in a terminal, so that the two can be compared.
 const shownSum = 16
 
-// codeFiles are the files that a command reads as code: each with its sum, to which the plan is bound.
+// codeFiles returns the files that a command reads as code: each with its sum, to which the plan is bound.
 func codeFiles(name string, all [][]present.Field) Node {
 	rows := Map(all, func(o []present.Field) Node {
 		return Row(cell(present.Field{Name: "path", Value: present.Member(o, "path")}, 0), cell(present.Field{Name: "size_bytes", Value: present.Member(o, "size")}, 0),
@@ -264,7 +264,7 @@ func codeFiles(name string, all [][]present.Field) Node {
 	return DataTable(name, []string{"path", "size", "sha256"}, rows, "nothing")
 }
 
-// cell is a value in a table.
+// cell returns a value in a table.
 func cell(f present.Field, depth int) Node {
 	switch {
 	case nothing(f.Value):

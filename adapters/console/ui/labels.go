@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// label is a member's name for people. A name that begins with a capital is a header's or a variable's, and stays as it is.
+// label returns a member's name for people. A name that begins with a capital is a header's or a variable's, and stays as it is.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
@@ -30,7 +30,7 @@ func label(name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// labels are the names of members for people, where they are not simply their words.
+// labels returns the names of members for people, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{
 		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
@@ -67,7 +67,7 @@ func warns(name string) bool {
 	return slices.Contains([]string{"warning", "warnings", "dangers", "problems", "conflicts", "strange"}, name)
 }
 
-// quantity is a number for people: durations and sizes by the end of their name.
+// quantity returns a number for people: durations and sizes by the end of their name.
 func quantity(name string, n json.Number) string {
 	i, err := n.Int64()
 	if err != nil {
@@ -103,7 +103,7 @@ func hexadecimal(s string) bool {
 	return len(s) >= 40 && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f') })
 }
 
-// masked is what kind of secret stands behind a text that is masked as a whole, or empty.
+// masked returns what kind of secret stands behind a text that is masked as a whole, or empty.
 func masked(s string) string {
 	inner, ok := strings.CutPrefix(s, "[REDACTED:")
 	if !ok || strings.IndexByte(inner, ']') != len(inner)-1 {

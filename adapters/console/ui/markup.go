@@ -13,7 +13,7 @@ type Node interface {
 	content(b *bytes.Buffer)
 }
 
-// HTML is the node as a document or a part of one.
+// HTML returns the node as a document or a part of one.
 func HTML(n Node) []byte {
 	var b bytes.Buffer
 	if n != nil {
@@ -124,12 +124,12 @@ func escape(b *bytes.Buffer, s string) {
 	}
 }
 
-// el is an element of that name, which is a constant of the program. Attributes among its nodes are its own, wherever they stand.
+// el returns an element of that name, which is a constant of the program. Attributes among its nodes are its own, wherever they stand.
 //
 //go:noinline
 func el(name string, of ...Node) Node { return &element{name, of} }
 
-// Attr is an attribute of that name, which is a constant of the program, with a value or without one.
+// Attr returns an attribute of that name, which is a constant of the program, with a value or without one.
 //
 //go:noinline
 func Attr(name string, value ...string) Node {
@@ -147,7 +147,7 @@ func TextNode(s string) Node { return text(s) }
 // Textf is text, put together as by fmt.Sprintf.
 func Textf(format string, args ...any) Node { return TextNode(fmt.Sprintf(format, args...)) }
 
-// If is the node where the condition holds, and nothing otherwise. The node is made in any case.
+// If returns the node where the condition holds, and nothing otherwise. The node is made in any case.
 func If(condition bool, n Node) Node {
 	if condition {
 		return n
@@ -155,7 +155,7 @@ func If(condition bool, n Node) Node {
 	return nil
 }
 
-// Map is a node for each of the values.
+// Map returns a node for each of the values.
 func Map[T any](values []T, of func(T) Node) Group {
 	g := make(Group, len(values))
 	for i, v := range values {
@@ -164,5 +164,5 @@ func Map[T any](values []T, of func(T) Node) Group {
 	return g
 }
 
-// Doctype is a whole document, of that root.
+// Doctype returns a whole document, of that root.
 func Doctype(root Node) Node { return document{root} }

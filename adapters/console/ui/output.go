@@ -16,7 +16,7 @@ const maxTitle = 2048
 // in place of each such character stands its number.
 func Printable(s string) string { return visible.Text(s) }
 
-// Output is what a program printed, as a terminal would show it without colours: lines that it wrote one over the other stand one below the other.
+// Output returns what a program printed, as a terminal would show it without colours: lines that it wrote one over the other stand one below the other.
 func Output(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
@@ -35,7 +35,7 @@ func Output(s string) string {
 // escapePage begins what programs write to a terminal besides text: colours, movements of the cursor, titles of windows.
 const escapePage = 0x1b
 
-// sequence is how long the escape sequence is that s begins with (ECMA-48, 5.4 and 5.6): the first byte alone, when nothing follows that makes one.
+// sequence returns how long the escape sequence is that s begins with (ECMA-48, 5.4 and 5.6): the first byte alone, when nothing follows that makes one.
 func sequence(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -59,7 +59,7 @@ func sequence(s string) int {
 	return 1 + ending(s[1:], 0x20, 0x2f)
 }
 
-// ending is how many bytes of that range s begins with, and one more for what ends them.
+// ending returns how many bytes of that range s begins with, and one more for what ends them.
 func ending(s string, from, to byte) int {
 	n := 0
 	for n < len(s) && s[n] >= from && s[n] <= to {
@@ -71,7 +71,7 @@ func ending(s string, from, to byte) int {
 	return n
 }
 
-// Printed is a block with what a program printed: the last MaxPrinted bytes of it, and how much is missing before them.
+// Printed returns a block with what a program printed: the last MaxPrinted bytes of it, and how much is missing before them.
 func Printed(label, s string) Node {
 	text, left := Tail(s, MaxPrinted)
 	return Group{LeftOut(left), CodeBlock(label, Output(text))}
@@ -85,7 +85,7 @@ func LeftOut(bytes int) Node {
 	return P(Class("quiet"), TextNode(fmt.Sprintf("Only the end is shown: %d KB before it are left out.", (bytes+1023)>>10)))
 }
 
-// Tail is the last most bytes of a text, from the beginning of a line where there is one, and how many bytes are missing before them.
+// Tail returns the last most bytes of a text, from the beginning of a line where there is one, and how many bytes are missing before them.
 func Tail(s string, most int) (end string, missing int) {
 	if len(s) <= most {
 		return s, 0

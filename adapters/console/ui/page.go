@@ -25,7 +25,7 @@ type Page struct {
 // PageLink is a word that leads somewhere on this server.
 type PageLink struct{ Text, Href string }
 
-// Sections are the parts of the console, in the order of the navigation.
+// Sections returns the parts of the console, in the order of the navigation.
 func Sections() []PageLink {
 	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Tools", "/tools"}, {"Settings", "/settings"}, {"Packs", "/packs"},
 		{"Deployments", "/deployments"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"}}

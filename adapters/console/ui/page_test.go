@@ -111,7 +111,7 @@ func TestMoments(t *testing.T) {
 	assert.Equal(t, "never", render(t, ui.When(time.Time{})))
 }
 
-// classes are the classes of a diff's lines, in order.
+// classes returns the classes of a diff's lines, in order.
 func classes(html string) string {
 	var out []string
 	for _, span := range strings.Split(html, "<span")[1:] {

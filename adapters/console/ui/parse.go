@@ -7,12 +7,12 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// without is an object without members of those names.
+// without returns an object without members of those names.
 func without(fields []present.Field, names ...string) []present.Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f present.Field) bool { return slices.Contains(names, f.Name) })
 }
 
-// texts are the texts of an array.
+// texts returns the texts of an array.
 func texts(v any) []string {
 	items, _ := v.([]any)
 	var out []string
@@ -43,7 +43,7 @@ func nothing(v any) bool {
 	return false
 }
 
-// objects are the objects of an array, and whether it has nothing else.
+// objects returns the objects of an array, and whether it has nothing else.
 func objects(items []any) (all [][]present.Field, only bool) {
 	for _, item := range items {
 		if o, ok := item.([]present.Field); ok {

@@ -28,7 +28,7 @@ type signed struct {
 	Signature         []byte `json:"signature"`
 }
 
-// proof is how the answer in a form is known to be a person's: by what a passkey has signed where that is in it, else by the browser's log-in. The
+// proof returns how the answer in a form is known to be a person's: by what a passkey has signed where that is in it, else by the browser's log-in. The
 // origin is the one that the server knows the browser by.
 func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
 	p := v.Proof()
@@ -44,7 +44,7 @@ func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
 	return p, err
 }
 
-// handles are the passkeys with which the visitor may sign here.
+// handles returns the passkeys with which the visitor may sign here.
 func handles(v httpauth.Visitor) []string {
 	if v.Passkeys == nil {
 		return nil
@@ -52,12 +52,12 @@ func handles(v httpauth.Visitor) []string {
 	return v.Passkeys()
 }
 
-// signing is what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
+// signing returns what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
 func signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "sign", challenge, handles)
 }
 
-// Making is what a button needs whose press has a passkey made, by an authenticator that has none of those handles.
+// Making returns what a button needs whose press has a passkey made, by an authenticator that has none of those handles.
 func Making(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "make", challenge, handles)
 }
@@ -68,12 +68,12 @@ func ceremony(v httpauth.Visitor, which string, challenge [32]byte, handles []st
 		Data("handles", strings.Join(handles, " "))}
 }
 
-// SignedField is the field for what a passkey signs, and where its script says what went wrong.
+// SignedField returns the field for what a passkey signs, and where its script says what went wrong.
 func SignedField() Node {
 	return Group{Hidden(FieldSigned, ""), P(Data("passkey-said", ""), Role("status"), Class("quiet"))}
 }
 
-// withPasskey is the form that approves with a passkey.
+// withPasskey returns the form that approves with a passkey.
 func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []string, typed Node) Node {
 	const label = "Approve with passkey"
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")), typed,
@@ -105,7 +105,7 @@ func elsewhere(v httpauth.Visitor, path string) Node {
 	return Group{Text(": "), LinkTo(base+path, "open it at "+base), Text(", where the browser logs in anew")}
 }
 
-// Named is the origin under which a server on the loopback interface is reached by name, for those who came by its address.
+// Named returns the origin under which a server on the loopback interface is reached by name, for those who came by its address.
 func Named(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" {

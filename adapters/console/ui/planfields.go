@@ -14,7 +14,7 @@ import (
 // planDeepest is how far a plan is laid out; what is below is shown as JSON.
 const planDeepest = 6
 
-// block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
+// block returns an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
 func block(fields []present.Field, depth int) Node {
 	if depth > planDeepest {
 		return InlineCode(Printable(string(encode(fields))))
@@ -51,7 +51,7 @@ func row(name string, value Node, across bool) Node {
 	return Div(If(across, Class("across")), dt(TextNode(name)), dd(value))
 }
 
-// shown is a member for people, and whether it wants the whole width.
+// shown returns a member for people, and whether it wants the whole width.
 func shown(f present.Field, depth int) (n Node, across bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -74,7 +74,7 @@ func shown(f present.Field, depth int) (n Node, across bool) {
 	return TextNode("–"), false
 }
 
-// word is a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
+// word returns a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
 func word(name, s string) (n Node, across bool) {
 	switch kind := masked(s); {
 	case kind != "":
@@ -95,7 +95,7 @@ func word(name, s string) (n Node, across bool) {
 	return TextNode(Printable(s)), false
 }
 
-// pretty is a JSON document over several lines, and any other text as it is.
+// pretty returns a JSON document over several lines, and any other text as it is.
 func pretty(s string) string {
 	if v, err := present.Parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
 		var doc bytes.Buffer
@@ -106,7 +106,7 @@ func pretty(s string) string {
 	return s
 }
 
-// short is the beginning of a sum; all of it is its title.
+// short returns the beginning of a sum; all of it is its title.
 func short(s string) Node { return beginning(s, 12) }
 
 // beginning is as many characters of a sum; all of it is its title.
@@ -115,7 +115,7 @@ func beginning(s string, n int) Node {
 	return Code(titleAttr(s), TextNode(s[:min(n, len(s))]))
 }
 
-// listPlan is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
+// listPlan returns an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
 func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "steps" || name == "commands" {
@@ -192,7 +192,7 @@ func plain(v any, depth int) Node {
 	return TextNode("–")
 }
 
-// encode is a value as JSON again.
+// encode returns a value as JSON again.
 func encode(v any) []byte {
 	var b strings.Builder
 	write(&b, v)

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Question is everything a person needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
+// Question returns everything a person needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
 func Question(v confirm.View, client string) Node {
 	return Group{
 		P(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
@@ -17,7 +17,7 @@ func Question(v confirm.View, client string) Node {
 	}
 }
 
-// Asked is who asks with which tool, and how and until when it can be answered.
+// Asked returns who asks with which tool, and how and until when it can be answered.
 func Asked(v confirm.View, client string) Node {
 	var asks, typed Node
 	if client != "" {
@@ -40,7 +40,7 @@ func Asked(v confirm.View, client string) Node {
 		Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})
 }
 
-// arguments are a call's arguments, folded; nothing for none.
+// arguments returns a call's arguments, folded; nothing for none.
 func arguments(args json.RawMessage) Node {
 	if len(args) == 0 || string(args) == "{}" || string(args) == "null" {
 		return nil
@@ -48,7 +48,7 @@ func arguments(args json.RawMessage) Node {
 	return Disclosure("Arguments as they were sent", false, JSONValue(args))
 }
 
-// Plan is a plan for people: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
+// Plan returns a plan for people: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
 // it as data.
 func Plan(plan json.RawMessage) Node {
 	body := Brief(plan)
@@ -72,7 +72,7 @@ func Brief(plan json.RawMessage) Node {
 	return Div(Class("plan"), explained(around), block(gathered(body, around), 0))
 }
 
-// Exhibit is what people see beside a plan, the lines of files for example; nil for nothing.
+// Exhibit returns what people see beside a plan, the lines of files for example; nil for nothing.
 func Exhibit(doc json.RawMessage) Node {
 	v, err := present.Parse(doc)
 	fields, ok := v.([]present.Field)
@@ -82,7 +82,7 @@ func Exhibit(doc json.RawMessage) Node {
 	return Div(Class("plan"), block(fields, 0))
 }
 
-// opened is the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
+// opened returns the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
 // {preview, explanation, risk, …}. Any other plan is all body.
 func opened(fields []present.Field) (body, around []present.Field) {
 	for _, name := range []string{"context", "preview", "data"} {
@@ -93,7 +93,7 @@ func opened(fields []present.Field) (body, around []present.Field) {
 	return fields, nil
 }
 
-// gathered is the body with the warnings and findings that stand around it.
+// gathered returns the body with the warnings and findings that stand around it.
 func gathered(body, around []present.Field) []present.Field {
 	out := append([]present.Field(nil), body...)
 	for _, f := range around {
@@ -104,7 +104,7 @@ func gathered(body, around []present.Field) []present.Field {
 	return out
 }
 
-// explained is what a plan says of itself in words: what it does, how much is at stake and why, and what could be done instead.
+// explained returns what a plan says of itself in words: what it does, how much is at stake and why, and what could be done instead.
 func explained(around []present.Field) Node {
 	var out Group
 	why, _ := present.Member(around, "explanation").([]present.Field)

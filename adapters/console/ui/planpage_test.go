@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// asked is a confirmation as the tools of the five capabilities asked for it, on a machine of one Ada.
+// asked returns a confirmation as the tools of the five capabilities asked for it, on a machine of one Ada.
 func asked(t *testing.T, path string) confirm.View {
 	t.Helper()
 	doc, err := os.ReadFile(path)
@@ -55,7 +55,7 @@ func TestRealPlansAreLaidOut(t *testing.T) {
 	}
 }
 
-// words is what people read, without what is folded.
+// words returns what people read, without what is folded.
 func words(page string) string {
 	page = regexp.MustCompile(`(?s)<details>.*?</details>`).ReplaceAllString(page, "")
 	page = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
@@ -141,7 +141,7 @@ func TestHostileTextIsText(t *testing.T) {
 	assert.NotContains(t, planned(got), "\x1b")
 }
 
-// planned is a question without the arguments.
+// planned returns a question without the arguments.
 func planned(page string) string {
 	return page[:strings.LastIndex(page, "Arguments as they were sent")]
 }

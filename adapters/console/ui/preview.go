@@ -47,5 +47,5 @@ func (d *CallRunner) wide(ctx context.Context, v httpauth.Visitor, name tool.Nam
 	return d.core.Call(ctx, c)
 }
 
-// Next is the path of the page that shows what has become of the job: the one to go back to when it is done, and its own page otherwise.
+// Next returns the path of the page that shows what has become of the job: the one to go back to when it is done, and its own page otherwise.
 func (j *Job) Next() string { return j.next() }

@@ -19,7 +19,7 @@ type revealer interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 }
 
-// reveal is the form in which a person asks to see what is masked in a question; nil where nothing is.
+// reveal returns the form in which a person asks to see what is masked in a question; nil where nothing is.
 func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil

@@ -55,10 +55,10 @@ func (s SectionBase) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) 
 	Fail(w, v, s.Path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// ErrorNotice is what went wrong with one part of a page, which leaves the others as they are.
+// ErrorNotice returns what went wrong with one part of a page, which leaves the others as they are.
 func ErrorNotice(err error) Node { return Problem(fault.From(err)) }
 
-// Lines are the lines of a field of several, without those that are empty.
+// Lines returns the lines of a field of several, without those that are empty.
 func Lines(text string) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -93,7 +93,7 @@ func (a Args) Number(name, text string) Args {
 	return a
 }
 
-// Milliseconds is a number of seconds from a form in milliseconds, and what is no number as it is.
+// Milliseconds returns a number of seconds from a form in milliseconds, and what is no number as it is.
 func Milliseconds(text string) string {
 	if text = strings.TrimSpace(text); text == "" || strings.Trim(text, "0123456789") != "" || len(text) > 9 {
 		return text
@@ -109,12 +109,12 @@ func (a Args) Flag(name, text string) Args {
 	return a
 }
 
-// NumberField is a labelled field for a number.
+// NumberField returns a labelled field for a number.
 func NumberField(id, name, label, value string) Node {
 	return Field(id, name, label, value, Attr("inputmode", "numeric"))
 }
 
-// OptionalText is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
+// OptionalText returns a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
 func OptionalText(s string) Node {
 	if s == "" {
 		return nil
@@ -122,7 +122,7 @@ func OptionalText(s string) Node {
 	return Text(Printable(s))
 }
 
-// OptionalCode is the same as it stands in files and on command lines.
+// OptionalCode returns the same as it stands in files and on command lines.
 func OptionalCode(s string) Node {
 	if s == "" {
 		return nil
@@ -130,7 +130,7 @@ func OptionalCode(s string) Node {
 	return InlineCode(Printable(s))
 }
 
-// Deref is a value that may be missing.
+// Deref returns a value that may be missing.
 func Deref[T any](p *T) T {
 	var none T
 	if p == nil {
@@ -139,7 +139,7 @@ func Deref[T any](p *T) T {
 	return *p
 }
 
-// Count is a number of things, in words.
+// Count returns a number of things, in words.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -147,7 +147,7 @@ func Count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Took is how long something took, and empty for what did not last.
+// Took returns how long something took, and empty for what did not last.
 func Took(ms int64) string {
 	if ms <= 0 {
 		return ""

@@ -30,7 +30,7 @@ type Remote struct {
 	dir         string // a repository of its own, which may be lost
 }
 
-// Open is the place of a URL, with # and the name of a branch behind it where that is known; record names the branch otherwise. Cache is where its own
+// Open returns the place of a URL, with # and the name of a branch behind it where that is known; record names the branch otherwise. Cache is where its own
 // repositories lie. It reaches for nothing.
 func Open(where, record, cache string) (*Remote, error) {
 	url, branch, _ := strings.Cut(where, "#")
@@ -55,7 +55,7 @@ func Open(where, record, cache string) (*Remote, error) {
 	return &Remote{url: url, branch: branch, dir: filepath.Join(cache, hex.EncodeToString(sum[:8])+".git")}, nil
 }
 
-// Where is the URL with the branch.
+// Where returns the URL with the branch.
 func (r *Remote) Where() string { return r.url + "#" + r.branch }
 
 const tip = "refs/countersign/tip" // of the branch there, as it was fetched last
@@ -91,7 +91,7 @@ func (r *Remote) Put(ctx context.Context, h audit.Head, mark string) (string, er
 	return commit, nil
 }
 
-// Heads are the heads on the branch, the oldest first.
+// Heads returns the heads on the branch, the oldest first.
 func (r *Remote) Heads(ctx context.Context, mark string) ([]audit.Head, int, error) {
 	at, err := r.fetch(ctx, mark)
 	if err != nil || at == "" {
@@ -117,7 +117,7 @@ func (r *Remote) Heads(ctx context.Context, mark string) ([]audit.Head, int, err
 	return heads, odd, nil
 }
 
-// fetch is the commit that the branch is at there, empty for no branch. A branch that does not hold the commit of the mark any more was rewritten.
+// fetch returns the commit that the branch is at there, empty for no branch. A branch that does not hold the commit of the mark any more was rewritten.
 func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
 		if err := os.MkdirAll(r.dir, 0o700); err != nil {

@@ -46,7 +46,7 @@ func (c *Client) Git(ctx context.Context, at deployment.Place, source deployment
 	return c.options.Tree(ctx, root, sub)
 }
 
-// checkout is the directory of a source's checkout.
+// checkout returns the directory of a source's checkout.
 func (c *Client) checkout(ctx context.Context, home string, source deployment.ResolvedGit, offline bool) (string, error) {
 	store := storeOf(home, source)
 	canonical := filepath.Join(store, source.Commit)
@@ -98,7 +98,7 @@ func discard(store, commit string) error {
 	return nil
 }
 
-// storeOf is where the checkouts of a source's repository are.
+// storeOf returns where the checkouts of a source's repository are.
 func storeOf(home string, source deployment.ResolvedGit) string {
 	return filepath.Join(home, "cache", "git", deployment.SumOf([]byte(source.URL)).String())
 }
@@ -108,7 +108,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// subdir is the slash path of a module in its repository, "" for all of it.
+// subdir returns the slash path of a module in its repository, "" for all of it.
 func subdir(s string) (string, error) {
 	if strings.TrimSpace(s) == "" {
 		return "", nil

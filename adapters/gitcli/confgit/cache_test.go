@@ -203,7 +203,7 @@ func TestWhatDeadProcessesLeftIsTakenAway(t *testing.T) {
 	assert.Equal(t, source.Commit, names[0].Name())
 }
 
-// hanging is a server that takes connections and never says a word. Each connection that ends is told to ended.
+// hanging returns a server that takes connections and never says a word. Each connection that ends is told to ended.
 func hanging(t *testing.T) (url string, accepted, ended <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -75,7 +75,7 @@ func (c *Client) git(ctx context.Context, cmd gitcli.Command) ([]byte, error) {
 	return nil, deployment.ErrGit.Sayf("git %s failed: %v", said, err).With(details).Because(err)
 }
 
-// words is what a git that failed had said on standard error, and on standard output before that.
+// words returns what a git that failed had said on standard error, and on standard output before that.
 func words(err error) string {
 	var exit *gitcli.ExitError
 	if errors.As(err, &exit) {

@@ -36,7 +36,7 @@ func user(t *testing.T, config string) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 }
 
-// place is where a call works, with a home that does not exist yet.
+// place returns where a call works, with a home that does not exist yet.
 func place(t *testing.T) deployment.Place {
 	return deployment.Place{Home: filepath.Join(t.TempDir(), "home")}
 }
@@ -73,7 +73,7 @@ func tree(_ context.Context, root, sub string) (deployment.Tree, error) {
 	return out, err
 }
 
-// texts is a tree as a map.
+// texts returns a tree as a map.
 func texts(t deployment.Tree) map[string]string {
 	out := map[string]string{}
 	for _, f := range t {
@@ -103,7 +103,7 @@ func spy(t *testing.T) func(word string) []string {
 	}
 }
 
-// below is every path below dir, for asking whether anything is left.
+// below returns every path below dir, for asking whether anything is left.
 func below(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
@@ -152,7 +152,7 @@ func TestEveryMethodSaysThatGitIsMissing(t *testing.T) {
 	}
 }
 
-// short is a client that waits for nothing long.
+// short returns a client that waits for nothing long.
 func short() *confgit.Client {
 	return confgit.New(confgit.Options{Tree: tree, Timeout: 300 * time.Millisecond, Transfer: 300 * time.Millisecond})
 }

@@ -80,7 +80,7 @@ func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string,
 	return strings.TrimSpace(string(out)), err == nil, err
 }
 
-// fileName is the shortest form of a slash path to a file below its root, outside .git. It fails with ErrPath.
+// fileName returns the shortest form of a slash path to a file below its root, outside .git. It fails with ErrPath.
 func fileName(path string) (string, error) {
 	p, err := relpath.Parse(path)
 	if err != nil {

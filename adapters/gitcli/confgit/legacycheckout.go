@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// FindLegacyCheckout is a checkout in one of the older layouts, empty when there is none. Those named the directory above it after the module and not after
+// FindLegacyCheckout returns a checkout in one of the older layouts, empty when there is none. Those named the directory above it after the module and not after
 // the URL: it is any whose repository says that it came from this URL and stands on this commit.
 func FindLegacyCheckout(cache string, source deployment.ResolvedGit) string {
 	names, err := os.ReadDir(cache)
@@ -33,7 +33,7 @@ func FindLegacyCheckout(cache string, source deployment.ResolvedGit) string {
 	return ""
 }
 
-// origin is the URL of the remote called origin in a repository's configuration as git clone writes it.
+// origin returns the URL of the remote called origin in a repository's configuration as git clone writes it.
 func origin(config string) string {
 	in := false
 	for line := range strings.Lines(config) {

@@ -82,7 +82,7 @@ func taken(branch string) error {
 		With(deployment.FieldDetails("branch", branch))
 }
 
-// run is one plumbing command over the private index; what it prints comes without its final newline.
+// run returns one plumbing command over the private index; what it prints comes without its final newline.
 func (p proposal) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
 	out, err := p.git(ctx, gitcli.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: append(gitcli.Identity(), "GIT_INDEX_FILE="+filepath.Join(p.scratch, "index")),
 		Settings: []gitcli.Setting{{Name: "core.splitIndex", Value: "false"}, {Name: "user.useConfigOnly", Value: "true"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}})

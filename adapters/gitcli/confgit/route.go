@@ -67,7 +67,7 @@ func (c *Client) Route(ctx context.Context, dir, remote, branch string) (deployp
 	return r, nil
 }
 
-// steering is all of a route that does not come with commits: URLs, settings and programs. carried reports hooks that are files of the work tree, which a
+// steering returns all of a route that does not come with commits: URLs, settings and programs. carried reports hooks that are files of the work tree, which a
 // pull may bring.
 func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r deployport.Route, carried bool, err error) {
 	as := gitcli.Command{Dir: dir, Env: pinned(dir)}
@@ -127,7 +127,7 @@ func sumOf(text string) string {
 	return "sha256 " + hex.EncodeToString(sum[:6])
 }
 
-// steers are the repository's own settings that say what a pull and a push do.
+// steers returns the repository's own settings that say what a pull and a push do.
 func steers(said, remote, branch string) []string {
 	sections := []string{"remote." + remote + ".", "branch." + branch + ".", "pull.", "push.", "fetch.", "merge.", "rebase.", "url.", "http.", "protocol.", "core.hookspath", "core.worktree"}
 	settings := []string{}
@@ -147,7 +147,7 @@ func steers(said, remote, branch string) []string {
 	return settings
 }
 
-// programs are the hooks in a directory, with their sums. carried reports that one of them is a file of the work tree.
+// programs returns the hooks in a directory, with their sums. carried reports that one of them is a file of the work tree.
 func programs(hooks, dir, admin string) (found []deployport.Program, carried bool, err error) {
 	entries, err := os.ReadDir(hooks)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -110,7 +110,7 @@ func disk(err error, path string) error {
 	return ecosystem.ErrStorage.Sayf("%s cannot be used: %v; %s", path, err, say).Because(err)
 }
 
-// troubles are what git, curl and ssh say when the network, and not the repository, is why they failed.
+// troubles returns what git, curl and ssh say when the network, and not the repository, is why they failed.
 func troubles() []string {
 	return []string{"could not resolve host", "could not resolve proxy", "temporary failure in name resolution", "name or service not known", "connection refused",
 		"connection reset", "connection timed out", "connection closed by", "operation timed out", "network is unreachable", "no route to host", "broken pipe",

@@ -43,7 +43,7 @@ func repo(url string) ecosystem.Repo {
 	return ecosystem.Repo{Name: "api", URL: url, Branch: "main", Path: "repos/api", Enabled: true}
 }
 
-// served is an origin over HTTP; before sees every request first, and answers it when it returns true.
+// served returns an origin over HTTP; before sees every request first, and answers it when it returns true.
 func served(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (*gitfixture.Repo, string) {
 	t.Helper()
 	o := gitfixture.New(t, "first\n-- a.txt --\none\n")

@@ -48,7 +48,7 @@ func (c Clones) Address(r ecosystem.Repo) (string, error) {
 	return o.shown, err
 }
 
-// partial is where a clone is made. Whoever has the ecosystem's lock owns it.
+// partial returns where a clone is made. Whoever has the ecosystem's lock owns it.
 func partial(dir string) string {
 	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".cloning")
 }

@@ -17,7 +17,7 @@ const (
 	maxExclude  = 1 << 20 // bytes
 )
 
-// exclusions are the lines that keep workspaces out of the root, and clones and tickets out of workspaces: one file serves all worktrees.
+// exclusions returns the lines that keep workspaces out of the root, and clones and tickets out of workspaces: one file serves all worktrees.
 func exclusions(s ecosystemport.InstallTarget) []string {
 	lines := []string{"/repos/", "/tickets/"}
 	rel, _ := filepath.Rel(s.Root, s.Dir)
@@ -35,14 +35,14 @@ func exclusions(s ecosystemport.InstallTarget) []string {
 	return slices.Compact(lines)
 }
 
-// literal is a path in which no character is a pattern.
+// literal returns a path in which no character is a pattern.
 func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `).Replace(path)
 }
 
 func info(at *gitcli.Repo) *docfile.Dir { return docfile.NewDir(filepath.Join(at.Common, "info")) }
 
-// excluded is what the file says, and its mode.
+// excluded returns what the file says, and its mode.
 func excluded(at *gitcli.Repo) (string, fs.FileMode, error) {
 	text, is, err := info(at).Read(excludeFile, maxExclude)
 	switch {
@@ -54,7 +54,7 @@ func excluded(at *gitcli.Repo) (string, fs.FileMode, error) {
 	return "", 0, disk(err, info(at).File(excludeFile))
 }
 
-// lacking are those of the lines that are not there.
+// lacking returns those of the lines that are not there.
 func lacking(at *gitcli.Repo, lines []string) ([]string, error) {
 	text, _, err := excluded(at)
 	if err != nil {

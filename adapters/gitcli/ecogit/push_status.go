@@ -94,7 +94,7 @@ func inside(ctx context.Context, dir string, status *ecosystemport.WorktreeStatu
 	return nil
 }
 
-// programs are the hooks in a directory that commits and pushes run, and a hash over what they are.
+// programs returns the hooks in a directory that commits and pushes run, and a hash over what they are.
 func programs(dir string) (names []string, hash string) {
 	sum := sha256.New()
 	for _, name := range []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"} {

@@ -59,7 +59,7 @@ func gitPush(ctx context.Context, dir string, cmd gitcli.Command) ([]byte, error
 	return out, err
 }
 
-// word is what a command prints, without the end of its line.
+// word returns what a command prints, without the end of its line.
 func word(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := gitPush(ctx, dir, gitcli.Command{Args: args})
 	return strings.TrimSuffix(string(out), "\n"), err
@@ -98,7 +98,7 @@ func misread(dir string, err error) error {
 	return ecosystem.ErrGit.Sayf("git failed in %s: %v", dir, err).Because(err)
 }
 
-// refs are the refs that a pattern matches; all of them without one.
+// refs returns the refs that a pattern matches; all of them without one.
 func refs(ctx context.Context, dir string, patterns ...string) ([]git.Ref, error) {
 	out, err := gitPush(ctx, dir, gitcli.Command{Args: append([]string{"for-each-ref", "--format=" + git.RefsFormat}, patterns...)})
 	if err != nil {
@@ -111,7 +111,7 @@ func refs(ctx context.Context, dir string, patterns ...string) ([]git.Ref, error
 	return list, nil
 }
 
-// words is the end of what git said, in one line: what went wrong stands in the last lines that are no hints.
+// words returns the end of what git said, in one line: what went wrong stands in the last lines that are no hints.
 func words(err error) string {
 	var exit *gitcli.ExitError
 	if !errors.As(err, &exit) {

@@ -22,7 +22,7 @@ var (
 	_ ecosystemport.PushGit = (*ecogit.PushClient)(nil)
 )
 
-// pushFresh is a client and a repository in a home of its own.
+// pushFresh returns a client and a repository in a home of its own.
 func pushFresh(t *testing.T) (*ecogit.PushClient, *gitfixture.Repo) {
 	t.Helper()
 	home := t.TempDir()

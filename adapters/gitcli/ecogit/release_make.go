@@ -164,7 +164,7 @@ func (s *step) retract(ctx context.Context) error {
 	return s.transact(ctx, orders, "release "+s.Tag+" taken back")
 }
 
-// zero is an object's name, that of no object for a ref that is not there.
+// zero returns an object's name, that of no object for a ref that is not there.
 func (s *step) zero(object string) string {
 	if object == "" {
 		return strings.Repeat("0", len(s.New))
@@ -287,7 +287,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 // same reports equal bytes; nil is no file.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// blob is a blob's bytes, nil for none.
+// blob returns a blob's bytes, nil for none.
 func (s *step) blob(ctx context.Context, id string) ([]byte, error) {
 	if id == "" {
 		return nil, nil
@@ -299,7 +299,7 @@ func (s *step) blob(ctx context.Context, id string) ([]byte, error) {
 	return out, err
 }
 
-// aside is where a file is written before it takes its place.
+// aside returns where a file is written before it takes its place.
 func aside(name string) string {
 	return path.Join(path.Dir(name), ".countersign-release-"+path.Base(name))
 }

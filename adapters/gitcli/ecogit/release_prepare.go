@@ -71,7 +71,7 @@ func (p *preparation) all(ctx context.Context, s *ecosystemport.ReleaseStep) (er
 	return err
 }
 
-// time is when the commit is made: now, but not before the commit that it follows, on whose dates git relies when it walks history.
+// time returns when the commit is made: now, but not before the commit that it follows, on whose dates git relies when it walks history.
 func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	if p.work.Head == "" {
 		return p.work.At, nil
@@ -90,7 +90,7 @@ func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	return p.work.At, nil
 }
 
-// releaseIdentity is the environment that makes a commit somebody's.
+// releaseIdentity returns the environment that makes a commit somebody's.
 func releaseIdentity(who string, authored, committed time.Time) []string {
 	name, email, _ := strings.Cut(strings.TrimSuffix(who, ">"), " <")
 	date := func(t time.Time) string { return "@" + strconv.FormatInt(t.Unix(), 10) + " +0000" }
@@ -98,7 +98,7 @@ func releaseIdentity(who string, authored, committed time.Time) []string {
 		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email, "GIT_COMMITTER_DATE=" + date(committed)}
 }
 
-// files are the files of the step: each is as the work says it is, and as it was committed.
+// files returns the files of the step: each is as the work says it is, and as it was committed.
 func (p *preparation) files(ctx context.Context) ([]ecosystemport.ReleaseFile, error) {
 	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
@@ -168,7 +168,7 @@ func listedRelease(out []byte) (map[string]git.Entry, error) {
 	return found, nil
 }
 
-// entries are the index's.
+// entries returns the index's.
 func entries(ctx context.Context, t *gitcli.Tree, paths []string) (map[string]git.Entry, error) {
 	out, err := t.Git(ctx, gitcli.Command{Env: []string{releaseLiteral}, Args: append([]string{"ls-files", "--stage", "-z", "--"}, paths...)})
 	if err != nil {
@@ -216,7 +216,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 	return nil
 }
 
-// commit is a commit of the head's files with those over it; the head itself where that is no change.
+// commit returns a commit of the head's files with those over it; the head itself where that is no change.
 func (p *preparation) commit(ctx context.Context, files []ecosystemport.ReleaseFile) (string, error) {
 	from := "--empty"
 	if p.work.Head != "" {
@@ -255,7 +255,7 @@ func (p *preparation) indexed(ctx context.Context, stdin []byte, args ...string)
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// tag is the object of the annotated tag.
+// tag returns the object of the annotated tag.
 func (p *preparation) tag(ctx context.Context, s *ecosystemport.ReleaseStep) (string, error) {
 	text := "object " + s.New + "\ntype commit\ntag " + s.Tag + "\ntagger " + s.Author + " " + strconv.FormatInt(p.work.At.Unix(), 10) + " +0000\n\n" + p.work.Annotation
 	out, err := p.Git(ctx, gitcli.Command{Args: []string{"mktag"}, Stdin: []byte(text)})

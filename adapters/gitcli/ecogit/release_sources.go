@@ -167,7 +167,7 @@ func (c *ReleaseClient) Texts(_ context.Context, dir string, paths []string) []e
 	return out
 }
 
-// content is the bytes of a file, never nil, to which no link leads. It fails with fs.ErrNotExist for one that is not there.
+// content returns the bytes of a file, never nil, to which no link leads. It fails with fs.ErrNotExist for one that is not there.
 func content(root *os.Root, name string) ([]byte, error) {
 	if err := plain(root, name); err != nil {
 		return nil, err

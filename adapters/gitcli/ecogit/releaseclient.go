@@ -36,7 +36,7 @@ func gone(dir string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// openRelease is the checkout in dir: a clone's own working tree, or another one of a clone.
+// openRelease returns the checkout in dir: a clone's own working tree, or another one of a clone.
 func openRelease(dir string) (*gitcli.Tree, error) {
 	file := filepath.Join(dir, ".git")
 	info, err := os.Lstat(file)

@@ -33,7 +33,7 @@ func home(t *testing.T, config string) {
 
 const ada = "[user]\n\tname = Ada\n\temail = ada@example.com\n"
 
-// work is a release of what the repository has, writing those files.
+// work returns a release of what the repository has, writing those files.
 func work(t *testing.T, r *gitfixture.Repo, files map[string]string) ecosystemport.ReleaseWork {
 	t.Helper()
 	foot := ecogit.NewReleaseClient().ReleaseBases(t.Context(), []string{r.Dir})[0]
@@ -49,7 +49,7 @@ func work(t *testing.T, r *gitfixture.Repo, files map[string]string) ecosystempo
 	return w
 }
 
-// seen is what anybody sees of a repository.
+// seen returns what anybody sees of a repository.
 func seen(r *gitfixture.Repo) string {
 	return r.Git("for-each-ref") + r.Git("status", "--porcelain=v2", "--branch") + r.Git("ls-files", "--stage") + r.Git("stash", "list")
 }

@@ -68,7 +68,7 @@ func (a *answers) keep(key [sha256.Size]byte, is bool) {
 	a.known[key] = is
 }
 
-// remoteTips are the commits of remotes' branches, by their whole names. It is not ok where they are not plain files, or too many.
+// remoteTips returns the commits of remotes' branches, by their whole names. It is not ok where they are not plain files, or too many.
 func remoteTips(common string) (tips map[string]string, ok bool) {
 	if _, err := os.Lstat(filepath.Join(common, "reftable")); err == nil {
 		return nil, false

@@ -26,7 +26,7 @@ const statusPatience = 20 * time.Second
 // Surveyor is an ecosystemport.Surveyor. It is safe for concurrent use.
 type Surveyor struct{ answers answers }
 
-// NewSurveyor is a Surveyor that remembers what git told of commits and remote branches, which does not change.
+// NewSurveyor returns a Surveyor that remembers what git told of commits and remote branches, which does not change.
 func NewSurveyor() *Surveyor { return &Surveyor{} }
 
 // Survey looks at the checkouts, two at a time for each processor.
@@ -44,7 +44,7 @@ func (s *Surveyor) Survey(ctx context.Context, checkouts []ecosystem.Checkout) [
 	return found
 }
 
-// look is what git says of one checkout.
+// look returns what git says of one checkout.
 func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.GitStatus {
 	t, problem, err := open(c.Dir)
 	if t == nil && err == nil {
@@ -95,10 +95,10 @@ func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Git
 	return is, err
 }
 
-// say is an error for people.
+// say returns an error for people.
 func say(err error) string { return fault.From(err).Message }
 
-// open is the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is
+// open returns the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is
 // no repository, with what there is instead.
 func open(dir string) (t *gitcli.Tree, problem string, err error) {
 	own := filepath.Join(dir, ".git")
@@ -135,7 +135,7 @@ func open(dir string) (t *gitcli.Tree, problem string, err error) {
 	return &gitcli.Tree{Repo: r, Dir: dir, Admin: admin}, "", nil
 }
 
-// clone is the repository in dir, which has to be a directory .git there.
+// clone returns the repository in dir, which has to be a directory .git there.
 func clone(dir string) (*gitcli.Repo, error) {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
 		return nil, ecosystem.ErrGit.Sayf("%s is no plain clone: its .git is no directory; clone it anew there", dir).Because(err)
@@ -143,7 +143,7 @@ func clone(dir string) (*gitcli.Repo, error) {
 	return gitcli.OpenRepo(dir, statusPatience)
 }
 
-// instead is what is at dir, where no repository is; empty when nothing is.
+// instead returns what is at dir, where no repository is; empty when nothing is.
 func instead(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
@@ -152,7 +152,7 @@ func instead(dir string) string {
 	return "there is no repository in the directory " + dir + ", which holds other files; move them away and call amof_sync_ecosystem"
 }
 
-// pointer is the path that a small file of git's states, which is relative to the file's directory.
+// pointer returns the path that a small file of git's states, which is relative to the file's directory.
 func pointer(file, before string) (string, error) {
 	said, err := os.ReadFile(file)
 	if err != nil {

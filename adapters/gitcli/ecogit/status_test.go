@@ -19,7 +19,7 @@ import (
 
 var _ ecosystemport.Surveyor = ecogit.NewSurveyor()
 
-// fresh is a clone with one file, as its origin is.
+// fresh returns a clone with one file, as its origin is.
 func fresh(t *testing.T) *gitfixture.Repo {
 	t.Helper()
 	return gitfixture.New(t, "first\n-- f --\nx\n")

@@ -40,7 +40,7 @@ func NewTicketClient(clock ports.Clock) TicketClient {
 	return TicketClient{trees: worktree.New(worktree.Options{}), clock: clock}
 }
 
-// openTicket is the clone.
+// openTicket returns the clone.
 func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
 	if gitcli.RepoGone(t.Clone) {
 		return nil, ecosystem.ErrConflict.Sayf("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
@@ -90,7 +90,7 @@ func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree)
 	return ecosystem.ErrConflict.Sayf("branch %s of %s is checked out in %s; switch that to another branch first", t.Branch, t.Repo, place)
 }
 
-// fresh is a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
+// fresh returns a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
 // the other's is in its way.
 func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, err error) {
 	heads, err := worktree.Refs(ctx, at.Main(), git.HeadsPrefix)

@@ -53,7 +53,7 @@ func (r *rig) commit() string {
 	return r.in("rev-parse", "HEAD")
 }
 
-// started is a rig with the ticket's worktree.
+// started returns a rig with the ticket's worktree.
 func started(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)

@@ -43,7 +43,7 @@ func entry(l ecosystem.Layout, s ecosystemport.TrashEntry) string {
 	return filepath.Join(trash(l), filepath.Base(s.ID))
 }
 
-// TrashPath is where the workspace of an entry is.
+// TrashPath returns where the workspace of an entry is.
 func TrashPath(l ecosystem.Layout, s ecosystemport.TrashEntry) string {
 	return filepath.Join(entry(l, s), "workspace")
 }
@@ -178,7 +178,7 @@ func (a *Trash) List(_ context.Context, l ecosystem.Layout) (entries []ecosystem
 	return entries, kept, nil
 }
 
-// listed is the names in a directory that begin and end so, sorted.
+// listed returns the names in a directory that begin and end so, sorted.
 func listed(dir, prefix, suffix string) (names []string) {
 	found, _ := os.ReadDir(dir)
 	for _, f := range found {

@@ -45,7 +45,7 @@ func worktrees(ctx context.Context, dir string) ([]git.Worktree, error) {
 	return list, nil
 }
 
-// tips are what a repository has by itself: its refs, without what origin said and without stashes, and the commits of worktrees on no branch.
+// tips returns what a repository has by itself: its refs, without what origin said and without stashes, and the commits of worktrees on no branch.
 func tips(ctx context.Context, dir string) (own map[string]string, stashes []string, err error) {
 	list, err := refs(ctx, dir)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport
 	return found, err
 }
 
-// without is the refs, sorted, with commits that are not below those that origin has.
+// without returns the refs, sorted, with commits that are not below those that origin has.
 func without(ctx context.Context, dir string, refs, there map[string]string) (missing []string, err error) {
 	known, err := present(ctx, dir, there)
 	if err != nil {
@@ -136,7 +136,7 @@ func without(ctx context.Context, dir string, refs, there map[string]string) (mi
 	return missing, nil
 }
 
-// present is those of the commits that are in the repository.
+// present returns those of the commits that are in the repository.
 func present(ctx context.Context, dir string, heads map[string]string) (known []string, err error) {
 	asked := ""
 	for _, commit := range heads {

@@ -54,7 +54,7 @@ func (c *Client) Look(ctx context.Context, s ecosystemport.InstallTarget) (g eco
 	return g, err
 }
 
-// branch is the commit of a branch, and the worktree that has it checked out.
+// branch returns the commit of a branch, and the worktree that has it checked out.
 func branch(ctx context.Context, t *gitcli.Tree, name string) (commit, usedAt string, err error) {
 	refs, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix+name)
 	for _, ref := range refs { // a branch in a directory of that name matches too
@@ -65,7 +65,7 @@ func branch(ctx context.Context, t *gitcli.Tree, name string) (commit, usedAt st
 	return commit, usedAt, err
 }
 
-// taken are the paths at which the commit that the workspace will stand on holds something, or a file on the way there.
+// taken returns the paths at which the commit that the workspace will stand on holds something, or a file on the way there.
 func taken(ctx context.Context, t *gitcli.Tree, commit string, paths []string) ([]string, error) {
 	if commit == "" {
 		commit = "HEAD"

@@ -87,7 +87,7 @@ func (m making) begin(ctx context.Context) error {
 	return err
 }
 
-// identity is who the user says to be, as far as both parts are said.
+// identity returns who the user says to be, as far as both parts are said.
 func identity(ctx context.Context, t *gitcli.Tree) []string {
 	if said := gitcli.Identity(); len(said) == 4 {
 		return said
@@ -172,7 +172,7 @@ func (m making) place() error {
 	return nil
 }
 
-// placed is the administration of what stands at the workspace's place, when this very build made it.
+// placed returns the administration of what stands at the workspace's place, when this very build made it.
 func (m making) placed() (admin string, ours bool) {
 	text, err := os.ReadFile(filepath.Join(m.Dir, ".git"))
 	if err != nil {
@@ -268,7 +268,7 @@ func (m making) unbranch(ctx context.Context) error {
 	return err
 }
 
-// own is the commit of a ref, and whether that is the one the build stands on: where it made one, an empty one without a past.
+// own returns the commit of a ref, and whether that is the one the build stands on: where it made one, an empty one without a past.
 func (m making) own(ctx context.Context, ref string) (commit string, ours bool, err error) {
 	t := m.at.Main()
 	if commit, err = worktree.Resolve(ctx, t, ref); err != nil || commit == "" || m.Start != "" {

@@ -34,7 +34,7 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 	return sandboxport.BranchPlan(p), err
 }
 
-// branches are those of the clone and of origin, and where the former are in use. A directory that is gone uses none.
+// branches returns those of the clone and of origin, and where the former are in use. A directory that is gone uses none.
 func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, err error) {
 	t := at.Main()
 	list, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix, git.RemotesPrefix)
@@ -104,7 +104,7 @@ func (c *Client) add(ctx context.Context, at *gitcli.Repo, dir string, p sandbox
 	return a, nil
 }
 
-// standing is the commit that a plan stands on: a local branch, one of origin's, which comes first when it will be followed, or a commit.
+// standing returns the commit that a plan stands on: a local branch, one of origin's, which comes first when it will be followed, or a commit.
 func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (string, error) {
 	tries := []string{git.HeadsPrefix + from, "refs/remotes/" + from}
 	if track {

@@ -83,7 +83,7 @@ func (m maker) make(ctx context.Context, base, about string) (string, error) {
 	return m.commit(ctx, "On "+about, work, parents...)
 }
 
-// empty is a commit without files, to stand on where there is none.
+// empty returns a commit without files, to stand on where there is none.
 func (m maker) empty(ctx context.Context, about string) (string, error) {
 	none, err := m.git(ctx, "none", nil, "write-tree")
 	if err != nil {
@@ -107,7 +107,7 @@ func (m maker) copyIndex() error {
 	return nil
 }
 
-// loose is the tree of the files that are not tracked; empty when there are none.
+// loose returns the tree of the files that are not tracked; empty when there are none.
 func (m maker) loose(ctx context.Context) (string, error) {
 	out, err := m.t.Git(ctx, gitcli.Command{Args: []string{"ls-files", "--others", "--exclude-standard", "-z"}, Timeout: m.timeout, Limit: backupManyFiles,
 		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(m.scratch, indexFile)}})
@@ -129,7 +129,7 @@ func (m maker) loose(ctx context.Context) (string, error) {
 	return m.git(ctx, "loose", nil, "write-tree")
 }
 
-// within is the path, or, of another repository, the files in it.
+// within returns the path, or, of another repository, the files in it.
 func within(top, path string) (files []string) {
 	if !strings.HasSuffix(path, "/") {
 		return []string{path}
@@ -170,7 +170,7 @@ func plain() []gitcli.Setting {
 	return []gitcli.Setting{{Name: "core.safecrlf", Value: "false"}, {Name: "add.ignoreErrors", Value: "false"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}
 }
 
-// WorkBase is the commit that a kept one stands on.
+// WorkBase returns the commit that a kept one stands on.
 func WorkBase(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
 	return t.Word(ctx, "rev-parse", "--verify", commit+"^1^{commit}")
 }

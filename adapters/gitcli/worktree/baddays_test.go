@@ -237,7 +237,7 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 	assert.Empty(t, entries)
 }
 
-// mountSmall is a file system of 2 MiB; empty where this user may not mount one.
+// mountSmall returns a file system of 2 MiB; empty where this user may not mount one.
 func mountSmall(t *testing.T) string {
 	dir := t.TempDir()
 	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).Run(); err != nil {

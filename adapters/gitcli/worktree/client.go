@@ -54,7 +54,7 @@ func (c *Client) alone(ctx context.Context, repo string) (at *gitcli.Repo, relea
 	return at, release, err
 }
 
-// aside is a context for clearing up after one that may have ended.
+// aside returns a context for clearing up after one that may have ended.
 func (c *Client) aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), c.options.Worktree)
 }

@@ -73,7 +73,7 @@ func CopyIncluded(ctx context.Context, t *gitcli.Tree, dir string) ([]string, er
 
 const here = "./" // before a name that git would else take for a pattern
 
-// listed is what git finds: files that are not tracked and match the listing, as far as they are ignored.
+// listed returns what git finds: files that are not tracked and match the listing, as far as they are ignored.
 func listed(ctx context.Context, t *gitcli.Tree) ([]string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + filepath.Join(t.Dir, IncludeFile)}, Limit: manyFiles})
 	if err != nil || len(out) == 0 {
@@ -103,7 +103,7 @@ type copier struct {
 	dirs     []string // made on the way
 }
 
-// wanted is those that are to be copied, when they are not too many or too large.
+// wanted returns those that are to be copied, when they are not too many or too large.
 func (c *copier) wanted(names []string) (kept []string, err error) {
 	c.left = MaxIncludedBytes
 	for _, name := range names {

@@ -59,7 +59,7 @@ func (c *Client) Survey(ctx context.Context, repo string) ([]sandboxport.Tree, e
 	return found, nil
 }
 
-// worktrees are the clone's linked ones. A git that is just making one can keep another from listing it.
+// worktrees returns the clone's linked ones. A git that is just making one can keep another from listing it.
 func worktrees(ctx context.Context, at *gitcli.Repo) (list []git.Worktree, err error) {
 	err = gitcli.Patiently(ctx, patience, func() (err error) {
 		list, err = at.Main().Worktrees(ctx)
@@ -71,7 +71,7 @@ func worktrees(ctx context.Context, at *gitcli.Repo) (list []git.Worktree, err e
 	return list, err
 }
 
-// surveyed is what one tree holds; t is nil when its administration could not be read.
+// surveyed returns what one tree holds; t is nil when its administration could not be read.
 func surveyed(ctx context.Context, w git.Worktree, t *gitcli.Tree) sandboxport.Tree {
 	found := sandboxport.Tree{Directory: w.Path, Branch: w.Branch, Head: w.Head, Locked: w.Locked, Prunable: w.Prunable}
 	if info, err := os.Lstat(w.Path); err != nil || !info.IsDir() {

@@ -20,7 +20,7 @@ type repos struct {
 	Repos sandboxport.Repositories
 }
 
-// when is the time of everything that is told one.
+// when returns the time of everything that is told one.
 func when() time.Time { return time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC) }
 
 // place is a clone of an origin that holds files, as a project has it.
@@ -40,7 +40,7 @@ func openPlace(t testing.TB, newRepos repos, archive string) *place {
 	return p
 }
 
-// placeWith is a place that the project has no clone of yet.
+// placeWith returns a place that the project has no clone of yet.
 func placeWith(t testing.TB, newRepos repos, archive string) *place {
 	t.Helper()
 	alone(t)
@@ -65,7 +65,7 @@ func (p *place) In(dir string, args ...string) string {
 	return p.Git(append([]string{"-C", dir}, args...)...)
 }
 
-// At is where the sandbox of that name lies.
+// At returns where the sandbox of that name lies.
 func (p *place) At(name string) string { return filepath.Join(p.Base, "worktrees", name) }
 
 // Make plans and adds a sandbox, and returns its directory.
@@ -86,7 +86,7 @@ func (p *place) Put(dir, name, text string) {
 	require.NoError(p.t, os.WriteFile(file, []byte(text), 0o644))
 }
 
-// text is what a file says; empty when it is not there.
+// text returns what a file says; empty when it is not there.
 func text(dir, name string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	return string(text)
@@ -100,7 +100,7 @@ func (p *place) Save(dir, message string) string {
 	return p.In(dir, "rev-parse", "HEAD")
 }
 
-// Traces is everything of the clone that something half-made would show in: worktrees, refs, directories and what the configuration says.
+// Traces returns everything of the clone that something half-made would show in: worktrees, refs, directories and what the configuration says.
 func (p *place) Traces() string {
 	p.t.Helper()
 	var files []string
@@ -114,7 +114,7 @@ func (p *place) Traces() string {
 	return strings.Join([]string{p.In(p.Clone, "worktree", "list", "--porcelain"), p.In(p.Clone, "for-each-ref"), p.In(p.Clone, "config", "--list", "--local"), strings.Join(files, "\n")}, "\n---\n")
 }
 
-// force is a removal of everything.
+// force returns a removal of everything.
 func force(name, branch string) sandboxport.Removal {
 	return sandboxport.Removal{Name: name, Branch: branch, DeleteBranch: branch != "", Force: true, At: when()}
 }
@@ -129,7 +129,7 @@ func (p *place) Gone(name, branch string) {
 	}
 }
 
-// Find is the surveyed tree of that name.
+// Find returns the surveyed tree of that name.
 func (p *place) Find(name string) sandboxport.Tree {
 	p.t.Helper()
 	list, err := p.Repos.Survey(p.t.Context(), p.Clone)

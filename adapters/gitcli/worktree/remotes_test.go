@@ -55,7 +55,7 @@ func reach(t *testing.T, h repos) {
 	require.ErrorIs(t, h.Repos.Reach(ctx, sandboxport.Access{URL: r.Remote}), fault.ErrCanceled)
 }
 
-// beside are the names in a directory.
+// beside returns the names in a directory.
 func beside(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

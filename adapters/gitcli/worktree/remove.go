@@ -151,7 +151,7 @@ func (m *removal) another() error {
 	return sandbox.ErrDirty.Sayf("%s holds a repository that is not this clone's worktree; move it away, or delete it yourself", m.dir)
 }
 
-// stray is a directory full of files of which git knows nothing (any more), as a worktree that stands where the sandbox's branch stands, or
+// stray returns a directory full of files of which git knows nothing (any more), as a worktree that stands where the sandbox's branch stands, or
 // else the clone. It is nil when there is nothing in it. Its administration is the caller's to discard.
 func (m *removal) stray(ctx context.Context) (*gitcli.Tree, error) {
 	if info, err := os.Lstat(m.dir); err != nil || !info.IsDir() {

@@ -60,7 +60,7 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 	return sandboxport.ResetDone{Branch: h.Branch, Head: commit, To: to, Backups: backups}, nil
 }
 
-// standard is the default branch: what origin/HEAD stands for, main, master, or the one the clone stands on; on origin where it is there.
+// standard returns the default branch: what origin/HEAD stands for, main, master, or the one the clone stands on; on origin where it is there.
 func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err error) {
 	t := at.Main()
 	candidates := []string{"main", "master"}

@@ -24,7 +24,7 @@ func resets(t *testing.T, open func(testing.TB) repos) {
 	}
 }
 
-// again is a reset of the sandbox.
+// again returns a reset of the sandbox.
 func again(name string) sandboxport.Reset { return sandboxport.Reset{Name: name, At: when()} }
 
 func resetToDefault(t *testing.T, p *place) {

@@ -16,7 +16,7 @@ const scriptFile = ".worktreesetup"
 // maxScript is how many bytes of commands are read: a person has to approve all of them.
 const maxScript = 64 << 10
 
-// ReadScript is the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
+// ReadScript returns the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
 // sandbox.ErrArguments for a file that is a link, no text, or too long to be read by a person.
 func ReadScript(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
 	listed, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-tree", "-z", commit, "--", scriptFile}})

@@ -17,7 +17,7 @@ import (
 
 const manyCommits = 1 << 30 // bytes of a list of commits
 
-// Resolve is the commit that a revision stands for; empty when there is none.
+// Resolve returns the commit that a revision stands for; empty when there is none.
 func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, error) {
 	commit, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
 	if gitcli.ExitOf(err) == 1 {
@@ -26,7 +26,7 @@ func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, erro
 	return commit, err
 }
 
-// Branch is the one that HEAD stands for, also before its first commit; empty when detached.
+// Branch returns the one that HEAD stands for, also before its first commit; empty when detached.
 func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	ref, err := t.Word(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if gitcli.ExitOf(err) == 1 {
@@ -39,7 +39,7 @@ func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return name, err
 }
 
-// OriginURL is the URL that origin has, without credentials; empty when there is none.
+// OriginURL returns the URL that origin has, without credentials; empty when there is none.
 func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
 	if gitcli.ExitOf(err) == 1 {
@@ -52,7 +52,7 @@ func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return gitcli.Mask(first), nil
 }
 
-// RebasedBranch is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
+// RebasedBranch returns the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
 func RebasedBranch(admin string) string {
 	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
 		said, err := os.ReadFile(filepath.Join(admin, filepath.FromSlash(name)))
@@ -70,7 +70,7 @@ func RebasedBranch(admin string) string {
 	return ""
 }
 
-// UnpushedCommits is the commits that are reachable from heads and that no remote branch has. Heads that are not there count for nothing.
+// UnpushedCommits returns the commits that are reachable from heads and that no remote branch has. Heads that are not there count for nothing.
 func UnpushedCommits(ctx context.Context, t *gitcli.Tree, heads []string, form ...string) (sandbox.Graph, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(head string) bool { return head == "" })
 	if len(heads) == 0 {
@@ -124,7 +124,7 @@ func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err er
 	return h, err
 }
 
-// headOf is the commit that a worktree stands on, whose directory may be gone; empty before the first one.
+// headOf returns the commit that a worktree stands on, whose directory may be gone; empty before the first one.
 func headOf(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
 	if gitcli.ExitOf(err) == 1 {
@@ -143,7 +143,7 @@ func OnlyInRepo(ctx context.Context, t *gitcli.Tree, commit string, others ...st
 	return len(out) > 0, err
 }
 
-// Refs are the refs with that prefix and their objects.
+// Refs returns the refs with that prefix and their objects.
 func Refs(ctx context.Context, t *gitcli.Tree, prefix string) (map[string]string, error) {
 	list, err := t.Refs(ctx, git.RefsFormat, prefix)
 	refs := make(map[string]string, len(list))
@@ -153,7 +153,7 @@ func Refs(ctx context.Context, t *gitcli.Tree, prefix string) (map[string]string
 	return refs, err
 }
 
-// Stray is what lies in a directory of which git knows nothing, as if nothing there were tracked. A file that tells where git's notes on it were is
+// Stray returns what lies in a directory of which git knows nothing, as if nothing there were tracked. A file that tells where git's notes on it were is
 // left out, and a directory that is not there has nothing.
 func Stray(dir string) (changes []git.Change, err error) {
 	entries, err := os.ReadDir(dir)

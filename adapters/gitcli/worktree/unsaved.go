@@ -94,7 +94,7 @@ type called struct {
 	name string
 }
 
-// asked are the clone and the trees of the directories, each once, and the directories that are none.
+// asked returns the clone and the trees of the directories, each once, and the directories that are none.
 func asked(at *gitcli.Repo, dirs []string) (trees []called, unknown []string, err error) {
 	trees = []called{{at.Main(), at.Dir}}
 	if len(dirs) == 0 {
@@ -124,7 +124,7 @@ func asked(at *gitcli.Repo, dirs []string) (trees []called, unknown []string, er
 	return trees, unknown, nil
 }
 
-// all is what a tree holds with every file named, and the commits in its submodules that none of their remotes has.
+// all returns what a tree holds with every file named, and the commits in its submodules that none of their remotes has.
 func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, err error) {
 	if h, err = FindUnsavedWork(ctx, t); err != nil || !t.Exists() {
 		return h, nil, err
@@ -166,7 +166,7 @@ func oneLine() []string {
 	return []string{"--no-commit-header", "--encoding=UTF-8", "--format=%H %P%x00%h %s"}
 }
 
-// tips are the clone's local branches and their commits.
+// tips returns the clone's local branches and their commits.
 func tips(ctx context.Context, at *gitcli.Repo) (map[string]string, error) {
 	refs, err := Refs(ctx, at.Main(), git.HeadsPrefix)
 	if err != nil {
@@ -179,7 +179,7 @@ func tips(ctx context.Context, at *gitcli.Repo) (map[string]string, error) {
 	return heads, nil
 }
 
-// loss is a holding as it is told, both lists cut.
+// loss returns a holding as it is told, both lists cut.
 func loss(dir string, h UnsavedWork, g sandbox.Graph, inner []string) sandboxport.Loss {
 	l := sandboxport.Loss{Directory: dir, Branch: cmp.Or(h.Branch, h.Taken), Changes: []string{}, Commits: []string{}}
 	l.Commits, l.More = g.Lines(h.Head, sandbox.MaxChanges)
@@ -211,7 +211,7 @@ func tell(losses []sandboxport.Loss, l sandboxport.Loss) []sandboxport.Loss {
 	return append(losses, l)
 }
 
-// stashes are the clone's own.
+// stashes returns the clone's own.
 func stashes(ctx context.Context, at *gitcli.Repo) (sandboxport.Loss, error) {
 	t := at.Main()
 	l := sandboxport.Loss{Branch: stashBranch, Changes: []string{}}

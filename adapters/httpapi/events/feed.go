@@ -27,7 +27,7 @@ const (
 	KindLagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
 )
 
-// Kinds are all of them.
+// Kinds returns all of them.
 func Kinds() []string {
 	return []string{KindConfirmation, KindResult, KindClosed, KindState, KindAudit, KindProcessStatus, KindProcessOutput, KindRunProgress, KindUnreadable, KindGap, KindLagged}
 }

@@ -21,7 +21,7 @@ type Hub struct {
 	tasks  sync.WaitGroup
 }
 
-// NewHub is a hub over that source. It starts nothing. log may be nil.
+// NewHub returns a hub over that source. It starts nothing. log may be nil.
 func NewHub(source Source, log *slog.Logger) *Hub {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -31,7 +31,7 @@ func NewHub(source Source, log *slog.Logger) *Hub {
 	return h
 }
 
-// Subscribe is what happens from now on, and before that what the filter asks for of the past and every question that waits. The channel is closed
+// Subscribe returns what happens from now on, and before that what the filter asks for of the past and every question that waits. The channel is closed
 // once ctx ends or the hub is closed, and after a Lagged event, which is the last one that a listener gets who leaves more than Waiting events
 // untaken. Whoever subscribes ends ctx when done, or takes events until the channel is closed. What happens after Subscribe has returned is heard;
 // it returns at once unless the database cannot be read just now.
@@ -96,7 +96,7 @@ func (h *Hub) leave(l *listener) {
 	}
 }
 
-// Listeners is how many there are.
+// Listeners returns how many there are.
 func (h *Hub) Listeners() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

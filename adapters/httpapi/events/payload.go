@@ -39,7 +39,7 @@ type question struct {
 	PlanHash     canon.Hash      `json:"planHash"`
 }
 
-// asked is the event of a question that waits. rec is the record of its call; a call that no record is kept of goes by its confirmation.
+// asked returns the event of a question that waits. rec is the record of its call; a call that no record is kept of goes by its confirmation.
 func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 	q := question{Conversation: v.Session, Call: rec.CallID, Tool: v.Tool, Description: spec.Description, Prompt: v.Prompt, Risk: v.Risk,
 		IssuedAt: v.IssuedAt.UTC(), ExpiresAt: v.ExpiresAt.UTC(), Client: rec.Client, Confirmation: v.ID, Strength: v.Strength, Target: v.Target,
@@ -61,7 +61,7 @@ func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 	return event(KindConfirmation, q).about(q.Conversation, q.Tool, q.Call)
 }
 
-// bounded is a document within MaxField: the beginning of its text where it is longer, in the form that the audit has for long arguments.
+// bounded returns a document within MaxField: the beginning of its text where it is longer, in the form that the audit has for long arguments.
 func bounded(doc json.RawMessage) (json.RawMessage, bool) {
 	if len(doc) <= MaxField {
 		return doc, false
@@ -89,7 +89,7 @@ const (
 	hasEnded    = "ended"    // denied, withdrawn, carried out, or run out: ai-tool-state has the reason
 )
 
-// closed is the event of a question that waits no longer.
+// closed returns the event of a question that waits no longer.
 func closed(of Event, confirmation, how string) Event {
 	return event(KindClosed, struct {
 		Conversation string `json:"conversationId"`
@@ -100,7 +100,7 @@ func closed(of Event, confirmation, how string) Event {
 	}{of.Conversation, of.Call, of.Tool, confirmation, how}).about(of.Conversation, of.Tool, of.Call)
 }
 
-// moved is the event of a call that is somewhere else now.
+// moved returns the event of a call that is somewhere else now.
 func moved(r tool.Record) Event {
 	at := r.At
 	switch {
@@ -138,7 +138,7 @@ type result struct {
 	EndedAt   time.Time   `json:"timestamp"`
 }
 
-// ended is the event of a call that has ended.
+// ended returns the event of a call that has ended.
 func ended(r tool.Record) Event {
 	p := result{Conversation: r.Session, Call: r.CallID, Tool: r.Tool, Status: r.Status, Reason: r.Reason, Decision: r.Decision, EndedAt: r.EndedAt.UTC()}
 	said := why(r)
@@ -173,7 +173,7 @@ func why(r tool.Record) string {
 	return r.Status.String()
 }
 
-// recorded is the event of an audit record.
+// recorded returns the event of an audit record.
 func recorded(r audit.Record) Event {
 	e := event(KindAudit, struct {
 		Seq          int64       `json:"seq"`
@@ -196,7 +196,7 @@ func recorded(r audit.Record) Event {
 	return e
 }
 
-// event is one of that kind. Payloads are plain data, which always encodes.
+// event returns one of that kind. Payloads are plain data, which always encodes.
 func event(kind string, payload any) Event {
 	doc, err := tool.Encode(payload)
 	if err != nil {

@@ -121,7 +121,7 @@ func (p *pump) round(ctx context.Context) {
 	}
 }
 
-// deadline is when to look although nothing has changed.
+// deadline returns when to look although nothing has changed.
 func (p *pump) deadline(now time.Time) time.Time {
 	at := now.Add(looking)
 	for _, q := range p.questions {
@@ -165,7 +165,7 @@ func (p *pump) begin(ctx context.Context) error {
 	return nil
 }
 
-// joint is where the pump is now.
+// joint returns where the pump is now.
 func (p *pump) joint() joint {
 	var questions []waiting
 	for _, q := range p.questions {

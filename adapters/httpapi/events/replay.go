@@ -29,7 +29,7 @@ type replay struct {
 	found  []Event
 }
 
-// events are those that the filter keeps, in the order they happened. A database that cannot be read is tried until ctx ends.
+// events returns those that the filter keeps, in the order they happened. A database that cannot be read is tried until ctx ends.
 func (r *replay) events(ctx context.Context) []Event {
 	for r.filter.After > 0 && r.filter.After < r.until {
 		r.found = r.found[:0]

@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// workshop is a workspace with one ecosystem and a door to the tools about runs, which are carried out when a test says so.
+// workshop is a workspace with one ecosystem and a core with the tools about runs, which are carried out when a test says so.
 type workshop struct {
 	*app.App
 	root string

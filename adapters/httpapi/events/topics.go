@@ -153,7 +153,7 @@ func read(ctx context.Context, ask ask, name tool.Name, args, into any) error {
 	return nil
 }
 
-// topicEvent is one of that kind. Payloads are plain data, which always encodes.
+// topicEvent returns one of that kind. Payloads are plain data, which always encodes.
 func topicEvent(kind string, payload any) TopicUpdate {
 	doc, err := tool.Encode(payload)
 	if err != nil {
@@ -270,7 +270,7 @@ type chunk struct {
 	cut   bool
 }
 
-// chunks is the lines in parts of at most n bytes; a longer line is cut.
+// chunks returns the lines in parts of at most n bytes; a longer line is cut.
 func chunks(lines []string, n int) func(yield func(chunk) bool) {
 	return func(yield func(chunk) bool) {
 		var c chunk

@@ -109,7 +109,7 @@ func elsewhere(t *testing.T, home string) func(name, args string) string {
 	}
 }
 
-// fixture is a door over a database of its own, with tools that do what a test asks of them.
+// fixture is a core over a database of its own, with tools that do what a test asks of them.
 type fixture struct {
 	*app.App
 	path  string
@@ -132,7 +132,7 @@ func (w wiping) Prompt() string   { return "wipe " + w.Wipe }
 
 var errStuck = fault.New(fault.State, "test_stuck", "it is stuck")
 
-// newDepot is a depot whose clock stands at the present. Its home may be shared.
+// newDepot returns a depot whose clock stands at the present. Its home may be shared.
 func newDepot(t testing.TB, home string) *fixture {
 	t.Helper()
 	d := &fixture{path: filepath.Join(home, "countersign.db"), clock: &clock.Fake{}}
@@ -200,7 +200,7 @@ type ear struct {
 	leave  context.CancelFunc
 }
 
-// listen is a subscription until the test ends.
+// listen returns a subscription until the test ends.
 func listen(t testing.TB, hub *events.Hub, f events.Filter) *ear {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -219,7 +219,7 @@ func newHub(t testing.TB, source events.Source) *events.Hub {
 	return hub
 }
 
-// next is the next event.
+// next returns the next event.
 func (e *ear) next() events.Event {
 	e.t.Helper()
 	select {
@@ -232,7 +232,7 @@ func (e *ear) next() events.Event {
 	return events.Event{}
 }
 
-// until is the next event of that kind, after which what stood before it is forgotten.
+// until returns the next event of that kind, after which what stood before it is forgotten.
 func (e *ear) until(kind string) events.Event {
 	e.t.Helper()
 	for {
@@ -252,7 +252,7 @@ func (e *ear) quiet(while time.Duration) {
 	}
 }
 
-// data is an event's payload.
+// data returns an event's payload.
 func data(t testing.TB, e events.Event) map[string]any {
 	t.Helper()
 	var out map[string]any

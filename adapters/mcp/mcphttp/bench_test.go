@@ -110,7 +110,7 @@ const (
 		`"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"lean","version":"1"}}}}`
 )
 
-// leanSession is a lean client with a session.
+// leanSession returns a lean client with a session.
 func leanSession(b testing.TB, url string) *lean {
 	l := newLean(b, url)
 	session, _, err := l.exchange(leanHello)
@@ -128,7 +128,7 @@ func leanModern(b testing.TB, url string) *lean {
 // leanToken is the bearer token of lean clients.
 const leanToken = "cs_of-a-test-and-of-nothing-else"
 
-// whole is the product's own door on this machine, served by the endpoint behind the guard.
+// whole returns the product's own core on this machine, served by the endpoint behind the guard.
 func whole(b testing.TB) (url string, endpoint *mcphttp.Endpoint) {
 	dir := b.TempDir()
 	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
@@ -153,7 +153,7 @@ func whole(b testing.TB) (url string, endpoint *mcphttp.Endpoint) {
 	return server.URL, endpoint
 }
 
-// bare is the yardstick: the SDK's own server at its defaults, with one tool that answers text.
+// bare returns the yardstick: the SDK's own server at its defaults, with one tool that answers text.
 func bare(b testing.TB, text string) string {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "list_toolsets", Description: "Repeats.", InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -171,7 +171,7 @@ func bare(b testing.TB, text string) string {
 	return server.URL
 }
 
-// median is the middle duration of n calls of one client, and the 99th of a hundred.
+// median returns the middle duration of n calls of one client, and the 99th of a hundred.
 func median(b testing.TB, l *lean, body string, n int) (p50, p99 time.Duration) {
 	took := make([]time.Duration, n)
 	for i := range took {
@@ -184,7 +184,7 @@ func median(b testing.TB, l *lean, body string, n int) (p50, p99 time.Duration) 
 	return took[n/2], took[n*99/100]
 }
 
-// rate is how many calls a second so many clients get answered.
+// rate returns how many calls a second so many clients get answered.
 func rate(b testing.TB, body string, each int, all []*lean) float64 {
 	var group sync.WaitGroup
 	began := time.Now()
@@ -202,7 +202,7 @@ func rate(b testing.TB, body string, each int, all []*lean) float64 {
 	return float64(each*len(all)) / time.Since(began).Seconds()
 }
 
-// answered is the text of the tool's answer, and that it is one.
+// answered returns the text of the tool's answer, and that it is one.
 func answered(b testing.TB, l *lean, body string) string {
 	_, raw, err := l.exchange(body)
 	require.NoError(b, err)
@@ -229,7 +229,7 @@ func TestPlayedServer(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// played is a process that serves: "whole", or the SDK's server, which answers any other text. gc is its garbage collection target.
+// played returns a process that serves: "whole", or the SDK's server, which answers any other text. gc is its garbage collection target.
 func played(b *testing.B, who, gc string) (url string) {
 	exe, err := os.Executable()
 	require.NoError(b, err)

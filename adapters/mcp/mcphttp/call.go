@@ -83,7 +83,7 @@ func takesBoth(h http.Header) bool {
 	return document && stream
 }
 
-// key is a request's id in one form for all ways of writing it. It reports false for an id that the SDK would refuse or change.
+// key returns a request's id in one form for all ways of writing it. It reports false for an id that the SDK would refuse or change.
 func key(id json.RawMessage) (string, bool) {
 	if text, ok := wire.Text(id); ok {
 		return `"` + text, true
@@ -116,7 +116,7 @@ func (x *exchange) answer(result json.RawMessage, err error) {
 	WriteError(x.w, status, x.message.ID, failed.Code, failed.Message)
 }
 
-// within is a context that ends with either.
+// within returns a context that ends with either.
 func within(ctx, life context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(life, cancel)

@@ -20,7 +20,7 @@ import (
 // atConsole is the proof of an answer in the console.
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "tester"}
 
-// asked is the confirmation that waits, as soon as there is one.
+// asked returns the confirmation that waits, as soon as there is one.
 func (s *site) asked() confirm.View {
 	s.t.Helper()
 	var found []confirm.View
@@ -33,7 +33,7 @@ func (s *site) asked() confirm.View {
 	return found[0]
 }
 
-// pending is how many confirmations wait.
+// pending returns how many confirmations wait.
 func (s *site) pending() int {
 	found, err := s.Confirmations(context.Background(), "")
 	require.NoError(s.t, err)
@@ -76,7 +76,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// intents are the changes on record, by call.
+// intents returns the changes on record, by call.
 func intents(t *testing.T, w *fixture) map[string]audit.Event {
 	records, err := w.store.Records(context.Background(), 0, 1000)
 	require.NoError(t, err)

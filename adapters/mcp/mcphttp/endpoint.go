@@ -46,7 +46,7 @@ type Endpoint struct {
 	newer    http.Handler
 }
 
-// NewEndpoint is an endpoint that serves until life ends. Whoever ends it calls Close.
+// NewEndpoint returns an endpoint that serves until life ends. Whoever ends it calls Close.
 func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	e := &Endpoint{opts: o, life: life, clients: newClients()}
@@ -78,7 +78,7 @@ func (e *Endpoint) ended(s *Session) {
 	}
 }
 
-// Sessions is how many client instances are connected.
+// Sessions returns how many client instances are connected.
 func (e *Endpoint) Sessions() int { return e.sessions.Len() }
 
 // leaving is how long calls that were cancelled may take to end: programs that they run are given five seconds to end by themselves, and are then

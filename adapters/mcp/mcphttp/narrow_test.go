@@ -128,7 +128,7 @@ func TestCeilings(t *testing.T) {
 	assert.Zero(t, s.razed.Load())
 }
 
-// product is the product's own door, with packs and ecosystems, for visitors of tokens that open little.
+// product returns the product's own core, with packs and ecosystems, for visitors of tokens that open little.
 func product(t *testing.T, within ...tool.Narrowing) *site {
 	dir := t.TempDir()
 	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
@@ -259,7 +259,7 @@ func TestChangesAreTold(t *testing.T) {
 	}
 }
 
-// hold is a door with one change that lasts until it is let go.
+// hold is a core with one change that lasts until it is let go.
 type hold struct {
 	running atomic.Int64
 	let     chan struct{}
@@ -347,7 +347,7 @@ func TestSharesOfClients(t *testing.T) {
 	}
 }
 
-// Even a door that panics ends no more than the call.
+// Even a core that panics ends no more than the call.
 func TestAPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	_, s := serveHold(t, nil)

@@ -34,7 +34,7 @@ const everything = "all"
 // KnownNames is the names that headers may use: all tools and toolsets there are, served or not.
 type KnownNames struct{ toolsets, tools map[string]bool }
 
-// NewKnownNames is the names in a list of toolsets: an App's.
+// NewKnownNames returns the names in a list of toolsets: an App's.
 func NewKnownNames(all []tool.Toolset) KnownNames {
 	k := KnownNames{toolsets: map[string]bool{}, tools: map[string]bool{}}
 	for _, set := range all {
@@ -112,7 +112,7 @@ func names(h http.Header, header string, known map[string]bool, into *[]string) 
 	return nil
 }
 
-// lower is the lower of two ceilings, either of which may be unset.
+// lower returns the lower of two ceilings, either of which may be unset.
 func lower(a, b policy.Mode) policy.Mode {
 	if a == policy.ModeUnset || b != policy.ModeUnset && b < a {
 		return b

@@ -66,7 +66,7 @@ type who struct {
 	Grants                     policy.Effects
 }
 
-// fixture is a real door over a store in memory, with things to look at and to destroy.
+// fixture is a real core over a store in memory, with things to look at and to destroy.
 type fixture struct {
 	*app.App
 	store   *memstore.Store
@@ -219,7 +219,7 @@ type message struct {
 	} `json:"error"`
 }
 
-// last is the last message of an answer, whichever way it came.
+// last returns the last message of an answer, whichever way it came.
 func (a answer) last(t testing.TB) message {
 	t.Helper()
 	body := a.body
@@ -316,13 +316,13 @@ func (c *caller) connect(version, capabilities string) *caller {
 
 const modern = "2026-07-28"
 
-// newer is a client of the era without sessions.
+// newer returns a client of the era without sessions.
 func (c *caller) newer() *caller {
 	c.version = modern
 	return c
 }
 
-// ask is a request of the client's era as it has to be.
+// ask returns a request of the client's era as it has to be.
 func (c *caller) ask(id, method, params string) *http.Request {
 	if c.version != modern {
 		return c.request(http.MethodPost, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`)
@@ -382,7 +382,7 @@ func resultOf(t testing.TB, a answer) (text string, failed bool) {
 
 var eras = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", modern}
 
-// in is a client of that era.
+// in returns a client of that era.
 func (c *caller) in(era string) *caller {
 	c.t.Helper()
 	if era == modern {

@@ -45,7 +45,7 @@ func (s *Session) LeaveStream() {
 	}
 }
 
-// lastUse is when the session was last used, and whether nobody does now.
+// lastUse returns when the session was last used, and whether nobody does now.
 func (s *Session) lastUse() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

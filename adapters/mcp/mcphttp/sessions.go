@@ -73,7 +73,7 @@ type Session struct {
 	calls map[string]context.CancelFunc
 }
 
-// NewSessionTable is an empty table. Its sessions end with life, at the latest.
+// NewSessionTable returns an empty table. Its sessions end with life, at the latest.
 func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable {
 	if o.Max <= 0 {
 		o.Max = defaultMax
@@ -92,7 +92,7 @@ func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable 
 	return t
 }
 
-// Len is how many sessions there are, those kept a place for included.
+// Len returns how many sessions there are, those kept a place for included.
 func (t *SessionTable) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ const (
 	SessionsFull                      // there is no room for another
 )
 
-// Find is the session of that id, when it is the owner's, else nil.
+// Find returns the session of that id, when it is the owner's, else nil.
 func (t *SessionTable) Find(id, owner string) *Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +237,7 @@ func (t *SessionTable) room(owner string) bool {
 	return true
 }
 
-// older is the one of two, either of which may be nil, that was used longer ago and is not in use.
+// older returns the one of two, either of which may be nil, that was used longer ago and is not in use.
 func older(a, b *Session) *Session {
 	at, idle := b.lastUse()
 	if !idle {

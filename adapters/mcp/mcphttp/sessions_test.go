@@ -37,7 +37,7 @@ func (l *line) Wait() error {
 	return nil
 }
 
-// table is one whose ends are noted.
+// table returns one whose ends are noted.
 func table(t *testing.T, o mcphttp.SessionTableOptions) (*mcphttp.SessionTable, chan string) {
 	t.Helper()
 	ended := make(chan string, 100)

@@ -77,7 +77,7 @@ type client struct {
 
 func newClients() *clients { return &clients{known: map[string]client{}} }
 
-// of is what the two entries of _meta say, either of which may be nil.
+// of returns what the two entries of _meta say, either of which may be nil.
 func (c *clients) of(info, caps json.RawMessage) client {
 	words := string(info) + "\x00" + string(caps)
 	c.mu.RLock()

@@ -168,7 +168,7 @@ func late(out tool.Outcome) bool {
 	return f != nil && (f.Code == confirm.ErrAnswered.Code || f.Code == confirm.ErrUnknown.Code)
 }
 
-// again is the next round of a call that a person was asked about: it has gone to the end of the line.
+// again returns the next round of a call that a person was asked about: it has gone to the end of the line.
 func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
 	r.turn = s.turnOf(r.call.Session, r.spec, r.call.Args)
 	defer r.turn.Release()

@@ -25,7 +25,7 @@ func patient(w *fixture, wait time.Duration) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) { o.People, o.Wait, o.Beat = w, wait, 20*time.Millisecond }
 }
 
-// asked is the confirmation that waits, as soon as there is one.
+// asked returns the confirmation that waits, as soon as there is one.
 func (w *fixture) asked(t *testing.T) confirm.View {
 	t.Helper()
 	var found []confirm.View

@@ -56,7 +56,7 @@ func (p *peer) stop(b testing.TB) time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// cpuOf is the CPU time of n calls of the trivial tool, one after the other, without that of starting.
+// cpuOf returns the CPU time of n calls of the trivial tool, one after the other, without that of starting.
 func cpuOf(b testing.TB, who string, n int) time.Duration {
 	used := [2]time.Duration{}
 	for i, calls := range []int{0, n} {
@@ -101,7 +101,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkYes is from a person's yes being given to the answer of the call that waited for it, in one process and through another door over the same
+// BenchmarkYes is from a person's yes being given to the answer of the call that waited for it, in one process and through another core over the same
 // database and directory, as a ratio to a floor in the same run: writing a file and reading it. p95 is of the whole.
 func BenchmarkYes(b *testing.B) {
 	shared := func(b *testing.B) (asks, answers *fixture) {

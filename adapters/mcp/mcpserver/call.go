@@ -140,7 +140,7 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 	return s.core.Call(ctx, r.call)
 }
 
-// Turn is the place in the order of a request that has just arrived: of a tool's call in its toolset, of a
+// Turn returns the place in the order of a request that has just arrived: of a tool's call in its toolset, of a
 // read of resources, prompts and completions in the toolset they are made of, and nil for everything else. It
 // is for transports that see the order in which requests arrive.
 func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
@@ -154,7 +154,7 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	return nil
 }
 
-// turnOf is a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
+// turnOf returns a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
 // locks and plans of what they change.
 func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *Ticket {
 	return s.turns.Enqueue(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
@@ -162,7 +162,7 @@ func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *T
 
 func queue(session, toolset string) string { return session + "\n" + toolset }
 
-// clientOf is how the client of a session calls itself.
+// clientOf returns how the client of a session calls itself.
 func clientOf(session *mcp.ServerSession) string {
 	if session == nil {
 		return ""
@@ -173,7 +173,7 @@ func clientOf(session *mcp.ServerSession) string {
 	return ""
 }
 
-// clientIn is how the client calls itself in a request, in the era without sessions. The SDK's own accessor
+// clientIn returns how the client calls itself in a request, in the era without sessions. The SDK's own accessor
 // encodes and decodes the whole entry for that.
 func clientIn(req *mcp.CallToolRequest) string {
 	info, _ := req.Params.Meta[mcp.MetaKeyClientInfo].(map[string]any)
@@ -188,7 +188,7 @@ func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// progressToken is the request's token where the transport does not keep it as it was written.
+// progressToken returns the request's token where the transport does not keep it as it was written.
 func progressToken(req *mcp.CallToolRequest) json.RawMessage {
 	token := req.Params.GetProgressToken()
 	if token == nil {

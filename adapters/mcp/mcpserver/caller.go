@@ -20,7 +20,7 @@ type Caller struct {
 // Serves reports whether the caller is served the tool.
 func (c Caller) Serves(s tool.Spec) bool { return tool.Covered(c.Within, s) }
 
-// Published is the tool as the caller is shown it.
+// Published returns the tool as the caller is shown it.
 func (c Caller) Published(s tool.Spec) tool.Spec {
 	if tool.ReadsOnly(c.Within) {
 		return s.ReadOnly()
@@ -28,7 +28,7 @@ func (c Caller) Published(s tool.Spec) tool.Spec {
 	return s
 }
 
-// Call is a call of that tool on the caller's behalf. One that is served reading alone is granted no more than that.
+// Call returns a call of that tool on the caller's behalf. One that is served reading alone is granted no more than that.
 func (c Caller) Call(name tool.Name, args json.RawMessage) tool.Call {
 	if tool.ReadsOnly(c.Within) {
 		c.Principal.Grants &= app.ReadOnlyPermissions

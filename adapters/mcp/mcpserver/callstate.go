@@ -49,7 +49,7 @@ func NewSeal(secret string) Seal {
 	return Seal{key: key[:]}
 }
 
-// Close is the state as it goes to the client.
+// Close returns the state as it goes to the client.
 func (s Seal) Close(st CallState) (string, error) {
 	body, err := json.Marshal(st)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s Seal) Close(st CallState) (string, error) {
 // errSeal reports a state that is not ours, not this call's, or too old. Clients are told no more than that.
 var errSeal = errors.New("the seal is broken")
 
-// Open is the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
+// Open returns the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
 func (s Seal) Open(sealed string, c tool.Call, now time.Time) (CallState, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {

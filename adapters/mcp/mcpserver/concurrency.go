@@ -66,7 +66,7 @@ func (s *Shares) leave(who string, own *share) {
 	}
 }
 
-// Busy is how many run something, or wait to.
+// Busy returns how many run something, or wait to.
 func (s *Shares) Busy() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

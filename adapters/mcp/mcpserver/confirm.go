@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// form is what the client shows a person about the outcome, where a form counts: over standard input and output alone, where a person switched forms on
+// form returns what the client shows a person about the outcome, where a form counts: over standard input and output alone, where a person switched forms on
 // for this host entry, for little, and where the form can show all of it. The client's own name is no evidence. Where a form is not offered although
 // forms are on, the outcome says why.
 func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.ElicitParams {
@@ -28,7 +28,7 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 	return form
 }
 
-// question is the result that asks a person, for the era in which a question is a result and the call comes again with the answer.
+// question returns the result that asks a person, for the era in which a question is a result and the call comes again with the answer.
 func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
 	sealed, err := s.seal.Close(CallState{Confirmation: out.Issued.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Issued.ExpiresAt,
 		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
@@ -85,7 +85,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 	}
 }
 
-// elicit is the SDK's, with a panic turned into an error.
+// elicit returns the SDK's, with a panic turned into an error.
 func (s *Server) elicit(ctx context.Context, r *request, form *mcp.ElicitParams) (filled *mcp.ElicitResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {

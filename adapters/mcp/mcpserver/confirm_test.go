@@ -38,7 +38,7 @@ func (r razing) Hash() canon.Hash { return canon.SumBytes("razing.v1", []byte(r.
 func (r razing) Target() string   { return r.Raze }
 func (r razing) Prompt() string   { return "raze " + r.Raze + " to the ground" }
 
-// fixture is a real door with things to destroy.
+// fixture is a real core with things to destroy.
 type fixture struct {
 	*app.App
 	store *memstore.Store
@@ -49,7 +49,7 @@ func newTown(t testing.TB, humanOnly bool) *fixture {
 	return newTownOver(t, humanOnly, func(*app.Core) {})
 }
 
-// newTownOver is a town over other parts than stores in memory.
+// newTownOver returns a town over other parts than stores in memory.
 func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *fixture {
 	w := &fixture{store: memstore.New()}
 	raze := func(_ context.Context, _ tool.Scope, r razing) (razing, error) {
@@ -125,7 +125,7 @@ func serveOnce(t testing.TB) (io.WriteCloser, io.Reader, <-chan struct{}) {
 	return inWrite, outRead, over
 }
 
-// connect is the SDK's own client at a protocol revision, answering forms with answer; nil shows none.
+// connect returns the SDK's own client at a protocol revision, answering forms with answer; nil shows none.
 func connect(t testing.TB, core mcpserver.Door, version string, change func(*mcpserver.Options), answer func(*mcp.ElicitParams) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
 	r, w := serve(t, core, change)

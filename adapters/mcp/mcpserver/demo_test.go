@@ -63,7 +63,7 @@ func addBareTool(s *mcp.Server) {
 		})
 }
 
-// play is a child process that plays a server.
+// play returns a child process that plays a server.
 func play(t testing.TB, who string, env ...string) *exec.Cmd {
 	exe, err := os.Executable()
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func play(t testing.TB, who string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// demo is a door with a handful of tools that do what a test asks of them.
+// demo is a core with a handful of tools that do what a test asks of them.
 type demo struct {
 	count   atomic.Int64 // of mutations
 	running atomic.Int64

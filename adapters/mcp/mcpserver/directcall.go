@@ -65,7 +65,7 @@ func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMess
 	return s.directResult(out, d.Sessionless)
 }
 
-// directResult is the outcome as the result of a call in either era.
+// directResult returns the outcome as the result of a call in either era.
 func (s *Server) directResult(out tool.Outcome, sessionless bool) (result json.RawMessage, done bool, err error) {
 	doc := present.For(out.Spec.Contract)(out)
 	if sessionless {
@@ -79,7 +79,7 @@ func (s *Server) directResult(out tool.Outcome, sessionless bool) (result json.R
 	return result, true, nil
 }
 
-// describedSelf is what the SDK adds to the _meta of every result in the era without sessions.
+// describedSelf returns what the SDK adds to the _meta of every result in the era without sessions.
 func (s *Server) describedSelf() json.RawMessage {
 	self, err := json.Marshal(map[string]any{mcp.MetaKeyServerInfo: s.implementation()})
 	if err != nil { // plain data always marshals

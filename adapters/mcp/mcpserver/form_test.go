@@ -28,14 +28,14 @@ import (
 // host is a host entry whose forms a person has switched on.
 const host = "some-host"
 
-// switched is the town after a person switched on forms for host, and how it is served from that entry.
+// switched returns the town after a person switched on forms for host, and how it is served from that entry.
 func switched(t *testing.T, w *fixture) func(*mcpserver.Options) {
 	t.Helper()
 	person.Settings(t, w.App, func(s *app.Settings) error { s.Forms = []string{host}; return nil })
 	return entered(w, host)
 }
 
-// entered is how the town is served from a host entry.
+// entered returns how the town is served from a host entry.
 func entered(w *fixture, entry string) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) {
 		patient(w, time.Minute)(o)
@@ -47,7 +47,7 @@ func says(decision string) *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}
 }
 
-// answers are the answers on record, newest first.
+// answers returns the answers on record, newest first.
 func (w *fixture) answers(t *testing.T) []audit.Event {
 	t.Helper()
 	records, err := w.store.Search(t.Context(), audit.Filter{Phase: audit.Answer, Tool: "wipe"})

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flows is a door with two tools of the same answers, one of a contract that says something beside its results.
+// flows is a core with two tools of the same answers, one of a contract that says something beside its results.
 type flows struct{}
 
 func (flows) Specs() iter.Seq[tool.Spec] {

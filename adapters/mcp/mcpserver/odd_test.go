@@ -30,7 +30,7 @@ func frame(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%
 // in brings lines together.
 func in(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-// gist is an answer in short: its id and "ok", "fails" for a tool's error, or the error code.
+// gist returns an answer in short: its id and "ok", "fails" for a tool's error, or the error code.
 func gist(t *testing.T, body json.RawMessage) string {
 	t.Helper()
 	if body[0] == '[' {
@@ -144,7 +144,7 @@ func oddInput() []oddCase {
 	}
 }
 
-// sized is a request of exactly n bytes.
+// sized returns a request of exactly n bytes.
 func sized(id string, n int) string {
 	base := `{"jsonrpc":"2.0","id":` + id + `,"method":"ping","params":{"x":""}}`
 	return strings.Replace(base, `""`, `"`+strings.Repeat("y", n-len(base))+`"`, 1)

@@ -139,7 +139,7 @@ func (p *Packs) call(ctx context.Context, by Caller, name tool.Name, args map[st
 	return o, o.Err
 }
 
-// list is the packs there are for who asks: none for one who is not served the tool that lists them.
+// list returns the packs there are for who asks: none for one who is not served the tool that lists them.
 func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]summary, error) {
 	for s := range p.core.Specs() {
 		if s.Name == input && !by.Serves(s) { // a call would be refused, and stand in the audit as if somebody had tried
@@ -163,12 +163,12 @@ func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]sum
 	return answer.Payload.Packs, nil
 }
 
-// Resources are the live packs, newest first, a page at a time.
+// Resources returns the live packs, newest first, a page at a time.
 func (p *Packs) Resources() Resources { return resources{p} }
 
 type resources struct{ *Packs }
 
-// List is a page of packs. The cursor is the offset of the next page.
+// List returns a page of packs. The cursor is the offset of the next page.
 func (r resources) List(ctx context.Context, by Caller, cursor string) ([]Resource, string, error) {
 	offset := 0
 	if cursor != "" {
@@ -198,7 +198,7 @@ func (r resources) List(ctx context.Context, by Caller, cursor string) ([]Resour
 	return page, next, nil
 }
 
-// Read is the rendered pack.
+// Read returns the rendered pack.
 func (r resources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
 	id, ok := strings.CutPrefix(uri, prefix)
 	if !ok || id == "" || strings.ContainsAny(id, "/?#") {
@@ -208,7 +208,7 @@ func (r resources) Read(ctx context.Context, by Caller, uri string) (Content, er
 	return Content{MIMEType: markdown, Text: o.Text}, err
 }
 
-// Templates is the one family of resources.
+// Templates returns the one family of resources.
 func (r resources) Templates() []Resource {
 	return []Resource{{URI: template, Name: "context-pack", Title: "Context pack", MIMEType: markdown, Tool: output,
 		Description: "A context pack rendered with real code excerpts, by id"}}
@@ -242,12 +242,12 @@ func (p *Packs) Complete(ctx context.Context, by Caller, c Completion) ([]string
 	return values, false, nil
 }
 
-// Prompts is the prompt handoff.
+// Prompts returns the prompt handoff.
 func (p *Packs) Prompts() Prompts { return prompts{p} }
 
 type prompts struct{ *Packs }
 
-// List is the one prompt.
+// List returns the one prompt.
 func (prompts) List() []Prompt {
 	return []Prompt{{Name: promptName, Tool: output, Title: "Hand off a context pack", Description: "Start work from a context pack: its evidence, and how to see more of it",
 		Arguments: []Argument{
@@ -256,7 +256,7 @@ func (prompts) List() []Prompt {
 		}}}
 }
 
-// Render is the prompt's text: the task, the pack within a token budget, and how to see the rest.
+// Render returns the prompt's text: the task, the pack within a token budget, and how to see the rest.
 func (r prompts) Render(ctx context.Context, by Caller, _ string, args map[string]string) (string, error) {
 	id := strings.TrimSpace(args["pack"])
 	if id == "" {

@@ -29,7 +29,7 @@ var (
 	by = mcpserver.Caller{Principal: me, Session: "s"}
 )
 
-// openPackResources is a real door over a temporary directory with one source file.
+// openPackResources returns a real core over a temporary directory with one source file.
 func openPackResources(t *testing.T, change ...func(*app.Options)) (*mcpserver.Packs, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,13 +139,13 @@ func TestWithoutTheToolsThereIsNothingToOffer(t *testing.T) {
 	assert.True(t, mcpserver.ServesPacks(l.App))
 }
 
-// counting is a door that counts the calls it is asked for.
+// counting is a core that counts the calls it is asked for.
 type counting struct {
 	*app.App
 	calls int
 }
 
-// Call is the app's.
+// Call returns the app's.
 func (c *counting) Call(ctx context.Context, call tool.Call) tool.Outcome {
 	c.calls++
 	return c.App.Call(ctx, call)

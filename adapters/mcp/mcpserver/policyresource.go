@@ -36,7 +36,7 @@ func ServesPolicy(core Door) bool {
 	return false
 }
 
-// NewPolicyResources is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
+// NewPolicyResources returns the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
 // empty is that of who asks, on whose behalf they are made in any case.
 func NewPolicyResources(inner Resources, core Door, as tool.Call) PolicyResources {
 	return PolicyResources{core: core, as: as.Client, inner: inner}
@@ -58,7 +58,7 @@ func (r PolicyResources) own() []Resource {
 		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
 }
 
-// Read is the policy as JSON, or what inner has.
+// Read returns the policy as JSON, or what inner has.
 func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
 	if uri != PolicyURI {
 		if r.inner == nil {

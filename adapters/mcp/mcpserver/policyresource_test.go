@@ -24,7 +24,7 @@ import (
 
 var policyMe = mcpserver.Caller{Principal: policy.Principal{ID: "me", Grants: policy.All}, Session: "s"}
 
-// core is a real door to the tools about ecosystems.
+// core returns a real core to the tools about ecosystems.
 func core(t *testing.T, serve app.Selection) *app.App {
 	t.Helper()
 	store, now := memstore.New(), &clock.Fake{}

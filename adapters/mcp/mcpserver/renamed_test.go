@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// boxes is a door with two of the tools that had other names once.
+// boxes is a core with two of the tools that had other names once.
 type boxes struct{}
 
 func (boxes) Specs() iter.Seq[tool.Spec] {

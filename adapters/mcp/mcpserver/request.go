@@ -29,7 +29,7 @@ func (q *Request) Info() *auth.TokenInfo {
 	return &auth.TokenInfo{Extra: map[string]any{requestKey: q}}
 }
 
-// requestOf is what a transport said with Info; nil when it said nothing.
+// requestOf returns what a transport said with Info; nil when it said nothing.
 func requestOf(extra *mcp.RequestExtra) *Request {
 	if extra == nil || extra.TokenInfo == nil {
 		return nil

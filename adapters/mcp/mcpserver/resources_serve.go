@@ -30,7 +30,7 @@ type Offers struct {
 	behind map[string]tool.Name // what prompts, fixed resources and templates are made of, by name and URI
 }
 
-// NewOffers is a desk with these parts.
+// NewOffers returns Offers with these parts.
 func NewOffers(p OffersOptions) *Offers {
 	return &Offers{OffersOptions: p, behind: map[string]tool.Name{}}
 }
@@ -151,7 +151,7 @@ func (d *Offers) Subscribable(req mcp.Request) error {
 	return nil
 }
 
-// madeOf is the tool that a resource is read with, as far as is known without reading it.
+// madeOf returns the tool that a resource is read with, as far as is known without reading it.
 func (d *Offers) madeOf(uri string) tool.Name {
 	if name, fixed := d.behind[uri]; fixed {
 		return name
@@ -170,7 +170,7 @@ func (d *Offers) serves(by Caller, name tool.Name) bool {
 	return name == "" || ok && by.Serves(spec)
 }
 
-// Listings is a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
+// Listings returns a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
 // lists what the caller is served. The core also rejects reading what is left out.
 func (d *Offers) Listings(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ToolResult is an outcome in its tool's contract, as the SDK's result.
+// ToolResult returns an outcome in its tool's contract, as the SDK's result.
 func ToolResult(out tool.Outcome) *mcp.CallToolResult {
 	doc := present.For(out.Spec.Contract)(out)
 	r := &mcp.CallToolResult{Meta: MetaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
@@ -18,7 +18,7 @@ func ToolResult(out tool.Outcome) *mcp.CallToolResult {
 	return r
 }
 
-// MetaOf is what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
+// MetaOf returns what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
 func MetaOf(doc json.RawMessage) mcp.Meta {
 	if len(doc) == 0 {
 		return nil
@@ -34,14 +34,14 @@ type Result struct {
 	doc present.Document
 }
 
-// NewResult is the document as a Result.
+// NewResult returns the document as a Result.
 func NewResult(doc present.Document) *Result {
 	r := &Result{doc: doc}
 	r.SetMeta(MetaOf(doc.Meta))
 	return r
 }
 
-// MarshalJSON is what that of the SDK's result with the same text, object and flag is, but for a false flag.
+// MarshalJSON returns what that of the SDK's result with the same text, object and flag is, but for a false flag.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	var meta json.RawMessage
 	if len(r.Meta) > 0 {

@@ -103,7 +103,7 @@ func New(life context.Context, core Door, o Options) *Server {
 	return s
 }
 
-// MCP is the SDK's server, for transports beside this package.
+// MCP returns the SDK's server, for transports beside this package.
 func (s *Server) MCP() *mcp.Server { return s.sdk }
 
 func (s *Server) implementation() *mcp.Implementation {
@@ -123,7 +123,7 @@ func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return o
 }
 
-// Handshake is the result of initialize at a revision, for transports whose client asks again.
+// Handshake returns the result of initialize at a revision, for transports whose client asks again.
 func (s *Server) Handshake(version string) json.RawMessage {
 	result, err := json.Marshal(&mcp.InitializeResult{
 		ProtocolVersion: version, Capabilities: s.caps, Instructions: s.opts.Instructions, ServerInfo: s.implementation(),
@@ -145,7 +145,7 @@ func (s *Server) enlistTools() {
 	})
 }
 
-// describe is a tool as it is published.
+// describe returns a tool as it is published.
 func describe(spec tool.Spec) *mcp.Tool {
 	t := &mcp.Tool{
 		Meta: MetaOf(present.Listing(spec)),
@@ -158,7 +158,7 @@ func describe(spec tool.Spec) *mcp.Tool {
 	return t
 }
 
-// hints are the four annotations, derived from the class alone (product rules: hints by class). Hosts skip
+// hints returns the four annotations, derived from the class alone (product rules: hints by class). Hosts skip
 // their own approval on them, so none is ever left to a default.
 func hints(spec tool.Spec) *mcp.ToolAnnotations {
 	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.CarriesOut

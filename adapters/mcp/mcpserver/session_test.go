@@ -84,7 +84,7 @@ func TestNotificationsOfMethodsAreCarriedOut(t *testing.T) {
 	assert.Zero(t, c.Wait())
 }
 
-// value is the value in a demo tool's answer.
+// value returns the value in a demo tool's answer.
 func value(r stdiotest.Result) string {
 	var body struct {
 		Value json.RawMessage `json:"value"`

@@ -46,7 +46,7 @@ func newBatch(items []wire.Message) *batch {
 	return b
 }
 
-// body is the answer to the whole array, or nil when no element has any. Answers that do not fit into one
+// body returns the answer to the whole array, or nil when no element has any. Answers that do not fit into one
 // message give way, the largest first.
 func (b *batch) body() []byte {
 	for {
@@ -135,7 +135,7 @@ func (c *conn) open(k *call) (jsonrpc.ID, bool) {
 	return id, true
 }
 
-// keptID is a client's id in the SDK's form, when it survives that.
+// keptID returns a client's id in the SDK's form, when it survives that.
 func keptID(raw json.RawMessage) (jsonrpc.ID, bool) {
 	if text, ok := wire.Text(raw); ok {
 		id, err := jsonrpc.MakeID(text)

@@ -96,7 +96,7 @@ func (c *conn) request(m wire.Message, to reply) {
 	}
 }
 
-// turn is the place of a request in the order of arrival, if it has one.
+// turn returns the place of a request in the order of arrival, if it has one.
 func (c *conn) turn(method, tool string, args json.RawMessage) Turn {
 	if c.opts.Turn == nil || strings.HasPrefix(method, "notifications/") {
 		return nil

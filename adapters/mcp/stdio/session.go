@@ -20,7 +20,7 @@ const (
 	defaultLegacy = "2025-06-18" // for a client that names none (context-pack contract §6.3)
 )
 
-// LegacyVersion is the revision a handshake settles on: the client's if it is one that has a handshake,
+// LegacyVersion returns the revision a handshake settles on: the client's if it is one that has a handshake,
 // else the newest of those.
 func LegacyVersion(asked string) string {
 	if asked < FirstModern && slices.Contains(mcp.SupportedProtocolVersions(), asked) {
@@ -29,7 +29,7 @@ func LegacyVersion(asked string) string {
 	return newestLegacy
 }
 
-// said is the revision the answer to a handshake names: the client's own words (context-pack contract §6.3), except for a revision
+// said returns the revision the answer to a handshake names: the client's own words (context-pack contract §6.3), except for a revision
 // later than any with a handshake, which must not be taken for one that is spoken here.
 func said(asked string) string {
 	if _, err := time.Parse(time.DateOnly, asked); err == nil && asked > newestLegacy {

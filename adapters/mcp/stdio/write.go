@@ -38,7 +38,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 
 var errOutput = errors.New("standard output cannot be written")
 
-// encode is the answer with the client's own id.
+// encode returns the answer with the client's own id.
 func encode(id json.RawMessage, m *jsonrpc.Response) []byte {
 	if m.Error == nil {
 		return wire.Result(id, m.Result)

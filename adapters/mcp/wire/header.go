@@ -36,7 +36,7 @@ func (r *Reader) headed() (Message, bool) {
 	}
 }
 
-// badHeader is what stands for a header block that is none, after so many good lines.
+// badHeader returns what stands for a header block that is none, after so many good lines.
 func badHeader(lines int, format string, args ...any) Message {
 	m := bad(CodeParseError, "not a message: "+format, args...)
 	m.Framed = lines > 0
@@ -101,7 +101,7 @@ func header(line []byte) (name, value string, ok bool) {
 	return string(bytes.ToLower(left)), string(bytes.TrimSpace(right)), true
 }
 
-// parseLength is the length a header declares, or -1 when it is none.
+// parseLength returns the length a header declares, or -1 when it is none.
 func parseLength(value string) int {
 	n, err := strconv.ParseUint(value, 10, 63)
 	if err != nil || n > maxDrain {

@@ -133,7 +133,7 @@ func (m Message) stated() bool {
 	return m.Stated || m.Kind == Batch
 }
 
-// part is the text of a member, or nil.
+// part returns the text of a member, or nil.
 func (s *scanner) part(text []byte, member int) json.RawMessage {
 	at := s.members[member]
 	if at.to == 0 {
@@ -142,7 +142,7 @@ func (s *scanner) part(text []byte, member int) json.RawMessage {
 	return json.RawMessage(text[at.from:at.to:at.to])
 }
 
-// recoveredID is the message's id on one line, or nil when there is none, it is null, or it is not whole.
+// recoveredID returns the message's id on one line, or nil when there is none, it is null, or it is not whole.
 func (s *scanner) recoveredID() json.RawMessage {
 	if s.idLong || s.members[memberID].to == 0 || string(s.id) == "null" {
 		return nil
@@ -158,7 +158,7 @@ func (s *scanner) recoveredID() json.RawMessage {
 	return line.Bytes()
 }
 
-// knownMember is the index of the member whose key was just read, or -1.
+// knownMember returns the index of the member whose key was just read, or -1.
 func (s *scanner) knownMember() int {
 	if s.keyLen > len(s.key) {
 		return -1

@@ -48,7 +48,7 @@ type Reader struct {
 // NewReader makes a Reader of src.
 func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 
-// Whole is the one message that text consists of, white space around it aside, such as the body of a request over HTTP. Anything else is a Bad
+// Whole returns the one message that text consists of, white space around it aside, such as the body of a request over HTTP. Anything else is a Bad
 // one. It keeps text, whose length is the caller's to bound.
 func Whole(text []byte) Message {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, bom))
@@ -295,7 +295,7 @@ func (r *Reader) resume(n int) {
 	r.skipLine()
 }
 
-// wholeLine is the offset of the first line of broken, but for the first and the last, that is a whole
+// wholeLine returns the offset of the first line of broken, but for the first and the last, that is a whole
 // value, or 0.
 func wholeLine(broken []byte) int {
 	for at := 0; ; {

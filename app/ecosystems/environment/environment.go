@@ -34,7 +34,7 @@ var (
 	Ask     = tool.Ref[AskInput, AskAnswer]{Name: "ecosystem_spin_ask"}
 )
 
-// Entries are the tools about environments.
+// Entries returns the tools about environments.
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	deploy := runs.DangerousSpec(policy.Preview, "Deploy environment", "Deploy an ecosystem's environment with its provisioner, as a run.", deploySchema)

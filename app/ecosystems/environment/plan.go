@@ -46,7 +46,7 @@ func (p picture) facts() facts {
 		Args: append([]string{}, p.args...), Environment: p.environment, Ticket: p.found.State.Active(), Repos: p.heads, Spin: p.state.Mark(), Reads: p.code.Reads}
 }
 
-// clone is where a repository was cloned to.
+// clone returns where a repository was cloned to.
 func (p picture) clone(r ecosystem.Repo) string { return path.Join(p.found.Layout.Workspace, r.Path) }
 
 // services are the repositories that the built-in provisioner local starts.
@@ -118,7 +118,7 @@ func (s service) script(ctx context.Context, f runs.Ecosystem) func(string) (eco
 	return func(name string) (ecosystem.Script, error) { return s.Provisioners.Script(ctx, f.Layout, name) }
 }
 
-// toDeploy is the environment, and what would deploy it.
+// toDeploy returns the environment, and what would deploy it.
 func (s service) toDeploy(ctx context.Context, f runs.Ecosystem, environment string, args []string) (p picture, err error) {
 	if p, err = s.look(ctx, f, environment, args); err != nil {
 		return p, err
@@ -160,7 +160,7 @@ func (p picture) startable() error {
 	return nil
 }
 
-// toDestroy is the environment, and what would take it down: what deployed it. A state of none has no provisioner.
+// toDestroy returns the environment, and what would take it down: what deployed it. A state of none has no provisioner.
 func (s service) toDestroy(ctx context.Context, f runs.Ecosystem, environment string) (p picture, err error) {
 	if p, err = s.look(ctx, f, environment, nil); err != nil || p.state.State == ecosystem.PhaseNone {
 		return p, err
@@ -260,7 +260,7 @@ func (s service) preview(ctx context.Context, p picture, a ecosystem.Action, hin
 	return out, err
 }
 
-// shown is a command as a person reads it: the shell line where there is one.
+// shown returns a command as a person reads it: the shell line where there is one.
 func shown(argv []string, line string) string {
 	if line != "" {
 		return line
@@ -304,7 +304,7 @@ func (s service) planDeploy(ctx context.Context, sc tool.Scope, in DeployInput) 
 		Risk: runs.Risk{Level: "high", Reasons: []string{"runs the provisioner's programs on this machine"}}}, err)
 }
 
-// what is what would be run, in one line.
+// what returns what would be run, in one line.
 func (p Preview) what() string {
 	if len(p.Services) == 0 {
 		return p.Script
@@ -323,7 +323,7 @@ func (service) sealed(f runs.Ecosystem, p runs.Plan, err error) (runs.Plan, erro
 	return p.Sealed(f)
 }
 
-// warnings are what somebody should know before he says yes.
+// warnings returns what somebody should know before he says yes.
 func (p picture) warnings() (out []string) {
 	switch p.state.State {
 	case ecosystem.PhaseDeployed:
@@ -389,7 +389,7 @@ func (s service) planDestroy(ctx context.Context, sc tool.Scope, in DestroyInput
 		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"what the environment holds is lost", "runs the provisioner's programs on this machine"}}}, err)
 }
 
-// destroys is what would be gone.
+// destroys returns what would be gone.
 func (p picture) destroys() []string {
 	out := []string{fmt.Sprintf("environment %s of %s, %s since %s by run %s with %s", p.environment, p.found.Layout.Name, p.state.State, p.state.Since.UTC().Format(time.RFC3339),
 		ecosystem.Run{ID: p.state.RunID}.Short(), p.state.Provisioner)}

@@ -38,7 +38,7 @@ func (p Programs) Run(ctx context.Context, spec process.Spec, heard *ProcessOutp
 	}
 }
 
-// Inspect is a process, with the zero State for one that is not known any more.
+// Inspect returns a process, with the zero State for one that is not known any more.
 func (p Programs) Inspect(ctx context.Context, id string) (process.State, error) {
 	st, err := p.Processes.Inspect(ctx, process.ID(id))
 	if errors.Is(err, process.ErrNotFound) {
@@ -133,13 +133,13 @@ func (h *ProcessOutput) End() {
 	}
 }
 
-// LastLines is the last lines, whatever was logged: 20 at most.
+// LastLines returns the last lines, whatever was logged: 20 at most.
 func (h *ProcessOutput) LastLines() []string { return h.last }
 
-// DroppedLines is how many lines the log has not.
+// DroppedLines returns how many lines the log has not.
 func (h *ProcessOutput) DroppedLines() int64 { return h.beyond }
 
-// FailureMessage is why the program failed, in its own words, for a message: its last line, of standard error if there is one.
+// FailureMessage returns why the program failed, in its own words, for a message: its last line, of standard error if there is one.
 func (h *ProcessOutput) FailureMessage() string {
 	text := h.grumble
 	for i := len(h.last) - 1; i >= 0 && text == ""; i-- {

@@ -69,7 +69,7 @@ func (s service) planAsk(ctx context.Context, sc tool.Scope, in AskInput) (runs.
 		Current:     p.state.Brief(), Risk: runs.Risk{Level: "low"}}, err)
 }
 
-// toAsk is the environment with what deployed it; where nothing is, with what would.
+// toAsk returns the environment with what deployed it; where nothing is, with what would.
 func (s service) toAsk(ctx context.Context, f runs.Ecosystem, environment string, a ecosystem.Action) (picture, error) {
 	p, err := s.look(ctx, f, environment, nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 	return a, nil
 }
 
-// question is how a provisioner is asked.
+// question returns how a provisioner is asked.
 func (s service) question(ctx context.Context, p picture, a ecosystem.Action) (process.Spec, error) {
 	l := p.found.Layout
 	argv, err := p.provisioner.Command(a, l, nil)

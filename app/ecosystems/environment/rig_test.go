@@ -180,7 +180,7 @@ func drain(root, top string) error {
 	return r.worker.Drain(context.Background(), root, "demo")
 }
 
-// open is the door to the tools.
+// open is the core with the tools.
 func (r *rig) open() {
 	store := memstore.New()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
@@ -212,7 +212,7 @@ func (r *rig) living() (out []process.State) {
 	return out
 }
 
-// runs is how many processes run.
+// runs returns how many processes run.
 func (r *rig) runs() (n int) {
 	for _, p := range r.living() {
 		if p.Status == process.Running {
@@ -242,7 +242,7 @@ func (r *rig) write(name, text string, mode os.FileMode) string {
 	return file
 }
 
-// script is the workspace's provisioner of that name.
+// script returns the workspace's provisioner of that name.
 func (r *rig) script(name, text string) string {
 	r.t.Helper()
 	return r.write("provisioners/"+name+"/spin.sh", "#!/bin/bash\n"+text, 0o755)
@@ -269,7 +269,7 @@ func with(token confirm.Token, typed string) func(*tool.Call) {
 	return func(c *tool.Call) { c.Token, c.Typed = token, typed }
 }
 
-// confirmed is what comes of a call in execute mode, with the confirmation it asks for.
+// confirmed returns what comes of a call in execute mode, with the confirmation it asks for.
 func (r *rig) confirmed(name string, in args) tool.Outcome {
 	r.t.Helper()
 	all := args{"mode": "execute"}
@@ -283,7 +283,7 @@ func (r *rig) confirmed(name string, in args) tool.Outcome {
 	return r.say(name, all, with(o.Issued.Token, o.Issued.Target))
 }
 
-// queued is the id of the run that a confirmed call queues.
+// queued returns the id of the run that a confirmed call queues.
 func (r *rig) queued(name string, in args) string {
 	r.t.Helper()
 	o := r.confirmed(name, in)
@@ -293,7 +293,7 @@ func (r *rig) queued(name string, in args) string {
 	return answer["run_id"].(string)
 }
 
-// done is a run that was carried out, with what it logged.
+// done returns a run that was carried out, with what it logged.
 func (r *rig) done(name string, in args) (ecosystem.Run, string) {
 	r.t.Helper()
 	id := r.queued(name, in)
@@ -322,7 +322,7 @@ func (r *rig) state() args {
 	return object(r.t, o.Value)
 }
 
-// note is the recorded state.
+// note returns the recorded state.
 func (r *rig) note() ecosystem.EnvironmentState {
 	r.t.Helper()
 	doc, err := r.store.States().Noted(r.t.Context(), r.layout, ecosystem.StateKey("default"))
@@ -362,7 +362,7 @@ func manifest(more string) string {
 	return "name: demo\nrepos:\n  - {name: api, url: \"file:///nowhere/api\", branch: main}\n  - {name: web, url: \"file:///nowhere/web\", branch: main}\n" + more
 }
 
-// services is a manifest in which both repositories run something.
+// services returns a manifest in which both repositories run something.
 func services(api, web string) string {
 	quote := func(s string) string { doc, _ := json.Marshal(s); return string(doc) }
 	return fmt.Sprintf("name: demo\nprovisioner: local\nrepos:\n  - {name: api, url: \"file:///nowhere/api\", branch: main, run: %s}\n  - {name: web, url: \"file:///nowhere/web\", branch: main, run: %s}\n", quote(api), quote(web))

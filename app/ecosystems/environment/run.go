@@ -133,13 +133,13 @@ func (w *work) ended(ctx context.Context, to ecosystem.Phase, failure error) (an
 	return w.out, errors.Join(failure, err)
 }
 
-// spec is how a program of this run is started.
+// spec returns how a program of this run is started.
 func (w *work) spec(argv []string, dir string, extra map[string]string) process.Spec {
 	about := ecosystem.ActionContext{Ticket: w.Found.State.Active(), Environment: w.environment, RunID: w.Run.ID, Dir: w.dir}
 	return w.started(w.Found.Layout, about, argv, dir, extra)
 }
 
-// opted is what of our own environment a provisioner is given besides what every program is: where container engines and clusters are, which are
+// opted returns what of our own environment a provisioner is given besides what every program is: where container engines and clusters are, which are
 // no secrets.
 func opted() []string {
 	return []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "KUBECONFIG"}

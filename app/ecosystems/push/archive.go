@@ -96,7 +96,7 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 	return c, c.stranded(f, o)
 }
 
-// root is the workspace's own working tree.
+// root returns the workspace's own working tree.
 func (c archiveContents) root() *WorkingTree {
 	i := slices.IndexFunc(c.trees, func(v *WorkingTree) bool { return v.Name == "" })
 	return c.trees[i]
@@ -160,7 +160,7 @@ func (c archiveContents) unpushed(repo string) (n int) {
 	return n
 }
 
-// mergedBranchesOf are the tickets' branches of a repository.
+// mergedBranchesOf returns the tickets' branches of a repository.
 func mergedBranchesOf(f runs.Ecosystem, r Clone, h WorkspaceContents) (mergedBranches []mergedBranch) {
 	for _, head := range h.Heads {
 		for _, t := range f.State.Tickets {
@@ -275,7 +275,7 @@ func (s service) archiveFacts(ctx context.Context, f runs.Ecosystem, payload jso
 	return c.facts(), err
 }
 
-// relative is a path in the root's repository, with slashes.
+// relative returns a path in the root's repository, with slashes.
 func relative(l ecosystem.Layout, file string) string {
 	return path.Join(RelativePath(l.Root, l.Dir), file)
 }

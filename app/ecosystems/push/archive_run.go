@@ -192,12 +192,12 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 	return err
 }
 
-// bundles is the directory of an archive's bundles.
+// bundles returns the directory of an archive's bundles.
 func (s service) bundles(l ecosystem.Layout, e ecosystemport.TrashEntry) string {
 	return path.Join(l.Data, "archives", e.ID)
 }
 
-// record is the repositories as they are archived.
+// record returns the repositories as they are archived.
 func record(f runs.Ecosystem, c archiveContents, bundles map[string]string) []ArchivedRepo {
 	repos := []ArchivedRepo{}
 	for _, r := range clones(f) {

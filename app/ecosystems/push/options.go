@@ -48,7 +48,7 @@ type Clone struct {
 	Dir string
 }
 
-// clones are all of an ecosystem: those of the manifest, whether enabled or not, and those that were installed and are no longer in it.
+// clones returns all of an ecosystem: those of the manifest, whether enabled or not, and those that were installed and are no longer in it.
 func clones(f runs.Ecosystem) []Clone {
 	var out []Clone
 	seen := map[string]bool{}
@@ -65,7 +65,7 @@ func clones(f runs.Ecosystem) []Clone {
 	return out
 }
 
-// outside are the paths in the workspace that are not its own: its repositories and tickets.
+// outside returns the paths in the workspace that are not its own: its repositories and tickets.
 func outside(f runs.Ecosystem) []string {
 	paths := []string{"tickets"}
 	for _, c := range clones(f) {
@@ -74,7 +74,7 @@ func outside(f runs.Ecosystem) []string {
 	return paths
 }
 
-// ErrorMessage is an error's message without what a program makes of it.
+// ErrorMessage returns an error's message without what a program makes of it.
 func ErrorMessage(err error) string {
 	var known *fault.Error
 	if errors.As(err, &known) {
@@ -83,7 +83,7 @@ func ErrorMessage(err error) string {
 	return err.Error()
 }
 
-// RelativePath is a path relative to the directory that it is in, or empty.
+// RelativePath returns a path relative to the directory that it is in, or empty.
 func RelativePath(dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
 		return rest

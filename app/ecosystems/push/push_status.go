@@ -90,7 +90,7 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 	return trees, y.secrets(f, trees, o)
 }
 
-// selectTrees is the working trees that an order is about.
+// selectTrees returns the working trees that an order is about.
 func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	if _, err := WorkspaceDir(f); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (v *WorkingTree) useTicket(f runs.Ecosystem, ticket string) {
 	}
 }
 
-// tickets are the worktrees of a repository in every ticket.
+// tickets returns the worktrees of a repository in every ticket.
 func tickets(f runs.Ecosystem, repo string) (trees []*WorkingTree) {
 	ids := make([]string, 0, len(f.State.Tickets))
 	for id, t := range f.State.Tickets {
@@ -211,7 +211,7 @@ func refuse(found []SecretFile) error {
 		len(found), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
 }
 
-// staying are the paths of changes that leave something behind: a secret that is deleted may go.
+// staying returns the paths of changes that leave something behind: a secret that is deleted may go.
 func staying(changes []ecosystemport.Change) (paths []string) {
 	for _, c := range changes {
 		if !c.Gone {

@@ -54,7 +54,7 @@ type restorePlan struct {
 	entry  ecosystemport.TrashEntry
 }
 
-// layouts are where the named ecosystem's things are, or those of all; an ecosystem whose manifest is gone has a trash still.
+// layouts returns where the named ecosystem's things are, or those of all; an ecosystem whose manifest is gone has a trash still.
 func (s service) layouts(ctx context.Context, sc tool.Scope, name string) ([]ecosystem.Layout, error) {
 	root, err := s.Places.Root(ctx)
 	if err != nil {

@@ -88,7 +88,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	return r
 }
 
-// dependencies are what the tools work with in that root.
+// dependencies returns what the tools work with in that root.
 func dependencies(root, home string, c *clock) push.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
@@ -97,7 +97,7 @@ func dependencies(root, home string, c *clock) push.Deps {
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil)}
 }
 
-// newCore is a door over those dependencies, and them as it uses them.
+// newCore returns a core over those dependencies, and them as it uses them.
 func newCore(d push.Deps, entries func(push.Deps) []tool.Entry) (*app.App, push.Deps, error) {
 	store := memstore.New()
 	d.Sessions = store.Sessions()
@@ -109,7 +109,7 @@ func newCore(d push.Deps, entries func(push.Deps) []tool.Entry) (*app.App, push.
 	return opened, d, err
 }
 
-// open opens the door over those dependencies.
+// open opens the core over those dependencies.
 func (r *rig) open(d push.Deps) {
 	r.t.Helper()
 	var err error
@@ -126,7 +126,7 @@ func (r *rig) open(d push.Deps) {
 	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
 }
 
-// call is one as a person makes it, about demo.
+// call returns one as a person makes it, about demo.
 func (r *rig) call(name, mode string, a args) tool.Outcome {
 	r.t.Helper()
 	all := args{"ecosystem": "demo"}
@@ -141,7 +141,7 @@ func (r *rig) call(name, mode string, a args) tool.Outcome {
 	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
-// confirmed is a call in execute mode, confirmed when it asks.
+// confirmed returns a call in execute mode, confirmed when it asks.
 func (r *rig) confirmed(name string, a args) tool.Outcome {
 	r.t.Helper()
 	o := r.call(name, "execute", a)
@@ -158,7 +158,7 @@ func (r *rig) confirmed(name string, a args) tool.Outcome {
 	return r.call(name, "execute", all)
 }
 
-// queued is the run that a call queues.
+// queued returns the run that a call queues.
 func (r *rig) queued(name string, a args) string {
 	r.t.Helper()
 	o := r.confirmed(name, a)
@@ -201,7 +201,7 @@ func (r *rig) failed(code, name string, a args) (ecosystem.Run, args) {
 	return done, decoded(r.t, done.Result)
 }
 
-// refused is a call that is refused so.
+// refused returns a call that is refused so.
 func (r *rig) refused(code, name string, a args) *fault.Error {
 	r.t.Helper()
 	o := r.confirmed(name, a)
@@ -239,12 +239,12 @@ func (r *rig) found() runs.Ecosystem {
 	return f
 }
 
-// at is a path in the workspace.
+// at returns a path in the workspace.
 func (r *rig) at(parts ...string) string {
 	return filepath.Join(append([]string{r.root.Dir, "worktrees", "demo"}, parts...)...)
 }
 
-// git is what git prints in a clone.
+// git returns what git prints in a clone.
 func (r *rig) git(name string, args ...string) string {
 	r.t.Helper()
 	return r.root.Git(append([]string{"-C", r.at("repos", name)}, args...)...)
@@ -266,13 +266,13 @@ func (r *rig) commit(name, file string) string {
 	return r.git(name, "rev-parse", "HEAD")
 }
 
-// remote is what a repository's origin has on a branch, or empty.
+// remote returns what a repository's origin has on a branch, or empty.
 func (r *rig) remote(name, branch string) string {
 	r.t.Helper()
 	return r.origins[name].Git("-C", r.origins[name].Remote, "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch)
 }
 
-// log is what a run said.
+// log returns what a run said.
 func (r *rig) log(id string) string {
 	r.t.Helper()
 	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
@@ -284,7 +284,7 @@ func (r *rig) log(id string) string {
 	return text.String()
 }
 
-// statuses are the results of a push by name.
+// statuses returns the results of a push by name.
 func statuses(result args) map[string]string {
 	out := map[string]string{}
 	for _, one := range result["repos"].([]any) {
@@ -294,7 +294,7 @@ func statuses(result args) map[string]string {
 	return out
 }
 
-// lastPush is what is recorded of a repository.
+// lastPush returns what is recorded of a repository.
 func (r *rig) lastPush(name string) *ecosystem.Push {
 	r.t.Helper()
 	f := r.found()

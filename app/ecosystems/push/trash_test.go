@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
-// picture is every file of the workspace with its mode and content, what git says in each of its working trees, the root's branches, and the state.
+// picture returns every file of the workspace with its mode and content, what git says in each of its working trees, the root's branches, and the state.
 func (r *rig) picture() map[string]string {
 	r.t.Helper()
 	all := map[string]string{"branches": r.root.Git("for-each-ref", "refs/heads"), "worktrees": r.root.Git("worktree", "list", "--porcelain"), "stash": r.root.Git("stash", "list"),

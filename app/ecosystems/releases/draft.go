@@ -30,7 +30,7 @@ type Request struct {
 	Earlier map[string][]string `json:"earlier,omitempty"` // tags that a failed push left here, by repository
 }
 
-// next is the version that the order leads to.
+// next returns the version that the order leads to.
 func (o Request) next(v release.Version) (release.Version, error) {
 	if o.Action == "promote" {
 		return release.Promote(v, o.Stage)
@@ -77,14 +77,14 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 	return dr, nil
 }
 
-// notes are what a member's changelog is told.
+// notes returns what a member's changelog is told.
 func (dr *Draft) notes(m *RepoState) release.Notes {
 	n := release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: m.Subjects(), More: m.History.Total - len(m.History.Commits)}
 	n.Subjects = slices.DeleteFunc(n.Subjects, func(s string) bool { return strings.HasPrefix(s, release.CommitSubject("")) })
 	return n
 }
 
-// Subjects are those of its commits.
+// Subjects returns those of its commits.
 func (m *RepoState) Subjects() []string {
 	out := make([]string, 0, len(m.History.Commits))
 	for _, c := range m.History.Commits {
@@ -123,7 +123,7 @@ type FileChange struct {
 	Change string `json:"change"`
 }
 
-// Files are what the release writes.
+// Files returns what the release writes.
 func (dr *Draft) Files() []FileChange {
 	out := []FileChange{}
 	for _, m := range dr.Members {
@@ -144,7 +144,7 @@ func (dr *Draft) Files() []FileChange {
 	return append(out, FileChange{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
 }
 
-// Facts are what the release is made from (amof contract §14, rule 4).
+// Facts returns what the release is made from (amof contract §14, rule 4).
 func (dr *Draft) Facts() any {
 	type repoFacts struct {
 		Name string `json:"name"`

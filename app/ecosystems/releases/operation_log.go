@@ -148,7 +148,7 @@ func (d Publisher) plead(ctx context.Context, l ecosystem.Layout, j *journal) er
 	return d.saveUnpushed(ctx, l, left)
 }
 
-// recordAgain is the step that records the release, where the workspace root has gone on since it was prepared and the record is not there; nil
+// recordAgain returns the step that records the release, where the workspace root has gone on since it was prepared and the record is not there; nil
 // where the step can be finished as it is.
 func (d Publisher) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
 	step := j.Steps[len(j.Steps)-1]
@@ -186,7 +186,7 @@ func tell(log func(level, message string), left []string) {
 	}
 }
 
-// Unpushed are the tags that earlier pushes failed to bring out, by repository, as far as they are still here.
+// Unpushed returns the tags that earlier pushes failed to bring out, by repository, as far as they are still here.
 func (d Publisher) Unpushed(ctx context.Context, s *ReleaseState) (map[string][]string, error) {
 	left, err := d.loadUnpushed(ctx, s.Found.Layout)
 	if err != nil {
@@ -226,7 +226,7 @@ func (d Publisher) saveUnpushed(ctx context.Context, l ecosystem.Layout, left ma
 	return d.States.Note(ctx, l, unpushedNote, doc)
 }
 
-// byHand is what a person would type to push a repository.
+// byHand returns what a person would type to push a repository.
 func byHand(m *RepoState, names []string) string {
 	return "git -C '" + strings.ReplaceAll(m.Dir, "'", `'\''`) + "' push --atomic origin " + m.Foot.Branch + " " + strings.Join(names, " ")
 }

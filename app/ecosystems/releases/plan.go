@@ -94,7 +94,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	return p.Sealed(f)
 }
 
-// readable is a message without control characters, which neither commits nor tags take.
+// readable returns a message without control characters, which neither commits nor tags take.
 func readable(message string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
@@ -130,7 +130,7 @@ func (d service) afar(ctx context.Context, dr *Draft) error {
 
 const askAtATime = 8
 
-// planOf is the draft as it is shown.
+// planOf returns the draft as it is shown.
 func planOf(dr *Draft) runs.Plan {
 	name := dr.Found.Layout.Name
 	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.NewestCommits(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,

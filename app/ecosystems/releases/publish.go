@@ -137,7 +137,7 @@ func (w *job) prepare(ctx context.Context) error {
 	return nil
 }
 
-// work is the commit and the tag of a member.
+// work returns the commit and the tag of a member.
 func (w *job) work(m *RepoState) ecosystemport.ReleaseWork {
 	message := release.CommitSubject(w.Order.Tag) + "\n"
 	if w.Order.Message != "" {
@@ -147,7 +147,7 @@ func (w *job) work(m *RepoState) ecosystemport.ReleaseWork {
 	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: message, Tag: w.Order.Tag, Annotation: a.Text(), At: w.Order.At}
 }
 
-// recorded is what the steps will have made.
+// recorded returns what the steps will have made.
 func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 	stage, number := w.Next.Stage()
 	r := release.Record{Schema: release.RecordVersion, Ecosystem: w.Found.Layout.Name, Version: w.Next.String(), Tag: w.Order.Tag, Previous: tool.NilIfZero(w.Tag), Timestamp: w.Order.At, Action: w.Order.Action,
@@ -165,7 +165,7 @@ func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 	return r
 }
 
-// recording is the commit of the record in the workspace root, over what is there of it.
+// recording returns the commit of the record in the workspace root, over what is there of it.
 func (w *job) recording(head string, old []byte) (ecosystemport.ReleaseWork, error) {
 	text, err := w.record.Text()
 	return ecosystemport.ReleaseWork{Name: "workspace root", Dir: w.Found.Layout.Root, Branch: w.Root.Branch, Head: head, At: w.Order.At, Message: release.CommitSubject(w.Order.Tag) + "\n",

@@ -25,7 +25,7 @@ const (
 
 type service struct{ Deps }
 
-// Entries are the tools.
+// Entries returns the tools.
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{

@@ -147,7 +147,7 @@ func (r *rig) edit(from, to string) {
 	r.manifest(strings.ReplaceAll(text, from, to))
 }
 
-// open opens the door over the rig's dependencies as they are now.
+// open opens the core over the rig's dependencies as they are now.
 func (r *rig) open() {
 	r.t.Helper()
 	store := memstore.New()
@@ -163,7 +163,7 @@ func (r *rig) open() {
 	r.t.Cleanup(func() { require.NoError(r.t, opened.Close(context.Background())) })
 }
 
-// call is one as an agent makes it, about demo.
+// call returns one as an agent makes it, about demo.
 func (r *rig) call(name, mode string, a args) tool.Outcome {
 	all := args{"ecosystem": "demo"}
 	if mode != "" {
@@ -177,7 +177,7 @@ func (r *rig) call(name, mode string, a args) tool.Outcome {
 	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Client: r.client, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
-// ask is the answer of a tool that reads.
+// ask returns the answer of a tool that reads.
 func (r *rig) ask(name string, a args) args {
 	r.t.Helper()
 	o := r.call(name, "", a)
@@ -192,7 +192,7 @@ func object(t testing.TB, doc []byte) args {
 	return out
 }
 
-// confirmed is a call in execute mode, confirmed when it asks.
+// confirmed returns a call in execute mode, confirmed when it asks.
 func (r *rig) confirmed(name string, a args) tool.Outcome {
 	o := r.call(name, "execute", a)
 	if o.Issued == nil || o.Issued.Token.IsZero() {
@@ -205,7 +205,7 @@ func (r *rig) confirmed(name string, a args) tool.Outcome {
 	return r.call(name, "execute", all)
 }
 
-// queued is the run that a call queues.
+// queued returns the run that a call queues.
 func (r *rig) queued(name string, a args) string {
 	r.t.Helper()
 	o := r.confirmed(name, a)
@@ -236,7 +236,7 @@ func (r *rig) released(name string, a args) args {
 	return object(r.t, done.Result)
 }
 
-// git is what git prints in a clone.
+// git returns what git prints in a clone.
 func (r *rig) git(name string, args ...string) string {
 	return r.root.Git(append([]string{"-C", r.dir(name)}, args...)...)
 }
@@ -262,7 +262,7 @@ func (r *rig) read(path string) string {
 	return string(text)
 }
 
-// said is what a run said.
+// said returns what a run said.
 func (r *rig) said(id string) string {
 	r.t.Helper()
 	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
@@ -274,7 +274,7 @@ func (r *rig) said(id string) string {
 	return text.String()
 }
 
-// snapshot is everything that can be seen: refs, what is staged, what is changed, and every file.
+// snapshot returns everything that can be seen: refs, what is staged, what is changed, and every file.
 func (r *rig) snapshot() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}

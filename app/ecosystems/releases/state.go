@@ -45,7 +45,7 @@ type ReleaseState struct {
 	Differ  []int // members with another highest tag
 }
 
-// members are the repositories of a release, in the order of the manifest's release.repos. It fails with ecosystem.ErrRepo,
+// members returns the repositories of a release, in the order of the manifest's release.repos. It fails with ecosystem.ErrRepo,
 // ecosystem.ErrReadOnly and ecosystem.ErrNoWork.
 func members(f runs.Ecosystem) ([]*RepoState, error) {
 	m := f.Manifest()
@@ -130,7 +130,7 @@ func (s *ReleaseState) Examine(m *RepoState, nextTag string) {
 	}
 }
 
-// Branch is the branch that the repositories stand on; several are all named.
+// Branch returns the branch that the repositories stand on; several are all named.
 func (s *ReleaseState) Branch() string {
 	var names []string
 	for _, m := range s.Members {
@@ -146,7 +146,7 @@ func (s *ReleaseState) Dirty() bool {
 	return slices.ContainsFunc(s.Members, func(m *RepoState) bool { return len(m.Foot.Changed) > 0 })
 }
 
-// Commits is how many there are since the current tag.
+// Commits returns how many there are since the current tag.
 func (s *ReleaseState) Commits() (n int) {
 	for _, m := range s.Members {
 		n += m.History.Total
@@ -207,7 +207,7 @@ func (s *ReleaseState) versions(m *RepoState, edit *ecosystemport.FileEdit, foun
 	}
 }
 
-// wrong is what makes a release impossible wherever it is tagged.
+// wrong returns what makes a release impossible wherever it is tagged.
 func (s *ReleaseState) wrong() (out []string) {
 	for _, v := range s.Rules.VersionFiles {
 		if !slices.ContainsFunc(s.Members, func(m *RepoState) bool { return m.Name == v.Repo }) {
@@ -228,7 +228,7 @@ func (s *ReleaseState) wrong() (out []string) {
 	return out
 }
 
-// RecordPath is where the release of a tag is recorded, relative to the workspace root.
+// RecordPath returns where the release of a tag is recorded, relative to the workspace root.
 func (s *ReleaseState) RecordPath(tag string) string {
 	return path.Join(s.Rules.RecordDir, strings.ReplaceAll(tag, "/", "-")+".json")
 }
@@ -248,7 +248,7 @@ type UnreleasedCommit struct {
 	Subject string `json:"subject"`
 }
 
-// NewestCommits are the newest commits of all members, at most that many.
+// NewestCommits returns the newest commits of all members, at most that many.
 func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 	type place struct {
 		at    time.Time
@@ -270,10 +270,10 @@ func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 	return out
 }
 
-// ShortCommit is a commit as people see it.
+// ShortCommit returns a commit as people see it.
 func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
-// Check is the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
+// Check returns the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
 func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
 	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {

@@ -80,7 +80,7 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 	return out, nil
 }
 
-// current is the stage of the current release, empty for none.
+// current returns the stage of the current release, empty for none.
 func current(s *ReleaseState) string {
 	if s.Tag == "" {
 		return ""
@@ -202,7 +202,7 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (ReleaseLo
 	return out, nil
 }
 
-// tagged is the log that the tags tell which all repositories have.
+// tagged returns the log that the tags tell which all repositories have.
 func (d service) tagged(ctx context.Context, f runs.Ecosystem, limit int) ([]LogEntry, error) {
 	s, err := d.LoadState(ctx, f)
 	if err != nil {

@@ -65,7 +65,7 @@ type EcosystemInput struct {
 	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=default the selected one"`
 }
 
-// Resources is the ecosystem.
+// Resources returns the ecosystem.
 func (in EcosystemInput) Resources() []string {
 	if in.Ecosystem == "" {
 		return nil
@@ -139,7 +139,7 @@ type Ecosystem struct {
 	State  ecosystem.State
 }
 
-// Manifest is what its manifest says.
+// Manifest returns what its manifest says.
 func (f Ecosystem) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
 
 // Find returns the named ecosystem, else the session's. Its manifest may have errors. What a killed run left is recovered first. It fails with
@@ -231,7 +231,7 @@ func (d Deps) FindInstalled(ctx context.Context, sc tool.Scope, name string) (Ec
 	return f, err
 }
 
-// Breadcrumb is the place of a call: global > demo > run:1a2b3c4d.
+// Breadcrumb returns the place of a call: global > demo > run:1a2b3c4d.
 func Breadcrumb(ecosystemName, runID, release string) string {
 	parts := []string{"global"}
 	if ecosystemName != "" {

@@ -81,7 +81,7 @@ func (s service) logs(ctx context.Context, sc tool.Scope, in LogsInput) (LogsAns
 	return out, nil
 }
 
-// since is a sequence number, or a time.
+// since returns a sequence number, or a time.
 func since(text string) (after int64, later time.Time, err error) {
 	if text == "" {
 		return 0, time.Time{}, nil

@@ -88,7 +88,7 @@ func (p Plan) SealedAs(name, root string) (Plan, error) {
 	return p, err
 }
 
-// run is the run that carries the plan out, as far as it was decided about.
+// run returns the run that carries the plan out, as far as it was decided about.
 func (p Plan) run() ecosystem.Run {
 	return ecosystem.Run{Ecosystem: p.Ecosystem, Action: p.Action, Root: p.root, Tool: string(p.Tool), Payload: p.Payload, Facts: p.facts, Preview: p.shown}
 }
@@ -111,7 +111,7 @@ func (p Plan) Hash() canon.Hash { return p.PreviewHash }
 // From reports whether the plan was made from facts with that hash.
 func (p Plan) From(facts string) bool { return p.facts == facts }
 
-// Prompt is what would be done, as a verb and its object: "push demo (2 repositories)" of "push of demo (2 repositories)".
+// Prompt returns what would be done, as a verb and its object: "push demo (2 repositories)" of "push of demo (2 repositories)".
 func (p Plan) Prompt() string {
 	what, of, _ := strings.Cut(p.Summary, " of ")
 	switch what {
@@ -127,10 +127,10 @@ func (p Plan) Prompt() string {
 	return "run the " + p.Summary
 }
 
-// About is the ecosystem's name.
+// About returns the ecosystem's name.
 func (p Plan) About() string { return p.Ecosystem }
 
-// Target is the text to type.
+// Target returns the text to type.
 func (p Plan) Target() string { return p.Typed }
 
 // Assessment raises strength and risk, and lets a new approval request for the same ecosystem replace an older one.

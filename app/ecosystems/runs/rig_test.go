@@ -26,7 +26,7 @@ import (
 
 type args = map[string]any
 
-// rig is a workspace with an ecosystem, a door to the tools about runs, and what carries runs out: here, when the test says so.
+// rig is a workspace with an ecosystem, a core with the tools about runs, and what carries runs out: here, when the test says so.
 type rig struct {
 	*app.App
 	t     *testing.T
@@ -111,7 +111,7 @@ func (r *rig) load(id string) ecosystem.Run {
 	return run
 }
 
-// call is a call that has to succeed.
+// call returns a call that has to succeed.
 func (r *rig) call(name string, in args) args {
 	r.t.Helper()
 	o := r.try(name, in)

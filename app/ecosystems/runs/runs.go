@@ -109,7 +109,7 @@ type ActiveInput struct {
 	Status string `json:"status,omitempty" jsonschema:"enum=queued,enum=paused,enum=running"`
 }
 
-// open are the states of runs that have not ended.
+// open returns the states of runs that have not ended.
 func open() []ecosystem.RunStatus {
 	return []ecosystem.RunStatus{ecosystem.RunQueued, ecosystem.RunPaused, ecosystem.RunRunning}
 }
@@ -164,7 +164,7 @@ type place struct{ root, ecosystem string }
 
 func (s service) look() look { return look{service: s, tried: map[place]bool{}} }
 
-// settled is a run as it really is: what one left whose process is gone is put in order first, and one whose process cannot be
+// settled returns a run as it really is: what one left whose process is gone is put in order first, and one whose process cannot be
 // seen from here says so. A process records the end of its run before it ends itself, so what is on record once it is gone is the last word.
 // Where nobody can put it in order now, the run is shown as failed, with what is still to be done.
 func (s look) settled(ctx context.Context, r ecosystem.Run) ecosystem.Run {
@@ -203,7 +203,7 @@ type RunInput struct {
 	ID string `json:"run_id,omitempty" jsonschema:"description=its id or the first 6 or more characters of it; default the selected run"`
 }
 
-// must is the run that is named, else the one the session works on, else the newest.
+// must returns the run that is named, else the one the session works on, else the newest.
 func (s service) must(ctx context.Context, sc tool.Scope, id string) (ecosystem.Run, error) {
 	if id == "" {
 		f, err := s.Focus(ctx, sc)

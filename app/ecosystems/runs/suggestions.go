@@ -21,7 +21,7 @@ type suggestion struct {
 	description, condition string
 }
 
-// suggestions are the actions that suggest themselves besides those about runs, by their ids (amof contract §15).
+// suggestions returns the actions that suggest themselves besides those about runs, by their ids (amof contract §15).
 func suggestions() []suggestion {
 	return []suggestion{
 		{"list_ecosystems", "List ecosystems", "amof_list_ecosystems", "global", readOnly, "none", 3, "See which ecosystems there are.", ""},
@@ -50,7 +50,7 @@ func suggestions() []suggestion {
 	}
 }
 
-// SuggestAction is the action of that id about that ecosystem (empty: none), with arguments of its own. An id that is unknown is list_ecosystems, which is
+// SuggestAction returns the action of that id about that ecosystem (empty: none), with arguments of its own. An id that is unknown is list_ecosystems, which is
 // never wrong.
 func SuggestAction(id, ecosystemName string, args map[string]any) Action {
 	all := suggestions()

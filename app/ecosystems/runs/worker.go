@@ -98,7 +98,7 @@ func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
 	return err
 }
 
-// performer is what carries out runs of that action, or nil.
+// performer returns what carries out runs of that action, or nil.
 func (w Worker) performer(action string) *Performer {
 	for i := range w.Performers {
 		if w.Performers[i].Action == action {
@@ -137,7 +137,7 @@ func (w Worker) recoverRun(ctx context.Context, r ecosystem.Run) error {
 	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
 }
 
-// layout is where the run's ecosystem is, also when it has no manifest any more.
+// layout returns where the run's ecosystem is, also when it has no manifest any more.
 func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout) ecosystem.Layout {
 	if l.Name == "" {
 		l, _ = w.Places.Layout(ctx, r.Root, r.Ecosystem) // the name was good when the run was queued
@@ -145,7 +145,7 @@ func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout)
 	return l
 }
 
-// known is how far the run's call is. It fails with ecosystem.ErrUnasked unless the audit says that the call was let through with the plan that the run
+// known returns how far the run's call is. It fails with ecosystem.ErrUnasked unless the audit says that the call was let through with the plan that the run
 // carries out, and did not fail.
 func (w Worker) known(ctx context.Context, r ecosystem.Run) (audit.Stage, error) {
 	plan, err := r.Plan()
@@ -225,7 +225,7 @@ func (w Worker) perform(ctx context.Context, r ecosystem.Run, settings ecosystem
 	return w.end(ctx, begun, o)
 }
 
-// limit is how long a run may take.
+// limit returns how long a run may take.
 func (w Worker) limit(r ecosystem.Run, settings ecosystem.Settings) time.Duration {
 	if p := w.performer(r.Action); p != nil && p.Limit > 0 {
 		return time.Duration(p.Limit) * time.Second

@@ -60,7 +60,7 @@ func BenchmarkSyncWithNothingNew(b *testing.B) {
 	b.ReportMetric(float64(mine)/float64(git), "ratio")
 }
 
-// benchRig is an installed ecosystem of n repositories with some files and history each.
+// benchRig returns an installed ecosystem of n repositories with some files and history each.
 func benchRig(b *testing.B, n int) *rig {
 	b.Helper()
 	var files strings.Builder

@@ -71,14 +71,14 @@ type installPlan struct {
 // Idle reports a plan that cannot be carried out: nobody need be asked about it.
 func (p installPlan) Idle() bool { return len(p.conflicts) > 0 }
 
-// ground is what lies where the workspace would be.
+// ground returns what lies where the workspace would be.
 func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.InstallTarget, ecosystemport.TargetState, error) {
 	at := site(f)
 	g, err := s.Grounds.Look(ctx, at)
 	return at, g, err
 }
 
-// site is where the workspace would be.
+// site returns where the workspace would be.
 func site(f runs.Ecosystem) ecosystemport.InstallTarget {
 	m := f.Manifest()
 	at := ecosystemport.InstallTarget{Root: f.Layout.Root, Dir: f.Layout.Workspace, Branch: m.WorkspaceBranch()}
@@ -153,7 +153,7 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 	return p, err
 }
 
-// preview is what an installation there would do.
+// preview returns what an installation there would do.
 func (s service) preview(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) InstallPreview {
 	pv := InstallPreview{WorkspaceDir: at.Dir, Branch: at.Branch, Repos: []CloneStep{}, Steps: []string{}, Conflicts: s.conflicts(f, at, g)}
 	if g.Head == "" {
@@ -188,7 +188,7 @@ func has(list []string, s string) bool {
 	return false
 }
 
-// conflicts is all that stands in the way.
+// conflicts returns all that stands in the way.
 func (s service) conflicts(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) []InstallConflict {
 	out := []InstallConflict{}
 	add := func(path, fix, form string, args ...any) {

@@ -86,7 +86,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	return out, nil
 }
 
-// state is what will be recorded.
+// state returns what will be recorded.
 func (s service) state(f runs.Ecosystem, at ecosystemport.InstallTarget) ecosystem.State {
 	now := s.Clock.Now().UTC()
 	st := ecosystem.State{Version: ecosystem.StateVersion, Ecosystem: f.Layout.Name, Root: at.Root, WorkspaceBranch: at.Branch, WorkspaceDir: at.Dir, Tickets: map[string]ecosystem.Ticket{}, CreatedAt: now, LastModified: now}

@@ -51,7 +51,7 @@ type SyncInput struct {
 
 type service struct{ InstallDeps }
 
-// InstallEntries are the tools.
+// InstallEntries returns the tools.
 func InstallEntries(d InstallDeps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
@@ -120,7 +120,7 @@ func payload[T any](doc json.RawMessage) (out T, err error) {
 	return out, err
 }
 
-// count is a number of things in words.
+// count returns a number of things in words.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -151,7 +151,7 @@ func (r *rig) stall(name string) (again func()) {
 	}
 }
 
-// mark is what the programs carry that a worker of demo has started.
+// mark returns what the programs carry that a worker of demo has started.
 func (r *rig) mark() string {
 	held, release, err := r.deps.States.Lock(context.Background(), r.found().Layout, time.Minute)
 	require.NoError(r.t, err)

@@ -70,7 +70,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	return r
 }
 
-// rootOf is a rig without an ecosystem and without a door.
+// rootOf returns a rig without an ecosystem and without a core.
 func rootOf(t testing.TB) *rig {
 	t.Helper()
 	r := &rig{t: t, top: t.TempDir(), root: gitfixture.New(t, "first\n-- README.md --\nroot\n"), origins: map[string]*gitfixture.Repo{}}
@@ -80,7 +80,7 @@ func rootOf(t testing.TB) *rig {
 	return r
 }
 
-// dependencies are what the tools work with in that root.
+// dependencies returns what the tools work with in that root.
 func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 	t.Helper()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
@@ -97,7 +97,7 @@ func workerOf(d workspace.InstallDeps) runs.Worker {
 	return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: workspace.Performers(d)}
 }
 
-// open opens the door over the rig's dependencies as they are now.
+// open opens the core over the rig's dependencies as they are now.
 func (r *rig) open() {
 	r.t.Helper()
 	store := memstore.New()
@@ -121,7 +121,7 @@ func (r *rig) manifest(text string) {
 	require.NoError(r.t, os.WriteFile(filepath.Join(dir, "ecosystem.yaml"), []byte(text), 0o644))
 }
 
-// call is one as an agent makes it, about demo.
+// call returns one as an agent makes it, about demo.
 func (r *rig) call(name string, mode string, a args) tool.Outcome {
 	all := args{"ecosystem": "demo", "mode": mode}
 	for k, v := range a {
@@ -132,7 +132,7 @@ func (r *rig) call(name string, mode string, a args) tool.Outcome {
 	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
-// confirmed is a call in execute mode, confirmed when it asks.
+// confirmed returns a call in execute mode, confirmed when it asks.
 func (r *rig) confirmed(name string, a args) tool.Outcome {
 	o := r.call(name, "execute", a)
 	if o.Issued == nil || o.Issued.Token.IsZero() {
@@ -145,7 +145,7 @@ func (r *rig) confirmed(name string, a args) tool.Outcome {
 	return r.call(name, "execute", all)
 }
 
-// queued is the run that a call queues.
+// queued returns the run that a call queues.
 func (r *rig) queued(name string, a args) string {
 	r.t.Helper()
 	o := r.confirmed(name, a)
@@ -168,7 +168,7 @@ func (r *rig) drain(id string) ecosystem.Run {
 // do queues and drains.
 func (r *rig) do(name string, a args) ecosystem.Run { r.t.Helper(); return r.drain(r.queued(name, a)) }
 
-// installedRig is a rig after a successful installation.
+// installedRig returns a rig after a successful installation.
 func installedRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, names...)
@@ -184,17 +184,17 @@ func (r *rig) found() runs.Ecosystem {
 	return f
 }
 
-// workspace is a path in it.
+// workspace returns a path in it.
 func (r *rig) workspace(parts ...string) string {
 	return filepath.Join(append([]string{r.root.Dir, "worktrees", "demo"}, parts...)...)
 }
 
-// git is what git prints in a clone.
+// git returns what git prints in a clone.
 func (r *rig) git(name string, args ...string) string {
 	return r.root.Git(append([]string{"-C", r.workspace("repos", name)}, args...)...)
 }
 
-// log is what a run said.
+// log returns what a run said.
 func (r *rig) log(id string) string {
 	r.t.Helper()
 	chunk, err := r.deps.Runs.Events(context.Background(), id, 0)
@@ -206,7 +206,7 @@ func (r *rig) log(id string) string {
 	return text.String()
 }
 
-// outcomes are a run's results by repository.
+// outcomes returns a run's results by repository.
 func outcomes(t testing.TB, done ecosystem.Run) map[string]workspace.RepoOutcome {
 	t.Helper()
 	var result struct{ Repos []workspace.RepoOutcome }
@@ -218,7 +218,7 @@ func outcomes(t testing.TB, done ecosystem.Run) map[string]workspace.RepoOutcome
 	return by
 }
 
-// tree is every file of the root with its content, and git's view of it: branches, worktrees.
+// tree returns every file of the root with its content, and git's view of it: branches, worktrees.
 func (r *rig) tree() map[string]string {
 	r.t.Helper()
 	all := map[string]string{"refs": r.root.Git("for-each-ref"), "worktrees": r.root.Git("worktree", "list"), "HEAD": r.root.Git("symbolic-ref", "HEAD")}

@@ -93,7 +93,7 @@ func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (run
 		Hint:    "call amof_sync_ecosystem again in execute mode"}.Sealed(f)
 }
 
-// chosen are the repositories of those names, or all; with none there is nothing to do, and without the workspace they would lie in nowhere.
+// chosen returns the repositories of those names, or all; with none there is nothing to do, and without the workspace they would lie in nowhere.
 func (s service) chosen(ctx context.Context, f runs.Ecosystem, names []string) ([]ecosystem.Repo, error) {
 	at, err := s.Clones.Look(ctx, ecosystem.Repo{}, f.State.WorkspaceDir)
 	if err == nil && at.Absent {
@@ -109,7 +109,7 @@ func (s service) chosen(ctx context.Context, f runs.Ecosystem, names []string) (
 	return repos, err
 }
 
-// step is what there is to do with a repository, and how it was found.
+// step returns what there is to do with a repository, and how it was found.
 func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (SyncStep, ecosystemport.Checkout) {
 	skip := func(reason string) SyncStep { return SyncStep{Name: r.Name, Action: doSkip, Reason: reason} }
 	if _, err := s.Clones.Address(r); err != nil {
@@ -128,7 +128,7 @@ func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (SyncSt
 	return SyncStep{Name: r.Name, Action: doForward, Reason: "it is on " + r.Branch + " without changes"}, c
 }
 
-// hindrance is why a checkout is left as it is; empty when it need not be.
+// hindrance returns why a checkout is left as it is; empty when it need not be.
 func hindrance(r ecosystem.Repo, c ecosystemport.Checkout) string {
 	switch {
 	case c.Foreign != "":

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// news is a new commit at an origin.
+// news returns a new commit at an origin.
 func (r *rig) news(name string) string {
 	r.t.Helper()
 	o := r.origins[name]

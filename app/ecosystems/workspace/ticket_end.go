@@ -32,7 +32,7 @@ func known(f runs.Ecosystem, id string) error {
 	return ecosystem.ErrTicket.Sayf("ecosystem %s has no ticket %q, %s", f.Layout.Name, id, has)
 }
 
-// find is the recorded ticket of that id, with how its worktrees are.
+// find returns the recorded ticket of that id, with how its worktrees are.
 func (s ticketService) find(ctx context.Context, sc tool.Scope, name, id string) (plan, []ecosystem.GitStatus, error) {
 	f, err := s.FindInstalled(ctx, sc, name)
 	if err == nil {

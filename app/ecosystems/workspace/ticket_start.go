@@ -29,7 +29,7 @@ type plan struct {
 // Gate refuses to clean up what would be lost.
 func (p plan) Gate() error { return p.refusal }
 
-// tree is the worktree of that repository, where there is to be one.
+// tree returns the worktree of that repository, where there is to be one.
 func (p plan) tree(repo string) (ecosystemport.TicketTree, bool) {
 	for _, t := range p.trees {
 		if t.Repo == repo {
@@ -224,7 +224,7 @@ func (s ticketService) add(ctx context.Context, t ecosystemport.TicketTree) (Tic
 	return item, err
 }
 
-// changed is an answer.
+// changed returns an answer.
 func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, items []TicketRepo, summary string) TicketResult {
 	text := runs.AnswerText{Summary: summary}
 	for _, i := range items {
@@ -237,7 +237,7 @@ func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, ite
 	return TicketResult{Status: "success", ID: p.id, Repos: items, Active: state.ActiveTicket, Envelope: s.Show(sc, runs.Subject{Ecosystem: p.found.Layout.Name}, text, actions...)}
 }
 
-// said is a repository's result for people.
+// said returns a repository's result for people.
 func said(i TicketRepo) string {
 	mark := "✓"
 	switch {

@@ -37,7 +37,7 @@ const mainTicket = "main"
 
 type ticketService struct{ TicketDeps }
 
-// TicketEntries are the tools about tickets.
+// TicketEntries returns the tools about tickets.
 func TicketEntries(d TicketDeps) []tool.Entry {
 	s := ticketService{d}
 	end := runs.SafeWriteSpec("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
@@ -110,7 +110,7 @@ func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.Ecosyste
 	return out, nil
 }
 
-// ticketLine is a ticket for people.
+// ticketLine returns a ticket for people.
 func ticketLine(item TicketItem) string {
 	out := item.ID
 	if item.Active {
@@ -136,7 +136,7 @@ func counted(n int, one string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// itemsOf is how worktrees are.
+// itemsOf returns how worktrees are.
 func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.GitStatus) []TicketRepo {
 	items := make([]TicketRepo, 0, len(trees))
 	for i, st := range standings {
@@ -161,7 +161,7 @@ func statusOf(st ecosystem.GitStatus) string {
 	return "ok"
 }
 
-// oldestFirst are the ids of a state's tickets.
+// oldestFirst returns the ids of a state's tickets.
 func oldestFirst(s ecosystem.State) []string {
 	ids := make([]string, 0, len(s.Tickets))
 	for id := range s.Tickets {
@@ -181,7 +181,7 @@ func (s ticketService) standings(ctx context.Context, trees []ecosystemport.Tick
 	return s.Surveyor.Survey(ctx, checkouts)
 }
 
-// treesOf are the worktrees of a recorded ticket, in the order in which the repositories are recorded. An id that none could be started with, which
+// treesOf returns the worktrees of a recorded ticket, in the order in which the repositories are recorded. An id that none could be started with, which
 // only somebody who wrote the record by hand can have put there, has none.
 func treesOf(m ecosystem.Manifest, state ecosystem.State, id string) []ecosystemport.TicketTree {
 	if ecosystem.CheckTicket(id) != nil {
@@ -197,7 +197,7 @@ func treesOf(m ecosystem.Manifest, state ecosystem.State, id string) []ecosystem
 	return out
 }
 
-// strays are the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
+// strays returns the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
 func strays(state ecosystem.State, id string) []TicketRepo {
 	t := state.Tickets[id]
 	var out []TicketRepo
@@ -210,7 +210,7 @@ func strays(state ecosystem.State, id string) []TicketRepo {
 	return out
 }
 
-// baseOf is the directory of a ticket's worktrees: as it is recorded, else that of amof contract §20.3.
+// baseOf returns the directory of a ticket's worktrees: as it is recorded, else that of amof contract §20.3.
 func baseOf(state ecosystem.State, id string) string {
 	if recorded := state.Tickets[id].WorktreeBase; path.IsAbs(recorded) {
 		return recorded
@@ -218,7 +218,7 @@ func baseOf(state ecosystem.State, id string) string {
 	return path.Join(state.WorkspaceDir, "tickets", id)
 }
 
-// branchOf is the branch that a ticket stands on: the manifest's, else the one that was installed.
+// branchOf returns the branch that a ticket stands on: the manifest's, else the one that was installed.
 func branchOf(m ecosystem.Manifest, r ecosystem.RepoState) string {
 	for _, known := range m.Repos {
 		if known.Name == r.Name {

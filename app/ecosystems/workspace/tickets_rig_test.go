@@ -39,7 +39,7 @@ const (
 	end     = "amof_ticket_end"
 )
 
-// another is what that process does: exit code 0 says that it has started the ticket.
+// another returns what that process does: exit code 0 says that it has started the ticket.
 func another(how, root, home string) int {
 	d := ticketDependencies(root, home)
 	if how == "die" {
@@ -136,7 +136,7 @@ func (r *ticketRig) state() ecosystem.State {
 	return s
 }
 
-// ticketDependencies are what the tools work with in that root.
+// ticketDependencies returns what the tools work with in that root.
 func ticketDependencies(root, home string) workspace.TicketDeps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork})
@@ -150,7 +150,7 @@ type idle struct{}
 func (idle) Wake(context.Context, ecosystem.Layout) error { return nil }
 func (idle) Turn(context.Context, int) (func(), error)    { return func() {}, nil }
 
-// core is the door to the tools.
+// core is the core with the tools.
 func newCore(d workspace.TicketDeps) (*app.App, error) {
 	store := memstore.New()
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
@@ -160,7 +160,7 @@ func newCore(d workspace.TicketDeps) (*app.App, error) {
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: workspace.TicketEntries(d)})
 }
 
-// call is one as an agent makes it, about demo.
+// call returns one as an agent makes it, about demo.
 func (r *ticketRig) call(name, mode string, in ticketArgs) tool.Outcome {
 	r.t.Helper()
 	all := ticketArgs{"ecosystem": "demo"}
@@ -175,7 +175,7 @@ func (r *ticketRig) call(name, mode string, in ticketArgs) tool.Outcome {
 	return r.Call(r.t.Context(), tool.Call{Session: "s", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
 }
 
-// does is a call in execute mode that needs no confirmation.
+// does returns a call in execute mode that needs no confirmation.
 func (r *ticketRig) does(name string, in ticketArgs) workspace.TicketResult {
 	r.t.Helper()
 	o := r.call(name, "execute", in)
@@ -183,7 +183,7 @@ func (r *ticketRig) does(name string, in ticketArgs) workspace.TicketResult {
 	return read[workspace.TicketResult](r.t, o.Value)
 }
 
-// confirmed is a call in execute mode, confirmed where that is asked for.
+// confirmed returns a call in execute mode, confirmed where that is asked for.
 func (r *ticketRig) confirmed(name string, in ticketArgs) tool.Outcome {
 	r.t.Helper()
 	o := r.call(name, "execute", in)
@@ -207,7 +207,7 @@ func (r *ticketRig) clone(name string) string {
 	return filepath.Join(r.layout.Workspace, "repos", name)
 }
 
-// tree is a ticket's worktree.
+// tree returns a ticket's worktree.
 func (r *ticketRig) tree(id, name string) string {
 	return filepath.Join(r.layout.Workspace, "tickets", id, name)
 }
@@ -228,7 +228,7 @@ func (r *ticketRig) other(how string) *exec.Cmd {
 	return exec.Command(os.Args[0], how, r.root.Dir, r.home)
 }
 
-// files is everything in the root, with git's view of each clone.
+// files returns everything in the root, with git's view of each clone.
 func (r *ticketRig) files() map[string]string {
 	r.t.Helper()
 	all := map[string]string{}
@@ -249,7 +249,7 @@ func (r *ticketRig) files() map[string]string {
 	return all
 }
 
-// results are a change's results by repository.
+// results returns a change's results by repository.
 func results(items []workspace.TicketRepo) map[string]string {
 	by := map[string]string{}
 	for _, i := range items {

@@ -23,7 +23,7 @@ type input struct {
 	Args        []string `json:"args,omitempty"`
 }
 
-// entry is a tool that answers with what it was given.
+// entry returns a tool that answers with what it was given.
 func entry() tool.Entry {
 	return runner.EitherCasing(bind.Query(tool.Ref[input, input]{Name: "echo"}, runner.ReadSpec(runner.CategoryProjects, "Echo", "Echo.", string(bind.SchemaOf[input]())),
 		func(_ context.Context, _ tool.Scope, in input) (input, error) { return in, nil }))

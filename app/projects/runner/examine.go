@@ -70,7 +70,7 @@ func (e ExamineResult) Changed(before ExamineResult) string {
 	return "the files that it reads"
 }
 
-// kept are the files that no step of a plan is likely to make.
+// kept returns the files that no step of a plan is likely to make.
 func kept(c process.Code) []process.CodeFile {
 	return slices.DeleteFunc(slices.Clone(c.Reads), func(r process.CodeFile) bool {
 		dirs := strings.Split(r.Path, "/")
@@ -89,7 +89,7 @@ type Command struct {
 	Script    string   // the script they are; it is not listed again when it starts itself
 }
 
-// Examine is what the linter says of the commands and of every package.json script that they start, with the text of those scripts as it is
+// Examine returns what the linter says of the commands and of every package.json script that they start, with the text of those scripts as it is
 // now (packageflow-security contract §4.6). A blocked one is project.ErrCommandBlocked; what cannot be followed is of high risk.
 func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c Command) (ExamineResult, error) {
 	x := &examination{runner: r, around: around, of: c, seen: map[string]bool{}, managed: c.Managed}
@@ -112,7 +112,7 @@ func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c 
 	return x.out, err
 }
 
-// named are the files that settings of package managers name, as commands that load them.
+// named returns the files that settings of package managers name, as commands that load them.
 func (x *examination) named() (out []process.ShellCommand) {
 	for _, s := range x.out.Settings {
 		dir := x.of.Dir
@@ -261,7 +261,7 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 	return nil
 }
 
-// manifest is the package.json that counts in a directory, its own or one above it in the project, and where that is; "" when there is none.
+// manifest returns the package.json that counts in a directory, its own or one above it in the project, and where that is; "" when there is none.
 func (x *examination) manifest(ctx context.Context, at string) (string, *project.Manifest, error) {
 	if at == "" {
 		return "", nil, nil
@@ -331,7 +331,7 @@ func (r Runner) Hidden(parts ...any) Findings {
 	return out
 }
 
-// Parts are the texts of scripts and settings, for Hidden.
+// Parts returns the texts of scripts and settings, for Hidden.
 func (e ExamineResult) Parts() []any {
 	var out []any
 	for _, s := range e.Scripts {

@@ -31,20 +31,20 @@ const readTimeout = time.Minute
 // RunTimeout bounds a call that runs something: the longest that may be asked for, and what starting and stopping it takes.
 const RunTimeout = time.Hour + 5*time.Minute
 
-// ReadSpec is a tool that only reads.
+// ReadSpec returns a tool that only reads.
 func ReadSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassRead, Effects: policy.Read, Timeout: readTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// ExecuteSpec is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
+// ExecuteSpec returns a tool that runs something or stops it (permission category execute, risk medium: seed 001).
 func ExecuteSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
 		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// StoreSpec is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
+// StoreSpec returns a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
 func StoreSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
@@ -88,13 +88,13 @@ func (p Plan) BoundBut(less Plan) Plan {
 // Confined reports a plan whose scope tells its content (tool.Confined).
 func (p Plan) Confined() bool { return p.bound }
 
-// WithProject is the plan, of the project of that name.
+// WithProject returns the plan, of the project of that name.
 func (p Plan) WithProject(project string) Plan {
 	p.about = project
 	return p
 }
 
-// Covering is the plan with its scope in words: something of that kind and name, in the project of that name, if in any.
+// Covering returns the plan with its scope in words: something of that kind and name, in the project of that name, if in any.
 func (p Plan) Covering(kind, name, project string) Plan {
 	if p.covers = kind + " " + quoted(name); project != "" {
 		p.covers += " of " + quoted(project)
@@ -102,7 +102,7 @@ func (p Plan) Covering(kind, name, project string) Plan {
 	return p
 }
 
-// quoted is a name within a sentence: in quotes where it is more than one plain word, so that it cannot pass for a part of that sentence.
+// quoted returns a name within a sentence: in quotes where it is more than one plain word, so that it cannot pass for a part of that sentence.
 func quoted(name string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@+", r)
@@ -113,29 +113,29 @@ func quoted(name string) string {
 	return strconv.QuoteToGraphic(name)
 }
 
-// Covers is the scope in words, where it was said (tool.Worded).
+// Covers returns the scope in words, where it was said (tool.Worded).
 func (p Plan) Covers() string { return p.covers }
 
-// About is the name of the project that the plan is of, where it was said (tool.Subject).
+// About returns the name of the project that the plan is of, where it was said (tool.Subject).
 func (p Plan) About() string { return p.about }
 
-// Scopes is what an "always" covers within the tool (tool.Scoped).
+// Scopes returns what an "always" covers within the tool (tool.Scoped).
 func (p Plan) Scopes() (session, dated string) {
 	scope := p.Assessment().Scope
 	return scope, cmp.Or(p.dated, scope)
 }
 
-// Loosely is the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
+// Loosely returns the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
 func (p Plan) Loosely(bare any) (Plan, error) {
 	var err error
 	p.loose, err = canon.Sum("project.loose.v1", tool.BasicPlan{Tool: p.Tool, Context: bare})
 	return p, err
 }
 
-// Loose is the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
+// Loose returns the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
 func (p Plan) Loose() canon.Hash { return p.loose }
 
-// ContentScope is a scope narrowed to content by its hash.
+// ContentScope returns a scope narrowed to content by its hash.
 func ContentScope(target string, content canon.Hash) string {
 	_, digits, _ := strings.Cut(content.String(), ":")
 	return target + "@" + digits[:shortHash]

@@ -25,7 +25,7 @@ type Process struct {
 	Matched     *bool      `json:"patternMatched"` // nobody keeps whether a line matched that its starter waited for: null
 }
 
-// ProcessOf is a process of this capability as lists show it.
+// ProcessOf returns a process of this capability as lists show it.
 func ProcessOf(s process.State) Process {
 	v := Process{ID: s.ID, PID: s.PID, OwnerPID: s.Owner, ScriptName: s.Labels[LabelScript], ProjectPath: s.Labels[LabelProject], Status: StatusOf(s),
 		StartedAt: s.StartedAt, Command: strings.Join(s.Argv, " "), Client: s.Labels[LabelClient],
@@ -39,7 +39,7 @@ func ProcessOf(s process.State) Process {
 	return v
 }
 
-// StatusOf is a status in the contract's words, which have none for the time between a signal and the end.
+// StatusOf returns a status in the contract's words, which have none for the time between a signal and the end.
 func StatusOf(s process.State) string {
 	if s.Status == process.Stopping {
 		return process.Running.String()

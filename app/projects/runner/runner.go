@@ -67,7 +67,7 @@ type Env struct {
 	Passed  []string // names of variables that the project's settings pass on and that are set
 }
 
-// Around is what a process in dir would find, dir being inside the project at root. Programs that lie in the project are never taken for those of
+// Around returns what a process in dir would find, dir being inside the project at root. Programs that lie in the project are never taken for those of
 // the machine. Secrets and settings of both directories, and of those between them, are known.
 func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surroundings, error) {
 	around, err := r.Dirs.Surroundings(ctx, root)
@@ -104,7 +104,7 @@ func within(dir, root string) bool {
 	return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
 }
 
-// Environment is what a program of project p would find in dir: the usual variables, those that the project's settings pass on, and extra
+// Environment returns what a program of project p would find in dir: the usual variables, those that the project's settings pass on, and extra
 // ones, which may not be among those that change what programs are (packageflow-security contract §4.8).
 func (r Runner) Environment(around projectport.Surroundings, p project.Project, extra map[string]string) (Env, error) {
 	if err := process.CheckEnv(extra); err != nil {
@@ -120,7 +120,7 @@ func (r Runner) Environment(around projectport.Surroundings, p project.Project, 
 	return e, nil
 }
 
-// Inspect is what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A
+// Inspect returns what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A
 // blocked one is project.ErrCommandBlocked, with the reasons. What the commands start in turn is Examine's.
 func (r Runner) Inspect(around projectport.Surroundings, root, dir string, commands ...string) (Findings, error) {
 	var out Findings
@@ -142,7 +142,7 @@ func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (
 	return report, report.Refusal()
 }
 
-// QuoteArgs is an argument vector as a shell would have to be told it: for the linter, which reads shell.
+// QuoteArgs returns an argument vector as a shell would have to be told it: for the linter, which reads shell.
 func QuoteArgs(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -252,7 +252,7 @@ func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
 	}
 }
 
-// JSONSize is how many bytes the text takes as JSON.
+// JSONSize returns how many bytes the text takes as JSON.
 func JSONSize(text string) int {
 	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }) {
 		return len(text) + len(`""`)
@@ -277,7 +277,7 @@ func (m RedactFunc) Text(text string) string {
 	return masked
 }
 
-// TriggeredBy is who had something run, as far as the call tells: a request from outside, a person at the command line, or an agent.
+// TriggeredBy returns who had something run, as far as the call tells: a request from outside, a person at the command line, or an agent.
 func TriggeredBy(sc tool.Scope) string {
 	switch {
 	case strings.HasPrefix(sc.Principal.ID, "webhook"):
@@ -288,14 +288,14 @@ func TriggeredBy(sc tool.Scope) string {
 	return "mcp"
 }
 
-// Labels are a process's labels: this capability's, and those given.
+// Labels returns a process's labels: this capability's, and those given.
 func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string]string {
 	out := map[string]string{LabelCapability: CapabilityProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
 	maps.Copy(out, more)
 	return out
 }
 
-// ParseTimeout is a wish in milliseconds as a duration, or project.ErrArgument.
+// ParseTimeout returns a wish in milliseconds as a duration, or project.ErrArgument.
 func ParseTimeout(ms int64) (time.Duration, error) {
 	if ms < 1 || ms > MaxTimeout.Milliseconds() {
 		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())

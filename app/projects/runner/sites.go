@@ -27,7 +27,7 @@ type Roots struct {
 	projects map[string]project.Project
 }
 
-// Project is the project registered at root.
+// Project returns the project registered at root.
 func (r Roots) Project(root string) project.Project { return r.projects[root] }
 
 // Roots returns the current directories of all projects; it reads them at every call, because projects may have been registered.
@@ -44,7 +44,7 @@ func (f SiteFinder) Roots(ctx context.Context) (Roots, error) {
 	return r, nil
 }
 
-// Directory is the site of a path inside a registered project, or project.ErrPath.
+// Directory returns the site of a path inside a registered project, or project.ErrPath.
 func (f SiteFinder) Directory(ctx context.Context, path string) (Site, error) {
 	if err := project.CheckPath(path); err != nil {
 		return Site{}, err
@@ -60,7 +60,7 @@ func (f SiteFinder) Directory(ctx context.Context, path string) (Site, error) {
 	return Site{Project: roots.Project(root), Dir: dir, Root: root}, nil
 }
 
-// Worktree is the site of a path inside a registered project, or of a linked worktree of one that lies elsewhere: one that the project's
+// Worktree returns the site of a path inside a registered project, or of a linked worktree of one that lies elsewhere: one that the project's
 // own list names and that says so itself (packageflow-security contract §4.1).
 func (f SiteFinder) Worktree(ctx context.Context, path string) (Site, error) {
 	site, outside := f.Directory(ctx, path)
@@ -85,7 +85,7 @@ func (f SiteFinder) Worktree(ctx context.Context, path string) (Site, error) {
 	return Site{}, outside
 }
 
-// top is the worktree of the project that the directory is in, as the project's own list has it.
+// top returns the worktree of the project that the directory is in, as the project's own list has it.
 func (f SiteFinder) top(ctx context.Context, p project.Project, dir string) (string, error) {
 	trees, err := f.Git.Worktrees(ctx, p.Path)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f SiteFinder) Contains(ctx context.Context, p project.Project, dir string)
 	return err == nil
 }
 
-// Planned is the site of a directory that need not exist yet: the cwd of a step. A relative one is the project's; none is given for a
+// Planned returns the site of a directory that need not exist yet: the cwd of a step. A relative one is the project's; none is given for a
 // global workflow, whose steps name absolute directories.
 func (f SiteFinder) Planned(ctx context.Context, path string) (Site, error) {
 	if err := project.CheckPath(path); err != nil {

@@ -36,7 +36,7 @@ type createPlan struct {
 	warning string
 }
 
-// storing is what storing something is assessed as: low, and high when what is stored would be when it runs.
+// storing returns what storing something is assessed as: low, and high when what is stored would be when it runs.
 func storing(f runner.Findings, scope string) policy.Assessment {
 	a := policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow, Scope: scope}
 	if f.Risk() == policy.RiskHigh {
@@ -155,7 +155,7 @@ func names(nodes []project.Node) []string {
 	return out
 }
 
-// home is a workflow's project; the zero one for a global workflow.
+// home returns a workflow's project; the zero one for a global workflow.
 func (s service) home(ctx context.Context, w project.Workflow) (project.Project, error) {
 	if w.ProjectID == "" {
 		return project.Project{}, nil
@@ -163,7 +163,7 @@ func (s service) home(ctx context.Context, w project.Workflow) (project.Project,
 	return s.Sites.Projects.Find(ctx, w.ProjectID)
 }
 
-// workDir is where a step would run: in the workflow's project, or for a global workflow in a registered one. That need not exist yet, and
+// workDir returns where a step would run: in the workflow's project, or for a global workflow in a registered one. That need not exist yet, and
 // is nowhere when nothing says where.
 func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node, home project.Project) (runner.Site, error) {
 	if n.Config.Cwd == "" {
@@ -180,7 +180,7 @@ func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node
 	return site, err
 }
 
-// inspect is what the linter says of a command as it would run there, with placeholders for names and npm for the package manager.
+// inspect returns what the linter says of a command as it would run there, with placeholders for names and npm for the package manager.
 func (s service) inspect(ctx context.Context, at runner.Site, command string) (runner.Findings, error) {
 	around, err := s.Sites.Dirs.Surroundings(ctx, cmp.Or(at.Project.Path, "/"))
 	if err != nil {

@@ -245,7 +245,7 @@ func describe(r process.Result, timeout time.Duration) string {
 	return fmt.Sprintf("exit code %d", r.Exit.Code)
 }
 
-// lines is the newest output of a step, masked as it was stored, and how many lines there were before it.
+// lines returns the newest output of a step, masked as it was stored, and how many lines there were before it.
 func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (newest []project.OutputLine, dropped int64) {
 	if id == "" {
 		return nil, 0
@@ -358,7 +358,7 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResul
 	return o, base.Sayf("workflow %s: %s", e.Name, message).With(o)
 }
 
-// summary is the last lines of a run, of each step's output only the last few.
+// summary returns the last lines of a run, of each step's output only the last few.
 func summary(e project.Execution) []string {
 	var out []string
 	shown := 0
@@ -377,7 +377,7 @@ func summary(e project.Execution) []string {
 	return out
 }
 
-// flatSize is how many steps there are, those of children counted.
+// flatSize returns how many steps there are, those of children counted.
 func flatSize(steps []Step) int {
 	n := 0
 	for _, s := range steps {

@@ -122,7 +122,7 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 	return out, err
 }
 
-// revisions are those of every workflow that takes part.
+// revisions returns those of every workflow that takes part.
 func revisions(w *project.Workflow, tree []project.ExpandedStep) map[string]int64 {
 	out := map[string]int64{w.ID: w.Revision}
 	for _, s := range project.FlattenSteps(tree) {
@@ -133,7 +133,7 @@ func revisions(w *project.Workflow, tree []project.ExpandedStep) map[string]int6
 	return out
 }
 
-// hookOf is where the workflow's end is told, if anywhere.
+// hookOf returns where the workflow's end is told, if anywhere.
 func hookOf(w project.Workflow) string {
 	if w.Webhook == nil || !w.Webhook.Enabled {
 		return ""
@@ -165,7 +165,7 @@ func (p *preparing) prepare(ctx context.Context, tree []project.ExpandedStep) ([
 	return out, nil
 }
 
-// script is how one command is started: without a shell when it is a plain one.
+// script returns how one command is started: without a shell when it is a plain one.
 func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *shownStep) (Step, error) {
 	site, err := p.place(ctx, s, p.override)
 	if err != nil {
@@ -224,7 +224,7 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 	return Step{Step: s, Command: command, Spec: spec, Still: still(before)}, nil
 }
 
-// place is where a step runs now.
+// place returns where a step runs now.
 func (s service) place(ctx context.Context, step project.ExpandedStep, override string) (apprunner.Site, error) {
 	home, err := s.home(ctx, *step.Workflow)
 	if err != nil {

@@ -42,7 +42,7 @@ type Deps struct {
 
 type service struct{ Deps }
 
-// Entries are the tools.
+// Entries returns the tools.
 func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
@@ -109,7 +109,7 @@ type WorkflowDetail struct {
 // masked stands for a secret that is kept and not shown.
 const masked = "[REDACTED]"
 
-// RedactedWorkflow is a workflow without the secrets of its webhooks.
+// RedactedWorkflow returns a workflow without the secrets of its webhooks.
 func RedactedWorkflow(w project.Workflow) project.Workflow {
 	if w.Webhook != nil {
 		hook := *w.Webhook

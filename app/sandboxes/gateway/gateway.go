@@ -56,7 +56,7 @@ type Deps struct {
 
 type service struct{ Deps }
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	s := service{d}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
@@ -98,7 +98,7 @@ type At struct {
 	Sandbox string `json:"sandbox,omitempty" jsonschema:"description=name of a sandbox; default: the main clone"`
 }
 
-// Resources is the server.
+// Resources returns the server.
 func (a At) Resources() []string {
 	if a.Server == "" {
 		return nil

@@ -58,7 +58,7 @@ type source struct {
 	} `json:"parts"`
 }
 
-// messageOf is a message out of an answer; ok is false for what is none, which is then shown as it is.
+// messageOf returns a message out of an answer; ok is false for what is none, which is then shown as it is.
 func messageOf(body json.RawMessage) (m Message, ok bool) {
 	var s source
 	if json.Unmarshal(body, &s) != nil || s.Info == nil {
@@ -67,7 +67,7 @@ func messageOf(body json.RawMessage) (m Message, ok bool) {
 	return s.message(maxText), true
 }
 
-// messagesOf is the messages out of an answer.
+// messagesOf returns the messages out of an answer.
 func messagesOf(body json.RawMessage) (all []Message, ok bool) {
 	var list []source
 	if json.Unmarshal(body, &list) != nil {

@@ -73,7 +73,7 @@ func called(r sandboxport.Route) string {
 	return r.ID
 }
 
-// sessionOf is the session a request is about, if it is about one.
+// sessionOf returns the session a request is about, if it is about one.
 func sessionOf(q sandboxport.RouteRequest) string {
 	if strings.HasPrefix(string(q.Act), "session.") {
 		return q.ID
@@ -223,7 +223,7 @@ func (s service) planPermission(ctx context.Context, _ tool.Scope, in Permission
 	return plan{}, sandbox.ErrRequest.Sayf("no permission request %s is pending; opencode_permission_list shows those that are", in.Permission)
 }
 
-// verbatim is a text within a format.
+// verbatim returns a text within a format.
 func verbatim(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
 // permission is what an agent waits for.

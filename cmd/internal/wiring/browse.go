@@ -28,7 +28,7 @@ func browse(ctx context.Context, env func(string) string, link string) bool {
 	return true
 }
 
-// browser is the program that opens links; none without a screen.
+// browser returns the program that opens links; none without a screen.
 func browser(env func(string) string) []string {
 	if own, _, _ := strings.Cut(env("BROWSER"), ":"); strings.TrimSpace(own) != "" {
 		return strings.Fields(own)

@@ -75,7 +75,7 @@ type face struct {
 	core mcpserver.Door
 }
 
-// published is the face of a core: its tools, and resources, prompts and completions where it serves what they are made of.
+// published returns the face of a core: its tools, and resources, prompts and completions where it serves what they are made of.
 func published(core mcpserver.Door, version string) face {
 	f := face{core: core, Options: mcpserver.Options{Version: version, Instructions: instructions}}
 	if knows, ok := core.(interface{ Unserved(name string) string }); ok {
@@ -92,7 +92,7 @@ func published(core mcpserver.Door, version string) face {
 	return f
 }
 
-// patience is how long calls wait for people, as the environment says.
+// patience returns how long calls wait for people, as the environment says.
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {

@@ -22,7 +22,7 @@ type host struct {
 	local *local.Local
 }
 
-// web is what the commands of the server need.
+// web returns what the commands of the server need.
 func (b Build) web() admincmd.Machine {
 	h := &host{Build: b}
 	return admincmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, InUse: local.InUse, Version: b.Version,
@@ -38,7 +38,7 @@ func hold(home string) (release func(), err error) {
 	return func() { _ = lock.Release() }, nil
 }
 
-// linkOf is a new one-time log-in.
+// linkOf returns a new one-time log-in.
 func linkOf(base, wanted string) (link, code string) {
 	code = httpauth.Secret(httpauth.LoginPrefix)
 	return httpauth.LoginURL(base, code, wanted), code
@@ -103,7 +103,7 @@ func onlyHere(at net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// behind is everything of a server, behind the guard.
+// behind returns everything of a server, behind the guard.
 func behind(life context.Context, g *httpauth.Guard, p *parts) http.Handler {
 	mux := http.NewServeMux()
 	g.Mount(mux)

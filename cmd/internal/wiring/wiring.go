@@ -38,7 +38,7 @@ type Build struct {
 	Desktop  bool            // notifications of the desktop, where there is one and nobody says otherwise
 }
 
-// config is what the environment describes over what the program chose.
+// config returns what the environment describes over what the program chose.
 func (b Build) config(env func(string) string) (local.Config, error) {
 	o := local.Defaults()
 	o.Policy.Approval = b.Approval
@@ -86,10 +86,10 @@ func (b Build) work(root, name string) int {
 	return 0
 }
 
-// Program is the command line of this machine.
+// Program returns the command line of this machine.
 func Program(version string) cli.Program { return Build{Version: version, Desktop: true}.Program() }
 
-// Program is the command line of this machine with what was chosen in code.
+// Program returns the command line of this machine with what was chosen in code.
 func (b Build) Program() cli.Program {
 	version := b.Version
 	if version == "" {
@@ -122,7 +122,7 @@ func (b Build) open(env func(string) string) (command.Core, error) {
 	return openCore(l, env), nil
 }
 
-// openCore is what commands see of what was opened.
+// openCore returns what commands see of what was opened.
 func openCore(l *local.Local, env func(string) string) command.Core {
 	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
 	settling := time.AfterFunc(settleAfter, settle)
@@ -147,7 +147,7 @@ func copiesOf(l *local.Local) func() []command.DatabaseCopy {
 	}
 }
 
-// openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
+// openLocal returns what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
 // themselves what went wrong.
 func (b Build) openLocal(env func(string) string, change func(*local.Config)) (*local.Local, error) {
 	c, err := b.config(env)

@@ -26,7 +26,7 @@ func SetVersion(name string, text []byte, pattern, version string) (out []byte, 
 	return out, strings.TrimPrefix(was, "v"), nil
 }
 
-// find is where the pattern's first group is in the text. The pattern sees lines that end in a newline alone.
+// find returns where the pattern's first group is in the text. The pattern sees lines that end in a newline alone.
 func find(name string, text []byte, pattern string) (from, to int, err error) {
 	form, err := regexp.Compile("(?m)" + pattern)
 	if err != nil {
@@ -42,7 +42,7 @@ func find(name string, text []byte, pattern string) (from, to int, err error) {
 	return original(text, found[2]), original(text, found[3]-1) + 1, nil
 }
 
-// original is the place in a text of the place at in the same text without the carriage returns before newlines.
+// original returns the place in a text of the place at in the same text without the carriage returns before newlines.
 func original(text []byte, at int) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
@@ -98,7 +98,7 @@ func UpdateChangelog(text []byte, n Notes) (out []byte, changed bool) {
 	return insert(text, at, section(n, pending), end), true
 }
 
-// section is the lines of a release's section. One with pending has its text already, behind it.
+// section returns the lines of a release's section. One with pending has its text already, behind it.
 func section(n Notes, pending bool) []string {
 	lines := []string{"## [" + n.Version + "] - " + n.Date}
 	if pending {
@@ -155,7 +155,7 @@ type heading struct {
 	from, to int
 }
 
-// headings are the second-level headings of a Markdown text, those in fenced code aside.
+// headings returns the second-level headings of a Markdown text, those in fenced code aside.
 func headings(text []byte) (found []heading) {
 	at, fenced := 0, false
 	for line := range bytes.Lines(text) {
@@ -182,7 +182,7 @@ func headings(text []byte) (found []heading) {
 	return found
 }
 
-// PlainSubject is a commit's subject in one line without control characters, at most a few hundred bytes.
+// PlainSubject returns a commit's subject in one line without control characters, at most a few hundred bytes.
 func PlainSubject(subject string) string {
 	subject = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
-// ParseTags are the versions that a repository's tags name, by tag: those with the prefix before a version.
+// ParseTags returns the versions that a repository's tags name, by tag: those with the prefix before a version.
 func ParseTags(prefix string, names []string) map[string]Version {
 	found := make(map[string]Version, len(names))
 	for _, name := range names {
@@ -23,7 +23,7 @@ func ParseTags(prefix string, names []string) map[string]Version {
 	return found
 }
 
-// HighestTag is the tag of the highest version; empty when there is none. Of several of one precedence it is the last by its name.
+// HighestTag returns the tag of the highest version; empty when there is none. Of several of one precedence it is the last by its name.
 func HighestTag(tags map[string]Version) (tag string, v Version) {
 	for name, version := range tags {
 		if c := CompareVersions(version, v); tag == "" || c > 0 || c == 0 && name > tag {
@@ -33,7 +33,7 @@ func HighestTag(tags map[string]Version) (tag string, v Version) {
 	return tag, v
 }
 
-// CommonTag is the highest version that all repositories have a tag of; the tag is empty, and the version 0.0.0, when they share none. differ are
+// CommonTag returns the highest version that all repositories have a tag of; the tag is empty, and the version 0.0.0, when they share none. differ are
 // the repositories, by their place, whose own highest tag is another one (amof contract §20.6).
 func CommonTag(repos []map[string]Version) (tag string, v Version, differ []int) {
 	if len(repos) == 0 {
@@ -54,7 +54,7 @@ func CommonTag(repos []map[string]Version) (tag string, v Version, differ []int)
 	return tag, v, differ
 }
 
-// count is a number of things in words.
+// count returns a number of things in words.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

@@ -42,7 +42,7 @@ type Recorded struct {
 	TagSHA string `json:"tag_sha"` // of the annotated tag
 }
 
-// Text is the record's file.
+// Text returns the record's file.
 func (r Record) Text() ([]byte, error) {
 	doc, err := json.MarshalIndent(r, "", "  ")
 	return append(doc, '\n'), err
@@ -66,7 +66,7 @@ type Annotation struct {
 
 const tagSubjects = 20 // amof contract §8
 
-// Text is the tag's message.
+// Text returns the tag's message.
 func (a Annotation) Text() string {
 	var b strings.Builder
 	b.WriteString(a.Tag + "\n")
@@ -93,5 +93,5 @@ func (a Annotation) Text() string {
 	return b.String()
 }
 
-// CommitSubject is the first line of the commit that a release makes.
+// CommitSubject returns the first line of the commit that a release makes.
 func CommitSubject(tag string) string { return "chore(release): " + tag }

@@ -12,7 +12,7 @@ const (
 	patch = "patch"
 )
 
-// Bump is the version that a bump of that part leads to, as a pre-release of that stage, or stable when stage is empty. It is always higher
+// Bump returns the version that a bump of that part leads to, as a pre-release of that stage, or stable when stage is empty. It is always higher
 // than v. A pre-release of the very version that the part would lead to is gone on with: patch on 1.0.3-alpha.2 is 1.0.3, patch beta on it
 // 1.0.3-beta.1 (amof contract §8). It fails with ErrStep.
 func Bump(v Version, part, stage string) (Version, error) {
@@ -51,7 +51,7 @@ func raise(v Version, part string) (Version, bool) {
 	return Version{}, false
 }
 
-// stageAfter is the next pre-release of that stage for the version that v leads to; not ok when that would not be higher than v.
+// stageAfter returns the next pre-release of that stage for the version that v leads to; not ok when that would not be higher than v.
 func stageAfter(v Version, stage string) (Version, bool) {
 	now, n := v.Stage()
 	next := Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch, Pre: stage + ".1"}
@@ -61,7 +61,7 @@ func stageAfter(v Version, stage string) (Version, bool) {
 	return next, CompareVersions(next, v) > 0
 }
 
-// Promote is the version that a pre-release leads to: stable when target is empty, else the first or next one of a stage that is no earlier
+// Promote returns the version that a pre-release leads to: stable when target is empty, else the first or next one of a stage that is no earlier
 // (amof contract §8). It fails with ErrStep.
 func Promote(v Version, target string) (Version, error) {
 	stage, _ := v.Stage()
@@ -85,7 +85,7 @@ type Way struct {
 	How     string `json:"how"`
 }
 
-// Ways are the versions that can follow, each once, by the first step that leads to it.
+// Ways returns the versions that can follow, each once, by the first step that leads to it.
 func Ways(v Version) []Way {
 	var ways []Way
 	seen := map[Version]bool{}

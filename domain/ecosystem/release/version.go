@@ -84,7 +84,7 @@ func identifiers(s string, pre bool) bool {
 	return true
 }
 
-// String is the version as Parse reads it.
+// String returns the version as Parse reads it.
 func (v Version) String() string {
 	s := strconv.FormatUint(v.Major, 10) + "." + strconv.FormatUint(v.Minor, 10) + "." + strconv.FormatUint(v.Patch, 10)
 	if v.Pre != "" {
@@ -96,7 +96,7 @@ func (v Version) String() string {
 	return s
 }
 
-// Shown is the version as answers show it: with a v, whatever the prefix of tags (amof contract §8).
+// Shown returns the version as answers show it: with a v, whatever the prefix of tags (amof contract §8).
 func (v Version) Shown() string { return "v" + v.String() }
 
 // CompareVersions orders versions by the precedence of SemVer 2.0 §11: negative when a is before b, zero when neither is before the other.
@@ -145,7 +145,7 @@ const (
 	Stable = "stable"
 )
 
-// rank is the place of a stage in their order; zero for a word that is none.
+// rank returns the place of a stage in their order; zero for a word that is none.
 func rank(stage string) int {
 	switch stage {
 	case alpha:
@@ -160,7 +160,7 @@ func rank(stage string) int {
 	return 0
 }
 
-// Stage is the stage of a version and which of its kind it is: Stable, 0 for a stable one. Pre-releases of other forms are a stage of their
+// Stage returns the stage of a version and which of its kind it is: Stable, 0 for a stable one. Pre-releases of other forms are a stage of their
 // own, which has no rank.
 func (v Version) Stage() (stage string, n uint64) {
 	if v.Pre == "" {

@@ -1,6 +1,6 @@
 package shellcmd
 
-// BuiltinTemplates are the templates that come with Countersign, by category (packageflow contract §1.5): one list, where there used to be two that
+// BuiltinTemplates returns the templates that come with Countersign, by category (packageflow contract §1.5): one list, where there used to be two that
 // disagreed. The caller owns the copy.
 func BuiltinTemplates() []Template {
 	var out []Template

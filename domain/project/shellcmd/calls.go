@@ -16,7 +16,7 @@ type ScriptCall struct {
 	Source  string   // the command, as it is written
 }
 
-// ScriptCalls are the scripts that these programs start, as far as their command lines say it.
+// ScriptCalls returns the scripts that these programs start, as far as their command lines say it.
 func ScriptCalls(starts []start) []ScriptCall {
 	var out []ScriptCall
 	for _, s := range starts {
@@ -38,7 +38,7 @@ func UsesPackageManager(starts []start) bool {
 	})
 }
 
-// managerOf is the package manager that a program is; what is only known when it runs is taken for one.
+// managerOf returns the package manager that a program is; what is only known when it runs is taken for one.
 func managerOf(name string) string {
 	switch name {
 	case "npm", "pnpm", "yarn", "bun":
@@ -96,7 +96,7 @@ func unknown(text string) bool {
 	return strings.ContainsAny(text, MarkUnknown+MarkGlob+markHome+"\uFDD2")
 }
 
-// named is a call of scripts by these names.
+// named returns a call of scripts by these names.
 func named(names []string, loose bool) ScriptCall {
 	if slices.ContainsFunc(names, unknown) {
 		return ScriptCall{Unclear: unclearName}
@@ -104,7 +104,7 @@ func named(names []string, loose bool) ScriptCall {
 	return ScriptCall{Names: names, Loose: loose}
 }
 
-// inRow is what npm-run-all and its like start: names and patterns, each perhaps with arguments behind it.
+// inRow returns what npm-run-all and its like start: names and patterns, each perhaps with arguments behind it.
 func inRow(texts []string) []ScriptCall {
 	var names []string
 	for _, text := range texts {
@@ -136,7 +136,7 @@ type line struct {
 	unparsed int // options that may have had the next word as their value
 }
 
-// spoken is what a package manager starts.
+// spoken returns what a package manager starts.
 func spoken(manager string, s start) []ScriptCall {
 	l := taken(manager, s.Args)
 	at := 0
@@ -163,7 +163,7 @@ func spoken(manager string, s start) []ScriptCall {
 	return l.at(s, calls...)
 }
 
-// meant is what one command of a package manager starts.
+// meant returns what one command of a package manager starts.
 func (l *line) meant(manager, word string, rest []Arg, fed bool) []ScriptCall {
 	kind := verb(manager, word)
 	switch {
@@ -281,7 +281,7 @@ func optionOf(manager, name string) option {
 	return option{}
 }
 
-// verb is what a package manager's command starts: "run" a script by its name, "elsewhere" those of other packages, or the scripts of these
+// verb returns what a package manager's command starts: "run" a script by its name, "elsewhere" those of other packages, or the scripts of these
 // names, as far as there are such. It is nil for what is no command of its own, and one empty name for one that starts no script.
 func verb(manager, word string) []string {
 	switch word {
@@ -319,7 +319,7 @@ func verb(manager, word string) []string {
 	return nil
 }
 
-// lifecycle are the scripts that go with installing and packing.
+// lifecycle returns the scripts that go with installing and packing.
 func lifecycle(of string) []string {
 	switch of {
 	case "install":

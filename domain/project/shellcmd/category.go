@@ -27,12 +27,12 @@ const (
 	CategoryCustom         Category = "custom"
 )
 
-// Categories are all categories, in the order they are shown.
+// Categories returns all categories, in the order they are shown.
 func Categories() []Category {
 	return []Category{CategoryPackageManager, CategoryGit, CategoryDocker, CategoryShell, CategoryTesting, CategoryCodeQuality, CategoryKubernetes, CategoryDatabase, CategoryCloud, CategoryAI, CategorySecurity, CategoryNodeJS, CategoryCustom}
 }
 
-// Label is the category as people read it, or its own text when it is none of the thirteen.
+// Label returns the category as people read it, or its own text when it is none of the thirteen.
 func (c Category) Label() string {
 	switch c {
 	case CategoryPackageManager:
@@ -65,7 +65,7 @@ func (c Category) Label() string {
 	return string(c)
 }
 
-// ParseCategory is the category that a text names by its ID or its label, whatever the case and the signs between words. It fails with
+// ParseCategory returns the category that a text names by its ID or its label, whatever the case and the signs between words. It fails with
 // project.ErrArgument, listing those there are.
 func ParseCategory(text string) (Category, error) {
 	wanted := letters(text)

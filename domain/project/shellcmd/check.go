@@ -43,7 +43,7 @@ func (c *check) judge() {
 	}
 }
 
-// rules are what is held against one program that a command starts.
+// rules returns what is held against one program that a command starts.
 func rules() []func(*check, Run) {
 	return []func(*check, Run){
 		deleteRoot, findRoot, formatDisk, writeFiles, permitRoot, power, ownCommand, // block, most of them
@@ -110,7 +110,7 @@ func decodes(r Run) bool {
 	return false
 }
 
-// saves are the files that a downloading command writes, as they are written.
+// saves returns the files that a downloading command writes, as they are written.
 func (c *check) saves(at int) []string {
 	var out []string
 	for _, r := range c.starts[at] {
@@ -132,7 +132,7 @@ func texts(args []Arg) []string {
 	return out
 }
 
-// outputs are the files that curl or wget writes.
+// outputs returns the files that curl or wget writes.
 func outputs(r Run) []Arg {
 	var out []Arg
 	name := map[string]string{"curl": "o", "wget": "O", "wget2": "O", "aria2c": "o"}[r.Name]
@@ -181,7 +181,7 @@ func contains(parts []Part, counts []int) bool {
 	})
 }
 
-// fed are the texts known to come in on a command's standard input.
+// fed returns the texts known to come in on a command's standard input.
 func (c *check) fed(at int) []string {
 	out := c.documents(at)
 	for _, p := range c.course.Script.Pipes {
@@ -202,7 +202,7 @@ func (c *check) fed(at int) []string {
 	return unique(out)
 }
 
-// documents are the here-documents of a command.
+// documents returns the here-documents of a command.
 func (c *check) documents(at int) []string {
 	var out []string
 	for _, r := range c.course.Script.Commands[at].Redirects {
@@ -213,7 +213,7 @@ func (c *check) documents(at int) []string {
 	return out
 }
 
-// printed is what echo or printf prints.
+// printed returns what echo or printf prints.
 func printed(r Run) string {
 	var words []string
 	for _, a := range r.Args {

@@ -15,7 +15,7 @@ func follow(text string) *shellcmd.Trace {
 	return shellcmd.TraceScript(projectfile.Parser{}.Parse(text), "/home/ann", "/work")
 }
 
-// started are the programs that a script starts, with their arguments.
+// started returns the programs that a script starts, with their arguments.
 func started(text string) []string {
 	c := follow(text)
 	var out []string

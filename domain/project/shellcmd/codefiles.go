@@ -29,7 +29,7 @@ type CodeFile struct {
 	Look  ScanMode
 }
 
-// CodeFiles are the files that these programs read as code, and in words what is not bound by them.
+// CodeFiles returns the files that these programs read as code, and in words what is not bound by them.
 func CodeFiles(starts []start) (entries []CodeFile, notes []string) {
 	f := &finding{}
 	for _, s := range starts {
@@ -79,7 +79,7 @@ func beside(name string) bool {
 	return ok && rest != "" && !unknown(rest)
 }
 
-// Beside is the rest of a name that begins with something computed, for whoever knows where the script is that says it.
+// Beside returns the rest of a name that begins with something computed, for whoever knows where the script is that says it.
 func Beside(name string) (string, bool) {
 	return strings.TrimPrefix(name, MarkUnknown+"/"), beside(name)
 }
@@ -243,7 +243,7 @@ func (f *finding) interpreted() bool {
 	return true
 }
 
-// spelled is a file's name with the endings that may be left out.
+// spelled returns a file's name with the endings that may be left out.
 func (in interpreter) spelled(name string) []string {
 	if len(in.suffixes) == 0 {
 		return []string{name}
@@ -290,7 +290,7 @@ func makerOf(name string) (maker, bool) {
 	return m, ok
 }
 
-// usual is the name of a program that has others as well.
+// usual returns the name of a program that has others as well.
 func usual(name string) string {
 	others := map[string]string{"gmake": "make", "go-task": "task", "gradlew": "gradle", "mvnw": "mvn", "podman": "docker", "inv": "invoke", "drake": "rake", "py.test": "pytest"}
 	if known, ok := others[name]; ok {
@@ -344,7 +344,7 @@ func (f *finding) made() bool {
 	return true
 }
 
-// configured are the files of code with which well-known programs are set up; {} stands for the usual endings.
+// configured returns the files of code with which well-known programs are set up; {} stands for the usual endings.
 func configured(name string) []string {
 	return map[string][]string{
 		"vite": {"vite.config{}"}, "vitest": {"vitest.config{}", "vite.config{}"}, "webpack": {"webpack.config{}"}, "rollup": {"rollup.config{}"}, "eslint": {"eslint.config{}", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml"},

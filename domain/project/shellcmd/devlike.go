@@ -70,7 +70,7 @@ func watches(words []string) bool {
 	})
 }
 
-// program is a command line without what stands before its program: variables, and programs that only start another, with their options.
+// program returns a command line without what stands before its program: variables, and programs that only start another, with their options.
 func program(words []string) []string {
 	launched := false
 	if at := slices.Index(words, "--"); len(words) > 0 && at > 0 && (words[0] == "dotenv" || words[0] == "dotenvx") {

@@ -22,7 +22,7 @@ const (
 
 func verdictNames() []string { return []string{"ok", "high", "block"} }
 
-// String is the verdict's name: "ok", "high" or "block".
+// String returns the verdict's name: "ok", "high" or "block".
 func (v Verdict) String() string {
 	if names := verdictNames(); int(v) < len(names) {
 		return names[v]
@@ -30,7 +30,7 @@ func (v Verdict) String() string {
 	return "block"
 }
 
-// MarshalText is the verdict's name.
+// MarshalText returns the verdict's name.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a verdict's name; any other text is an error.

@@ -182,7 +182,7 @@ func TestEveryWrappingKeepsABlockedCommandBlocked(t *testing.T) {
 	}
 }
 
-// wrappings are a command inside of what changes nothing about what it does.
+// wrappings returns a command inside of what changes nothing about what it does.
 func wrappings(command string) []string {
 	return []string{
 		"(\n" + command + "\n)", "{\n" + command + "\n}", "if true; then\n" + command + "\nfi", "true && " + command, "echo $(\n" + command + "\n)", "echo \"$(\n" + command + "\n)\"",

@@ -42,7 +42,7 @@ func deletesTrees(r Run) bool {
 	return false
 }
 
-// ruins is what is lost when one of the paths is deleted with everything in it, or "".
+// ruins returns what is lost when one of the paths is deleted with everything in it, or "".
 func (c *check) ruins(at int, paths []string) string {
 	for _, text := range paths {
 		for _, p := range c.course.Absolute(at, text) {
@@ -174,7 +174,7 @@ func (c *check) written(at int, paths []string, recursive, redirect bool) {
 	}
 }
 
-// writes are the files that a program changes or deletes, as its arguments name them.
+// writes returns the files that a program changes or deletes, as its arguments name them.
 func writes(r Run) []Arg {
 	_, operands := SplitOptions(r.Args, "tms")
 	switch r.Name {

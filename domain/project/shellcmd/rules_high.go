@@ -30,7 +30,7 @@ func inlineText(c *check, r Run) {
 	c.examine(r.At, found)
 }
 
-// shellText are the texts that a program runs as shell scripts, and whether there is one that is only made when it runs.
+// shellText returns the texts that a program runs as shell scripts, and whether there is one that is only made when it runs.
 func (c *check) shellText(r Run) (texts []string, hidden bool) {
 	var carriers []Arg
 	_, operands := SplitOptions(r.Args, "")
@@ -90,13 +90,13 @@ func joined(args []Arg) []string {
 	return unique([]string{strings.Join(written, " "), strings.Join(known, " ")})
 }
 
-// script is the argument with the script of sh -c: the first that is no option.
+// script returns the argument with the script of sh -c: the first that is no option.
 func script(args []Arg) []Arg {
 	_, operands := SplitOptions(args, "oO")
 	return operands[:min(1, len(operands))]
 }
 
-// following are the values of an option, the next argument or what stands behind = or the letter.
+// following returns the values of an option, the next argument or what stands behind = or the letter.
 func following(args []Arg, letter string, long ...string) []Arg {
 	var out []Arg
 	for i, a := range args {
@@ -197,7 +197,7 @@ func starting() *regexp.Regexp {
 	return regexp.MustCompile("(?i)system|exec|spawn|popen|subprocess|shell|qx|`|Process")
 }
 
-// quotedTexts are the string literals of a program in almost any language.
+// quotedTexts returns the string literals of a program in almost any language.
 func quotedTexts(code string) []string {
 	var out []string
 	for _, match := range regexp.MustCompile("'([^']{3,})'|\"([^\"]{3,})\"|`([^`]{3,})`").FindAllStringSubmatch(code, maxBefore) {

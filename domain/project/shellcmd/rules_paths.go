@@ -53,7 +53,7 @@ func device(p string) bool {
 	return !slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, p)
 }
 
-// owned is the file or directory of OwnDirs that writing p changes, or "". Deleting a directory changes also what is in it.
+// owned returns the file or directory of OwnDirs that writing p changes, or "". Deleting a directory changes also what is in it.
 func (c *check) owned(p string, recursive bool) string {
 	mine := strings.Split(p, "/")
 	for _, own := range c.own {
@@ -80,7 +80,7 @@ func matches(mine, theirs []string) bool {
 	return true
 }
 
-// clientFiles are the files in which AI clients keep which servers they start and what they may do without asking: those of the
+// clientFiles returns the files in which AI clients keep which servers they start and what they may do without asking: those of the
 // user and those of the project.
 func clientFiles(home, project string) []string {
 	var out []string

@@ -19,10 +19,10 @@ type Arg struct {
 	Word *Word    // nil when it is a part of a word, or put together
 }
 
-// KnownArg is an argument that is known.
+// KnownArg returns an argument that is known.
 func KnownArg(text string) Arg { return Arg{Sure: []string{text}, May: []string{text}} }
 
-// First is the argument's most likely text.
+// First returns the argument's most likely text.
 func (a Arg) First() string {
 	if len(a.Sure) == 0 {
 		return ""
@@ -33,7 +33,7 @@ func (a Arg) First() string {
 // Opaque reports whether the whole argument is only known when it runs.
 func (a Arg) Opaque() bool { return strings.Trim(a.First(), MarkUnknown+MarkGlob) == "" }
 
-// Texts are the shell texts that the argument may be: as it is written, variables left to be looked up, and as they are known.
+// Texts returns the shell texts that the argument may be: as it is written, variables left to be looked up, and as they are known.
 func (a Arg) Texts() []string {
 	var out []string
 	if a.Word != nil {
@@ -65,7 +65,7 @@ type Run struct {
 	Fed  bool // more arguments come from standard input
 }
 
-// args are the words of a command as the program gets them.
+// args returns the words of a command as the program gets them.
 func (c *Trace) args(at int, words []Word) []Arg {
 	out := make([]Arg, 0, len(words))
 	for i := range words {
@@ -93,7 +93,7 @@ func fields(values []string) []string {
 	return out
 }
 
-// Runs are the programs that a command starts. All is false when there are too many of them, one in the other, to be looked at.
+// Runs returns the programs that a command starts. All is false when there are too many of them, one in the other, to be looked at.
 func (c *Trace) Runs(at int) (runs []Run, all bool) {
 	u := unfolding{at: at, all: true}
 	u.unfold(c.args(at, c.Script.Commands[at].Words), false, 0)
@@ -138,7 +138,7 @@ type wrapped struct {
 	fed  bool
 }
 
-// unwrap are the programs that a program starts because its arguments say so.
+// unwrap returns the programs that a program starts because its arguments say so.
 func unwrap(r Run) []wrapped {
 	switch {
 	case r.Name == "find" || r.Name == "gfind":
@@ -168,7 +168,7 @@ func unwrap(r Run) []wrapped {
 	return []wrapped{{args: SkipOptions(r.Args, w), fed: r.Name == "xargs" || r.Name == "parallel"}}
 }
 
-// findRuns are the programs that find starts, each with its arguments; {} is what it starts from, so that what happens to files is seen
+// findRuns returns the programs that find starts, each with its arguments; {} is what it starts from, so that what happens to files is seen
 // to happen there.
 func findRuns(args []Arg) [][]Arg {
 	var out [][]Arg
@@ -190,7 +190,7 @@ func findRuns(args []Arg) [][]Arg {
 	return out
 }
 
-// findPaths are the directories that find looks in.
+// findPaths returns the directories that find looks in.
 func findPaths(args []Arg) []Arg {
 	var out []Arg
 	for _, a := range args {
@@ -234,7 +234,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	return w, ok
 }
 
-// runnerVerbs are the subcommands with which a package manager starts a program.
+// runnerVerbs returns the subcommands with which a package manager starts a program.
 func runnerVerbs(name string) []string {
 	switch name {
 	case "npm", "pnpm", "yarn", "bun":

@@ -70,7 +70,7 @@ type Word struct {
 	Parts  []Part
 }
 
-// Literal is the word as the program gets it, and whether that is known before it runs.
+// Literal returns the word as the program gets it, and whether that is known before it runs.
 func (w Word) Literal() (string, bool) {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -106,7 +106,7 @@ type Part struct {
 	Inside   Span   // the commands of a Substitution
 }
 
-// Argv is the script as a program and its arguments, when it is so plain that no shell is needed: one simple command of literal
+// Argv returns the script as a program and its arguments, when it is so plain that no shell is needed: one simple command of literal
 // words that is none of the shell's own. Everything else is for /bin/sh -c.
 func (s ShellScript) Argv() ([]string, bool) {
 	if s.Unparsable != "" || !s.Plain || len(s.Commands) != 1 {
@@ -127,7 +127,7 @@ func (s ShellScript) Argv() ([]string, bool) {
 	return argv, argv[0] != "" && !slices.Contains(builtins(), argv[0])
 }
 
-// builtins are the commands that are the shell's own, or that it does differently from the program of that name.
+// builtins returns the commands that are the shell's own, or that it does differently from the program of that name.
 func builtins() []string {
 	return []string{
 		".", ":", "[", "alias", "bg", "break", "builtin", "cd", "command", "continue", "declare", "dirs", "echo", "enable", "eval", "exec", "exit",

@@ -38,7 +38,7 @@ type ScriptCommand struct {
 	DevLike  bool            `json:"dev_like"`
 }
 
-// BuildScriptCommand is the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
+// BuildScriptCommand returns the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
 // with project.ErrScriptNotFound, naming those there are, with project.ErrArgument on what no program can be told, with project.ErrManifest
 // on a version of volta's that is none, and with project.ErrExecutionFailed when the manager is not installed.
 func BuildScriptCommand(f project.Facts, tools Toolchain, name string, args []string) (ScriptCommand, error) {
@@ -105,7 +105,7 @@ func tellable(name string, args []string) error {
 	return nil
 }
 
-// prefix is how the manager itself is started.
+// prefix returns how the manager itself is started.
 func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, error) {
 	m := string(c.Manager)
 	if tools.Volta != "" && len(f.Manifest.Volta) > 0 {
@@ -140,7 +140,7 @@ func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, erro
 	return []string{installed}, nil
 }
 
-// passed is the script's own arguments: npm needs to be told where they begin, the others would pass the dashes on.
+// passed returns the script's own arguments: npm needs to be told where they begin, the others would pass the dashes on.
 func (c *ScriptCommand) passed(args []string) []string {
 	if len(args) == 0 || c.Manager != project.NPM {
 		return args

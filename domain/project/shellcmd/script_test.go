@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-// facts are those of a directory with that package.json and these other entries.
+// facts returns those of a directory with that package.json and these other entries.
 func facts(t testing.TB, manifest string, entries ...string) (project.Facts, error) {
 	t.Helper()
 	m, err := project.ParseManifest([]byte(manifest))

@@ -43,7 +43,7 @@ type TemplateDraft struct {
 	Description string
 }
 
-// NewTemplate is a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
+// NewTemplate returns a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
 // with project.ErrArgument, naming the field.
 func NewTemplate(id string, d TemplateDraft, now time.Time) (Template, error) {
 	t := Template{
@@ -82,7 +82,7 @@ type TemplateFilter struct {
 	Builtin  bool     // those that come with Countersign, too
 }
 
-// SelectTemplates is the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
+// SelectTemplates returns the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
 func SelectTemplates(custom []Template, f TemplateFilter) []Template {
 	out := []Template{}
 	if f.Builtin {
@@ -114,7 +114,7 @@ func FillPackageManager(command string, pm project.Manager) (string, error) {
 	return strings.ReplaceAll(command, "{pm}", string(pm)), nil
 }
 
-// Placeholders are the names of what a person has to fill in, each once, in order.
+// Placeholders returns the names of what a person has to fill in, each once, in order.
 func Placeholders(command string) []string {
 	out := []string{}
 	for _, match := range placeholder().FindAllStringSubmatch(command, -1) {
@@ -125,7 +125,7 @@ func Placeholders(command string) []string {
 	return out
 }
 
-// FilledExample is a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
+// FilledExample returns a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
 // <name> is no shell text.
 func FilledExample(command string) string { return placeholder().ReplaceAllString(command, "$1") }
 

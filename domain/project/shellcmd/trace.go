@@ -16,7 +16,7 @@ const (
 	UnknownHome = "/" + markHome + "/~"
 )
 
-// DisplayText is a resolved text as a person reads it.
+// DisplayText returns a resolved text as a person reads it.
 func DisplayText(text string) string {
 	return strings.NewReplacer(UnknownHome, "~", "/"+markHome+"/", "~", MarkGlob, "*", MarkUnknown, "…", markGap, " ").Replace(text)
 }
@@ -98,7 +98,7 @@ func (c *Trace) assign(at int, assigns []Assign) {
 	}
 }
 
-// assigned are the assignments among the arguments of export and the like, where a shell reads them as words.
+// assigned returns the assignments among the arguments of export and the like, where a shell reads them as words.
 func assigned(words []Word) []Assign {
 	var out []Assign
 	for _, w := range words {
@@ -113,7 +113,7 @@ func assigned(words []Word) []Assign {
 	return out
 }
 
-// target is where cd with these words leads: "" is not known.
+// target returns where cd with these words leads: "" is not known.
 func (c *Trace) target(at int, words []Word) []string {
 	for _, w := range words {
 		var to []string
@@ -136,7 +136,7 @@ func (c *Trace) target(at int, words []Word) []string {
 	return []string{c.home}
 }
 
-// latest is what the settings before a command leave: those its shell sees, back to one that has certainly been made.
+// latest returns what the settings before a command leave: those its shell sees, back to one that has certainly been made.
 func (c *Trace) latest(at int, settings []setting) (values []string, certain bool) {
 	seen := 0
 	for _, s := range slices.Backward(settings) {
@@ -154,7 +154,7 @@ func (c *Trace) latest(at int, settings []setting) (values []string, certain boo
 	return values, false
 }
 
-// dirs are the directories a command may run in; "" is not known.
+// dirs returns the directories a command may run in; "" is not known.
 func (c *Trace) dirs(at int) []string {
 	dirs, certain := c.latest(at, c.moves)
 	switch {
@@ -166,7 +166,7 @@ func (c *Trace) dirs(at int) []string {
 	return limit(append(dirs, c.dir))
 }
 
-// lookup is what a variable may be when a command runs; "" among them says that it may be empty.
+// lookup returns what a variable may be when a command runs; "" among them says that it may be empty.
 func (c *Trace) lookup(at int, name string) []string {
 	values, certain := c.latest(at, c.vars[name])
 	if certain {
@@ -195,7 +195,7 @@ func (c *Trace) lookup(at int, name string) []string {
 	return limit(values)
 }
 
-// given is what the calls of the function that a command is in hand over as a parameter, with "" when it may be missing.
+// given returns what the calls of the function that a command is in hand over as a parameter, with "" when it may be missing.
 func (c *Trace) given(at int, name string) []string {
 	function := c.Script.Commands[at].Function
 	if function == "" || c.calling || !strings.Contains("@*123456789", name) {
@@ -227,7 +227,7 @@ func orUnknown(text string) string {
 	return text
 }
 
-// Values are the texts that parts of a word may become. Without empties a variable that may be empty is taken not to be.
+// Values returns the texts that parts of a word may become. Without empties a variable that may be empty is taken not to be.
 func (c *Trace) Values(at int, parts []Part, empties bool) []string {
 	out := []string{""}
 	for _, p := range parts {
@@ -300,7 +300,7 @@ func (c *Trace) expand(at int, p Part) []string {
 	return limit(append(slices.Clone(base), MarkUnknown, "")) // cut and replaced: most of it may stay, or nothing
 }
 
-// output is what the commands of a substitution may print.
+// output returns what the commands of a substitution may print.
 func (c *Trace) output(inside Span) []string {
 	if inside.To-inside.From == 1 {
 		command := c.Script.Commands[inside.From]
@@ -328,7 +328,7 @@ func operandsOf(words []string) []string {
 	return words
 }
 
-// unquoted is what the shell makes of a value that stands without quotes: it is split at white space, and patterns match files.
+// unquoted returns what the shell makes of a value that stands without quotes: it is split at white space, and patterns match files.
 func unquoted(values []string) []string {
 	marks := strings.NewReplacer(" ", markGap, "\t", markGap, "\n", markGap, "*", MarkGlob, "?", MarkGlob, "[", MarkGlob)
 	out := make([]string, len(values))
@@ -351,7 +351,7 @@ func limit(values []string) []string {
 	return out
 }
 
-// Absolute is where a path leads from each directory the command may run in; nothing when that is not known.
+// Absolute returns where a path leads from each directory the command may run in; nothing when that is not known.
 func (c *Trace) Absolute(at int, text string) []string {
 	switch {
 	case text == "" || strings.HasPrefix(text, MarkUnknown):

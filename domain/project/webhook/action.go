@@ -131,7 +131,7 @@ const (
 	FromDefault = "default"
 )
 
-// ResolveLevel is the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
+// ResolveLevel returns the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
 // RequireConfirm, which nobody stored and so raises nothing (packageflow-security contract §3.3).
 func ResolveLevel(rules []ActionRule, actionID string, kind project.Kind) (Level, string) {
 	for _, r := range rules {
@@ -168,7 +168,7 @@ func LoosensRules(rules []ActionRule, change ActionRule, kind project.Kind) bool
 	})
 }
 
-// LoosenedRules is what rules deny or ask about that next, in their place, would let pass, a line each. Of an action without a rule of its own the strictest
+// LoosenedRules returns what rules deny or ask about that next, in their place, would let pass, a line each. Of an action without a rule of its own the strictest
 // of what holds for it now counts, and the least strict of what would hold then.
 func LoosenedRules(rules, next []ActionRule) []string {
 	kinds := []project.Kind{project.KindScript, project.KindWebhook, project.KindWorkflow}

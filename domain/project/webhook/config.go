@@ -96,7 +96,7 @@ func (c Config) timeout() time.Duration {
 	return time.Duration(c.TimeoutMS) * time.Millisecond
 }
 
-// contentType is what the webhook's own header says; empty when it has none.
+// contentType returns what the webhook's own header says; empty when it has none.
 func (c Config) contentType() string {
 	for name, value := range c.Headers {
 		if strings.EqualFold(name, contentType) {

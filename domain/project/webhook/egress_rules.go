@@ -40,7 +40,7 @@ func (r EgressRules) Validate() error {
 	return nil
 }
 
-// readEntry is an entry of AllowHosts in the form endpoints have.
+// readEntry returns an entry of AllowHosts in the form endpoints have.
 func readEntry(entry string) (host string, port uint16, ok bool) {
 	i := strings.LastIndexByte(entry, ':')
 	if i < 0 || strings.ContainsAny(entry, "/@{}*") {
@@ -137,7 +137,7 @@ const (
 	public
 )
 
-// never is the rule that refuses the class whatever a person allowed.
+// never returns the rule that refuses the class whatever a person allowed.
 func (c class) never() (EgressViolation, bool) {
 	switch c {
 	case metadata:
@@ -148,7 +148,7 @@ func (c class) never() (EgressViolation, bool) {
 	return RuleReserved, true
 }
 
-// classify is the class of an address. IPv4 in IPv6 counts as what it holds; the other ways to wrap an IPv4 address are reserved.
+// classify returns the class of an address. IPv4 in IPv6 counts as what it holds; the other ways to wrap an IPv4 address are reserved.
 func classify(addr netip.Addr) class {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return special
@@ -175,7 +175,7 @@ func metadataAddrs() []netip.Addr {
 	}
 }
 
-// prefixes are the blocked networks of packageflow-security contract §4.7. Shared address space (100.64.0.0/10) counts as private: it is
+// prefixes returns the blocked networks of packageflow-security contract §4.7. Shared address space (100.64.0.0/10) counts as private: it is
 // what overlay networks use between a person's own machines.
 func prefixes() []struct {
 	class class
@@ -204,7 +204,7 @@ type EgressTarget struct {
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// Vet is the target that an endpoint with those addresses is. It fails as Admit does, and with project.ErrExecutionFailed when there is no
+// Vet returns the target that an endpoint with those addresses is. It fails as Admit does, and with project.ErrExecutionFailed when there is no
 // address at all.
 func (r EgressRules) Vet(e Endpoint, addrs []netip.Addr) (EgressTarget, error) {
 	if len(addrs) == 0 {
@@ -220,7 +220,7 @@ func (r EgressRules) Vet(e Endpoint, addrs []netip.Addr) (EgressTarget, error) {
 	return t, nil
 }
 
-// Dangers are the reasons to call a request to the target risky (packageflow-security contract §5.1): plain http, this machine, a private
+// Dangers returns the reasons to call a request to the target risky (packageflow-security contract §5.1): plain http, this machine, a private
 // network. Empty for most.
 func (t EgressTarget) Dangers() (found []string) {
 	if t.Scheme == "http" {

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
-// networks are the blocked prefixes of packageflow-security contract §4.7, copied from it, with the rule each one falls under.
+// networks returns the blocked prefixes of packageflow-security contract §4.7, copied from it, with the rule each one falls under.
 func networks() map[webhook.EgressViolation][]string {
 	return map[webhook.EgressViolation][]string{
 		webhook.RuleLoopback: {"127.0.0.0/8", "::1/128"},
@@ -25,7 +25,7 @@ func networks() map[webhook.EgressViolation][]string {
 	}
 }
 
-// edges are the first and the last address of a prefix.
+// edges returns the first and the last address of a prefix.
 func edges(t *testing.T, prefix string) (first, last netip.Addr) {
 	p, err := netip.ParsePrefix(prefix)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func edges(t *testing.T, prefix string) (first, last netip.Addr) {
 	return p.Addr(), last
 }
 
-// mapped is an IPv4 address in IPv6 form.
+// mapped returns an IPv4 address in IPv6 form.
 func mapped(a netip.Addr) netip.Addr { return netip.AddrFrom16(a.As16()) }
 
 func TestEveryBlockedNetworkAtItsEdges(t *testing.T) {

@@ -148,7 +148,7 @@ func readOrigin(origin string) (Endpoint, error) {
 	return e, nil
 }
 
-// readHost is a host in the form it is compared, resolved and sent in; addr is set for an address. Forms that some resolver reads as an
+// readHost returns a host in the form it is compared, resolved and sent in; addr is set for an address. Forms that some resolver reads as an
 // address and another as a name are refused, so that everybody means the same host.
 func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err error) {
 	if strings.Contains(raw, "%") {

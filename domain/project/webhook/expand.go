@@ -19,7 +19,7 @@ const (
 	syntaxMarkup
 )
 
-// syntaxOf is the syntax of bodies of that content type; without one a body is JSON.
+// syntaxOf returns the syntax of bodies of that content type; without one a body is JSON.
 func syntaxOf(contentType string) syntax {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -34,7 +34,7 @@ func syntaxOf(contentType string) syntax {
 	return syntaxPlain
 }
 
-// expandBody is a template with its variables written in the body's syntax. It fails with project.ErrArgument when the result would be no
+// expandBody returns a template with its variables written in the body's syntax. It fails with project.ErrArgument when the result would be no
 // JSON although it should be, or more than MaxRequest bytes.
 func expandBody(template string, form syntax, variables map[string]string) (string, error) {
 	switch form {
@@ -181,7 +181,7 @@ func checkJSON(doc string) error {
 	return nil
 }
 
-// repeatedName is a name that an object of a valid document has twice.
+// repeatedName returns a name that an object of a valid document has twice.
 func repeatedName(doc string) (name string, twice bool) {
 	type container struct {
 		names map[string]bool // nil in an array

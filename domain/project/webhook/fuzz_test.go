@@ -85,7 +85,7 @@ func FuzzURLVariables(f *testing.F) {
 	})
 }
 
-// shape is a document with every scalar replaced by one mark, and names by their place.
+// shape returns a document with every scalar replaced by one mark, and names by their place.
 func shape(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,7 +11,7 @@ const (
 	maxLabel = 63
 )
 
-// ascii is a host name in lower-case ASCII, international labels as xn--… (RFC 3492). Nothing but case is mapped: a name written with
+// ascii returns a host name in lower-case ASCII, international labels as xn--… (RFC 3492). Nothing but case is mapped: a name written with
 // characters that a mapping would replace is refused, since two programs could read it as two hosts. Addresses pass as they are.
 func ascii(host string) (string, error) {
 	host = strings.ToLower(host)

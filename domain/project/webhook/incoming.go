@@ -33,7 +33,7 @@ type Incoming struct {
 	Untimed          bool // signatures cover the body alone: nothing stops a copy from being sent again
 }
 
-// DigestToken is what is stored of a token: the lower-case hex of its SHA-256.
+// DigestToken returns what is stored of a token: the lower-case hex of its SHA-256.
 func DigestToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
@@ -63,7 +63,7 @@ const (
 	RefusedNotStarted Refusal = "not_started"
 )
 
-// Status is the HTTP status of a refusal; 200 for none. Whoever has no token cannot tell a workflow that does not exist, or is not open,
+// Status returns the HTTP status of a refusal; 200 for none. Whoever has no token cannot tell a workflow that does not exist, or is not open,
 // from a wrong token.
 func (r Refusal) Status() int {
 	switch r {
@@ -85,7 +85,7 @@ func (r Refusal) Status() int {
 	return 401
 }
 
-// CheckRequest is the first decision, before the body is read: whether the workflow is known, the token is its, and it is open at all.
+// CheckRequest returns the first decision, before the body is read: whether the workflow is known, the token is its, and it is open at all.
 func (c Incoming) CheckRequest(known, tokenMatches bool) Refusal {
 	switch {
 	case !known || c.TokenDigest == "":
@@ -116,10 +116,10 @@ func ReadSignature(signature, timestamp string) Signature {
 	return s
 }
 
-// MAC is the signature's bytes, or nil when there is none to compare.
+// MAC returns the signature's bytes, or nil when there is none to compare.
 func (s Signature) MAC() []byte { return s.mac }
 
-// Prefix is what is signed before the body: the timestamp and a dot, or nothing when signatures cover the body alone.
+// Prefix returns what is signed before the body: the timestamp and a dot, or nothing when signatures cover the body alone.
 func (c Incoming) Prefix(s Signature) string {
 	if c.Untimed {
 		return ""
@@ -127,7 +127,7 @@ func (c Incoming) Prefix(s Signature) string {
 	return s.timestamp + "."
 }
 
-// CheckSignature is the second decision: whether the signature is there when it must be, is right, and is of now. matches says whether its MAC is
+// CheckSignature returns the second decision: whether the signature is there when it must be, is right, and is of now. matches says whether its MAC is
 // HMAC-SHA256 under Secret over Prefix and the raw body. A signature that is not required but given is judged all the same.
 func (c Incoming) CheckSignature(s Signature, matches bool, now time.Time) Refusal {
 	switch {
@@ -155,7 +155,7 @@ func (c Incoming) CheckSignature(s Signature, matches bool, now time.Time) Refus
 	return Admitted
 }
 
-// ReplayExpiry is when a signature can no longer be replayed: its timestamp has left the window then. ok is false for signatures that are not
+// ReplayExpiry returns when a signature can no longer be replayed: its timestamp has left the window then. ok is false for signatures that are not
 // remembered at all, because they carry no timestamp to tell a copy from a second request.
 func (c Incoming) ReplayExpiry(s Signature) (at time.Time, ok bool) {
 	if c.Untimed || !s.given {

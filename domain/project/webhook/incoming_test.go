@@ -17,7 +17,7 @@ var (
 	at     = time.Unix(1_700_000_000, 0).UTC()
 )
 
-func TestTheDoor(t *testing.T) {
+func TestIncomingRequest(t *testing.T) {
 	digest := webhook.DigestToken("t")
 	assert.Equal(t, "e3b98a4da31a127d4bde6e43033f66ba274cab0eb7eb1c70ec41402bf6273dd8", digest)
 	for _, c := range []struct {

@@ -56,7 +56,7 @@ type ExecutionEnd struct {
 	Error        string // empty when there is none
 }
 
-// Build is the request that tells of an execution: by the template, or else as a JSON document with everything there is. It fails as
+// Build returns the request that tells of an execution: by the template, or else as a JSON document with everything there is. It fails as
 // Config.Build does.
 func (o Outgoing) Build(e ExecutionEnd) (Request, error) {
 	in := Input{Variables: e.variables()}
@@ -67,7 +67,7 @@ func (o Outgoing) Build(e ExecutionEnd) (Request, error) {
 	return c.Build(in)
 }
 
-// variables are what a template can use.
+// variables returns what a template can use.
 func (e ExecutionEnd) variables() map[string]string {
 	return map[string]string{
 		"workflow_id": e.WorkflowID, "workflow_name": e.WorkflowName, "execution_id": e.ExecutionID, "status": e.Status,
@@ -77,7 +77,7 @@ func (e ExecutionEnd) variables() map[string]string {
 
 func (e ExecutionEnd) timestamp() string { return e.At.UTC().Format(time.RFC3339) }
 
-// payload is the default body.
+// payload returns the default body.
 func (e ExecutionEnd) payload() json.RawMessage {
 	type workflow struct {
 		ID   string `json:"id"`

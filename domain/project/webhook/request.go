@@ -37,7 +37,7 @@ type Input struct {
 	Payload   json.RawMessage // takes the template's place when it is not empty
 }
 
-// Build is the request a webhook makes of an input (packageflow contract §1.6): variables percent-encoded in the URL, escaped in the body as
+// Build returns the request a webhook makes of an input (packageflow contract §1.6): variables percent-encoded in the URL, escaped in the body as
 // its content type wants, refused in headers when they hold line breaks; those without a value stay as they are. An explicit payload takes
 // the template's place and is sent as it is. It fails as Validate does, and with project.ErrArgument for an input that does not fit.
 func (c Config) Build(in Input) (Request, error) {
@@ -122,7 +122,7 @@ func (r Request) header(name string) string {
 	return ""
 }
 
-// size is what of the request counts towards MaxRequest.
+// size returns what of the request counts towards MaxRequest.
 func (r Request) size() int {
 	n := len(r.Method) + len(r.URL) + len(r.Body)
 	for _, h := range r.Headers {
@@ -162,7 +162,7 @@ func (r Request) View() view {
 	return v
 }
 
-// Masked is the webhook as it may be listed: secret values in headers and in the URL's query masked.
+// Masked returns the webhook as it may be listed: secret values in headers and in the URL's query masked.
 func (c Config) Masked() Config {
 	c.URL = maskURL(c.URL)
 	c.Headers = maps.Clone(c.Headers)
@@ -172,7 +172,7 @@ func (c Config) Masked() Config {
 	return c
 }
 
-// Secrets are the values of the request that no answer and no error may repeat, for whoever redacts them.
+// Secrets returns the values of the request that no answer and no error may repeat, for whoever redacts them.
 func (r Request) Secrets() (secrets []string) {
 	for _, h := range r.Headers {
 		if maskHeader(h.Name, h.Value) == h.Value {

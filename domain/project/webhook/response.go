@@ -27,7 +27,7 @@ type Response struct {
 // OK reports whether the receiver accepted the request: 2xx. A redirect is an answer like any other and is never followed.
 func (r Response) OK() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
 
-// NewResponse is what is kept of an answer: headers that are known to be harmless, the beginning of the body. more says that the body went on
+// NewResponse returns what is kept of an answer: headers that are known to be harmless, the beginning of the body. more says that the body went on
 // beyond what was read.
 func NewResponse(status int, headers map[string][]string, body []byte, more bool) Response {
 	r := Response{StatusCode: status, Headers: map[string]string{}, TotalBytes: int64(len(body))}
@@ -42,7 +42,7 @@ func NewResponse(status int, headers map[string][]string, body []byte, more bool
 	return r
 }
 
-// keptHeaders are the headers of an answer that reach the caller; cookies and credentials do not.
+// keptHeaders returns the headers of an answer that reach the caller; cookies and credentials do not.
 func keptHeaders() []string {
 	return []string{
 		"Allow", "Content-Length", "Content-Type", "Date", "Etag", "Last-Modified", "Location", "Ratelimit-Limit", "Ratelimit-Remaining",
@@ -62,5 +62,5 @@ func printable(s string) string {
 // IsRetryable reports answers after which a repeatable request is tried again: 502, 503 and 504.
 func IsRetryable(status int) bool { return status >= 502 && status <= 504 }
 
-// Backoff is the wait before a retry, counted from 0: 1 s, 2 s, 4 s (packageflow contract §1.6).
+// Backoff returns the wait before a retry, counted from 0: 1 s, 2 s, 4 s (packageflow contract §1.6).
 func Backoff(retry int) time.Duration { return time.Second << min(retry, 6) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// expandURL is the URL with its variables filled in: percent-encoded, in path and query only.
+// expandURL returns the URL with its variables filled in: percent-encoded, in path and query only.
 func expandURL(raw string, variables map[string]string) (string, error) {
 	written, err := ParseURL(raw)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
-// broken is the rule an error says was broken.
+// broken returns the rule an error says was broken.
 func broken(t testing.TB, err error) webhook.EgressViolation {
 	t.Helper()
 	require.ErrorIs(t, err, project.ErrURLBlocked)

@@ -8,7 +8,7 @@ import (
 )
 
 // Answers reports where a transport takes more from a use case than the types of what its tools take and answer, its constants, and its typed handles:
-// whatever a transport has done is done through the door.
+// whatever a transport has done is done through the core.
 func Answers(m *Module, transports []string) (found []Finding) {
 	for _, p := range m.Packages {
 		if !slices.ContainsFunc(transports, func(pattern string) bool { return covers(pattern, p.Dir) }) {
@@ -75,7 +75,7 @@ func isHandle(e ast.Expr) bool {
 	return ok && handleTypes(lit) != nil
 }
 
-// handleTypes are the types of what the tool of a tool.Ref takes and answers; nil for another value.
+// handleTypes returns the types of what the tool of a tool.Ref takes and answers; nil for another value.
 func handleTypes(lit *ast.CompositeLit) []ast.Expr {
 	if index, ok := lit.Type.(*ast.IndexListExpr); ok && names(index.X, "tool", "Ref") {
 		return index.Indices

@@ -13,7 +13,7 @@ import (
 // MayChange is what the comment of every package outside the API says of itself, as a line of its own.
 const MayChange = "Its API may change at any time."
 
-// API is what the packages export: a line for each name, field and method, sorted, with nothing that a program which uses them does not see. A line that goes
+// API returns what the packages export: a line for each name, field and method, sorted, with nothing that a program which uses them does not see. A line that goes
 // or changes breaks such programs; a line that is added to an interface breaks those that implement it.
 func API(m *Module, dirs []string) string {
 	var out strings.Builder
@@ -177,7 +177,7 @@ func (l *listing) signature(t *ast.FuncType) string {
 	return "(" + strings.Join(l.types(t.Params), ", ") + ")"
 }
 
-// types are the types of parameters or results, without their names, which bind nobody.
+// types returns the types of parameters or results, without their names, which bind nobody.
 func (l *listing) types(fields *ast.FieldList) (types []string) {
 	if fields == nil {
 		return nil
@@ -203,7 +203,7 @@ func (l *listing) parameters(fields *ast.FieldList) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// text is a node as source on one line.
+// text returns a node as source on one line.
 func (l *listing) text(n ast.Node) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, l.fset, n); err != nil {

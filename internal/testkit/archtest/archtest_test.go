@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/archtest"
 )
 
-// rules are all rules, with the settings that the small modules in testdata are written for.
+// rules returns all rules, with the settings that the small modules in testdata are written for.
 func rules() map[string]func(*archtest.Module) []archtest.Finding {
 	return map[string]func(*archtest.Module) []archtest.Finding{
 		"imports": func(m *archtest.Module) []archtest.Finding { return archtest.Imports(m, archtest.Law()) },

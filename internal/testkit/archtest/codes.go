@@ -19,7 +19,7 @@ type Code struct {
 	Package string // directory
 }
 
-// String is the row as the catalogue file holds it.
+// String returns the row as the catalogue file holds it.
 func (c Code) String() string { return fmt.Sprintf("%-36s %-12s %s", c.Code, c.Kind, c.Package) }
 
 // codeForm is what a code looks like: words in snake_case.
@@ -86,7 +86,7 @@ func copiesCode(literal *ast.CompositeLit) bool {
 	return false
 }
 
-// literalCode is the code an argument spells out, or what is wrong with it.
+// literalCode returns the code an argument spells out, or what is wrong with it.
 func literalCode(arg ast.Expr, first map[string]string) (code, problem string) {
 	literal, ok := arg.(*ast.BasicLit)
 	if !ok || literal.Kind != token.STRING {
@@ -102,7 +102,7 @@ func literalCode(arg ast.Expr, first map[string]string) (code, problem string) {
 	return code, ""
 }
 
-// kindName is the kind's identifier without its qualifier: "NotFound".
+// kindName returns the kind's identifier without its qualifier: "NotFound".
 func kindName(e ast.Expr) string {
 	if selector, ok := e.(*ast.SelectorExpr); ok {
 		return selector.Sel.Name
@@ -113,7 +113,7 @@ func kindName(e ast.Expr) string {
 	return "computed"
 }
 
-// Catalogue is the codes as one text, a row a line.
+// Catalogue returns the codes as one text, a row a line.
 func Catalogue(codes []Code) string {
 	var b strings.Builder
 	for _, c := range codes {

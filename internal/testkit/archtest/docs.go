@@ -66,7 +66,7 @@ func exportedFunc(d *ast.FuncDecl) bool {
 	return ast.IsExported(receiver(d)) && !slices.Contains(selfEvident, d.Name.Name)
 }
 
-// receiver is the name of the type the method belongs to.
+// receiver returns the name of the type the method belongs to.
 func receiver(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
 	for {
@@ -85,7 +85,7 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// bareName is the first exported name of the spec that neither its own comment, nor its line's, nor its group's covers.
+// bareName returns the first exported name of the spec that neither its own comment, nor its line's, nor its group's covers.
 func bareName(d *ast.GenDecl, spec ast.Spec) string {
 	switch s := spec.(type) {
 	case *ast.TypeSpec:

@@ -30,7 +30,7 @@ func Imports(m *Module, law []Row) (found []Finding) {
 	return found
 }
 
-// rowFor is the row with the longest pattern that covers dir.
+// rowFor returns the row with the longest pattern that covers dir.
 func rowFor(law []Row, dir string) (best Row, ok bool) {
 	length := -1
 	for _, row := range law {
@@ -100,7 +100,7 @@ func (m *Module) graph() map[string][]string {
 	return graph
 }
 
-// reach is everything from can import, directly or not, itself included, sorted; empty when from does not exist.
+// reach returns everything from can import, directly or not, itself included, sorted; empty when from does not exist.
 func reach(graph map[string][]string, from string) []string {
 	seen := map[string]bool{}
 	for todo := []string{from}; len(todo) > 0; {

@@ -158,13 +158,13 @@ func (m *Module) at(f *File, pos token.Pos, format string, args ...any) Finding 
 	return Finding{Path: f.Path, Line: m.line(pos), Text: fmt.Sprintf(format, args...)}
 }
 
-// importPath is the import's path; the parser has already proven that it is a string.
+// importPath returns the import's path; the parser has already proven that it is a string.
 func importPath(spec *ast.ImportSpec) string {
 	p, _ := strconv.Unquote(spec.Path.Value)
 	return p
 }
 
-// localName is the name under which f sees the package at importPath, or "" when f does not import it.
+// localName returns the name under which f sees the package at importPath, or "" when f does not import it.
 func localName(f *File, wanted string) string {
 	for _, spec := range f.Syntax.Imports {
 		if importPath(spec) != wanted {
@@ -178,7 +178,7 @@ func localName(f *File, wanted string) string {
 	return ""
 }
 
-// relative is the import's directory in the module, or false when it lies elsewhere.
+// relative returns the import's directory in the module, or false when it lies elsewhere.
 func (m *Module) relative(imported string) (string, bool) {
 	if imported == m.Path {
 		return ".", true

@@ -100,7 +100,7 @@ func (m *Module) reassigned(f *File, globals map[string]bool) (found []Finding) 
 	return found
 }
 
-// root is the variable that an assignment to e changes.
+// root returns the variable that an assignment to e changes.
 func root(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {

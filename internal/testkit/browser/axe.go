@@ -44,7 +44,7 @@ func (p *Page) Axe() {
 	}
 }
 
-// axeScript is the path of axe-core, or empty.
+// axeScript returns the path of axe-core, or empty.
 func axeScript() string {
 	if named := os.Getenv("AXE_CORE"); named != "" {
 		return named

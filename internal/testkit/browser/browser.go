@@ -127,7 +127,7 @@ func program() string {
 	return ""
 }
 
-// shots is where pictures go: a directory for the package's test in CONSOLE_SHOTS, so that they are kept, or one that goes with the test.
+// shots returns where pictures go: a directory for the package's test in CONSOLE_SHOTS, so that they are kept, or one that goes with the test.
 func shots(t testing.TB) string {
 	t.Helper()
 	kept := os.Getenv("CONSOLE_SHOTS")
@@ -141,7 +141,7 @@ func shots(t testing.TB) string {
 	return dir
 }
 
-// fileName is a name with nothing in it that a path could stumble over.
+// fileName returns a name with nothing in it that a path could stumble over.
 func fileName(name string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(name, "_")
 }

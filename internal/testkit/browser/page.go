@@ -98,7 +98,7 @@ func (p *Page) Keys(keys string) {
 	p.do("type", chromedp.KeyEvent(keys))
 }
 
-// Focus is what has the focus, as people know it: its label, its name or its text.
+// Focus returns what has the focus, as people know it: its label, its name or its text.
 func (p *Page) Focus() string {
 	p.t.Helper()
 	var name string
@@ -106,7 +106,7 @@ func (p *Page) Focus() string {
 	return name
 }
 
-// Text is what people read in the first element that the CSS selector fits; empty when there is none.
+// Text returns what people read in the first element that the CSS selector fits; empty when there is none.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	var text string
@@ -114,7 +114,7 @@ func (p *Page) Text(selector string) string {
 	return text
 }
 
-// Count is how many elements the CSS selector fits.
+// Count returns how many elements the CSS selector fits.
 func (p *Page) Count(selector string) int {
 	p.t.Helper()
 	var n int
@@ -122,7 +122,7 @@ func (p *Page) Count(selector string) int {
 	return n
 }
 
-// Address is the path of the page, with its parameters.
+// Address returns the path of the page, with its parameters.
 func (p *Page) Address() string {
 	p.t.Helper()
 	var path string
@@ -331,7 +331,7 @@ func reading(selector string) string {
 	return "(document.querySelector(" + quoted(selector) + ") || {innerText: ''}).innerText"
 }
 
-// quoted is a text as JavaScript writes it.
+// quoted returns a text as JavaScript writes it.
 func quoted(s string) string {
 	doc, err := json.Marshal(s)
 	if err != nil { // of a string it never is

@@ -63,7 +63,7 @@ func (w *watcher) complain(format string, args ...any) {
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// Complaints are what the page has complained of until now, and they do not fail the test any more.
+// Complaints returns what the page has complained of until now, and they do not fail the test any more.
 func (p *Page) Complaints() []string {
 	p.watch.mu.Lock()
 	defer p.watch.mu.Unlock()

@@ -56,7 +56,7 @@ func Catalogue(t *testing.T, open Open) {
 	}
 }
 
-// start is when everything in the suite begins: not a whole second, so that what is lost of a time shows.
+// start returns when everything in the suite begins: not a whole second, so that what is lost of a time shows.
 func start() time.Time { return time.Date(2026, time.May, 4, 3, 2, 1, 123456789, time.UTC) }
 
 func later(n int) time.Time { return start().Add(time.Duration(n) * time.Hour) }
@@ -75,7 +75,7 @@ func put[T any](t testing.TB, create func(context.Context, T) error, values ...T
 	}
 }
 
-// names is what name says of every value.
+// names returns what name says of every value.
 func names[T any](values []T, name func(T) string) []string {
 	out := []string{}
 	for _, v := range values {

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// ran is an execution that began at an hour and, if it is final, ended half an hour later.
+// ran returns an execution that began at an hour and, if it is final, ended half an hour later.
 func ran(id string, status project.Status, at int) project.Execution {
 	e := project.Execution{ID: id, Kind: project.KindWorkflow, WorkflowID: "wf", Status: status, StartedAt: later(at), Owner: "me"}
 	if status.Final() {
@@ -22,7 +22,7 @@ func ran(id string, status project.Status, at int) project.Execution {
 	return e
 }
 
-// history is the IDs of the executions that a filter chooses, of which there must be no more.
+// history returns the IDs of the executions that a filter chooses, of which there must be no more.
 func history(t testing.TB, c projectport.Catalogue, f project.ExecutionFilter) []string {
 	t.Helper()
 	page, total, err := c.Executions.List(t.Context(), f)

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// rules is every rule as action/type/level, in the order they are listed.
+// rules returns every rule as action/type/level, in the order they are listed.
 func rules(t testing.TB, c projectport.Catalogue) []string {
 	t.Helper()
 	all, err := c.Rules.List(t.Context())

@@ -15,7 +15,7 @@ type Fake struct {
 	elapsed time.Duration
 }
 
-// Now is where the clock stands, in UTC.
+// Now returns where the clock stands, in UTC.
 func (f *Fake) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,7 +31,7 @@ func announce(c *mcp.ServerCapabilities) {
 	c.Prompts = &mcp.PromptCapabilities{ListChanged: true}
 }
 
-// fixture is a tool with a schema, which may be empty for one without arguments.
+// fixture returns a tool with a schema, which may be empty for one without arguments.
 func fixture(name, about, schema string, h mcp.ToolHandler) mcpserver.Fixture {
 	if schema == "" {
 		schema = `{"type":"object"}`
@@ -39,12 +39,12 @@ func fixture(name, about, schema string, h mcp.ToolHandler) mcpserver.Fixture {
 	return mcpserver.Fixture{Tool: mcp.Tool{Name: name, Description: about, InputSchema: rawSchema(schema)}, Handler: h}
 }
 
-// say is a result of that text.
+// say returns a result of that text.
 func say(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// failed is a result that says why there is none.
+// failed returns a result that says why there is none.
 func failed(err error) *mcp.CallToolResult {
 	r := say(err.Error())
 	r.IsError = true

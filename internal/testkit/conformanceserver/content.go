@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// picture is one red pixel.
+// picture returns one red pixel.
 func picture() []byte {
 	dot := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	dot.Set(0, 0, color.RGBA{R: 255, A: 255})
@@ -27,7 +27,7 @@ func picture() []byte {
 	return b.Bytes()
 }
 
-// sound is a WAV file with one silent sample: 8 kHz, mono, 16 bits.
+// sound returns a WAV file with one silent sample: 8 kHz, mono, 16 bits.
 func sound() []byte {
 	var b bytes.Buffer
 	word := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) }

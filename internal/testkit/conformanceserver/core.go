@@ -32,7 +32,7 @@ const mirrored = `{"type":"object","properties":{"region":{"type":"string","desc
 // core is the tools that are like any of the product's, so that the suite's calls of them go the way that most calls go.
 type core struct{}
 
-// Specs are those tools.
+// Specs returns those tools.
 func (core) Specs() iter.Seq[tool.Spec] {
 	spec := func(name tool.Name, about, schema string) tool.Spec {
 		return tool.Spec{Name: name, Title: string(name), Description: about, Toolset: "conformance", Contract: "countersign.v1",

@@ -32,17 +32,17 @@ const (
 	contextForm = `{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`
 )
 
-// form is a question to a person.
+// form returns a question to a person.
 func form(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: rawSchema(schema)}
 }
 
-// sample is a question to a model.
+// sample returns a question to a model.
 func sample(text string, most int64) *mcp.CreateMessageParams {
 	return &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}, MaxTokens: most}
 }
 
-// argument is one of a call's, a text.
+// argument returns one of a call's, a text.
 func argument(req *mcp.CallToolRequest, name string) string {
 	var all map[string]any
 	_ = json.Unmarshal(req.Params.Arguments, &all) // what is no object has none

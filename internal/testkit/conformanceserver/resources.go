@@ -25,12 +25,12 @@ type resources struct {
 	life context.Context //nolint:containedctx // until when changes are told
 }
 
-// List is all of them.
+// List returns all of them.
 func (s resources) List(context.Context, mcpserver.Caller, string) ([]mcpserver.Resource, string, error) {
 	return append(s.Fixed(), mcpserver.Resource{URI: binaryURI, Name: "static-binary", Description: "An image.", MIMEType: "image/png"}), "", nil
 }
 
-// Fixed are those that are text.
+// Fixed returns those that are text.
 func (resources) Fixed() []mcpserver.Resource {
 	return []mcpserver.Resource{
 		{URI: textURI, Name: "static-text", Description: "A text.", MIMEType: "text/plain"},
@@ -38,12 +38,12 @@ func (resources) Fixed() []mcpserver.Resource {
 	}
 }
 
-// Templates is the one family.
+// Templates returns the one family.
 func (resources) Templates() []mcpserver.Resource {
 	return []mcpserver.Resource{{URI: template, Name: "template", Description: "Repeats its id.", MIMEType: "application/json"}}
 }
 
-// Read is a text, or what the template makes of an id.
+// Read returns a text, or what the template makes of an id.
 func (resources) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
 	switch uri {
 	case textURI:

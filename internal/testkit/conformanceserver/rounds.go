@@ -35,7 +35,7 @@ func (s seal) open(sealed string) (string, error) {
 	return sealed[:at], nil
 }
 
-// filled is a field of a form that was accepted, or nil.
+// filled returns a field of a form that was accepted, or nil.
 func filled(all mcp.InputResponseMap, key, field string) any {
 	if r, ok := all[key].(*mcp.ElicitResult); ok && r != nil && r.Action == "accept" {
 		return r.Content[field]
@@ -43,7 +43,7 @@ func filled(all mcp.InputResponseMap, key, field string) any {
 	return nil
 }
 
-// said is what a model has answered, and whether it has.
+// said returns what a model has answered, and whether it has.
 func said(all mcp.InputResponseMap, key string) (string, bool) {
 	switch r := all[key].(type) {
 	case *mcp.CreateMessageResult:
@@ -64,7 +64,7 @@ func said(all mcp.InputResponseMap, key string) (string, bool) {
 	return "", false
 }
 
-// roots are how many the client has, and whether it has said so.
+// roots returns how many the client has, and whether it has said so.
 func roots(all mcp.InputResponseMap, key string) (string, bool) {
 	r, ok := all[key].(*mcp.ListRootsResult)
 	if !ok || r == nil {
@@ -77,7 +77,7 @@ func roots(all mcp.InputResponseMap, key string) (string, bool) {
 	return fmt.Sprintf("%d roots: %s", len(uris), strings.Join(uris, " ")), true
 }
 
-// wanted is a result that asks.
+// wanted returns a result that asks.
 func wanted(state string, all mcp.InputRequestMap) *mcp.CallToolResult {
 	return &mcp.CallToolResult{InputRequests: all, RequestState: state}
 }

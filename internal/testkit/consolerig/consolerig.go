@@ -38,7 +38,7 @@ type Site struct {
 	calm   time.Duration // as long as pages wait when nobody says otherwise
 }
 
-// Person is who sits at the console.
+// Person returns who sits at the console.
 func Person() httpauth.Visitor {
 	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
 }
@@ -60,7 +60,7 @@ func LetIn(v httpauth.Visitor) func(httpauth.Handler) http.Handler {
 // contentPolicy is what pages may load: nothing but what this server has, and no script or style within them.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Live serves the JSON face of the door beside the pages, so that scripts hear what happens: no page has to wait for it.
+// Live serves the JSON API of the core beside the pages, so that scripts hear what happens: no page has to wait for it.
 func (s *Site) Live(app httpapi.App, source events.Source) {
 	s.T.Helper()
 	s.runner.Patience = s.calm
@@ -86,7 +86,7 @@ func (s *Site) SendOff(path string, fields url.Values) Page {
 // Mounts adds pages to a mux.
 type Mounts func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 
-// New is a console with those pages over a door, which ends with the test.
+// New returns a console with those pages over a core, which ends with the test.
 func New(t testing.TB, core ui.Core, mounts Mounts) *Site {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
@@ -128,7 +128,7 @@ func (s *Site) do(req *http.Request) Page {
 	return Page{Site: s, Status: resp.StatusCode, Path: resp.Request.URL.RequestURI(), HTML: string(doc)}
 }
 
-// Open is the page at a path, whatever its status.
+// Open returns the page at a path, whatever its status.
 func (s *Site) Open(path string) Page {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.URL+path, nil)
@@ -136,7 +136,7 @@ func (s *Site) Open(path string) Page {
 	return s.do(req)
 }
 
-// Get is the page at a path, which is there.
+// Get returns the page at a path, which is there.
 func (s *Site) Get(path string) Page {
 	s.T.Helper()
 	p := s.Open(path)
@@ -167,14 +167,14 @@ var (
 	attr   = regexp.MustCompile(`([a-z-]+)(?:="([^"]*)")?`)
 )
 
-// Main is the content of the page, as it is written.
+// Main returns the content of the page, as it is written.
 func (p Page) Main() string {
 	_, body, _ := strings.Cut(p.HTML, "<main")
 	body, _, _ = strings.Cut(body, "</main>")
 	return "<main" + body
 }
 
-// Text is what people read in the content of the page.
+// Text returns what people read in the content of the page.
 func (p Page) Text() string {
 	return strings.TrimSpace(html.UnescapeString(blanks.ReplaceAllString(tag.ReplaceAllString(p.Main(), " "), " ")))
 }
@@ -193,7 +193,7 @@ func (p Page) Has(name string) bool {
 	return found
 }
 
-// form is the form that has the button of that name, and what the button itself sends.
+// form returns the form that has the button of that name, and what the button itself sends.
 func (p Page) form(name string) (form string, sends map[string]string, found bool) {
 	for _, f := range forms.FindAllString(p.Main(), -1) {
 		for _, b := range button.FindAllStringSubmatch(f, -1) {
@@ -210,7 +210,7 @@ func (p Page) form(name string) (form string, sends map[string]string, found boo
 	return "", nil, false
 }
 
-// Filled is what the form with the button of that name sends, before anybody changes it.
+// Filled returns what the form with the button of that name sends, before anybody changes it.
 func (p Page) Filled(name string) (action, method string, sent url.Values) {
 	p.Site.T.Helper()
 	form, sends, found := p.form(name)
@@ -278,7 +278,7 @@ func (p Page) Approve(filled ...string) Page {
 	return p
 }
 
-// Settled is the page once what it shows does not run any more.
+// Settled returns the page once what it shows does not run any more.
 func (p Page) Settled() Page {
 	p.Site.T.Helper()
 	require.Eventually(p.Site.T, func() bool {

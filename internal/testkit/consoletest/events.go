@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// Events adds the product's API to a mux, and with it the events of that door's database, which pages follow.
+// Events adds the product's API to a mux, and with it the events of that core's database, which pages follow.
 func Events(t testing.TB, mux *http.ServeMux, h *TestCore, person func(httpauth.Handler) http.Handler) {
 	t.Helper()
 	hub := events.NewHub(h.App, nil)

@@ -18,10 +18,10 @@ import (
 // Notes are files, each a note.
 type Notes struct{ Dir string }
 
-// Path is the file of a note.
+// Path returns the file of a note.
 func (n Notes) Path(name string) string { return filepath.Join(n.Dir, filepath.Base(name)) }
 
-// Write makes a note by hand, behind the door's back.
+// Write makes a note by hand, without the core.
 func (n Notes) Write(name, text string) error {
 	if err := os.MkdirAll(n.Dir, 0o755); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (n Notes) Write(name, text string) error {
 	return os.WriteFile(n.Path(name), []byte(text), 0o600)
 }
 
-// Read is a note's text; empty when there is none.
+// Read returns a note's text; empty when there is none.
 func (n Notes) Read(name string) string {
 	text, _ := os.ReadFile(n.Path(name)) //nolint:errcheck // none is empty
 	return string(text)
@@ -63,7 +63,7 @@ func (p plan) Hash() canon.Hash {
 // Prompt says what it would do.
 func (p plan) Prompt() string { return p.Summary }
 
-// Target is the note.
+// Target returns the note.
 func (p plan) Target() string { return p.in.Name }
 
 // Assessment raises what is at stake.

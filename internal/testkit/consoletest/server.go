@@ -34,18 +34,18 @@ type TestCore struct {
 	Store *sqlitestore.Store
 }
 
-// Change changes how a door is opened.
+// Change changes how a core is opened.
 type Change func(*app.Core, *app.Options)
 
-// At has the door believe another clock.
+// At has the core believe another clock.
 func At(c ports.Clock) Change { return func(core *app.Core, _ *app.Options) { core.Clock = c } }
 
-// With changes the door's options.
+// With changes the core's options.
 func With(change func(*app.Options)) Change {
 	return func(_ *app.Core, o *app.Options) { change(o) }
 }
 
-// Open opens a door in that directory, where people confirm. A second one there is another process.
+// Open opens a core in that directory, where people confirm. A second one there is another process.
 func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
@@ -71,14 +71,14 @@ func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	return h
 }
 
-// Agent is a client of the door: what an agent does through it.
+// Agent is a client of the core: what an agent does through it.
 type Agent struct {
 	TestCore *TestCore
 	Session  string
 	Client   string
 }
 
-// Agent is an agent of that session.
+// Agent returns an agent of that session.
 func (h *TestCore) Agent(session string) *Agent {
 	return &Agent{TestCore: h, Session: session, Client: "claude-code/2.1 (" + session + ")"}
 }

@@ -87,7 +87,7 @@ func Serve(t testing.TB, mount func(mux *http.ServeMux)) *Web {
 	return (&Web{URL: s.URL, t: t}).As("key_one")
 }
 
-// As is the same server asked by a browser of that credential.
+// As returns the same server asked by a browser of that credential.
 func (w *Web) As(credential string) *Web {
 	jar, err := cookiejar.New(nil)
 	require.NoError(w.t, err)
@@ -135,7 +135,7 @@ func (w *Web) answer(resp *http.Response) Answer {
 	return Answer{Status: resp.StatusCode, Path: resp.Request.URL.RequestURI(), Body: string(body), Header: resp.Header}
 }
 
-// Settled is the page once what it shows does not run any more.
+// Settled returns the page once what it shows does not run any more.
 func (w *Web) Settled(page Answer) Answer {
 	w.t.Helper()
 	for tick := newPoll(w.t.Context().Done()); strings.HasPrefix(page.Path, "/work/") && strings.Contains(page.Body, `data-live="tick"`); {
@@ -145,7 +145,7 @@ func (w *Web) Settled(page Answer) Answer {
 	return page
 }
 
-// Words is what people read of the page's content, its blanks and lines as one space each.
+// Words returns what people read of the page's content, its blanks and lines as one space each.
 func (a Answer) Words() string {
 	body := a.Body
 	if _, main, ok := strings.Cut(body, "<main"); ok {

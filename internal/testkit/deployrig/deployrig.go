@@ -57,7 +57,7 @@ func (r *Rig) In(dir string) {
 }
 
 // Call is a tool's answer, paths replaced as Plain does, or its fault. Arguments are a JSON object; the config repository is added to them.
-// What the door would do is done here, in its order: decode, prepare, gate, commit.
+// What the core would do is done here, in its order: decode, prepare, gate, commit.
 func (r *Rig) Call(entries []tool.Entry, name tool.Name, args string) (string, *fault.Error) {
 	r.T.Helper()
 	value, err := r.call(entries, name, args)

@@ -17,7 +17,7 @@ type Known struct {
 	Runs ecosystemport.Runs
 }
 
-// Search is the intent of the call that queued a run.
+// Search returns the intent of the call that queued a run.
 func (k Known) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
 	all, err := k.Runs.List(ctx, ecosystem.RunFilter{})
 	var out []audit.Record

@@ -55,7 +55,7 @@ func RunIfAsked() {
 	}
 }
 
-// Run is the program: its result is the exit code.
+// Run returns the program: its result is the exit code.
 func Run() int {
 	quirks := parse(os.Getenv(Variable))
 	command := ""
@@ -110,7 +110,7 @@ func hold(args []string) int {
 	return int(memory[0])
 }
 
-// flags are those that the program takes for serve.
+// flags returns those that the program takes for serve.
 func flags(args []string) (host, port string) {
 	host, port = "127.0.0.1", "0"
 	for i := 0; i+1 < len(args); i += 2 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Handler is a server that takes the password, for tests that need no process.
+// Handler returns a server that takes the password, for tests that need no process.
 func Handler(password string) http.Handler { return handler(password, map[string]string{}) }
 
 // server is what a server holds.
@@ -143,7 +143,7 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 	give(w, one)
 }
 
-// known is the session of a request; without one the request has been refused. The caller holds the lock.
+// known returns the session of a request; without one the request has been refused. The caller holds the lock.
 func (s *server) known(w http.ResponseWriter, r *http.Request) (int, bool) {
 	i := slices.IndexFunc(s.sessions, func(one session) bool { return one.ID == r.PathValue("id") })
 	if i < 0 {
@@ -263,7 +263,7 @@ func (s *server) message(w http.ResponseWriter, r *http.Request) {
 	give(w, reply)
 }
 
-// said is the text of a request, which is recorded.
+// said returns the text of a request, which is recorded.
 func (s *server) said(w http.ResponseWriter, r *http.Request) (string, bool) {
 	var in struct {
 		Parts []struct{ Type, Text string }

@@ -49,7 +49,7 @@ func New(t testing.TB, archive string, more ...string) *Repo {
 	return r
 }
 
-// repoIn is the repository below that directory.
+// repoIn returns the repository below that directory.
 func repoIn(t testing.TB, top string) *Repo {
 	return &Repo{Dir: filepath.Join(top, "clone"), Remote: filepath.Join(top, "remote.git"), home: filepath.Join(top, "home"), t: t}
 }
@@ -82,7 +82,7 @@ func fresh(t testing.TB, archives []string) *Repo {
 	return r
 }
 
-// template is what a new repository begins with: places for hooks and exclusions, and none of git's samples.
+// template returns what a new repository begins with: places for hooks and exclusions, and none of git's samples.
 func (r *Repo) template() string { return filepath.Join(r.home, "template") }
 
 // Write puts the files of a txtar archive into the working tree, over what is there.
@@ -105,7 +105,7 @@ func (r *Repo) Commit(message string) string {
 	return r.Head()
 }
 
-// Head is the full id of the commit the working tree stands on.
+// Head returns the full id of the commit the working tree stands on.
 func (r *Repo) Head() string {
 	r.t.Helper()
 	return r.Git("rev-parse", "HEAD")
@@ -127,7 +127,7 @@ var settings = []struct{ key, value string }{
 	{"commit.gpgSign", "false"}, {"core.autocrlf", "false"}, {"core.fileMode", "true"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
 }
 
-// Env is the environment of every git here, for tests that start their own: PATH and TMPDIR of the machine, and nothing else of it.
+// Env returns the environment of every git here, for tests that start their own: PATH and TMPDIR of the machine, and nothing else of it.
 func (r *Repo) Env() []string {
 	date := Epoch.Add(time.Duration(r.commits) * time.Minute).Format(time.RFC3339)
 	env := []string{

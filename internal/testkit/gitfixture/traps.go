@@ -25,7 +25,7 @@ func NewTraps(t testing.TB, then string) Traps {
 	return r
 }
 
-// Program is the path of the program of that name.
+// Program returns the path of the program of that name.
 func (r Traps) Program(name string) string {
 	r.t.Helper()
 	file := filepath.Join(r.dir, "run-"+name)
@@ -33,7 +33,7 @@ func (r Traps) Program(name string) string {
 	return file
 }
 
-// Hooks is a directory of hooks of those names.
+// Hooks returns a directory of hooks of those names.
 func (r Traps) Hooks(names ...string) string {
 	r.t.Helper()
 	dir := filepath.Join(r.dir, "hooks")
@@ -44,10 +44,10 @@ func (r Traps) Hooks(names ...string) string {
 	return dir
 }
 
-// Left is the file that the program of that name leaves.
+// Left returns the file that the program of that name leaves.
 func (r Traps) Left(name string) string { return filepath.Join(r.left, name) }
 
-// Sprung is the names of the programs that ran since it was last asked, sorted.
+// Sprung returns the names of the programs that ran since it was last asked, sorted.
 func (r Traps) Sprung() (names []string) {
 	r.t.Helper()
 	entries, err := os.ReadDir(r.left)

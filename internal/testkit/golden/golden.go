@@ -40,7 +40,7 @@ func JSON(t T, name string, got any) {
 	Compare(t, filepath.Join("testdata", filepath.FromSlash(name)+".golden.json"), text)
 }
 
-// Indent is the JSON document of v as golden files hold it: two spaces, no HTML escapes, a final newline.
+// Indent returns the JSON document of v as golden files hold it: two spaces, no HTML escapes, a final newline.
 func Indent(v any) ([]byte, error) {
 	var document bytes.Buffer
 	switch doc := v.(type) {

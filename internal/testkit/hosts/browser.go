@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// serves starts countersign serve for the desk's home in the project, without a terminal.
+// serves starts countersign serve for the trial's home in the project, without a terminal.
 func (d *trial) serves() error {
 	s, err := d.begins(d.command(d.exe, "serve", "--addr", "127.0.0.1:0", "--no-open", "--json"))
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *eyes) close() error {
 	return nil
 }
 
-// logsIn has the desk's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
+// logsIn has the trial's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
 func (d *trial) logsIn() error {
 	if d.ends == nil {
 		if err := d.serves(); err != nil {
@@ -123,7 +123,7 @@ func (d *trial) inConsole(q question, j job) error {
 	})
 }
 
-// leave ends what runs for the desk. It fails when a page of the console misbehaved.
+// leave ends what runs for the trial. It fails when a page of the console misbehaved.
 func (d *trial) leave() (err error) {
 	if d.eyes != nil {
 		err = d.eyes.close()

@@ -26,7 +26,7 @@ type job struct {
 	says    string   // stands in the last result
 }
 
-// surface is where the person answers.
+// surface returns where the person answers.
 func (j job) surface() string {
 	if j.console {
 		return "console"
@@ -34,7 +34,7 @@ func (j job) surface() string {
 	return "terminal"
 }
 
-// place is where the person answers, in words.
+// place returns where the person answers, in words.
 func (j job) place() string {
 	if j.screen {
 		return "view of approvals, the host in its own"
@@ -52,7 +52,7 @@ func given(values map[string]any) func([]string) map[string]any {
 	return func([]string) map[string]any { return values }
 }
 
-// found is what the pattern's group finds in the latest result that has it.
+// found returns what the pattern's group finds in the latest result that has it.
 func found(pattern string, results []string) string {
 	re := regexp.MustCompile(pattern)
 	for _, text := range slices.Backward(results) {

@@ -61,14 +61,14 @@ func (m *model) asked() bool {
 	return m.heard
 }
 
-// results are those that the host has passed on so far.
+// results returns those that the host has passed on so far.
 func (m *model) results() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.told)
 }
 
-// complaints are what went wrong on the model's side.
+// complaints returns what went wrong on the model's side.
 func (m *model) complaints() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +87,7 @@ type reply struct {
 // offer is a tool as a host offers it.
 type offer struct{ space, name string }
 
-// next is the model's turn after these results, with these tools.
+// next returns the model's turn after these results, with these tools.
 func (m *model) next(offers []offer, results []string) reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ type request struct {
 	} // Gemini's generateContent
 }
 
-// offers are the tools in a list, wherever a protocol puts their names.
+// offers returns the tools in a list, wherever a protocol puts their names.
 func offers(list []any, space string) (out []offer) {
 	for _, item := range list {
 		t, _ := item.(map[string]any)
@@ -150,7 +150,7 @@ func offers(list []any, space string) (out []offer) {
 	return out
 }
 
-// results are those of tools in a request, in their order.
+// results returns those of tools in a request, in their order.
 func (q request) results() (out []string) {
 	for _, m := range q.Messages {
 		if m.Role == "tool" {
@@ -179,7 +179,7 @@ func (q request) results() (out []string) {
 	return out
 }
 
-// flat is every text in a value, whatever it is wrapped in.
+// flat returns every text in a value, whatever it is wrapped in.
 func flat(v any) string {
 	switch v := v.(type) {
 	case string:

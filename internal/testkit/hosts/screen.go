@@ -19,7 +19,7 @@ type screen struct {
 	name  string
 }
 
-// tmux runs a command of the desk's own tmux server.
+// tmux runs a command of the trial's own tmux server.
 func (d *trial) tmux(arguments ...string) (string, error) {
 	cmd := d.command("tmux", append([]string{"-S", filepath.Join(d.home, "tmux"), "-f", "/dev/null"}, arguments...)...)
 	var said bytes.Buffer
@@ -39,7 +39,7 @@ func (d *trial) opens(name string, cmd *exec.Cmd) (*screen, error) {
 	return &screen{d, name}, err
 }
 
-// text is what the person sees.
+// text returns what the person sees.
 func (s *screen) text() string {
 	text, err := s.trial.tmux("capture-pane", "-p", "-t", s.name)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *screen) shows(text string) error {
 	return fmt.Errorf("%s does not show %q:\n%s", s.name, text, s.text())
 }
 
-// unbroken is a text as it was before it was broken into lines, and without frames.
+// unbroken returns a text as it was before it was broken into lines, and without frames.
 func unbroken(text string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`[│┃╭╮╰╯─|]`).ReplaceAllString(text, " ")), " ")
 }

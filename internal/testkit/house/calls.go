@@ -238,14 +238,14 @@ func (s *server) approve() error {
 	return errors.New("no approval request came")
 }
 
-// find is the text of a member of a JSON document, wherever it stands, in text that is JSON itself too; "" where there is none.
+// find returns the text of a member of a JSON document, wherever it stands, in text that is JSON itself too; "" where there is none.
 func find(document json.RawMessage, member string) string {
 	_, rest, _ := strings.Cut(strings.ReplaceAll(string(document), `\"`, `"`), `"`+member+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)
 	return value
 }
 
-// ran are the functions that ran at all, as go tool covdata func prints them, in a module.
+// ran returns the functions that ran at all, as go tool covdata func prints them, in a module.
 func ran(text, of string) (functions []string) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -259,12 +259,12 @@ func ran(text, of string) (functions []string) {
 	return functions
 }
 
-// without are the functions that are not among the others.
+// without returns the functions that are not among the others.
 func without(functions, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(functions), func(f string) bool { return slices.Contains(others, f) })
 }
 
-// dirs are the packages of functions.
+// dirs returns the packages of functions.
 func dirs(functions []string) (out []string) {
 	for _, f := range functions {
 		file, _, _ := strings.Cut(f, ":")

@@ -101,7 +101,7 @@ func (p *pkg) public() bool {
 	return p.product && p.name != "main" && !strings.Contains("/"+p.dir+"/", "/internal/")
 }
 
-// imports are the packages of the module that a file imports, by the names under which it sees them.
+// imports returns the packages of the module that a file imports, by the names under which it sees them.
 func (m *module) imports(f *file) map[string]*pkg {
 	seen := map[string]*pkg{}
 	for _, spec := range f.syntax.Imports {

@@ -163,7 +163,7 @@ func types(f *file) func(func(*ast.TypeSpec) bool) {
 // name is an exported identifier at package level.
 type name struct{ dir, name string }
 
-// exported are the exported names of all packages that are no commands.
+// exported returns the exported names of all packages that are no commands.
 func exported(packages []*pkg) (names []name) {
 	for _, p := range packages {
 		if p.name == "main" {
@@ -256,7 +256,7 @@ func twice(names []name) (out []string) {
 	return out
 }
 
-// alike are the structs of different packages that have the same members in JSON.
+// alike returns the structs of different packages that have the same members in JSON.
 func (m *module) alike(packages []*pkg) (out []string) {
 	type place struct{ dir, text string }
 	by := map[string][]place{}
@@ -290,7 +290,7 @@ func (m *module) alike(packages []*pkg) (out []string) {
 	return out
 }
 
-// inJSON are the names of a struct's fields in JSON, sorted, as far as their tags say them.
+// inJSON returns the names of a struct's fields in JSON, sorted, as far as their tags say them.
 func inJSON(s *ast.StructType) (members []string) {
 	for _, f := range s.Fields.List {
 		if f.Tag == nil {

@@ -28,7 +28,7 @@ func (s *Sequence) NewID(prefix string, n int) string {
 	return prefix + base32(number, n)
 }
 
-// NewToken is the next token: a well-formed UUIDv4 that ends in a count.
+// NewToken returns the next token: a well-formed UUIDv4 that ends in a count.
 func (s *Sequence) NewToken() confirm.Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Sequence) NewToken() confirm.Token {
 	return confirm.NewToken(Token(s.tokens))
 }
 
-// NewUUID is the next UUID: a well-formed UUIDv4 that ends in a count.
+// NewUUID returns the next UUID: a well-formed UUIDv4 that ends in a count.
 func (s *Sequence) NewUUID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Sequence) NewUUID() string {
 	return fmt.Sprintf("00000000-0000-4000-9000-%012d", s.uuids)
 }
 
-// Token is the secret of the nth token that a Sequence makes, counted from 1.
+// Token returns the secret of the nth token that a Sequence makes, counted from 1.
 func Token(n uint64) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
 func base32(number uint64, n int) string {

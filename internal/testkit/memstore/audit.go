@@ -121,7 +121,7 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 	return detached(all[len(all)-min(max(n, 0), len(all)):]), nil
 }
 
-// Search is the newest records that the filter chooses, newest first.
+// Search returns the newest records that the filter chooses, newest first.
 func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

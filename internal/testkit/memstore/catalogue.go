@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// NewCatalogue is an empty catalogue.
+// NewCatalogue returns an empty catalogue.
 func NewCatalogue() projectport.Catalogue {
 	d := &catalogueLock{turn: make(chan struct{}, 1)}
 	rules := &rules{lock: d}

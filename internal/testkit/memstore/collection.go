@@ -30,7 +30,7 @@ type entry struct {
 	body  []byte
 }
 
-// Find is a copy of the value with that ID. That there is none is a fault of the kind's own.
+// Find returns a copy of the value with that ID. That there is none is a fault of the kind's own.
 func (s *collection[K, T]) Find(ctx context.Context, id K) (T, error) {
 	var v T
 	err := s.lock.read(ctx, func() (err error) {
@@ -165,7 +165,7 @@ func (s *collection[K, T]) entry(v T) (entry, error) {
 	return e, err
 }
 
-// value is a new copy of what was kept.
+// value returns a new copy of what was kept.
 func (s *collection[K, T]) value(e entry) (T, error) {
 	var v T
 	err := json.Unmarshal(e.body, &v)

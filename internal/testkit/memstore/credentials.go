@@ -16,7 +16,7 @@ type Credentials struct {
 	all []access.Credential // in order of being added
 }
 
-// Credentials is the store's ports.Credentials.
+// Credentials returns the store's ports.Credentials.
 func (s *Store) Credentials() *Credentials { return &s.credentials }
 
 // Add stores a new credential. It fails with access.ErrTaken, and with policy.ErrWord when its scope has no written form.
@@ -47,7 +47,7 @@ func (s *Credentials) taken(except int, c *access.Credential) bool {
 	return false
 }
 
-// Find is a copy of the credential with that digest.
+// Find returns a copy of the credential with that digest.
 func (s *Credentials) Find(ctx context.Context, d access.Digest) (access.Credential, error) {
 	if err := ctx.Err(); err != nil {
 		return access.Credential{}, err

@@ -17,7 +17,7 @@ type Dated struct {
 	all []confirm.Dated
 }
 
-// Dated is the store's ports.DatedGrants.
+// Dated returns the store's ports.DatedGrants.
 func (s *Store) Dated() *Dated { return &s.dated }
 
 // Add stores a new grant.
@@ -69,7 +69,7 @@ func (s *Dated) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// List is all of them, oldest first.
+// List returns all of them, oldest first.
 func (s *Dated) List(ctx context.Context) ([]confirm.Dated, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type keys struct {
 	all []enrolled.Key // in order of being added
 }
 
-// Keys is the store's ports.EnrolledKeys.
+// Keys returns the store's ports.EnrolledKeys.
 func (s *Store) Keys() *keys { return &s.keys }
 
 // Add stores a new key, or fails with enrolled.ErrTaken.

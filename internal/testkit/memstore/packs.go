@@ -20,7 +20,7 @@ type Packs struct {
 	trashed map[pack.ID]bool
 }
 
-// NewPacks is an empty repository. clock decides what has expired.
+// NewPacks returns an empty repository. clock decides what has expired.
 func NewPacks(clock ports.Clock) *Packs {
 	return &Packs{clock: clock, packs: map[pack.ID]*pack.Pack{}, trashed: map[pack.ID]bool{}}
 }

@@ -28,7 +28,7 @@ func newProjects(d *catalogueLock, workflows *workflows, actions *actions) *proj
 	return s
 }
 
-// List is every project by name, whatever the case, then by path.
+// List returns every project by name, whatever the case, then by path.
 func (s *projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.newest(ctx, nil)
 	sorting.By(found, func(a, b project.Project) int {
@@ -75,7 +75,7 @@ func newWorkflows(d *catalogueLock) *workflows {
 	return s
 }
 
-// List is every workflow, or those of a project, the last updated first, and of those updated at once the last created.
+// List returns every workflow, or those of a project, the last updated first, and of those updated at once the last created.
 func (s *workflows) List(ctx context.Context, of project.ID) ([]project.Workflow, error) {
 	found, err := s.newest(ctx, func(w project.Workflow) bool { return of == "" || w.ProjectID == of })
 	sorting.Stable(found, func(a, b project.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
@@ -109,7 +109,7 @@ func newActions(d *catalogueLock, rules *rules) *actions {
 	return s
 }
 
-// List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
+// List returns every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
 func (s *actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
 	found, err := s.newest(ctx, func(a webhook.Action) bool { return of == "" || a.ProjectID == string(of) || a.ProjectID == "" })
 	sorting.Stable(found, func(a, b webhook.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
@@ -139,7 +139,7 @@ func newTemplates(d *catalogueLock) *templates {
 	}}
 }
 
-// List is every custom template by name, whatever the case; the first created first among equals.
+// List returns every custom template by name, whatever the case; the first created first among equals.
 func (s *templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.newest(ctx, nil)
 	slices.Reverse(found)

@@ -17,7 +17,7 @@ type Runs struct {
 	all []tool.Record // in order of being added
 }
 
-// Runs is the store's ports.Runs.
+// Runs returns the store's ports.Runs.
 func (s *Store) Runs() *Runs { return &s.runs }
 
 // Add stores a new record, or fails with tool.ErrTaken or tool.ErrMove.
@@ -55,7 +55,7 @@ func (s *Runs) Change(ctx context.Context, id string, change func(*tool.Record) 
 	return err
 }
 
-// Load is a copy of the record that goes by id.
+// Load returns a copy of the record that goes by id.
 func (s *Runs) Load(ctx context.Context, id string) (tool.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Record{}, err
@@ -69,7 +69,7 @@ func (s *Runs) Load(ctx context.Context, id string) (tool.Record, error) {
 	return r.Copy(), nil
 }
 
-// find is the record that goes by id: of a call sooner than of its redemption, and of that sooner than of a confirmation.
+// find returns the record that goes by id: of a call sooner than of its redemption, and of that sooner than of a confirmation.
 func (s *Runs) find(id string) (*tool.Record, error) {
 	for _, by := range []func(tool.Record) bool{
 		func(r tool.Record) bool { return r.CallID == id },
@@ -83,7 +83,7 @@ func (s *Runs) find(id string) (*tool.Record, error) {
 	return nil, tool.UnknownRecordError(id)
 }
 
-// newest is the places of the records, newest first.
+// newest returns the places of the records, newest first.
 func (s *Runs) newest() []int {
 	order := make([]int, len(s.all))
 	for i := range order {

@@ -13,7 +13,7 @@ type Sessions struct {
 	byKey map[string]ports.Session
 }
 
-// Load is a copy of the session, zero when nothing was stored.
+// Load returns a copy of the session, zero when nothing was stored.
 func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return ports.Session{}, err

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Load is the settings as they are now.
+// Load returns the settings as they are now.
 func (s *Store) Load(ctx context.Context) (ports.Settings, error) {
 	if err := ctx.Err(); err != nil {
 		return ports.Settings{}, err

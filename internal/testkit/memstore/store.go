@@ -26,8 +26,8 @@ type Store struct {
 	dated       Dated
 }
 
-// New is an empty store.
+// New returns an empty store.
 func New() *Store { return &Store{sessions: Sessions{byKey: map[string]ports.Session{}}} }
 
-// Sessions is the store's ports.Sessions.
+// Sessions returns the store's ports.Sessions.
 func (s *Store) Sessions() *Sessions { return &s.sessions }

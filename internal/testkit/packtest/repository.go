@@ -22,7 +22,7 @@ import (
 // Open makes a fresh, empty repository that tells the time by c and is gone when the test is.
 type Open func(t testing.TB, c ports.Clock) packport.Repository
 
-// New is a draft with an id of its own, called name (which may be empty), living for minutes from now.
+// New returns a draft with an id of its own, called name (which may be empty), living for minutes from now.
 func New(t testing.TB, seq *ids.Sequence, now time.Time, name string, minutes pack.TTL) *pack.Pack {
 	t.Helper()
 	p, err := pack.New(pack.ID(seq.NewID(pack.IDPrefix, pack.IDChars)), pack.Optional(name), now, minutes)
@@ -30,7 +30,7 @@ func New(t testing.TB, seq *ids.Sequence, now time.Time, name string, minutes pa
 	return p
 }
 
-// Full is a pack with one of everything in it, additive parts included.
+// Full returns a pack with one of everything in it, additive parts included.
 func Full(t testing.TB, seq *ids.Sequence, now time.Time, name string) *pack.Pack {
 	t.Helper()
 	p := New(t, seq, now, name, 60)

@@ -58,7 +58,7 @@ func Settings(t testing.TB, a *app.App, change func(*app.Settings) error) app.Se
 	return saved
 }
 
-// ByCaller is the options with the caller approving its own plans, as an embedding program's author may choose.
+// ByCaller returns the options with the caller approving its own plans, as an embedding program's author may choose.
 func ByCaller(o app.Options) app.Options {
 	o.Policy.Approval = policy.ApprovalCaller
 	return o

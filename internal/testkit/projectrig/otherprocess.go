@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// Elsewhere is a Countersign process of its own that carries out one call over the same state, confirmed when it asks. It prints the
+// Elsewhere returns a Countersign process of its own that carries out one call over the same state, confirmed when it asks. It prints the
 // answer when it lives to have one. It is killed when the test ends.
 func (r *Rig) Elsewhere(name tool.Name, args Args) *exec.Cmd {
 	r.T.Helper()
@@ -44,7 +44,7 @@ func callOnce(args []string) error {
 	return err
 }
 
-// Catalogue is what is stored, as it is stored, without the door. It is closed when the test ends.
+// Catalogue returns what is stored, as it is stored, without the core. It is closed when the test ends.
 func (r *Rig) Catalogue() projectport.Catalogue {
 	r.T.Helper()
 	store := sqlitestore.Open(filepath.Join(r.State, "countersign.db"))

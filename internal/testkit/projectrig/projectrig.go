@@ -75,7 +75,7 @@ shift; name=$1; shift
 exec sh "./$name.sh" "$@"
 `
 
-// New is a machine with npm and pnpm, for this test alone.
+// New returns a machine with npm and pnpm, for this test alone.
 func New(t testing.TB) *Rig {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -124,7 +124,7 @@ func configOf(state, home string) local.Config {
 
 func theUser() policy.Principal { return policy.Principal{ID: "local", Grants: policy.All} }
 
-// Table is every process of the machine that Countersign started, without the door.
+// Table returns every process of the machine that Countersign started, without the core.
 func (r *Rig) Table() *osproc.Processes {
 	return osproc.New(osproc.Options{Dir: filepath.Join(r.State, "processes")})
 }
@@ -142,7 +142,7 @@ func (r *Rig) stop() {
 	}
 }
 
-// Call is what comes of a call, which is what its tool publishes.
+// Call returns what comes of a call, which is what its tool publishes.
 func (d *Core) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return resultschema.Checked(d.rig.T, d.Local.Call(ctx, c))
 }
@@ -189,28 +189,28 @@ func (d *Core) Fresh() *Core {
 	return fresh
 }
 
-// New is a call of the door's client.
+// New returns a call of the core's client.
 func (d *Core) New(name tool.Name, args Args) tool.Call {
 	return tool.Call{Session: d.Session, Client: d.Client, Principal: theUser(), Tool: name, Args: encode(args)}
 }
 
-// Ask is what comes of a call as an agent makes it.
+// Ask returns what comes of a call as an agent makes it.
 func (d *Core) Ask(name tool.Name, args Args) tool.Outcome {
 	return d.Call(d.rig.T.Context(), d.New(name, args))
 }
 
-// Confirmed is what comes of a call that is confirmed when it asks.
+// Confirmed returns what comes of a call that is confirmed when it asks.
 func (d *Core) Confirmed(name tool.Name, args Args) tool.Outcome {
 	return call(d.rig.T.Context(), d, d.New(name, args))
 }
 
-// Do is the answer of a call that is confirmed when it asks, and that has to go well.
+// Do returns the answer of a call that is confirmed when it asks, and that has to go well.
 func (d *Core) Do(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	return d.answer(d.Confirmed(name, args))
 }
 
-// ByPerson is the answer of a call that a person makes, which has to go well.
+// ByPerson returns the answer of a call that a person makes, which has to go well.
 func (d *Core) ByPerson(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	c := d.New(name, args)
@@ -224,7 +224,7 @@ func (d *Core) answer(o tool.Outcome) map[string]any {
 	return Object(d.rig.T, o.Value)
 }
 
-// Object is a JSON object.
+// Object returns a JSON object.
 func Object(t testing.TB, doc json.RawMessage) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -238,14 +238,14 @@ func (d *Core) Register(dir string) project.ID {
 	return project.ID(d.ByPerson("project_add", map[string]any{"path": dir})["id"].(string))
 }
 
-// Project is a new directory of that name with the files of a txtar archive, registered.
+// Project returns a new directory of that name with the files of a txtar archive, registered.
 func (d *Core) Project(name, archive string) (dir string, id project.ID) {
 	d.rig.T.Helper()
 	dir = d.rig.Dir(name, archive)
 	return dir, d.Register(dir)
 }
 
-// Dir is a new directory of that name with the files of a txtar archive.
+// Dir returns a new directory of that name with the files of a txtar archive.
 func (r *Rig) Dir(name, archive string) string {
 	r.T.Helper()
 	dir := filepath.Join(r.Top, name)
@@ -264,7 +264,7 @@ func (r *Rig) Write(dir, name, text string) {
 	require.NoError(r.T, os.WriteFile(file, []byte(text), 0o644))
 }
 
-// Read is a file below dir, empty when there is none.
+// Read returns a file below dir, empty when there is none.
 func (r *Rig) Read(dir, name string) string {
 	r.T.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
@@ -274,7 +274,7 @@ func (r *Rig) Read(dir, name string) string {
 	return string(text)
 }
 
-// Told is what package managers were told, a start each: the manager's name and its arguments.
+// Told returns what package managers were told, a start each: the manager's name and its arguments.
 func (r *Rig) Told() (starts [][]string) {
 	r.T.Helper()
 	for line := range strings.SplitSeq(strings.TrimSuffix(r.Read(r.Home, "told"), "\x00\n"), "\x00\n") {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Checked is an outcome whose structured content is what its tool publishes. A tool with a schema answers with structured content, or fails.
+// Checked returns an outcome whose structured content is what its tool publishes. A tool with a schema answers with structured content, or fails.
 func Checked(t testing.TB, o tool.Outcome) tool.Outcome {
 	t.Helper()
 	doc := present.Results(o.Spec)

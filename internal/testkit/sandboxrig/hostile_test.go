@@ -83,7 +83,7 @@ func (m *machine) ecosystem(api string) {
 	}, "the ecosystem is installed")
 }
 
-// checkout is the ecosystem's clone.
+// checkout returns the ecosystem's clone.
 func (m *machine) checkout() string {
 	return filepath.Join(m.ground, "worktrees", "demo", "repos", "api")
 }
@@ -148,7 +148,7 @@ func (m *machine) hostile() gitfixture.Traps {
 	return traps
 }
 
-// started is the gits that were started since it was last asked.
+// started returns the gits that were started since it was last asked.
 func (m *machine) started() []string {
 	m.t.Helper()
 	text := strings.TrimSpace(m.Read(m.Top, "gits"))

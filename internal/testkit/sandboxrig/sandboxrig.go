@@ -98,7 +98,7 @@ type Rig struct {
 	Memory string // where the files of sandboxes are
 }
 
-// New is a machine for this test alone.
+// New returns a machine for this test alone.
 func New(t testing.TB) *Rig {
 	t.Helper()
 	base := projectrig.New(t)
@@ -130,7 +130,7 @@ func (r *Rig) Another() *projectrig.Core {
 	})
 }
 
-// Elsewhere is a Countersign process of its own that carries out one call, and is killed when the test ends.
+// Elsewhere returns a Countersign process of its own that carries out one call, and is killed when the test ends.
 func (r *Rig) Elsewhere(name tool.Name, args any) *exec.Cmd {
 	r.T.Helper()
 	doc, err := json.Marshal(args)
@@ -144,12 +144,12 @@ func (r *Rig) Elsewhere(name tool.Name, args any) *exec.Cmd {
 	return cmd
 }
 
-// Servers is every agent server and gateway that was started here.
+// Servers returns every agent server and gateway that was started here.
 func (r *Rig) Servers() *osproc.Processes {
 	return osproc.New(osproc.Options{Dir: filepath.Join(r.State, "servers")})
 }
 
-// Running is the servers and gateways that have not ended.
+// Running returns the servers and gateways that have not ended.
 func (r *Rig) Running() (out []process.State) {
 	r.T.Helper()
 	all, err := r.Servers().List(context.Background())
@@ -180,7 +180,7 @@ func (r *Rig) Git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Origin is a new bare repository with a commit of these files on main, and a clone that somebody else works in.
+// Origin returns a new bare repository with a commit of these files on main, and a clone that somebody else works in.
 func (r *Rig) Origin(name string, files map[string]string) (origin, work string) {
 	r.T.Helper()
 	origin, work = filepath.Join(r.Top, "origins", name+".git"), filepath.Join(r.Top, "works", name)
@@ -198,7 +198,7 @@ func (r *Rig) Origin(name string, files map[string]string) (origin, work string)
 	return origin, work
 }
 
-// Project is a new origin with these files that is started here; dir is its base directory.
+// Project returns a new origin with these files that is started here; dir is its base directory.
 func (r *Rig) Project(name string, files map[string]string) (url, dir string) {
 	r.T.Helper()
 	url, _ = r.Origin(name, files)
@@ -207,7 +207,7 @@ func (r *Rig) Project(name string, files map[string]string) (url, dir string) {
 	return url, started["base_dir"].(string)
 }
 
-// Refused is the failure of a call, by its code without the prefix of this capability, and what it says.
+// Refused returns the failure of a call, by its code without the prefix of this capability, and what it says.
 func (r *Rig) Refused(code string, name tool.Name, args any) *fault.Error {
 	r.T.Helper()
 	o := r.Confirmed(name, args)
@@ -269,7 +269,7 @@ func (r *Rig) Begun(what, box, owner string) {
 	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": owner, "since": "2026-01-02T03:04:05Z", "call_id": call, "plan": plan})
 }
 
-// Planned is the plan of such a change, as a document.
+// Planned returns the plan of such a change, as a document.
 func (r *Rig) Planned(what, box string) (doc string) {
 	r.T.Helper()
 	r.each(func(url string, p map[string]any) {
@@ -301,7 +301,7 @@ func (r *Rig) each(f func(url string, p map[string]any)) {
 	require.NoError(r.T, os.WriteFile(filepath.Join(r.Memory, file), JSON(r.T, state), 0o600))
 }
 
-// JSON is a value as a document.
+// JSON returns a value as a document.
 func JSON(t testing.TB, v any) []byte {
 	t.Helper()
 	doc, err := json.Marshal(v)

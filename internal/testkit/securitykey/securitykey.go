@@ -46,7 +46,7 @@ type Key struct {
 	before  func()
 }
 
-// Ed25519 is a new key of type sk-ssh-ed25519, which is touched whenever it is asked.
+// Ed25519 returns a new key of type sk-ssh-ed25519, which is touched whenever it is asked.
 func Ed25519(t testing.TB, app string) *Key {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -54,7 +54,7 @@ func Ed25519(t testing.TB, app string) *Key {
 	return of(t, private, app)
 }
 
-// Fixed is a key of type sk-ssh-ed25519 that is the same in every process, and signs the same.
+// Fixed returns a key of type sk-ssh-ed25519 that is the same in every process, and signs the same.
 func Fixed(t testing.TB, app string) *Key {
 	t.Helper()
 	return of(t, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), app)
@@ -72,7 +72,7 @@ func of(t testing.TB, private ed25519.PrivateKey, app string) *Key {
 	return &Key{Public: key, Comment: "a key", app: app, flags: Touched, sign: func(message []byte) []byte { return ed25519.Sign(private, message) }}
 }
 
-// ECDSA is a new key of type sk-ecdsa-sha2-nistp256, which is touched whenever it is asked.
+// ECDSA returns a new key of type sk-ecdsa-sha2-nistp256, which is touched whenever it is asked.
 func ECDSA(t testing.TB, app string) *Key {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -109,14 +109,14 @@ func (k *Key) Before(f func()) {
 	k.before = f
 }
 
-// Asked is how often it was asked to sign.
+// Asked returns how often it was asked to sign.
 func (k *Key) Asked() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.asked
 }
 
-// Sign is the key's signature of data.
+// Sign returns the key's signature of data.
 func (k *Key) Sign(data []byte) *ssh.Signature {
 	k.mu.Lock()
 	before := k.before
@@ -133,7 +133,7 @@ func (k *Key) Sign(data []byte) *ssh.Signature {
 	return &ssh.Signature{Format: k.Public.Type(), Blob: k.sign(slices.Concat(app[:], rest, message[:])), Rest: rest}
 }
 
-// SSHSIG is the key's signature of a message, made for a namespace, as OpenSSH's PROTOCOL.sshsig has it.
+// SSHSIG returns the key's signature of a message, made for a namespace, as OpenSSH's PROTOCOL.sshsig has it.
 func (k *Key) SSHSIG(namespace string, message []byte) []byte {
 	type head struct {
 		Magic   [6]byte

@@ -37,7 +37,7 @@ type Key struct {
 	Cross   bool // asked for from within another site's page
 }
 
-// New is a passkey for Origin, whose person is verified.
+// New returns a passkey for Origin, whose person is verified.
 func New(t testing.TB) *Key {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -48,7 +48,7 @@ func New(t testing.TB) *Key {
 	return &Key{t: t, private: private, id: id, Origin: Origin, RPID: RPID, Flags: 5}
 }
 
-// Public is its public half as a COSE key.
+// Public returns its public half as a COSE key.
 func (k *Key) Public() []byte {
 	raw, err := k.private.PublicKey.Bytes()
 	require.NoError(k.t, err)
@@ -56,36 +56,36 @@ func (k *Key) Public() []byte {
 	return append(append(out, 0x22, 0x58, 32), raw[33:]...)
 }
 
-// Handle is its id.
+// Handle returns its id.
 func (k *Key) Handle() string { return base64.RawURLEncoding.EncodeToString(k.id) }
 
-// Enrolled is the key as it is enrolled under that name.
+// Enrolled returns the key as it is enrolled under that name.
 func (k *Key) Enrolled(name string) enrolled.Key {
 	return enrolled.Key{Kind: enrolled.Passkey, Name: name, Credential: k.Handle(), Public: k.Public(), RPID: RPID, Facts: enrolled.Facts{Verified: true}}
 }
 
-// Input is the arguments of enroll_key for it.
+// Input returns the arguments of enroll_key for it.
 func (k *Key) Input(name string) json.RawMessage {
 	doc, err := json.Marshal(map[string]any{"kind": "passkey", "name": name, "handle": k.Handle(), "public": k.Public(), "rp_id": RPID, "user_verified": true})
 	require.NoError(k.t, err)
 	return doc
 }
 
-// data is what the authenticator signs, with what is attested behind it.
+// data returns what the authenticator signs, with what is attested behind it.
 func (k *Key) data(flags byte, attested []byte) []byte {
 	hash := sha256.Sum256([]byte(k.RPID))
 	out := append(hash[:], k.Flags|flags)
 	return append(binary.BigEndian.AppendUint32(out, k.Count), attested...)
 }
 
-// client is what the browser says of the page.
+// client returns what the browser says of the page.
 func (k *Key) client(ceremony string, challenge [32]byte) []byte {
 	doc, err := json.Marshal(map[string]any{"type": ceremony, "challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "origin": k.Origin, "crossOrigin": k.Cross})
 	require.NoError(k.t, err)
 	return doc
 }
 
-// Registration is the answer of a browser in which it was just made.
+// Registration returns the answer of a browser in which it was just made.
 func (k *Key) Registration(challenge [32]byte) []byte {
 	attested := append(make([]byte, 16), 0, byte(len(k.id)))
 	attested = append(append(attested, k.id...), k.Public()...)
@@ -99,7 +99,7 @@ func (k *Key) Registration(challenge [32]byte) []byte {
 	return doc
 }
 
-// Signed is an assertion over that challenge, as the server at served keeps it.
+// Signed returns an assertion over that challenge, as the server at served keeps it.
 func (k *Key) Signed(challenge [32]byte, served string) passkey.Signed {
 	data, client := k.data(0, nil), k.client("webauthn.get", challenge)
 	hash := sha256.Sum256(client)
@@ -109,7 +109,7 @@ func (k *Key) Signed(challenge [32]byte, served string) passkey.Signed {
 	return passkey.Signed{Origin: served, ClientData: client, AuthenticatorData: data, Signature: signature}
 }
 
-// Proof is the proof of an answer to the question of that id about that plan, in the console at Origin.
+// Proof returns the proof of an answer to the question of that id about that plan, in the console at Origin.
 func (k *Key) Proof(plan canon.Hash, id string) confirm.Proof {
 	doc, err := json.Marshal(k.Signed(enrolled.Challenge(plan, id), Origin))
 	require.NoError(k.t, err)

@@ -265,7 +265,7 @@ func (c *Client) Kill() {
 	}
 }
 
-// Stderr is what the process has said on standard error so far.
+// Stderr returns what the process has said on standard error so far.
 func (c *Client) Stderr() string { return c.stderr.String() }
 
 func (c *Client) next() message {
@@ -364,7 +364,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String is what was kept.
+// String returns what was kept.
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,14 +39,14 @@ func (s *Screen) Resize(width, height int) {
 	s.row, s.col, s.top, s.bottom = 0, 0, 0, height-1
 }
 
-// Faults are the sequences since the last call that no drawing takes.
+// Faults returns the sequences since the last call that no drawing takes.
 func (s *Screen) Faults() []string {
 	faults := s.faults
 	s.faults = nil
 	return faults
 }
 
-// Rows are the lines of the screen, without the blanks at their ends.
+// Rows returns the lines of the screen, without the blanks at their ends.
 func (s *Screen) Rows() []string {
 	out := make([]string, len(s.rows))
 	for i, row := range s.rows {
@@ -55,7 +55,7 @@ func (s *Screen) Rows() []string {
 	return out
 }
 
-// String is the screen as one text.
+// String returns the screen as one text.
 func (s *Screen) String() string { return strings.Join(s.Rows(), "\n") }
 
 // Write draws. It never fails.
@@ -269,7 +269,7 @@ func (s *Screen) act(what byte, parameters string) {
 var wide = &unicode.RangeTable{R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}}}
 
-// Cells is how many cells a terminal draws a character into, roughly: enough for the characters of tests.
+// Cells returns how many cells a terminal draws a character into, roughly: enough for the characters of tests.
 func Cells(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):

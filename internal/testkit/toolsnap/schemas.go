@@ -32,7 +32,7 @@ func Schemas(t golden.T, pkg string, schemas []Schema) {
 	golden.Compare(t, "schemas.go", text)
 }
 
-// ByName is the documents with their members and properties in one order: type and bounds first, then the properties by name, each with its type
+// ByName returns the documents with their members and properties in one order: type and bounds first, then the properties by name, each with its type
 // first. It is for contracts whose published order is that.
 func ByName(schemas []Schema) []Schema {
 	type property struct {

@@ -28,7 +28,7 @@ func Run(m *testing.M, gitconfig string) int {
 	return m.Run()
 }
 
-// Far is a directory on another file system than those of t.TempDir, where there is one; it goes when the test ends.
+// Far returns a directory on another file system than those of t.TempDir, where there is one; it goes when the test ends.
 func Far(t testing.TB) string {
 	t.Helper()
 	top := memory

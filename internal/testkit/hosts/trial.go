@@ -188,7 +188,7 @@ func (d *trial) questions() ([]question, error) {
 	return list.Confirmations, err
 }
 
-// record is the audit from a number on, and the number after its end. It has to be intact.
+// record returns the audit from a number on, and the number after its end. It has to be intact.
 func (d *trial) record(from int) (events []event, next int, err error) {
 	if out, err := d.command(d.exe, "audit", "verify").CombinedOutput(); err != nil {
 		return nil, from, fmt.Errorf("audit verify: %w: %s", err, out)
@@ -210,7 +210,7 @@ func (d *trial) record(from int) (events []event, next int, err error) {
 	return events, next, nil
 }
 
-// tree is every file that the jobs can change, with a sum of its content: the project without what git keeps, and what is deployed into the home.
+// tree returns every file that the jobs can change, with a sum of its content: the project without what git keeps, and what is deployed into the home.
 func (d *trial) tree() (map[string]string, error) {
 	out := map[string]string{}
 	add := func(name string) error {
@@ -240,7 +240,7 @@ func (d *trial) tree() (map[string]string, error) {
 	return out, nil
 }
 
-// unlike is the files in which two trees differ.
+// unlike returns the files in which two trees differ.
 func unlike(a, b map[string]string) (names []string) {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
