@@ -44,11 +44,11 @@ type Core struct {
 	Limiter      ports.Limiter
 	Runs         ports.Runs
 	Owner        ports.Owner
-	Leases       ports.Leases            // where people say that an owner has ended; nil where nobody can
+	Leases       ports.Leases            // where users say that an owner has ended; nil where nobody can
 	Dated        ports.DatedGrants       // nil: nothing is allowed until a date
 	Home         func() string           // tells the home of these stores from a copy of it, see ApprovalsConfig; nil where there is one
 	Outreach     ports.Outreach          // nil: nothing that the tools read with reaches another machine
-	Bell         ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
+	Bell         ports.Bell              // nil: whoever waits for the user learns of an answer only when looking
 	Notifier     ports.Notifier          // nil: nobody is told that something waits
 	Redact       func() *redact.Redactor // built on first need
 	Log          *slog.Logger
@@ -59,7 +59,7 @@ type Core struct {
 
 // Options is the server configuration. The zero Options allows no change.
 type Options struct {
-	Policy policy.Policy // built in; people approve unless its Approval is policy.ApprovalCaller
+	Policy policy.Policy // built in; users approve unless its Approval is policy.ApprovalCaller
 	// Above and Below are the policy layers around the stored settings: the system's file above; config.yaml, variables and flags below. Each can only narrow
 	// the ones above it. Policy is the built-in policy, or that of an embedding program.
 	Above, Below []policy.Layer
@@ -326,7 +326,7 @@ func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	return r.out
 }
 
-// viewed reports what a person looks at on a page of their own: a read that agents have no part in.
+// viewed reports what the user looks at on a page of their own: a read that agents have no part in.
 func (r *run) viewed() bool {
 	class := r.claims.Class
 	if r.invocation == nil { // it came to no claims

@@ -424,7 +424,7 @@ func TestEveryCallIsOnRecord(t *testing.T) {
 	assert.EqualValues(t, len(records), n)
 }
 
-// What a person looks at on a page is nobody else's business; whatever changes something, or is a program's, is on record all the same.
+// What the user looks at on a page is nobody else's business; whatever changes something, or is a program's, is on record all the same.
 func TestPageViewsAreNoRecords(t *testing.T) {
 	h := open(t)
 	view := func(c *tool.Call) { c.View, c.Person = true, true }

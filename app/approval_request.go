@@ -43,7 +43,7 @@ func (r *run) present(ctx context.Context) error {
 	})
 }
 
-// confirmed passes when the plan at hand was approved: by a person's answer to it, or by an approval that a person has given meanwhile;
+// confirmed passes when the plan at hand was approved: by the user's answer to it, or by an approval that the user has given meanwhile;
 // where the caller approves, by the call's token. Otherwise it asks. The grant is spent later, after the intent is on record.
 func (r *run) confirmed(ctx context.Context) error {
 	if r.human && !r.call.Token.IsZero() { // a token names the plan; it is no consent
@@ -97,7 +97,7 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
-// presented returns the time at which the call's token is judged: when it is presented. A call that has waited for a person has presented it before, in time,
+// presented returns the time at which the call's token is judged: when it is presented. A call that has waited for the user has presented it before, in time,
 // and keeps it however long that took.
 func (r *run) presented(g *confirm.Request) time.Time {
 	if r.human && r.decided() {
@@ -166,7 +166,7 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 				g.State = confirm.Pending
 			}
 		}
-		if !g.GoneAt.IsZero() && r.human { // whoever asked has lost its connection, and is back
+		if !g.GoneAt.IsZero() && r.human { // the client that asked has lost its connection, and is back
 			continue
 		}
 		if g.State == confirm.Approved || g.HumanOnly && r.human {
@@ -258,7 +258,7 @@ func (r *run) explain(g *confirm.Request, err error) error {
 	return MismatchError(g, r.binding(), now)
 }
 
-// shown returns a plan as a person sees it before deciding.
+// shown returns a plan as the user sees it before deciding.
 func (r *run) shown(plan any) (json.RawMessage, error) { return ReviewJSON(plan, r.mask.JSON) }
 
 // ask issues a grant for the plan at hand and answers with it.
@@ -351,7 +351,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	if w, ok := plan.(tool.Worded); ok {
 		g.Covers = visible.Text(r.mask.Text(w.Covers()))
 	}
-	if g.HumanOnly || r.call.Person { // people will look at it
+	if g.HumanOnly || r.call.Person { // users will look at it
 		g.Exhibit = r.survey.BoundedExhibit(r.app.core.Log)
 	}
 	if g.HumanOnly {
@@ -371,7 +371,7 @@ func insists(plan tool.Plan) bool {
 	return ok && i.Insists()
 }
 
-// offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where people approve it names the plan and asks nobody:
+// offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where users approve it names the plan and asks nobody:
 // the call that presents it does.
 func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 	name, args, plan := o.Offer()
@@ -427,7 +427,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 	return g.View(), err
 }
 
-// answer settles the grant an answer names. What a person says about it holds no secret.
+// answer settles the grant an answer names. What the user says about it holds no secret.
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// How many confirmations may wait for people at a time (packageflow-security contract §4.4). More than these nobody reads with care.
+// How many confirmations may wait for users at a time (packageflow-security contract §4.4). More than these nobody reads with care.
 const (
 	MaxPendingPerSession = 5
 	MaxPendingPerMachine = 20
@@ -29,7 +29,7 @@ const (
 // approvalsKept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
 const approvalsKept = 24 * time.Hour
 
-// ErrLimit reports a call that cannot ask, because too many wait for a person already.
+// ErrLimit reports a call that cannot ask, because too many wait for the user already.
 var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
 
 // ApprovalTTL returns how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
@@ -91,7 +91,7 @@ type Approvals struct{ ApprovalsConfig }
 func NewApprovals(p ApprovalsConfig) *Approvals { return &Approvals{p} }
 
 // Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session
-// or for the machine, that waits for people; but what a person does by hand is never held up by what agents ask.
+// or for the machine, that waits for users; but what the user does by hand is never held up by what agents ask.
 func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) error {
 	bounded := g.HumanOnly && !byHand
 	if bounded {
@@ -122,7 +122,7 @@ type asked struct {
 	Asked canon.Hash `json:"asked"`
 }
 
-// asks puts on record what people are asked.
+// asks puts on record what users are asked.
 func (k *Approvals) asks(ctx context.Context, g *confirm.Request) error {
 	if !g.HumanOnly || g.Names {
 		return nil
@@ -136,7 +136,7 @@ func (k *Approvals) asks(ctx context.Context, g *confirm.Request) error {
 }
 
 // AsAsked fails with confirm.ErrEdited, and ends the question, unless it is to the letter the one that the audit says was asked: whoever edits the row of
-// a question, for a person to read something else than what they approve, has asked nothing.
+// a question, for the user to read something else than what they approve, has asked nothing.
 func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Asked, Call: g.ID, Limit: 1})
 	if err != nil {
@@ -190,7 +190,7 @@ func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error
 	return nil
 }
 
-// crowded has the oldest questions expire where more are open than people can look through.
+// crowded has the oldest questions expire where more are open than users can look through.
 func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 	for _, g := range open[:max(len(open)-MaxOpenApprovals, 0)] {
 		now := k.Clock.Now()
@@ -411,7 +411,7 @@ const (
 	VerdictEdited  = "edited"  // it is not the one that was asked
 )
 
-// Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
+// Withdraw ends a question that the client that asked does not want answered any more, approved or not. by is who ("client").
 func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 	now := k.Clock.Now()
 	defer k.Bell.Ring(id)

@@ -195,7 +195,7 @@ func TestAlwaysNeverCoversHighRisk(t *testing.T) {
 	require.Equal(t, "confirm_token_required", code(h.call("run_script", `{"script":"build"}`)), "what was remembered before the risk rose")
 }
 
-// TestAChangedPlanNamesWhatChanged: the place, with what a person confirmed and what there is now.
+// TestAChangedPlanNamesWhatChanged: the place, with what the user confirmed and what there is now.
 func TestAChangedPlanNamesWhatChanged(t *testing.T) {
 	h, w := openWorkshop(t)
 	asked := h.call("run_script", `{"script":"build"}`)

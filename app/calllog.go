@@ -144,7 +144,7 @@ func (k *Calls) settle(ctx context.Context) {
 				return nil
 			})
 			if errors.Is(err, tool.ErrMove) || errors.Is(err, tool.ErrRecordUnknown) {
-				err = nil // somebody else was faster
+				err = nil // another process was faster
 			}
 		}
 		if err != nil {

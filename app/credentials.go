@@ -14,13 +14,13 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// auditTool is the name under which credentials stand in the audit. It is no tool: only people make and revoke them.
+// auditTool is the name under which credentials stand in the audit. It is no tool: only users make and revoke them.
 const auditTool = "access"
 
 // kept is how long a credential that opens nothing any more is remembered.
 const kept = 7 * 24 * time.Hour
 
-// noting is how long a request waits for its credential's use to be noted: a store that is locked or full must not keep people out.
+// noting is how long a request waits for its credential's use to be noted: a store that is locked or full must not keep users out.
 const noting = 250 * time.Millisecond
 
 // watched bounds how many credentials are remembered as noted.

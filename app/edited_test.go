@@ -25,7 +25,7 @@ func (h *fixture) edit(t *testing.T, id string, f func(*confirm.Request)) {
 	}))
 }
 
-// TestAnEditedQuestionIsShownToNobodyAndApprovesNothing: what a person reads is what was asked, or they are told that it is not.
+// TestAnEditedQuestionIsShownToNobodyAndApprovesNothing: what the user reads is what was asked, or they are told that it is not.
 func TestAnEditedQuestionIsShownToNobodyAndApprovesNothing(t *testing.T) {
 	for name, f := range map[string]func(*confirm.Request){
 		"its plan":    func(g *confirm.Request) { g.Plan = []byte(strings.ReplaceAll(string(g.Plan), "evil", "good")) },

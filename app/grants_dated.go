@@ -19,7 +19,7 @@ func (r *run) secretless(scope string) string {
 	return scope
 }
 
-// reach returns what a dated grant for the plan at hand is bound to: zero where a person is asked every time, because much is at stake, power is handed on,
+// reach returns what a dated grant for the plan at hand is bound to: zero where the user is asked every time, because much is at stake, power is handed on,
 // something is opened, a proof is needed, somebody said that this always asks, or the grants may be those of others.
 func (r *run) reach() confirm.Reach {
 	d := r.decision
@@ -40,7 +40,7 @@ func (r *run) reach() confirm.Reach {
 	return reach
 }
 
-// let reports whether a person allowed this very thing until a date, in which case the call is let through and marked with that grant. Grants that
+// let reports whether the user allowed this very thing until a date, in which case the call is let through and marked with that grant. Grants that
 // cannot be read let nothing through.
 func (r *run) let(ctx context.Context) bool {
 	reach := r.reach()

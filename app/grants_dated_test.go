@@ -402,7 +402,7 @@ type day struct {
 	changes int
 }
 
-// workingDay has an agent make 200 calls in a handful of sessions, 60 of them changes of 15 kinds, three of which are of high risk. The person approves
+// workingDay has an agent make 200 calls in a handful of sessions, 60 of them changes of 15 kinds, three of which are of high risk. The user approves
 // once, and takes what is suggested.
 func workingDay(t testing.TB) day {
 	h, y := openYard(t)

@@ -85,14 +85,14 @@ func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, 
 	}
 	if ended.Dated != nil {
 		err := k.Dated.Remove(ctx, id)
-		if errors.Is(err, confirm.ErrNoSessionGrant) { // somebody else was faster
+		if errors.Is(err, confirm.ErrNoSessionGrant) { // another process was faster
 			err = confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		return ended, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.SessionGrant) bool { return a.ID == id })
-		if i < 0 { // somebody else was faster, or the session has ended meanwhile
+		if i < 0 { // another process was faster, or the session has ended meanwhile
 			return confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)

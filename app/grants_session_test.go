@@ -160,7 +160,7 @@ func TestOneOfManyRevokes(t *testing.T) {
 	assert.EqualValues(t, 1, done.Load())
 }
 
-// TestAlwaysCoversTheOnePlan that a person saw: neither other arguments nor another content of a plan, nor one whose scope is the same; and no row that covers
+// TestAlwaysCoversTheOnePlan that the user saw: neither other arguments nor another content of a plan, nor one whose scope is the same; and no row that covers
 // the whole tool counts, whoever put it there.
 func TestAlwaysCoversTheOnePlan(t *testing.T) {
 	h, w := openWorkshop(t, human, func(o *app.Options) { o.Policy.Tools = map[string]policy.Setting{"read_note": policy.AlwaysConfirm} })

@@ -28,7 +28,7 @@ func (a *App) Owners(ctx context.Context) ([]Owner, error) {
 
 func (a *App) owner(l owner.Lease) Owner {
 	o := Owner{Lease: l, Verdict: owner.Dead.String()}
-	if l.Owner != "" { // otherwise all that is known is what a person said
+	if l.Owner != "" { // otherwise all that is known is what the user said
 		o.Verdict, o.Where = a.core.Owner.Judge(l.Owner).String(), a.core.Owner.Elsewhere(l.Owner)
 	}
 	return o

@@ -110,7 +110,7 @@ func TestLookingIsNeverHeldUp(t *testing.T) {
 	assert.Nil(t, o.Issued, "without a token nothing is asked")
 }
 
-// after returns the call again, by a transport that has waited for a person meanwhile.
+// after returns the call again, by a transport that has waited for the user meanwhile.
 func after(o tool.Outcome) func(*tool.Call) {
 	return func(c *tool.Call) { c.ID, c.Asked = o.CallID, o.Issued.Digest }
 }
@@ -275,7 +275,7 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
 }
 
-// eager is a ledger whose people deny a question the moment it is there.
+// eager is a ledger whose users deny a question the moment it is there.
 type eager struct {
 	ports.Ledger
 	deny func(id string)

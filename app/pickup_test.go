@@ -39,7 +39,7 @@ func TestWhatIsPickedUp(t *testing.T) {
 	assert.Equal(t, "confirm_token_required", code(edited), "nobody has said so")
 	assert.Zero(t, h.noteStore.writes.Load())
 
-	// A person says so.
+	// A user says so.
 	asked = h.call("write_note", `{"name":"c"}`, from("seventh", "editor"))
 	require.NoError(t, h.EndSession(ctx, me.ID, "seventh"))
 	_, err := h.Answer(ctx, confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})

@@ -32,10 +32,10 @@ type run struct {
 	digest     confirm.Digest // of the grant to spend
 	grantID    string         // of that grant
 	named      bool           // the call's token was found to name the plan; it is spent together with the grant
-	human      bool           // people approve
-	open       bool           // a person said that nothing is asked
-	people     bool           // a tool for people alone may be called, although nobody says that a person calls: what it asks, a person answers
-	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
+	human      bool           // users approve
+	open       bool           // the user said that nothing is asked
+	people     bool           // a tool for users alone may be called, although nobody says that the user calls: what it asks, the user answers
+	waived     bool           // the user said beforehand that this needs no question; the token still names the plan
 	answerer   string
 	lets       string // id of the grant that lets it run
 	moot       string // id of the question that nobody need answer any more because of it
@@ -85,7 +85,7 @@ func (r *run) timeout() time.Duration {
 }
 
 // takeToken takes confirm_token and typed_value out of the arguments, so that no tool sees them. Tools that are confirmed by default
-// publish the two; any other may be confirmed because a person's settings say so.
+// publish the two; any other may be confirmed because the user's settings say so.
 func (r *run) takeToken() error {
 	args := bytes.TrimSpace(r.call.Args)
 	if len(args) == 0 {
@@ -219,7 +219,7 @@ func (r *run) decide(ctx context.Context) error {
 	return nil
 }
 
-// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, it never covers the whole tool,
+// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where users approve, it never covers the whole tool,
 // and the answer has to be on record, for this session and principal, with a proof as strong as the call needs.
 func (r *run) granted(ctx context.Context, session ports.Session, scope string, needs policy.Proving) bool {
 	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
@@ -242,11 +242,11 @@ func (r *run) granted(ctx context.Context, session ports.Session, scope string, 
 	return false
 }
 
-// decided reports a call that brings along what a person said to it: that holds, also where nobody would be asked any more.
+// decided reports a call that brings along what the user said to it: that holds, also where nobody would be asked any more.
 func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != confirm.Digest{} }
 
 // insists reports a call that needs a confirmation although policy lets it run: its tool takes only tokens of its preview tool, or its
-// own arguments would approve it where only a person may.
+// own arguments would approve it where only the user may.
 func (r *run) insists() bool {
 	s := r.entry.Spec
 	if i, ok := r.plan.(tool.Insistent); ok && i.Insists() {
@@ -255,7 +255,7 @@ func (r *run) insists() bool {
 	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.human && !beforehand(r.decision.Rule))
 }
 
-// beforehand reports a rule by which a person said that the call needs no question.
+// beforehand reports a rule by which the user said that the call needs no question.
 func beforehand(rule string) bool {
 	switch rule {
 	case policy.RuleSession, policy.RuleDated, policy.RuleToolAllowed, policy.RuleFullAccess, policy.RuleAuto, policy.RuleAction:
@@ -304,7 +304,7 @@ func (r *run) subject(ctx context.Context) error {
 	return nil
 }
 
-// confined returns an assessment whose scope holds no more than the plan at hand, where people approve: what they say "always" to is what they saw.
+// confined returns an assessment whose scope holds no more than the plan at hand, where users approve: what they say "always" to is what they saw.
 func (r *run) confined(a policy.Assessment) policy.Assessment {
 	if !r.human || r.planHash == (canon.Hash{}) || r.claims.Class == policy.ClassRead && r.decision.Verdict != policy.Confirm {
 		return a
@@ -383,7 +383,7 @@ func (r *run) intend(ctx context.Context) error {
 			}
 		}
 		r.out.Confirmed = true
-		if p, ok := r.plan.(tool.Reaching); ok && r.human && !r.waived { // a person saw them
+		if p, ok := r.plan.(tool.Reaching); ok && r.human && !r.waived { // the user saw them
 			if err := r.approveRemotes(ctx, p.Remotes()); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// picture is a plan that shows people more than it is.
+// picture is a plan that shows users more than it is.
 type picture struct {
 	Name    string `json:"name"`
 	Version int    `json:"version"`

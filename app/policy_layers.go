@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The names of the layers that people store.
+// The names of the layers that users store.
 const (
 	layerAccount = "your settings (account)"
 	layerStored  = "your settings"
@@ -238,7 +238,7 @@ func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool
 }
 
 // lastChange returns the newest change of settings in an audit that was carried out; nil where there is none. It reads page by page: what a program has asked in
-// vain many times must not push what a person did out of sight.
+// vain many times must not push what the user did out of sight.
 func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, error) {
 	if record == nil {
 		return nil, nil

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// instead returns the core over the same audit, with these settings where those were that people stored: somebody wrote to the database.
+// instead returns the core over the same audit, with these settings where those were that users stored: somebody wrote to the database.
 func (h *fixture) instead(t *testing.T, change func(s ports.Settings) ports.Settings) *app.App {
 	t.Helper()
 	core, now := h.core, memstore.New()

@@ -220,7 +220,7 @@ func TestACallerBoundsItsAnswer(t *testing.T) {
 	assert.True(t, h.call("long_note", `{"name":"x"}`).Truncated)
 }
 
-// TestACallThatWaitsKeepsItsToken: a token is judged when it is presented. A call that has waited for a person goes on with it, however long that took;
+// TestACallThatWaitsKeepsItsToken: a token is judged when it is presented. A call that has waited for the user goes on with it, however long that took;
 // one that presents it later is told that it has expired.
 func TestACallThatWaitsKeepsItsToken(t *testing.T) {
 	h, p := parcels(t, human)

@@ -15,10 +15,10 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// approveRemote is what the audit calls it that a person approved that a remote is reached: a record a remote.
+// approveRemote is what the audit calls it that the user approved that a remote is reached: a record a remote.
 const approveRemote = "approve_remote"
 
-// remotesPlan is what a person is asked before a call works out its plan, or reads, where that reaches remotes that nobody has approved.
+// remotesPlan is what the user is asked before a call works out its plan, or reads, where that reaches remotes that nobody has approved.
 type remotesPlan struct {
 	Summary string   `json:"summary"`
 	Remotes []string `json:"fetch_from"`
@@ -94,7 +94,7 @@ func remoteRecord(name string) (string, canon.Hash) {
 	return "remote_" + sum.Hex()[:20], sum
 }
 
-// approvedRemote reports whether the audit has it that a person approved that the remote is reached.
+// approvedRemote reports whether the audit has it that the user approved that the remote is reached.
 func (a *App) approvedRemote(ctx context.Context, url string) (bool, error) {
 	name := remoteName(url)
 	if name == "" {
@@ -105,7 +105,7 @@ func (a *App) approvedRemote(ctx context.Context, url string) (bool, error) {
 	return slices.ContainsFunc(found, func(r audit.Record) bool { return r.Event.Plan == sum && r.Event.Code == "" }), err
 }
 
-// approveRemotes puts on record that a person has approved them.
+// approveRemotes puts on record that the user has approved them.
 func (r *run) approveRemotes(ctx context.Context, urls []string) error {
 	for _, url := range urls {
 		approved, err := r.app.approvedRemote(ctx, url)
@@ -131,10 +131,10 @@ func (r *run) approveRemotes(ctx context.Context, urls []string) error {
 	return nil
 }
 
-// guards reports whether what the call reaches is asked about: people approve, and none has said that nothing is.
+// guards reports whether what the call reaches is asked about: users approve, and none has said that nothing is.
 func (r *run) guards() bool { return r.human && !r.open && r.app.core.Outreach != nil }
 
-// askingAboutRemotes does what only reads, and asks a person where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
+// askingAboutRemotes does what only reads, and asks the user where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
 func (r *run) askingAboutRemotes(ctx context.Context, do func(context.Context) error) error {
 	if !r.guards() {
 		return do(ctx)
@@ -178,7 +178,7 @@ func (r *run) fetches(ctx context.Context, urls []string) error {
 	return r.askRemotes(ctx, slices.Compact(names))
 }
 
-// askRemotes passes once a person has approved that the remotes are reached, and asks until then: once, whichever of the caller's calls want it.
+// askRemotes passes once the user has approved that the remotes are reached, and asks until then: once, whichever of the caller's calls want it.
 func (r *run) askRemotes(ctx context.Context, names []string) error {
 	plan, err := newRemotesPlan(names, r.call.Tool)
 	if err != nil {
@@ -241,7 +241,7 @@ func (r *run) spendRemotes(ctx context.Context, g confirm.Request, plan remotesP
 	return err
 }
 
-// broughtRemotes takes from a call what it brings along for a question about remotes: a person's answer, or that one has answered meanwhile. From there
+// broughtRemotes takes from a call what it brings along for a question about remotes: the user's answer, or that one has answered meanwhile. From there
 // on it is a call like any other.
 func (r *run) broughtRemotes(ctx context.Context) error {
 	if !r.decided() {

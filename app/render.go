@@ -35,7 +35,7 @@ func (r *run) render(value any) {
 	r.out.Value = doc
 }
 
-// reviewed reports what people and agents decide by: a plan that is shown, what a preview tool offers, and whatever says so of itself.
+// reviewed reports what users and agents decide by: a plan that is shown, what a preview tool offers, and whatever says so of itself.
 func reviewed(value any) bool {
 	switch value.(type) {
 	case tool.Plan, tool.TokenOffer, tool.Reviewed:

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// review works out anew the plan that an approval is about, where what this process sees is what whoever asked sees, and fails with
-// confirm.ErrMismatch where it is another one than waits, or than the person saw. It changes nothing but that a question whose plan is another one
+// review works out anew the plan that an approval is about, where what this process sees is what the client that asked sees, and fails with
+// confirm.ErrMismatch where it is another one than waits, or than the user saw. It changes nothing but that a question whose plan is another one
 // now is withdrawn. Everything else is left to the call itself, which works its plan out once more before it changes anything: what cannot be worked
 // out here at all, for whatever reason, and what may look otherwise from here. Such an approval is for the plan on record.
 func (a *App) review(ctx context.Context, answer confirm.Answer) error {

@@ -15,7 +15,7 @@ type Processes interface {
 	// Run starts a program and waits for it to end. When ctx ends or Spec.Timeout passes, the program is told to end and is killed after a grace period of
 	// some seconds; the result is its output so far, with Stopped or TimedOut. watch, if not nil, is called with the state once the program runs, and must not
 	// block. It fails with process.ErrSpec, process.ErrLimit (too many Runs of this Countersign process), process.ErrStart, and the error of a ctx that ended
-	// before the start. A program with a non-zero exit is no error.
+	// before the start. A program with a non-zero exit is not an error.
 	Run(ctx context.Context, s process.Spec, watch func(process.State)) (process.Result, error)
 	// Start starts a background process, which outlives this Countersign process, and returns once it runs. It fails like Run, and then returns the state of
 	// what could not be started, if any. Its limit covers all Countersign processes together.
@@ -34,7 +34,7 @@ type Processes interface {
 	List(ctx context.Context) ([]process.State, error)
 	// Output returns the output of a process after from, of which the last process.MaxLines lines are kept. It fails with process.ErrNotFound.
 	Output(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error)
-	// Watch is Output that waits until there is output after from, the process has ended, or ctx ends. The end of ctx is no error.
+	// Watch is Output that waits until there is output after from, the process has ended, or ctx ends. The end of ctx is not an error.
 	Watch(ctx context.Context, id process.ID, from process.Cursor) (process.Chunk, error)
 	// Recover cleans up after Countersign processes that died: their programs are killed and become Failed and Lost. It returns those, and removes processes
 	// that ended more than an hour ago. It is cheap if there is nothing to do.

@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Heads are put after so long, or so many records, and at once when a person has answered; a git remote that was asked less than spare ago is not asked
+// Heads are put after so long, or so many records, and at once when the user has answered; a git remote that was asked less than spare ago is not asked
 // again by a process that only ends.
 const (
 	pause   = 2 * time.Minute
@@ -57,7 +57,7 @@ type Options struct {
 	Dir     string // of the record: COUNTERSIGN_HOME
 	Home    string // the same, as heads name it
 	Machine string
-	Open    func(audit.Anchor) (Place, error) // of what a person names; it reaches for nothing
+	Open    func(audit.Anchor) (Place, error) // of what the user names; it reaches for nothing
 	Journal Place                             // nil where there is none
 	Clock   ports.Clock
 	Slog    *slog.Logger
@@ -71,7 +71,7 @@ type AnchoredLog struct {
 
 	mu      sync.Mutex
 	fresh   int  // records that were not put anywhere yet
-	urgent  bool // among them what a person said
+	urgent  bool // among them what the user said
 	working bool
 	closed  bool
 	wake    chan struct{}
@@ -84,7 +84,7 @@ func NewAnchoredLog(p Options) *AnchoredLog {
 	return &AnchoredLog{AuditLog: p.Log, parts: p, book: book{docfile.NewDir(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
-// Append appends to the log, and has the new end put into the anchors in a while: at once when a person has answered.
+// Append appends to the log, and has the new end put into the anchors in a while: at once when the user has answered.
 func (k *AnchoredLog) Append(ctx context.Context, events ...audit.Event) error {
 	if err := k.AuditLog.Append(ctx, events...); err != nil || len(events) == 0 {
 		return err

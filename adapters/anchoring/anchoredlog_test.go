@@ -302,7 +302,7 @@ func (h *fixture) forge() {
 	h.do("UPDATE audit_head SET seq = ?, hash = ?", r.Seq, r.Hash[:])
 }
 
-// What a person takes for explained is on record, and from then on the record is held against what comes.
+// What the user takes for explained is on record, and from then on the record is held against what comes.
 func TestAccepted(t *testing.T) {
 	h := open(t)
 	h.append(3)

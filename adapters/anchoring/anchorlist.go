@@ -19,7 +19,7 @@ const (
 	lockFile  = "anchors.lock"
 )
 
-// list is which anchors there are, as a person has said.
+// list is which anchors there are, as the user has said.
 type list struct {
 	Anchors   []audit.Anchor `json:"anchors"`
 	NoJournal bool           `json:"no_journal,omitempty"`

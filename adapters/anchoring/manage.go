@@ -161,7 +161,7 @@ func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	return a, place, err
 }
 
-// Accept puts on record that a person takes what contradicts the audit now for explained, and why; what is in the anchors stays there. It loosens what
+// Accept puts on record that the user takes what contradicts the audit now for explained, and why; what is in the anchors stays there. It loosens what
 // the record is held to. It is how many faults there were. A broken chain is not accepted: it stays broken.
 func (k *AnchoredLog) Accept(ctx context.Context, by, reason string) (int, error) {
 	report, err := k.Check(ctx)

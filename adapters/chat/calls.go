@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// By is who the audit names for answers given through a Handler: the program a person sits at.
+// By is who the audit names for answers given through a Handler: the program the user sits at.
 const By = "embedding host"
 
 // MaxReason is how much of a reason for a denial the model is told, in characters (packageflow-security contract §5.1).
@@ -33,10 +33,10 @@ type Result struct {
 	Tool   string `json:"tool"`
 	present.Envelope
 	Problem *present.Problem `json:"problem,omitempty"` // why it failed, in the contract's codes
-	Pending *Pending         `json:"pending,omitempty"` // a person has to decide first; show it, then ExecuteConfirmed or Deny
+	Pending *Pending         `json:"pending,omitempty"` // the user has to decide first; show it, then ExecuteConfirmed or Deny
 }
 
-// Pending is what a dialog shows of a call that waits (seed 001, confirmation event; packageflow-security contract §5.1, §5.4).
+// Pending is what a dialog shows of a call that waits (packageflow contract, confirmation event; packageflow-security contract §5.1, §5.4).
 type Pending struct {
 	CallID         string          `json:"callId"`
 	ConfirmationID string          `json:"confirmationId"`
@@ -184,7 +184,7 @@ func (h *Handler) callOf(c Call) tool.Call {
 	return call
 }
 
-// unconfirming refuses arguments that try to confirm: no model has been given a token, and what is not in its schema is an error.
+// unconfirming rejects arguments that try to confirm: no model has been given a token, and what is not in its schema is an error.
 func unconfirming(c Call) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Arguments, &fields) != nil {

@@ -1,5 +1,5 @@
 // Package chat connects programs that embed a chat assistant: tool definitions in the forms of the model providers, calls for a model, and decisions of the
-// user who watches it (seed 001, tool handler; packageflow contract §7.2, §7.3).
+// user who watches it (packageflow contract, tool handler; packageflow contract §7.2, §7.3).
 //
 // A model can call tools and cannot approve: it never receives a token, and an approved call is named by its ID, not by a repeated body. Network access,
 // prompts and dialogs are the embedding program's.
@@ -95,7 +95,7 @@ func token() string {
 	return hex.EncodeToString(b[:])
 }
 
-// ToolInfo is a tool with what a settings page or a dialog says about it (seed 001, tool definition format).
+// ToolInfo is a tool with what a settings page or a dialog says about it (packageflow contract, tool definition format).
 type ToolInfo struct {
 	Name                 string          `json:"name"`
 	Description          string          `json:"description"`

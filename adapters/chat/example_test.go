@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// A host's loop: what the model asks for is carried out or shown to the person, and every call of a turn gets its result.
+// A host's loop: what the model asks for is carried out or shown to the user, and every call of a turn gets its result.
 func Example() {
 	dir, _ := os.MkdirTemp("", "chat-")
 	defer os.RemoveAll(dir)

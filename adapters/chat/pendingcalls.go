@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// waiting is a call that a person has to decide on, as it was made.
+// waiting is a call that the user has to decide on, as it was made.
 type waiting struct {
 	call    Call
 	pending Pending
@@ -29,7 +29,7 @@ func (b *book) find(id string) int {
 	return slices.IndexFunc(b.calls, func(w *waiting) bool { return w.call.ID == id })
 }
 
-// free refuses an id that a call is waiting under. One that is over may come again: some models count anew in every turn.
+// free rejects an id that a call is waiting under. One that is over may come again: some models count anew in every turn.
 func (b *book) free(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -161,7 +161,7 @@ func (s *fixture) chat(t *testing.T, change ...func(*chat.Options)) *chat.Handle
 	return h
 }
 
-// build returns a call that a person has to agree to.
+// build returns a call that the user has to agree to.
 func build(id string) chat.Call {
 	return chat.Call{ID: id, Name: "run_script", Arguments: json.RawMessage(`{"script_name":"build","project_path":"/w/shop"}`)}
 }

@@ -29,7 +29,7 @@ func lines(c *cobra.Command, above []string) [][]string {
 }
 
 // TestWhateverFailsUnderJSONEndsWithOneDocument: every command that is called wrongly with --json prints one document and nothing else on stdout, in the
-// form of its contract; those of no contract but Countersign's own say kind, code, message and what to do. The words for people stay on stderr.
+// form of its contract; those of no contract but Countersign's own say kind, code, message and what to do. The words for users stay on stderr.
 func TestWhateverFailsUnderJSONEndsWithOneDocument(t *testing.T) {
 	t.Parallel()
 	tree := commands(Program{}, &command.Shell{Terminal: &command.Terminal{}})

@@ -22,7 +22,7 @@ type GatewayOptions struct {
 // serveGateway serves the gateway until ctx ends. It opens no core; it reads only the table of servers.
 type serveGateway func(ctx context.Context, streams *command.Terminal, env func(string) string, o GatewayOptions) error
 
-// gatewayCommand returns the command gateway, which people do not need: it starts with the first project.
+// gatewayCommand returns the command gateway, which users do not need: it starts with the first project.
 func gatewayCommand(p Program, s *command.Shell) *cobra.Command {
 	var o GatewayOptions
 	c := &cobra.Command{Use: gatewayName, Short: "Serve MCP over HTTP in front of all projects' servers", Args: command.Args(0, 0), Hidden: true,

@@ -29,7 +29,7 @@ var isTopic = regexp.MustCompile(`^[a-z][a-z-]*$`)
 // verbs go on with a sentence behind a group of commands.
 var verbs = []string{"follows", "lists", "shows", "stores"}
 
-// TestCommandsThatAreNamedExist: whatever the program tells people to run (in messages, hints, next actions, examples, pages, the README and the manual) is a command of it, with
+// TestCommandsThatAreNamedExist: whatever the program tells users to run (in messages, hints, next actions, examples, pages, the README and the manual) is a command of it, with
 // flags that it has; and it names no other program's.
 func TestCommandsThatAreNamedExist(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func with(t *testing.T, o app.Options) *consoletest.Web {
 	})
 }
 
-// TestEveryPageSaysWhenNoPersonIsAsked, and none does while people are.
+// TestEveryPageSaysWhenNoPersonIsAsked, and none does while users are.
 func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 	const said = `<p id="unasked" class="unasked"><strong>No person is asked.</strong>`
 	asked, nobody := open(t), with(t, person.ByCaller(local.Defaults()))

@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
-// machine is one person's machine: an agent's server stands in a project, and the console's somewhere else.
+// machine is one user's machine: an agent's server stands in a project, and the console's somewhere else.
 type machine struct {
 	t     *testing.T
 	base  string
@@ -102,7 +102,7 @@ func (m *machine) repository(dir string) {
 	m.git(dir, "commit", "-q", "-m", "begin")
 }
 
-// asks makes a call as an agent, waits for the person, and says what came of it.
+// asks makes a call as an agent, waits for the user, and says what came of it.
 func (m *machine) asks(name, args string) <-chan tool.Outcome {
 	call := tool.Call{Session: "agent", Client: "claude-code/2.1", Principal: policy.Principal{ID: "local", Grants: policy.All}, Mode: policy.Execute, Tool: tool.Name(name), Args: json.RawMessage(args)}
 	if name == "deploy_apply" { // its token names the plan
@@ -141,7 +141,7 @@ func (m *machine) came(done <-chan tool.Outcome) tool.Outcome {
 	}
 }
 
-// TestTheMainJob: an agent's deployment, script and discard appear with their diff, command and losses; a person decides; the agent's call goes on.
+// TestTheMainJob: an agent's deployment, script and discard appear with their diff, command and losses; the user decides; the agent's call goes on.
 func TestTheMainJob(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not installed")

@@ -113,7 +113,7 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 	return slices.Concat(work.mark, text), nil
 }
 
-// Remove takes the keys out; absent ones are no error. Of the containers in made (what Made said before Set) those that are empty now
+// Remove takes the keys out; absent ones are not errors. Of the containers in made (what Made said before Set) those that are empty now
 // go too, innermost first; one of JSON stays if somebody left a comment in it. With made it gives back, byte for byte, the document
 // that Set was given, as long as none of the keys was there before. It fails with ErrFormat or ErrShape.
 func (Editor) Remove(format string, doc []byte, paths [][]string, made [][]string) ([]byte, error) {

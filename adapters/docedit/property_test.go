@@ -21,7 +21,7 @@ func drawEntries(t *rapid.T) (entries []docedit.Entry) {
 	return entries
 }
 
-// drawJSON writes an object the way people and programs do, and worse.
+// drawJSON writes an object the way users and programs do, and worse.
 func drawJSON(t *rapid.T, nl string, depth int) string {
 	gap := func() string {
 		return strings.ReplaceAll(rapid.SampledFrom([]string{"", "", " ", "\n", "\n  ", "\n\n\t", " // c\n", "/* c */", " /*\n*/ ", "\n  // c\n    "}).Draw(t, "gap"), "\n", nl)

@@ -42,7 +42,7 @@ func NewDir(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
 // Path returns where the directory is.
 func (d *Dir) Path() string { return d.path }
 
-// File returns where the named document is, for people to look at.
+// File returns where the named document is, for users to look at.
 func (d *Dir) File(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 
 // Read returns the whole document and what the file system says about the very file that was read. A symbolic link is followed while it stays
@@ -138,7 +138,7 @@ func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) erro
 	return errors.Join(err, f.Close())
 }
 
-// Remove deletes the document. One that is gone already is no error.
+// Remove deletes the document. One that is gone already is not an error.
 func (d *Dir) Remove(name string) error {
 	root, err := d.open()
 	if err == nil {

@@ -27,7 +27,7 @@ const (
 	hashChars = 8
 )
 
-// pathOptions are what the places follow from. Only Home and Env count where they say something; empty ones are no error until they are needed.
+// pathOptions are what the places follow from. Only Home and Env count where they say something; empty ones are not errors until they are needed.
 type pathOptions struct {
 	Env  func(name string) string // variables of this process; nil for none
 	Home string                   // the user's home directory

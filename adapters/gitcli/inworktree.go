@@ -18,7 +18,7 @@ func (c *client) inTree(ctx context.Context, at place, cmd Command) ([]byte, err
 	return c.git(ctx, cmd)
 }
 
-// treeful refuses what has no working tree, which not every command of git does: without one it compares, or advises, something else.
+// treeful rejects what has no working tree, which not every command of git does: without one it compares, or advises, something else.
 func (c *client) treeful(ctx context.Context, at place) error {
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--is-inside-work-tree"}})
 	if err == nil && strings.TrimSpace(string(out)) != "true" {

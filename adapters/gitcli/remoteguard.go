@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrRemote reports a remote that would be reached although no person has approved it.
+// ErrRemote reports a remote that would be reached although no user has approved it.
 var ErrRemote = fault.New(fault.Denied, "remote_not_approved", "nobody has approved that this remote is reached")
 
 // Outreach implements ports.Outreach for every git that this package starts.

@@ -64,7 +64,7 @@ type Command struct {
 	Settings  []Setting     // on top of the hardened configuration
 	Protocols string        // GIT_ALLOW_PROTOCOL; empty is none
 	Machine   bool          // read the machine's configuration, where credential helpers, proxies and identities may be
-	Hooks     bool          // run the repository's hooks: for what a person approved who was told of them
+	Hooks     bool          // run the repository's hooks: for what the user approved who was told of them
 	Filters   bool          // run the filters and merge drivers that the repository's own configuration names: likewise
 	Limit     int64         // bytes of standard output; 0 is 64 MiB
 	Timeout   time.Duration // 0 is 30 seconds

@@ -108,7 +108,7 @@ func tops(files []string) (all []string) {
 // it is while somebody decides.
 func arising() []string { return []string{database, keys, "notices.json"} }
 
-// told returns the names in a home that people are told of.
+// told returns the names in a home that users are told of.
 func told(files []string) []string {
 	all := slices.Concat(tops(files), arising())
 	slices.Sort(all)

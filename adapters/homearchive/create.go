@@ -52,7 +52,7 @@ type Archive struct {
 // New returns the archive of that home. It opens nothing.
 func New(o Options) *Archive { return &Archive{Options: o} }
 
-// Rules reads the rules that people stored for actions.
+// Rules reads the rules that users stored for actions.
 type Rules func(ctx context.Context) ([]webhook.ActionRule, error)
 
 // KeepIn has the home's audit know the restores that are made ready: without it none is. rules are those of the home, to which a backup's are held.

@@ -467,7 +467,7 @@ func refused(t *testing.T, home, name, file string, want *fault.Error) {
 	assert.Equal(t, before, tree(t, home), name)
 }
 
-// TestAnotherBackupThanTheApprovedOne: what is exchanged after a person has seen it is not restored.
+// TestAnotherBackupThanTheApprovedOne: what is exchanged after the user has seen it is not restored.
 func TestAnotherBackupThanTheApprovedOne(t *testing.T) {
 	t.Parallel()
 	home := lived(t, 3)

@@ -396,7 +396,7 @@ func (a *Archive) write(dir *docfile.Dir, n note) error {
 	return dir.Write(sqlitestore.RestoreNote, append(doc, '\n'))
 }
 
-// tell puts on record that the audit is an older one, which a person put back, and what does not come back with it.
+// tell puts on record that the audit is an older one, which the user put back, and what does not come back with it.
 func (a *Archive) tell(ctx context.Context, store *sqlitestore.Store, signer *docfile.Signer, n note, z *sqlitestore.Seized) error {
 	last, err := store.Tail(ctx, 1)
 	if err != nil {

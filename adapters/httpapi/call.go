@@ -20,15 +20,15 @@ import (
 const (
 	HeaderCall         = "X-Call-Id"         // of an answer: the id of the call
 	HeaderConfirmation = "X-Confirmation-Id" // of an answer: the confirmation that was asked for
-	HeaderToken        = "X-Confirm-Token"   // of an answer: confirm_token of the call when it is repeated; never where only people confirm
-	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for a person
-	HeaderApproval     = "X-Approval"        // of an answer: "caller" where no person is asked
+	HeaderToken        = "X-Confirm-Token"   // of an answer: confirm_token of the call when it is repeated; never where only users confirm
+	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for the user
+	HeaderApproval     = "X-Approval"        // of an answer: "caller" where no user is asked
 )
 
-// look is how often it is looked whether a person has decided, where nothing says so.
+// look is how often it is looked whether the user has decided, where nothing says so.
 const look = 2 * time.Second
 
-// beside is how long what a person said may take to be on record beside the answer itself.
+// beside is how long what the user said may take to be on record beside the answer itself.
 const beside = 25 * time.Millisecond
 
 // callTool calls a tool. Everything about the answer is its contract's, but for the status, which is that of the kind of the failure.
@@ -73,7 +73,7 @@ func show(x *Exchange, out tool.Outcome) {
 			h.Set(HeaderToken, token)
 		}
 	}
-	if out.Err != nil { // a question to a person is no failure in every contract, and yet nothing was done
+	if out.Err != nil { // a question to the user is no failure in every contract, and yet nothing was done
 		f := fault.From(out.Err)
 		status = present.HTTPStatus(f.Kind)
 		if seconds := retryAfter(f); seconds > 0 {
@@ -93,7 +93,7 @@ func retryAfter(f *fault.Error) int64 {
 	return (rate.MS + 999) / 1000
 }
 
-// patienceOf returns how long the request waits for a person: a duration or whole seconds, at most as long as a confirmation lives.
+// patienceOf returns how long the request waits for the user: a duration or whole seconds, at most as long as a confirmation lives.
 func patienceOf(x *Exchange) (time.Duration, error) {
 	text := x.R.URL.Query().Get("wait")
 	if text == "" {
@@ -112,7 +112,7 @@ func patienceOf(x *Exchange) (time.Duration, error) {
 	return min(d, confirm.MaxTTL), nil
 }
 
-// asksPeople reports a question that only a person may answer: its caller has no token.
+// asksPeople reports a question that only the user may answer: its caller has no token.
 func asksPeople(out tool.Outcome) bool {
 	return out.Issued != nil && out.Err != nil && out.Issued.Pending && !out.Issued.AtOnce
 }
@@ -146,7 +146,7 @@ func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	}
 }
 
-// recorded waits until the record of a call that was denied has what the person said, which is put there a moment after the denial.
+// recorded waits until the record of a call that was denied has what the user said, which is put there a moment after the denial.
 func (a *API) recorded(ctx context.Context, id string) {
 	const most = 40
 	for range most {

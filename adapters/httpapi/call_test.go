@@ -176,7 +176,7 @@ func (s *site) calling(request, body string, headers ...string) <-chan reply {
 	return answered
 }
 
-// TestACallWaitsForAPerson and goes on with what the person said, in its own record.
+// TestACallWaitsForAPerson and goes on with what the user said, in its own record.
 func TestACallWaitsForAPerson(t *testing.T) {
 	for name, headers := range map[string][]string{"?wait=10m": nil, "?wait=600": nil, "": {"X-Confirm-Wait", "10m"}} {
 		d := newDepot(t)
@@ -195,7 +195,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// TestADenialIsToldToTheCaller, with what the person said.
+// TestADenialIsToldToTheCaller, with what the user said.
 func TestADenialIsToldToTheCaller(t *testing.T) {
 	d := newDepot(t)
 	answered := d.calling("POST /api/v1/tools/wipe?wait=10m", `{"name":"Carthage"}`)
@@ -224,7 +224,7 @@ func TestNobodyAnswers(t *testing.T) {
 	assert.Contains(t, string(r.body), "confirm_token_expired", "time-outs deny")
 }
 
-// TestAClientThatGoesAwayLeavesItsQuestion standing: a person may still answer it.
+// TestAClientThatGoesAwayLeavesItsQuestion standing: the user may still answer it.
 func TestAClientThatGoesAwayLeavesItsQuestion(t *testing.T) {
 	d := newDepot(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -272,7 +272,7 @@ func TestSixteenClients(t *testing.T) {
 	all.Wait()
 }
 
-// TestABlockedToolIsDenied, for whoever calls.
+// TestABlockedToolIsDenied, for the caller.
 func TestABlockedToolIsDenied(t *testing.T) {
 	d := newDepot(t)
 	person.Settings(t, d.app, func(s *app.Settings) error {
@@ -284,7 +284,7 @@ func TestABlockedToolIsDenied(t *testing.T) {
 	assert.Equal(t, map[string]any{"verdict": "deny", "rule": "tool_blocked", "mode": "execute", "strength": "simple"}, d.get(200, "GET /api/v1/tools/wipe", "", "")["decision"])
 }
 
-// TestATokenGoesBackToTheCaller where policy has the host ask: in a header, because packageflow's envelope has no place for it. Where only people
+// TestATokenGoesBackToTheCaller where policy has the host ask: in a header, because packageflow's envelope has no place for it. Where only users
 // confirm, nobody gets one.
 func TestATokenGoesBackToTheCaller(t *testing.T) {
 	s := home(t, nil)
@@ -306,7 +306,7 @@ func TestATokenGoesBackToTheCaller(t *testing.T) {
 	assert.NotEmpty(t, r.header.Get("X-Confirmation-Id"))
 }
 
-// TestATokenIsNoConsent: where people approve, whatever a program repeats of what it was given runs nothing.
+// TestATokenIsNoConsent: where users approve, whatever a program repeats of what it was given runs nothing.
 func TestATokenIsNoConsent(t *testing.T) {
 	s := home(t, humanOnly)
 	args := `"name":"shop","repos":[{"name":"api","url":"https://example.com/api.git"}],"mode":"execute"`

@@ -24,7 +24,7 @@ type listedTool struct {
 	Permission  string          `json:"permission"`
 	Risk        string          `json:"risk,omitempty"`
 	Confirm     policy.Strength `json:"confirm"`
-	People      bool            `json:"people,omitempty"` // only a person may call it
+	People      bool            `json:"people,omitempty"` // only the user may call it
 	Decision    policy.Decision `json:"decision"`
 	Input       json.RawMessage `json:"input"`
 	Output      json.RawMessage `json:"output,omitempty"`
@@ -47,7 +47,7 @@ func (a *API) served(x *Exchange) (specs []tool.Spec) {
 		return specs
 	}
 	for _, set := range a.App.Toolsets() {
-		for _, name := range slices.Concat(set.Served, set.Hidden) { // those for people alone are listed as hidden
+		for _, name := range slices.Concat(set.Served, set.Hidden) { // those for users alone are listed as hidden
 			if s, ok := a.App.Spec(tool.Name(name)); ok && s.People && tool.Covered(x.Visitor.Within, s) {
 				specs = append(specs, s)
 			}

@@ -28,7 +28,7 @@ var (
 	ErrOutdated = fault.New(fault.Conflict, "confirmation_outdated", "what was shown is not what there is now")
 )
 
-// pending is a confirmation as this API shows it: the view that people have, and whose call it is.
+// pending is a confirmation as this API shows it: the view that users have, and whose call it is.
 type pending struct {
 	confirm.View
 	Call         string          `json:"callId,omitempty"`
@@ -101,7 +101,7 @@ func (a *API) showConfirmation(x *Exchange) error {
 	return nil
 }
 
-// approval is what a person sends to approve. PlanHash is that of the plan the person saw.
+// approval is what the user sends to approve. PlanHash is that of the plan the user saw.
 type approval struct {
 	PlanHash string `json:"plan_hash"`
 	Typed    string `json:"typed_value"`
@@ -143,7 +143,7 @@ func (a *API) specOf(name string) tool.Spec {
 	return spec
 }
 
-// denial is what a person sends to deny.
+// denial is what the user sends to deny.
 type denial struct {
 	Reason string `json:"reason"`
 }
@@ -163,7 +163,7 @@ func (a *API) deny(x *Exchange) error {
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Reason: sent.Reason, By: by(x), Proof: x.Visitor.Proof()})
 }
 
-// decide reads what a person sends. Nobody else decides.
+// decide reads what the user sends. Nobody else decides.
 func decide(x *Exchange, into any) error {
 	if !x.Visitor.Person {
 		return ErrPerson.Sayf("a confirmation is answered by a person: in the console, with countersign approve %s, or in a form of the client", Shorten(x.Name))
@@ -201,7 +201,7 @@ func own(x *Exchange, p pending) bool {
 	return p.State == confirm.Approved.String() && p.Answerer == by(x)
 }
 
-// settle gives the answer. Of two people who approve at once, the one whose answer came second is told so.
+// settle gives the answer. Of two users who approve at once, the one whose answer came second is told so.
 func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 	v, err := a.App.Answer(x.R.Context(), answer)
 	switch {

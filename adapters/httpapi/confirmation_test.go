@@ -28,7 +28,7 @@ func shown(v map[string]any, more string) string {
 	return fmt.Sprintf(`{"plan_hash":%q%s}`, v["plan_hash"], more)
 }
 
-// TestConfirmationsAreShown with all that a person has to know, to whoever may see their tools.
+// TestConfirmationsAreShown with all that the user has to know, to whoever may see their tools.
 func TestConfirmationsAreShown(t *testing.T) {
 	d := newDepot(t)
 	v := d.ask("wipe", "Carthage")
@@ -176,7 +176,7 @@ func TestALateAnswerIsToldWhatBecameOfIt(t *testing.T) {
 	v = d.ask("wipe", "approved")
 	d.get(200, path(v, "approve"), shown(v, ""), "person")
 	late(v, "confirmation_answered", "approved", "")
-	d.get(200, path(v, "approve"), shown(v, ""), "person") // who says the same again is not told that somebody was faster
+	d.get(200, path(v, "approve"), shown(v, ""), "person") // who says the same again is not told that another process was faster
 	v = d.ask("wipe", "expired")
 	d.clock.Advance(confirm.QuestionTTL)
 	late(v, "confirmation_closed", "ended", "expired")

@@ -2,14 +2,14 @@
 // settings, and events as a stream.
 //
 // API serves the routes; New makes it from Options. Package httpauth has authenticated whoever arrives here. A tool answers in the JSON of
-// its contract (package present). Approval requests are answered here only from a person's browser; programs cannot approve
-// (ErrPerson). Call records have the form of seed 001, ToolExecutionState; events follow packageflow-security contract §5.4.
+// its contract (package present). Approval requests are answered here only from the user's browser; programs cannot approve
+// (ErrPerson). Call records have the form of the packageflow contract, ToolExecutionState; events follow packageflow-security contract §5.4.
 //
 //   - httpapi.go: Prefix, Options, API; route.go: the table of routes; pathmatch.go: patterns with {name}
 //   - call.go: calling a tool, and its headers; catalogue.go: tools and toolsets, with the verdict of policy for this caller
 //   - confirmation.go, grants.go: approval requests and session grants; records.go: call records and the audit log; settings.go: settings, and
 //     the policy in force with the layer that decided each part. A change that only narrows is stored at once; one that opens something is
-//     stored once a person has approved it and the request is made again
+//     stored once the user has approved it and the request is made again
 //   - eventstream.go: package events' Hub as server-sent events. Package httpauth ends a stream that nobody reads, or whose credential
 //     expired
 //   - exchange.go: one request and its answer (Exchange): bodies read within bounds, answers written one way, errors in one form (Refusal)

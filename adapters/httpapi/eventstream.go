@@ -25,7 +25,7 @@ const (
 // MaxStreams is how many streams are open at a time.
 const MaxStreams = 512
 
-// ErrStreams refuses one more.
+// ErrStreams rejects one more.
 var ErrStreams = fault.New(fault.Unavailable, "streams_exhausted", "as many streams of events are open as may be")
 
 // Call calls the core to read topics for the visitor.

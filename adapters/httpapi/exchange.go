@@ -51,7 +51,7 @@ type Refusal struct {
 	Error Problem `json:"error"`
 }
 
-// Problem is what went wrong: a stable code, and words for people.
+// Problem is what went wrong: a stable code, and words for users.
 type Problem struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`

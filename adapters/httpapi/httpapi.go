@@ -44,7 +44,7 @@ type Catalogue interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
-// Approvals is where people answer.
+// Approvals is where users answer.
 type Approvals interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
@@ -61,7 +61,7 @@ type Records interface {
 	CheckAudit(ctx context.Context) (audit.Report, error)
 }
 
-// Rules is what people set, and what they said shall always be allowed.
+// Rules is what users set, and what they said shall always be allowed.
 type Rules interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
@@ -82,14 +82,14 @@ type Options struct {
 	Log     *slog.Logger // nil discards
 }
 
-// maxWaiting bounds how many calls wait for people at a time. One more is answered at once; its confirmation stays.
+// maxWaiting bounds how many calls wait for users at a time. One more is answered at once; its confirmation stays.
 const maxWaiting = 64
 
 // API serves the routes. It is safe for concurrent use; New makes it.
 type API struct {
 	Options
 	routes    []route
-	patience  *semaphore.Weighted // of calls that wait for people
+	patience  *semaphore.Weighted // of calls that wait for users
 	verifying *semaphore.Weighted
 	document  func() (described, error)
 }

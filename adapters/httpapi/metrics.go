@@ -30,7 +30,7 @@ type Door interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// MetricsSource is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
+// MetricsSource is where it is looked up, when somebody asks, what waits for users and what they answered, in any process.
 type MetricsSource interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
@@ -156,7 +156,7 @@ func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visit
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(body.Bytes()) // the client that asked may be gone
 }
 
 // Write writes everything in the text format of Prometheus.
@@ -188,7 +188,7 @@ func process(w io.Writer) {
 	metrics.WriteProcessMetrics(&all)
 	for line := range bytes.Lines(all.Bytes()) {
 		if !bytes.HasPrefix(line, []byte("go_info_ext{")) {
-			_, _ = w.Write(line) // whoever asked may be gone
+			_, _ = w.Write(line) // the client that asked may be gone
 		}
 	}
 }
@@ -196,7 +196,7 @@ func process(w io.Writer) {
 // atOnce bounds how many audit records are read for one look; the next one goes on.
 const atOnce = 20_000
 
-// people writes what waits for people, and what they answered since the first look. What cannot be read just now is left out.
+// people writes what waits for users, and what they answered since the first look. What cannot be read just now is left out.
 func (g *Metrics) people(ctx context.Context, w io.Writer) {
 	if g.o.Book == nil {
 		return

@@ -47,7 +47,7 @@ func gives(name, says string) object {
 	return object{"description": says, "content": content(schema(name))}
 }
 
-// routes returns those that are no tools, in the order people read them.
+// routes returns those that are no tools, in the order users read them.
 func routes() []fixed {
 	get, post := method(http.MethodGet), method(http.MethodPost)
 	return append(records(),

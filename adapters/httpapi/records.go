@@ -23,7 +23,7 @@ const (
 	auditListed = 100
 )
 
-// callList is calls that wanted to change something, newest first (seed 001, ToolExecutionState).
+// callList is calls that wanted to change something, newest first (packageflow contract, ToolExecutionState).
 type callList struct {
 	Count     int           `json:"count"`
 	ToolCalls []tool.Record `json:"toolCalls"`
@@ -218,7 +218,7 @@ func (a *API) exportAudit(x *Exchange) error {
 			panic(http.ErrAbortHandler)
 		}
 		if _, err := x.W.Write(append(line, '\n')); err != nil {
-			return nil //nolint:nilerr // whoever asked is gone
+			return nil //nolint:nilerr // the client that asked is gone
 		}
 	}
 	if !begun {

@@ -215,7 +215,7 @@ func TestWhatSettingsOpenWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreMadeByPeopleAlone: no program makes one, and a person is asked.
+// TestCredentialsAreMadeByPeopleAlone: no program makes one, and the user is asked.
 func TestCredentialsAreMadeByPeopleAlone(t *testing.T) {
 	s := home(t, humanOnly)
 	body := `{"name":"ci","kind":"token","digest":"` + strings.Repeat("ab", 32) + `"}`

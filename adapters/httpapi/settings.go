@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// settings is what a person set, as it is shown and sent. Of what is sent, a pointer that is missing leaves that as it is.
+// settings is what the user set, as it is shown and sent. Of what is sent, a pointer that is missing leaves that as it is.
 type settings struct {
 	Revision int64                      `json:"revision"` // of what the change was made from
 	Level    policy.Level               `json:"permission_level"`
@@ -40,7 +40,7 @@ type inForce struct {
 	DecidedBy map[string]string         `json:"decided_by"`
 }
 
-// shownSettings returns the settings with what a person should know of them.
+// shownSettings returns the settings with what the user should know of them.
 func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, error) {
 	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms}
 	if s.Require == nil {
@@ -101,7 +101,7 @@ func (a *API) answerSettings(x *Exchange, s app.Settings) error {
 	return err
 }
 
-// putSettings stores settings: what only narrows at once, whoever sends it; what opens something once a person has approved it in the console or at a
+// putSettings stores settings: what only narrows at once, whoever sends it; what opens something once the user has approved it in the console or at a
 // terminal, and the same request is made again. They name the revision they were made from; when there is a newer one, nothing is stored.
 func (a *API) putSettings(x *Exchange) error {
 	sent := settings{Revision: -1}
@@ -146,7 +146,7 @@ func (a *API) putSettings(x *Exchange) error {
 	return a.answerSettings(x, saved)
 }
 
-// pend answers that a person has to approve it first. There is no token in the answer: whoever sends the request does not approve it.
+// pend answers that the user has to approve it first. There is no token in the answer: whoever sends the request does not approve it.
 func pend(x *Exchange, u *app.Unconfirmed) error {
 	i := u.Issued
 	x.W.Header().Set(HeaderConfirmation, i.ID)

@@ -287,7 +287,7 @@ func (s *site) hide(text string) string {
 	return text
 }
 
-// shown returns an exchange as people read it.
+// shown returns an exchange as users read it.
 func (s *site) shown(request, body, who string, r reply) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "== %s", request)

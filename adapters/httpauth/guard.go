@@ -33,8 +33,8 @@ const (
 // Options say who is let in.
 type Options struct {
 	Credentials Credentials
-	Owner       policy.Principal // the person at this machine, with what the operator grants
-	Account     string           // that person's, as the machine knows it; empty is the owner's id
+	Owner       policy.Principal // the user at this machine, with what the operator grants
+	Account     string           // that user's, as the machine knows it; empty is the owner's id
 	Hosts       []Host           // names besides this machine's own
 	TLS         bool             // whether the server itself speaks TLS
 	Limits      Limits
@@ -133,10 +133,10 @@ const (
 // Program lets programs in, by their tokens.
 func (g *Guard) Program(h Handler) http.Handler { return g.admitting(programs, h) }
 
-// Person lets people in, by the cookies of browsers that were logged in.
+// Person lets users in, by the cookies of browsers that were logged in.
 func (g *Guard) Person(h Handler) http.Handler { return g.admitting(people, h) }
 
-// Anyone lets programs and people in.
+// Anyone lets programs and users in.
 func (g *Guard) Anyone(h Handler) http.Handler { return g.admitting(programs|people, h) }
 
 func (g *Guard) admitting(whom who, h Handler) http.Handler {
@@ -205,7 +205,7 @@ func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 	return v, nil
 }
 
-// person returns the person whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
+// person returns the user whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
 func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 	p, err := g.placed(r)
 	if err != nil {

@@ -38,7 +38,7 @@ var style string
 func (g *Guard) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // whoever asked may be gone
+		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // the client that asked may be gone
 	})
 	mux.HandleFunc("GET "+stylePath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -111,7 +111,7 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request, v Visitor) {
 }
 
 // cookie carries the browser's secret. Its name has the port, because cookies belong to a host name whatever the port: servers of one machine must not
-// log each other's people out.
+// log each other's users out.
 func cookie(p place, secret string, maxAge int) *http.Cookie {
 	return &http.Cookie{Name: cookieName(p), Value: secret, Path: "/", MaxAge: maxAge, Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
@@ -203,5 +203,5 @@ func writePage(w http.ResponseWriter, status int, p page) {
 	b.WriteString("</main></body></html>\n")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(b.String())) // whoever asked may be gone
+	_, _ = w.Write([]byte(b.String())) // the client that asked may be gone
 }

@@ -77,7 +77,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	head.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(present.For(present.Control)(tool.Outcome{Err: f}).Body, '\n')) // whoever asked may be gone
+	_, _ = w.Write(append(present.For(present.Control)(tool.Outcome{Err: f}).Body, '\n')) // the client that asked may be gone
 }
 
 // wantsPage reports whether a browser shows the answer to somebody.

@@ -35,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a guarded server on a real socket: /page for people, /tool for programs, /any for both, /stream that lasts, /boom that panics, /open
+// rig is a guarded server on a real socket: /page for users, /tool for programs, /any for both, /stream that lasts, /boom that panics, /open
 // for everybody.
 type rig struct {
 	addr   string

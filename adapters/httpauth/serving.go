@@ -41,7 +41,7 @@ func (o ListenOptions) complete() ListenOptions {
 }
 
 // Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds before they are cancelled, and as much
-// to notice. That end is no error.
+// to notice. That end is not an error.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -21,21 +21,21 @@ import (
 type Visitor struct {
 	Principal  policy.Principal
 	Session    string // client instance: mode, grants and confirmations belong to it
-	Client     string // name and version as the client states them; for people
-	Account    string // of the person whose browser was logged in, as the server knows it; empty for programs
-	Person     bool   // it came by a browser that a person has logged in
+	Client     string // name and version as the client states them; for users
+	Account    string // of the user whose browser was logged in, as the server knows it; empty for programs
+	Person     bool   // it came by a browser that the user has logged in
 	Within     []tool.Narrowing
 	Credential string          // id of the credential that let it in
 	Form       string          // what every form of this browser's pages carries as FieldForm; empty for programs
-	Origin     string          // of the pages that a person sees, as the browser names it; its cookie is good there alone
-	Unasked    bool            // no person is asked: its pages say so; set by whoever serves them
-	Passkeys   func() []string // handles of the passkeys with which its person may sign there; nil: none; set by whoever serves its pages
+	Origin     string          // of the pages that the user sees, as the browser names it; its cookie is good there alone
+	Unasked    bool            // no user is asked: its pages say so; set by whoever serves them
+	Passkeys   func() []string // handles of the passkeys with which its user may sign there; nil: none; set by whoever serves its pages
 
 	kind   access.Kind
 	digest access.Digest
 }
 
-// Proof returns how an answer of this visitor is known to be a person's: by a browser that a person has logged in. What the browser says of itself is no
+// Proof returns how an answer of this visitor is known to be the user's: by a browser that the user has logged in. What the browser says of itself is no
 // part of it. A program's proves nothing.
 func (v Visitor) Proof() confirm.Proof {
 	if !v.Person || v.Credential == "" {
@@ -50,7 +50,7 @@ const (
 	HeaderForm = "X-Form-Token"
 )
 
-// Session is the client instance of all browsers that people have logged in: what one sets and is asked, the others see.
+// Session is the client instance of all browsers that users have logged in: what one sets and is asked, the others see.
 const Session = "console"
 
 // Call returns a call of that tool on the visitor's behalf.
@@ -80,7 +80,7 @@ type Credentials interface {
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
 }
 
-// The beginnings of secrets, by which people and scanners know what they have found.
+// The beginnings of secrets, by which users and scanners know what they have found.
 const (
 	TokenPrefix   = "cs_"
 	LoginPrefix   = "cl_"

@@ -29,7 +29,7 @@ func InUse(ctx context.Context, env func(string) string) error {
 	return homearchive.InUse(ctx, dir)
 }
 
-// upgraded tells people that a database was brought up to date, and where it is as it was.
+// upgraded tells users that a database was brought up to date, and where it is as it was.
 func (c Config) upgraded(u sqlitestore.Upgrade) {
 	if c.Log != nil {
 		c.Log.Info("the database was upgraded", "path", u.Path, "from", u.From, "to", u.To, "copy", u.Copy)

@@ -27,7 +27,7 @@ func everyTool(t *testing.T) (specs []tool.Spec) {
 	return specs
 }
 
-// asks is in words when a person is asked about a tool's plans where only people confirm.
+// asks is in words when the user is asked about a tool's plans where only users confirm.
 func asks(s tool.Spec) string {
 	least := max(s.Confirm, s.Human)
 	switch {
@@ -58,7 +58,7 @@ func TestDecisionTable(t *testing.T) {
 	golden.Text(t, "decisions", strings.Join(lines, "\n")+"\n")
 }
 
-// TestNothingChangesUnasked: every tool that changes more than Countersign's own notes asks where only people confirm, but for those named here.
+// TestNothingChangesUnasked: every tool that changes more than Countersign's own notes asks where only users confirm, but for those named here.
 func TestNothingChangesUnasked(t *testing.T) {
 	excepted := []tool.Name{
 		"agents_record", "opencode_get_deploy_key", "sandbox_restore", // make what is Countersign's own, and run nothing
@@ -67,7 +67,7 @@ func TestNothingChangesUnasked(t *testing.T) {
 	}
 	var unasked []tool.Name
 	for _, s := range everyTool(t) {
-		registering := s.People && s.Toolset == "workbench" // a person says what to store, in so many words
+		registering := s.People && s.Toolset == "workbench" // the user says what to store, in so many words
 		if s.Class >= policy.ClassWrite && max(s.Confirm, s.Human) == policy.None && !registering {
 			unasked = append(unasked, s.Name)
 		}

@@ -64,14 +64,14 @@ func (h *EcosystemHost) Capability() tool.Capability {
 // EcosystemToolset is the toolset's name.
 const EcosystemToolset = ecosystems.Name
 
-// Over returns the options of a core that enables the toolset: where its settings say so, only a person may confirm, by the client's form or in a
+// Over returns the options of a core that enables the toolset: where its settings say so, only the user may confirm, by the client's form or in a
 // terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
 func (h *EcosystemHost) Over(o app.Options) app.Options {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
 	if err != nil {
 		return o // nothing of the toolset changes anything then
 	}
-	// It loosens nothing, and switches no form on: people approve unless policy says otherwise (consent design, section 5).
+	// It loosens nothing, and switches no form on: users approve unless policy says otherwise (consent design, section 5).
 	if s.Confirm == "token" {
 		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: a person approves, unless a stored setting or the system's file says otherwise (countersign policy approval caller)")
 	}

@@ -30,7 +30,7 @@ func Example() {
 
 	made, err := app.Do(ctx, me, packs.Input, in) // in and out are typed by the handle
 	var ask *app.Unconfirmed
-	if errors.As(err, &ask) { // policy wants a person's yes: show ask.Issued.Plan; the token answers where Options say that the caller approves
+	if errors.As(err, &ask) { // policy wants the user's yes: show ask.Issued.Plan; the token answers where Options say that the caller approves
 		made, err = app.Do(ctx, me.With(ask.Issued.Token), packs.Input, in)
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Notify is how people are told that something waits. The zero Notify tells nobody.
+// Notify is how users are told that something waits. The zero Notify tells nobody.
 type Notify struct {
 	// Desktop says that, where nobody says otherwise, the desktop is told of what waits if this process belongs to one. The commands do.
 	Desktop  bool
@@ -122,7 +122,7 @@ func (s *settings) reminder(written string) time.Duration {
 	}
 }
 
-// notifier tells people what waits in this home. It opens nothing.
+// notifier tells users what waits in this home. It opens nothing.
 func (c Config) notifier(core app.Core) *notify.Notifier {
 	rules := c.Notify.Rules
 	rules.Link = func(id string) string { return c.console(core.Owner, id) }
@@ -147,5 +147,5 @@ func (c Config) console(owners ports.Owner, id string) string {
 	return base.JoinPath("approvals", id).String()
 }
 
-// Notifier tells people what waits.
+// Notifier tells users what waits.
 func (l *Local) Notifier() *notify.Notifier { return l.notifier }

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Upkeep is the toolset of repairs that a person runs with countersign pack doctor. It is served only where it is asked for.
+// Upkeep is the toolset of repairs that the user runs with countersign pack doctor. It is served only where it is asked for.
 const Upkeep = "upkeep"
 
 // The typed handles of the upkeep tools.
@@ -105,7 +105,7 @@ type aside struct {
 // Hash returns the canonical sum of file and reason.
 func (a aside) Hash() canon.Hash { return a.hash }
 
-// Prompt returns one line for the person who is asked.
+// Prompt returns one line for the user who is asked.
 func (a aside) Prompt() string { return "set " + a.File + " aside" }
 
 func (d doctor) plan(ctx context.Context, _ tool.Scope, in QuarantineInput) (aside, error) {

@@ -81,7 +81,7 @@ func (t Trust) system() (policy.Layer, bool, error) {
 }
 
 // read returns the system's file, where it is, and whether there is one. A file that others than root may write is refused aloud: it would let anybody switch
-// people off.
+// users off.
 func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	path = t.SystemFile
 	if path == "" {
@@ -198,7 +198,7 @@ func (s *settings) layers(f file) []policy.Layer {
 	return []policy.Layer{written, given}
 }
 
-// narrow refuses, at start, configuration that would widen what stands above it. What people stored is looked at only where something might.
+// narrow refuses, at start, configuration that would widen what stands above it. What users stored is looked at only where something might.
 func (s *settings) narrow(c Config, dir string) {
 	wide := false
 	for _, l := range c.Options.Below {
@@ -222,7 +222,7 @@ func (s *settings) narrow(c Config, dir string) {
 		_ = store.Close()
 	}
 	for _, w := range policy.Resolve(c.Options.Policy, append(layers, c.Options.Below...)...).Wider {
-		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it asks all the same until a person says so
+		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it asks all the same until the user says so
 			continue
 		}
 		from := w.By
@@ -237,7 +237,7 @@ func (s *settings) narrow(c Config, dir string) {
 	}
 }
 
-// above returns the layers above what people store in this home: the system's file, and the settings below the account's own directory.
+// above returns the layers above what users store in this home: the system's file, and the settings below the account's own directory.
 func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.Layer, error) {
 	layers, err := t.fixed(dir)
 	if err != nil {
@@ -253,7 +253,7 @@ func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.L
 	return layers, nil
 }
 
-// fixed returns the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone. In such
+// fixed returns the layers that do not change while the process lives: the system's file, and users' approval in a home that may have come with a clone. In such
 // a home, other than the account's own, nothing that is stored lets a call run unasked either: somebody else may have answered for it.
 func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 	var layers []policy.Layer

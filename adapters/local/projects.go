@@ -47,7 +47,7 @@ func (l *Local) projects(core app.Core) []toolset {
 	}
 }
 
-// projectTools is what the tools about projects work with: those of agents, and those of people.
+// projectTools is what the tools about projects work with: those of agents, and those of users.
 type projectTools struct {
 	agents projects.Deps
 	people projects.AdminDeps

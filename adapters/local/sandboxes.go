@@ -117,7 +117,7 @@ func (l *Local) EvictServers(ctx context.Context) ([]string, error) {
 	return l.projectManager().StopIdle(ctx)
 }
 
-// InitSandboxes writes the file of secrets that agent servers need, with random values, unless there is one. Only people do this: the secrets
+// InitSandboxes writes the file of secrets that agent servers need, with random values, unless there is one. Only users do this: the secrets
 // never travel through tools.
 func (l *Local) InitSandboxes(ctx context.Context) (path string, created bool, err error) {
 	return l.files().Init(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// The files of a home: what people were told, and how its channels do.
+// The files of a home: what users were told, and how its channels do.
 const (
 	bookFile = "notices.json"
 	lockFile = "notices.lock"
@@ -28,7 +28,7 @@ type book struct{ dir *docfile.Dir }
 
 func openBook(dir string) book { return book{docfile.NewDir(dir)} }
 
-// load returns the book as it is. One that is damaged is an empty one: people are told once too often rather than never.
+// load returns the book as it is. One that is damaged is an empty one: users are told once too often rather than never.
 func (b book) load() (notice.DeliveryLog, error) {
 	var kept notice.DeliveryLog
 	data, _, err := b.dir.Read(bookFile, bookSize)

@@ -63,7 +63,7 @@ type Notifier struct {
 	works  bool
 	closed bool
 	ended  chan struct{}    // closed once nothing of it runs any more; nil before Close
-	byHand map[string]bool  // questions that people asked in this process
+	byHand map[string]bool  // questions that users asked in this process
 	under  map[string]*way  // messages on their way
 	unsent []notice.Message // that reached nobody because the process ended
 	worker sync.WaitGroup
@@ -107,7 +107,7 @@ func pause(ctx context.Context, nth int) {
 	}
 }
 
-// Asked has what is due found out and sent, at once; of a question that a person asked only when it is left open.
+// Asked has what is due found out and sent, at once; of a question that the user asked only when it is left open.
 func (n *Notifier) Asked(id string, byHand bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -190,7 +190,7 @@ func (n *Notifier) Look(ctx context.Context, over bool) {
 	}
 }
 
-// questions returns the confirmations that wait for a person, or did.
+// questions returns the confirmations that wait for the user, or did.
 func questions(open []confirm.Request) []notice.Question {
 	var all []notice.Question
 	for _, g := range open {
@@ -207,7 +207,7 @@ func (n *Notifier) own(id string) bool {
 	return n.byHand[id]
 }
 
-// Announce sends people word of something that has happened.
+// Announce sends users word of something that has happened.
 func (n *Notifier) Announce(what string) {
 	n.mu.Lock()
 	closed := n.closed
@@ -416,7 +416,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	n.giveBack()
 }
 
-// State returns the channels as they do, in whatever process of this home.
+// State returns the channels as they do, in any process of this home.
 func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 	b, err := n.book.load()
 	if err != nil {

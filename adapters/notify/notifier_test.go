@@ -87,7 +87,7 @@ func (h *home) webhook(url string) ports.Channel {
 	return c
 }
 
-// asks stores a question that waits for a person.
+// asks stores a question that waits for the user.
 func (h *home) asks(id string, change func(*confirm.Request)) {
 	now := h.clock.Now()
 	g := confirm.Request{ID: id, Digest: confirm.NewToken(id).Digest(), Binding: confirm.Binding{Tool: "run_script", Session: "s", Principal: "p"}, HumanOnly: true, IssuedAt: now,

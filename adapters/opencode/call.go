@@ -61,7 +61,7 @@ func (r *Router) Call(ctx context.Context, q sandboxport.RouteRequest) (sandboxp
 	return out, nil
 }
 
-// called returns the server for people.
+// called returns the server for users.
 func (e entry) called() string {
 	if e.ProjectName != "" {
 		return e.ProjectName

@@ -410,7 +410,7 @@ func TestGatewayIsNotForEverybody(t *testing.T) {
 	assert.Equal(t, 404, status)
 }
 
-// TestPowerHandedToAnAgentIsAPersons: where people approve, a prompt, an answer and a permission are of high risk, are never allowed beforehand, and say
+// TestPowerHandedToAnAgentIsAPersons: where users approve, a prompt, an answer and a permission are of high risk, are never allowed beforehand, and say
 // what no plan can hold; stopping an agent only asks.
 func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 	h := open(t)

@@ -14,7 +14,7 @@ const (
 	logsKept = 3
 )
 
-// logFile is a file of lines for people and other programs, which several processes may append to one after the other.
+// logFile is a file of lines for users and other programs, which several processes may append to one after the other.
 type logFile struct {
 	path string // empty for none
 	file *os.File

@@ -127,7 +127,7 @@ func (p *Processes) Run(ctx context.Context, s process.Spec, watch func(process.
 	return c.result(), nil
 }
 
-// check refuses before anything is done.
+// check rejects before anything is done.
 func (p *Processes) check(ctx context.Context, s process.Spec) error {
 	p.reap()
 	if err := ctx.Err(); err != nil {

@@ -37,7 +37,7 @@ func contained(t *testing.T, name, dir string) (said *bufio.Reader, end func()) 
 }
 
 // TestProcessesOfAnotherNamespace: a container beside the host shares its directory of processes. What runs there is neither declared dead nor
-// touched from here; asked to, its owner ends it; and once the whole container is gone, a person has to say so.
+// touched from here; asked to, its owner ends it; and once the whole container is gone, the user has to say so.
 func TestProcessesOfAnotherNamespace(t *testing.T) {
 	if dir := os.Getenv(ownProcesses); dir != "" {
 		s := sh(t, "echo up; exec sleep 300")
@@ -90,7 +90,7 @@ func TestProcessesOfAnotherNamespace(t *testing.T) {
 
 	told := osproc.New(osproc.Options{Dir: dir, Judge: func(name string) owner.Verdict {
 		assert.NotEmpty(t, name)
-		return owner.Dead // a person said so
+		return owner.Dead // the user said so
 	}})
 	settled, err = told.Recover(t.Context())
 	require.NoError(t, err)

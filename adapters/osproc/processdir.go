@@ -243,7 +243,7 @@ func (p *Processes) settled(id process.ID) (rec record, lost bool, err error) {
 	return rec, err == nil && !rec.State.Status.Final() && p.o.Judge(string(rec.Owner)).Dead(), err
 }
 
-// elsewhere says where the owner of a process is that cannot be seen from here, and how a person settles it; empty when it can be seen.
+// elsewhere says where the owner of a process is that cannot be seen from here, and how the user settles it; empty when it can be seen.
 func (p *Processes) elsewhere(rec record) string {
 	if p.o.Judge(string(rec.Owner)) != owner.Unknown {
 		return ""

@@ -37,7 +37,7 @@ func (l *leases) Renew(ctx context.Context, of string, now time.Time) error {
 	return l.write(ctx, name+ending, owner.Lease{Name: name, Owner: of, RenewedAt: now.UTC()})
 }
 
-// Release forgets the lease; what a person said stays.
+// Release forgets the lease; what the user said stays.
 func (l *leases) Release(ctx context.Context, of string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *leases) Release(ctx context.Context, of string) error {
 	return nil
 }
 
-// Find returns the lease of that name, with what a person said.
+// Find returns the lease of that name, with what the user said.
 func (l *leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 	if err := cmp.Or(owner.CheckName(name), ctx.Err()); err != nil {
 		return owner.Lease{}, err
@@ -89,7 +89,7 @@ func (l *leases) List(ctx context.Context) ([]owner.Lease, error) {
 	return all, nil
 }
 
-// Forget puts a person's word on record, unless it is there.
+// Forget puts the user's word on record, unless it is there.
 func (l *leases) Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error) {
 	found, err := l.Find(ctx, name)
 	if err != nil || !found.Forgotten.IsZero() {

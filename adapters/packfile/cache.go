@@ -56,7 +56,7 @@ func (r *recent) put(p *pack.Pack, info fs.FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, k := range r.kept {
-		if k.pack.ID() == p.ID() { // somebody else was faster
+		if k.pack.ID() == p.ID() { // another process was faster
 			r.kept[i] = kept{p, info}
 			return
 		}

@@ -61,7 +61,7 @@ func (s *Source) leave(dir string, r *shared) {
 	}
 }
 
-// NewSource reads below the given directories; the default root has the name "". A directory that does not exist is no error: every file in it is
+// NewSource reads below the given directories; the default root has the name "". A directory that does not exist is not an error: every file in it is
 // missing (context-pack contract §6.6).
 func NewSource(roots map[pack.Root]string) *Source {
 	s := &Source{roots: make(map[pack.Root]string, len(roots)), inUse: map[string]*shared{}}

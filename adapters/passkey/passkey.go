@@ -54,7 +54,7 @@ func (Verifier) Usable(k enrolled.Key) error {
 }
 
 // Verify fails with enrolled.ErrUnproven unless signed is an assertion of the passkey over that challenge, made for a page of the origin that stands with
-// it, whose host is the name that the passkey is bound to, after the authenticator has verified its person.
+// it, whose host is the name that the passkey is bound to, after the authenticator has verified its user.
 func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error {
 	if err := v.Usable(k); err != nil {
 		return err

@@ -63,7 +63,7 @@ func laidOut(doc []byte) string {
 	return out.String()
 }
 
-// commandOf returns the command that a tool stands for, dotted, and the words a person types for it.
+// commandOf returns the command that a tool stands for, dotted, and the words the user types for it.
 func commandOf(o tool.Outcome) (string, []string) {
 	name := strings.TrimPrefix(string(o.Spec.Name), "agents_")
 	if head, flag, ok := strings.Cut(name, "_"); ok && (flag == "apply" || flag == "fix") {

@@ -5,7 +5,7 @@ import "strings"
 // ours is how our commands begin.
 const ours = "countersign agents "
 
-// Command returns a next action as a person types it, without the flags that are for programs. What is no command of the
+// Command returns a next action as the user types it, without the flags that are for programs. What is no command of the
 // contract stays as it is.
 func Command(action string) string {
 	rest, ok := strings.CutPrefix(action, ours)
@@ -22,7 +22,7 @@ func Command(action string) string {
 	return ours + strings.Join(kept, " ")
 }
 
-// Prose returns a sentence with the command that ends it as a person types it.
+// Prose returns a sentence with the command that ends it as the user types it.
 func Prose(s string) string {
 	head, command, ok := strings.Cut(s, ours+"--")
 	if !ok {

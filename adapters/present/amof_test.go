@@ -96,7 +96,7 @@ func issued(t testing.TB, strength policy.Strength, change ...func(*tool.Issued)
 
 func person(i *tool.Issued) { i.Token, i.Pending = confirm.Token{}, true }
 
-// pending is a question that a person answers, with a token that names its plan (seed 004).
+// pending is a question that the user answers, with a token that names its plan (amof contract).
 func pending(i *tool.Issued) { i.Pending = true }
 
 func act(id, name, mode string, priority int) runs.Action {

@@ -83,7 +83,7 @@ func asksPerson(i *tool.Issued) string {
 	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for that, or to go on"
 }
 
-// prompt returns the question (seed 004).
+// prompt returns the question (amof contract).
 func prompt(i *tool.Issued, p plan) string {
 	about := cmp.Or(p.Summary, i.Prompt)
 	switch {

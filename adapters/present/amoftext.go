@@ -17,7 +17,7 @@ const (
 	maxCrumb   = 120
 )
 
-// prose is an answer for people.
+// prose is an answer for users.
 type prose struct {
 	Summary string   `json:"summary"`
 	Details []string `json:"details"`
@@ -111,7 +111,7 @@ func amofLaidOut(doc json.RawMessage) []string {
 	return lines
 }
 
-// nothing reports a value that says nothing to people.
+// nothing reports a value that says nothing to users.
 func nothing(v any) bool {
 	items, list := v.([]any)
 	fields, object := v.(map[string]any)

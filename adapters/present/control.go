@@ -8,7 +8,7 @@ import (
 )
 
 // control presents countersign.v1, the contract of Countersign's own tools: the bare value on success; on failure one object with
-// kind, code, message, details and, where a person has to confirm, the confirmation asked for.
+// kind, code, message, details and, where the user has to confirm, the confirmation asked for.
 func control(o tool.Outcome) Document {
 	f := fault.From(o.Err)
 	if f == nil {

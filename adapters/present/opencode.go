@@ -176,7 +176,7 @@ func lastBytes(text string, limit int) string {
 }
 
 // Renamed returns the tool that took the place of one that an older form of a contract had, with a word about it; empty for every other name.
-// The old tools are gone all the same (opencode contract §20; seed 003, breaking changes).
+// The old tools are gone all the same (opencode contract §20; opencode contract, breaking changes).
 func Renamed(old string) (now tool.Name, note string) {
 	switch old {
 	case "opencode_start", "opencode_status", "opencode_stop", "opencode_restart", "opencode_destroy":

@@ -328,7 +328,7 @@ func FuzzOpencodeURL(f *testing.F) {
 	})
 }
 
-// Who calls a tool by its new name and still sends what the old one took is told where that went (seed 003, breaking changes).
+// Who calls a tool by its new name and still sends what the old one took is told where that went (opencode contract, breaking changes).
 func TestTheNameThatIsDerivedNow(t *testing.T) {
 	suggestion := func(err *fault.Error, doc string) string {
 		var answer struct{ Suggestion string }

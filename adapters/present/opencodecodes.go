@@ -76,7 +76,7 @@ func opencodeCodes() map[fault.Code]string {
 		"confirm_token_mismatch": "confirmation_mismatch",
 		// The confirmation stays good; the value sent with it is wrong.
 		"confirm_typed_value_wrong": "invalid_arguments",
-		// A person looked at this very call and said no; policy refuses as permission_denied.
+		// A user looked at this very call and said no; policy refuses as permission_denied.
 		"confirm_denied": "confirmation_denied",
 	}
 }

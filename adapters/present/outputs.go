@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// What a contract answers besides a tool's own value: plans of dry runs, questions that wait for a person, failures, and the head of a value that was too
+// What a contract answers besides a tool's own value: plans of dry runs, questions that wait for the user, failures, and the head of a value that was too
 // long. Every one of them is structured content too, so that a schema of results has to have it.
 const (
 	cutForm        = `{"required":["truncated","bytes","head"],"properties":{"truncated":{"const":true},"bytes":{"type":"integer"},"head":{"type":"string"}}}`

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Envelope is the answer of packageflow.v1 on every face but MCP, fields in this order (seed 001, tool response format). Error and
+// Envelope is the answer of packageflow.v1 on every face but MCP, fields in this order (packageflow contract, tool response format). Error and
 // DurationMS are null where they say nothing: a success has no error, and a failure no duration.
 type Envelope struct {
 	Success    bool    `json:"success"`
@@ -57,7 +57,7 @@ func packageflow(o tool.Outcome) Document {
 	return d
 }
 
-// packageflowPending returns a call that waits for a person (packageflow contract §5.2): over MCP no error, so that the model repeats the call instead of
+// packageflowPending returns a call that waits for the user (packageflow contract §5.2): over MCP no error, so that the model repeats the call instead of
 // working around it.
 func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	p := ProblemOf(o)
@@ -131,7 +131,7 @@ func (p *Problem) set(name string, value any) {
 	p.Details[name] = value
 }
 
-// packageflowConfirmation also has what seed 001 has a person see: the tool, what it is for, and every argument.
+// packageflowConfirmation also has what the packageflow contract has the user see: the tool, what it is for, and every argument.
 func packageflowConfirmation(o tool.Outcome) *confirmation {
 	c := confirmationOf(o.Issued)
 	c.Tool, c.About, c.Arguments = o.Issued.Tool, o.Spec.Description, o.Issued.Args

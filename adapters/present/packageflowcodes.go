@@ -19,7 +19,7 @@ func packageflowCodes() map[fault.Code]string {
 		"url_blocked":         "URL_BLOCKED",
 		"process_limit":       "PROCESS_LIMIT",
 		"rate_limited":        "RATE_LIMITED",
-		"confirm_limit":       "RATE_LIMITED", // people read only so much
+		"confirm_limit":       "RATE_LIMITED", // users read only so much
 		"server_disabled":     "SERVER_DISABLED",
 		"tool_unknown":        "UNKNOWN_TOOL",
 		"execution_failed":    "EXECUTION_FAILED",
@@ -39,7 +39,7 @@ func packageflowCodes() map[fault.Code]string {
 		"plan_stale":             "CONFLICT",
 		// The confirmation stays good; the value sent with it is wrong.
 		"confirm_typed_value_wrong": "INVALID_ARGUMENT",
-		// Policy refuses with PERMISSION_DENIED; this is a person who looked at this very call and said no (seed 001: deny cancels).
+		// Policy refuses with PERMISSION_DENIED; this is the user who looked at this very call and said no (packageflow contract: deny cancels).
 		"confirm_denied": "USER_CANCELLED",
 	}
 }

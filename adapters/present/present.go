@@ -31,11 +31,11 @@ const (
 	Amof        tool.Contract = "amof.v1"
 )
 
-// MetaApproval is the key in MCP's _meta of a result that says who approves where that is no person: "caller".
+// MetaApproval is the key in MCP's _meta of a result that says who approves where that is no user: "caller".
 const MetaApproval = "countersign/approval"
 
 // For returns the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's. Whatever the contract, an answer says
-// beside itself when no person is asked.
+// beside itself when no user is asked.
 func For(c tool.Contract) Func {
 	in := of(c)
 	return func(o tool.Outcome) Document {

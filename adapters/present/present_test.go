@@ -80,7 +80,7 @@ func TestCodesMapped(t *testing.T) {
 	for k := fault.Internal; k <= fault.Canceled; k++ {
 		kinds[strings.ReplaceAll(k.String(), "_", "")] = k
 	}
-	packKinds := []string{"validation", "not_found", "conflict", "invalid_state", "stale_ref", "io_error", "migration_required"} // seed 002
+	packKinds := []string{"validation", "not_found", "conflict", "invalid_state", "stale_ref", "io_error", "migration_required"} // context-pack contract
 	n := 0
 	for line := range strings.Lines(string(catalogue)) {
 		fields := strings.Fields(line)

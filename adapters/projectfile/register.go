@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Register implements projectport.Directories. What it says of a path is for the person at the machine, and so plain.
+// Register implements projectport.Directories. What it says of a path is for the user at the machine, and so plain.
 func (d *directories) Register(ctx context.Context, path string) (dir string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func (d *directories) Register(ctx context.Context, path string) (dir string, er
 	return dir, d.admit(dir)
 }
 
-// admit refuses directories that are no project, because whoever may work in them may do anything (packageflow-security contract §4.1,
+// admit rejects directories that are no project, because whoever may work in them may do anything (packageflow-security contract §4.1,
 // registration). dir has no links.
 func (d *directories) admit(dir string) error {
 	if d.home == "" {
@@ -75,10 +75,10 @@ func systemTrees() []string {
 	return trees
 }
 
-// userTrees lie in a system tree, and people keep projects in them all the same.
+// userTrees lie in a system tree, and users keep projects in them all the same.
 func userTrees() []string { return []string{"/usr/src", "/usr/local/src", "/usr/home"} }
 
-// places hold other people's directories: they are no projects themselves, and what lies in them may be.
+// places hold other users' directories: they are no projects themselves, and what lies in them may be.
 func places() []string {
 	dirs := []string{"/var", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/var/tmp", "/tmp", "/home", "/root", "/opt", "/srv", "/mnt",
 		"/media", "/run", "/run/user", "/snap", "/nix", "/nix/store"}

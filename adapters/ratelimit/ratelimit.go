@@ -22,7 +22,7 @@ type Rate struct {
 	Burst  int
 }
 
-// ErrRateLimited refuses a call that came too soon. Its details are rateLimited.
+// ErrRateLimited rejects a call that came too soon. Its details are rateLimited.
 var ErrRateLimited = fault.New(fault.Unavailable, "rate_limited", "too many calls; try again later")
 
 // rateLimited says when to try again. It is at least 1.

@@ -26,7 +26,7 @@ const (
 // keyOptions say where keys are. All but KeyGen are needed.
 type keyOptions struct {
 	Path    func(name string) string // of a project's private deploy key
-	Home    string                   // keys that people bring lie below it
+	Home    string                   // keys that users bring lie below it
 	KeyGen  string                   // the program ssh-keygen; empty looks on the PATH
 	Exclude func(ctx context.Context, name string) (release func(), err error)
 }

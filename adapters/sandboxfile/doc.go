@@ -8,7 +8,7 @@
 //     of servers (opencode contract §9.1, §9.2). Members that are not known here stay where they are
 //   - layout.go, prepare.go, discard.go, program.go: the base directory of a project: found, made, marked as this project's, deleted only
 //     where the mark or the place says that it is; and the program of the agent server (opencode contract §5.4)
-//   - settingsfiles.go, settings.go: the settings that people write for sandboxes: the global file with its secrets, a project's own, and
+//   - settingsfiles.go, settings.go: the settings that users write for sandboxes: the global file with its secrets, a project's own, and
 //     what the environment says (opencode contract §5). Nothing is written but a first global file, whose random secrets are nowhere else
 //   - deploykeys.go, userkey.go, detach_unix.go, detach_other.go: DeployKeys, one SSH deploy key for each project, and keys that the user provides
 //     (opencode contract §6). What a private key holds is never read here, and never shown

@@ -22,7 +22,7 @@ type report struct {
 }
 
 // Migrate brings the state file and the table of servers up to date, each after a copy of it was kept; a dry run only says what would be done. Loading
-// does the same, so that doing it by hand is for people who want to see it. A file that cannot be used is sandbox.ErrState.
+// does the same, so that doing it by hand is for users who want to see it. A file that cannot be used is sandbox.ErrState.
 func (s *Store) Migrate(ctx context.Context, dryRun bool) (report, error) {
 	report := report{Changes: []string{}, Warnings: []string{}, Backups: []string{}}
 	if err := s.homeless(); err != nil {

@@ -94,7 +94,7 @@ func (m *Models) Write(ctx context.Context, model string) (previous, path string
 
 // file is a configuration file as it was found, or as it would be made.
 type file struct {
-	path   string // as people know it
+	path   string // as users know it
 	real   string // where it is once links are followed
 	exists bool
 	mode   fs.FileMode

@@ -226,7 +226,7 @@ func documents() map[string]string {
 	}
 }
 
-// TestWriteKeepsEverythingElse keeps what becomes of documents as people and programs write them, byte for byte.
+// TestWriteKeepsEverythingElse keeps what becomes of documents as users and programs write them, byte for byte.
 func TestWriteKeepsEverythingElse(t *testing.T) {
 	for name, doc := range documents() {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func withModel(text []byte, model string) ([]byte, error) {
 	return docedit.Editor{}.Set(docedit.JSONC, text, entries)
 }
 
-// quoted is text as JSON that people like to read: < and & stay.
+// quoted is text as JSON that users like to read: < and & stay.
 func quoted(text string) json.RawMessage {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

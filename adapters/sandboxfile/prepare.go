@@ -84,7 +84,7 @@ func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
 	return docfile.NewDir(filepath.Dir(l.Secrets)).Write(filepath.Base(l.Secrets), []byte(text))
 }
 
-// claim refuses a base directory that may hold what is not the project's: what carries our mark is deleted one day.
+// claim rejects a base directory that may hold what is not the project's: what carries our mark is deleted one day.
 func (s *Store) claim(p sandbox.Project, base string) error {
 	if !filepath.IsAbs(base) || filepath.Clean(base) != base {
 		return sandbox.ErrBaseDir.Sayf("the base directory %.200q is no clean absolute path", base)
@@ -134,7 +134,7 @@ func expected(name string) bool {
 		strings.HasSuffix(name, ".pid") || strings.HasSuffix(name, ".log")
 }
 
-// outsideOurs refuses what would hold, or lie among, the files of all projects, and what lies inside another project.
+// outsideOurs rejects what would hold, or lie among, the files of all projects, and what lies inside another project.
 func (s *Store) outsideOurs(name, base string) error {
 	base = resolved(base)
 	memory := resolved(s.dirs.Memory)

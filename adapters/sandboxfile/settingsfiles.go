@@ -62,7 +62,7 @@ func secret(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// ReadSettings returns a file that people write, wherever a link of theirs leads.
+// ReadSettings returns a file that users write, wherever a link of theirs leads.
 func ReadSettings(path string) ([]byte, fs.FileInfo, error) {
 	dir, name := filepath.Split(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {

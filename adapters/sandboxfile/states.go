@@ -84,7 +84,7 @@ func (s *Store) Update(ctx context.Context, change func(*sandbox.State) error) (
 	return stored, s.commit(state, table)
 }
 
-// consistent refuses records that others would stumble over.
+// consistent rejects records that others would stumble over.
 func consistent(s sandbox.State) error {
 	names := map[string]string{}
 	for key, p := range s.Projects {

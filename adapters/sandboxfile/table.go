@@ -78,7 +78,7 @@ func (f form) entry(doc *sandbox.Object, p sandbox.Project) error {
 	return w.err
 }
 
-// byDefault leaves what a person wrote.
+// byDefault leaves what the user wrote.
 func (w *writer) byDefault(key, s string) {
 	if member(w.doc, key) == "" {
 		w.put(key, s)

@@ -23,7 +23,7 @@ const (
 // dated is a ports.DatedGrants; NewDated makes it.
 type dated struct{ store *Store }
 
-// NewDated keeps what people allowed until a date in that store's database. It opens nothing.
+// NewDated keeps what users allowed until a date in that store's database. It opens nothing.
 func NewDated(store *Store) *dated { return &dated{store: store} }
 
 // Add stores a new grant.

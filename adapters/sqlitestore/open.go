@@ -215,7 +215,7 @@ func begun(path string) error {
 	return errors.Join(db.QueryRow("PRAGMA journal_mode = WAL").Scan(&mode), db.Close())
 }
 
-// emptied refuses a database of zero bytes where there was one before: SQLite would take it for a new one, and drop what its log still holds.
+// emptied rejects a database of zero bytes where there was one before: SQLite would take it for a new one, and drop what its log still holds.
 func (s *Store) emptied(file fs.FileInfo) error {
 	if file.Size() > 0 || !file.Mode().IsRegular() || !s.lived() {
 		return nil

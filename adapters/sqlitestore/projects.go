@@ -57,7 +57,7 @@ func scanProject(row scanner) (project.Project, error) {
 	return decoded[project.Project]("project", body)
 }
 
-// refuseProject refuses a path that is another project's.
+// refuseProject rejects a path that is another project's.
 func refuseProject(ctx context.Context, tx *sql.Tx, next project.Project) error {
 	other, err := scanProject(tx.QueryRowContext(ctx, selectRegistered, next.Path, string(next.ID)))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -69,7 +69,7 @@ func refuseProject(ctx context.Context, tx *sql.Tx, next project.Project) error 
 	return project.ErrConflict.Sayf("%s is registered already, as the project %q (%s)", next.Path, other.Name, other.ID)
 }
 
-// refuseForeign refuses what says that it belongs to a project that does not exist.
+// refuseForeign rejects what says that it belongs to a project that does not exist.
 func refuseForeign(ctx context.Context, tx *sql.Tx, of string) error {
 	if of == "" {
 		return nil

@@ -28,7 +28,7 @@ const RestoreNote = "restore.json"
 // ErrInUse reports a database that other processes have open.
 var ErrInUse = ports.ErrHomeInUse
 
-// restoring refuses a database in whose place another one is being put.
+// restoring rejects a database in whose place another one is being put.
 func (s *Store) restoring() error {
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(s.path), RestoreNote)); err != nil {
 		return nil //nolint:nilerr // there is none
@@ -119,7 +119,7 @@ func (z *Seized) Release() error {
 	_, err := z.conn.ExecContext(ctx, "ROLLBACK")
 	if now, stat := os.Stat(z.path); err == nil && stat == nil && os.SameFile(now, z.file) {
 		_, err = z.conn.ExecContext(ctx, "PRAGMA journal_mode = WAL")
-		if locked(err) { // somebody was faster, and does that
+		if locked(err) { // another process was faster, and does that
 			err = nil
 		}
 	}

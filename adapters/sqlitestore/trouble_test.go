@@ -267,7 +267,7 @@ func unprivileged(t *testing.T, dir string) *exec.Cmd {
 	return cmd
 }
 
-// A file that was replaced or removed under an open store must not swallow what is written: it goes where people will look for it.
+// A file that was replaced or removed under an open store must not swallow what is written: it goes where users will look for it.
 func TestReplacedFileIsLetGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace bool

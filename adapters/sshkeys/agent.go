@@ -32,7 +32,7 @@ var (
 	ErrRefused = fault.New(fault.Unavailable, "ssh_agent_refused", "the ssh agent did not sign")
 )
 
-// Agent is the ssh agent of the person who runs this process. The zero Agent has no keys.
+// Agent is the ssh agent of the user who runs this process. The zero Agent has no keys.
 type Agent struct {
 	Path string // of its socket; empty where there is none
 }

@@ -67,7 +67,7 @@ func application(public []byte) (last string) {
 	return last
 }
 
-// plain returns what somebody else wrote, in one line and not too long.
+// plain returns what others wrote, in one line and not too long.
 func plain(s string) string {
 	if runes := []rune(visible.OneLine(s)); len(runes) > enrolled.MaxName {
 		return string(runes[:enrolled.MaxName])
@@ -115,7 +115,7 @@ func (s Signed) Armored() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: s.Signature}))
 }
 
-// presence is what a signature says of the person who was there.
+// presence is what a signature says of the user who was there.
 type presence struct {
 	Verified bool   // the security key asked for a PIN or a finger, beyond the touch
 	Counter  uint32 // how often the security key has signed, as it says; some never count
@@ -151,7 +151,7 @@ func (Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessag
 	return err
 }
 
-// Judge says what a signature of a key for a challenge proves of a person, from the bytes alone. It fails with enrolled.ErrKey for every key but one that
+// Judge says what a signature of a key for a challenge proves of the user, from the bytes alone. It fails with enrolled.ErrKey for every key but one that
 // wants a touch, and with enrolled.ErrUnproven for what is not exactly such a signature, or was made without a touch.
 func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error) {
 	key, err := parse(public)

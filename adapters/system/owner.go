@@ -33,7 +33,7 @@ func (o Owner) Elsewhere(name string) string {
 // findWait bounds how long a verdict waits for a lease.
 const findWait = 5 * time.Second
 
-// Owners is a ports.Owner that also heeds leases and what people said, and that renews the lease of this process as long as it lives, once it
+// Owners is a ports.Owner that also heeds leases and what users said, and that renews the lease of this process as long as it lives, once it
 // owns something. NewOwners makes it; all methods may be called from many goroutines.
 type Owners struct {
 	leases  ports.Leases
@@ -107,7 +107,7 @@ func (o *Owners) Close() error {
 	return o.leases.Release(ctx, Owner{}.Self())
 }
 
-// Judge returns what the system tells of the process of that name, and where it tells nothing, what a person said and what its lease says.
+// Judge returns what the system tells of the process of that name, and where it tells nothing, what the user said and what its lease says.
 func (o *Owners) Judge(name string) owner.Verdict {
 	v := Owner{}.Judge(name)
 	if v != owner.Unknown {

@@ -51,7 +51,7 @@ func TestTheMachineItself(t *testing.T) {
 	assert.Contains(t, target.Dangers(), "it goes to this machine")
 }
 
-// TestOurOwnPortsAreNobodysWebhook: whatever a person listed.
+// TestOurOwnPortsAreNobodysWebhook: whatever the user listed.
 func TestOurOwnPortsAreNobodysWebhook(t *testing.T) {
 	hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{Own: func() []uint16 { return []uint16{9876} }})
 	r, err := webhook.Config{URL: "http://127.0.0.1:9876/webhook/wf-1"}.Build(webhook.Input{})
@@ -63,7 +63,7 @@ func TestOurOwnPortsAreNobodysWebhook(t *testing.T) {
 	assert.ErrorIs(t, err, project.ErrURLBlocked)
 }
 
-// TestTroubleInPlainWords: what a person reads names the host and what is wrong, in words of ours.
+// TestTroubleInPlainWords: what the user reads names the host and what is wrong, in words of ours.
 func TestTroubleInPlainWords(t *testing.T) {
 	r := webhook.Request{Method: "GET", URL: "https://hooks.example.com/", Timeout: 30 * time.Second, Retries: 1}
 	for want, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The control tools under the names of seed 004. They are served with its toolset, and do what those without the prefix do.
+// The control tools under the amof contract's names. They are served with its toolset, and do what those without the prefix do.
 var (
 	AmofSetMode  = tool.Ref[SetModeInput, AmofMode]{Name: "amof_set_mode"}
 	AmofConfirm  = tool.Ref[AmofConfirmInput, AmofConfirmed]{Name: "amof_confirm"}
@@ -38,7 +38,7 @@ type AmofMode struct {
 	Text     spoken      `json:"_text"`
 }
 
-// spoken is an answer for people, in the form that the contract's presenter reads.
+// spoken is an answer for users, in the form that the contract's presenter reads.
 type spoken struct {
 	Summary string `json:"summary"`
 }
@@ -100,7 +100,7 @@ func (a *AmofConfirmed) UnmarshalJSON(doc []byte) error {
 // amofCancelled is the status of a confirmation that was withdrawn.
 const amofCancelled = "cancelled"
 
-// Seed004 returns the control tools under the names of seed 004.
+// Seed004 returns the control tools under the amof contract's names.
 func Seed004(d Deps) []tool.Entry {
 	s := service{d}
 	note := func(input, title, description string) tool.Spec {
@@ -154,7 +154,7 @@ func (d Deps) effective(call, session policy.Mode) policy.Mode {
 	return policy.Policy{Mode: d.Operator.Mode, Ceiling: d.ceiling()}.Effective(policy.Request{CallMode: call, SessionMode: session, ToolsetMode: standard})
 }
 
-// amofConfirm is confirm in the words of the contract: what the person typed counts without blanks around it, and whose confirmation it is stays
+// amofConfirm is confirm in the words of the contract: what the user typed counts without blanks around it, and whose confirmation it is stays
 // untold. It says so when the mode was lowered since, which cancelled what was asked for.
 func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmInput) (AmofConfirmed, error) {
 	if in.Decision == "no" {

@@ -46,7 +46,7 @@ type pushInput struct {
 
 func (in pushInput) CallMode() string { return in.Mode }
 
-// fixture is a core with a tool that has to be confirmed, and to the control tools under the names of seed 004.
+// fixture is a core with a tool that has to be confirmed, and to the control tools under the amof contract's names.
 type fixture struct {
 	*app.App
 	t        *testing.T

@@ -49,7 +49,7 @@ func restoreSpec() tool.Spec {
 		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(restoreSchema), People: true, Timeout: backupTime}
 }
 
-// proven is a plan about the home itself: a person is asked whatever was allowed beforehand, with the strongest proof that policy wants for anything.
+// proven is a plan about the home itself: the user is asked whatever was allowed beforehand, with the strongest proof that policy wants for anything.
 type proven struct{ require policy.Proving }
 
 // Assessment requires an approval.
@@ -63,7 +63,7 @@ func (proven) Insists() bool { return true }
 // Needs requires a decision at a terminal or in a logged-in browser, or a stronger proof.
 func (p proven) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
-// backupPlan is a backup that is written once a person has approved it.
+// backupPlan is a backup that is written once the user has approved it.
 type backupPlan struct {
 	Opens    string `json:"opens"`
 	File     string `json:"file"`
@@ -135,7 +135,7 @@ func telling(sc tool.Scope, what string) func(done, total int64) {
 	}
 }
 
-// restorePlan is a backup that is put in the place of the home once a person has approved it.
+// restorePlan is a backup that is put in the place of the home once the user has approved it.
 type restorePlan struct {
 	Opens     string          `json:"opens"`
 	File      string          `json:"file"`

@@ -57,11 +57,11 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (C
 		switch {
 		case !own(g, sc):
 			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
-		case in.Decision == "deny" && g.Names: // a caller takes its request back; only a person denies
+		case in.Decision == "deny" && g.Names: // a caller takes its request back; only the user denies
 			err = g.Cancel(now)
 		case in.Decision == "deny":
 			err = g.Deny(sc.Client, now)
-		case g.Names: // what the caller says is no consent: the repeated call asks a person
+		case g.Names: // what the caller says is no consent: the repeated call asks the user
 			err = g.Named(g.Binding, now)
 		default:
 			err = g.Check(g.Binding, in.Typed, now)

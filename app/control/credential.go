@@ -32,7 +32,7 @@ func credentialSpec() tool.Spec {
 		Effects: policy.Read, Human: policy.Preview, Input: json.RawMessage(credentialSchema), People: true}
 }
 
-// credentialPlan is a way in that is made once a person has approved it.
+// credentialPlan is a way in that is made once the user has approved it.
 type credentialPlan struct {
 	Opens     string       `json:"opens"`
 	Name      string       `json:"name"`

@@ -38,7 +38,7 @@ type keyFixture struct {
 	news  *news
 }
 
-// news is what people outside are told of: what waits, by its id, and what has happened.
+// news is what users outside are told of: what waits, by its id, and what has happened.
 type news struct{ asked, announced []string }
 
 func (n *news) Asked(id string, _ bool) { n.asked = append(n.asked, id) }

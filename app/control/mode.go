@@ -35,18 +35,18 @@ type PolicyAnswer struct {
 	Auto            policy.AutoApprove        `json:"auto_approve"`
 	AlwaysAllowed   []string                  `json:"always_allowed"`
 	SettingsVersion int64                     `json:"settings_revision"`
-	Approval        policy.Approval           `json:"approval"` // human: a person is asked; caller: nobody is
+	Approval        policy.Approval           `json:"approval"` // human: the user is asked; caller: nobody is
 	Require         map[string]policy.Proving `json:"require"`
 	Forms           []string                  `json:"forms"`              // the host entries whose own form may approve what is below high risk
 	DecidedBy       map[string]string         `json:"decided_by"`         // the layer that decided, by setting; what is missing is built in
-	Warnings        []string                  `json:"warnings,omitempty"` // of what people stored, what was taken away or edited
+	Warnings        []string                  `json:"warnings,omitempty"` // of what users stored, what was taken away or edited
 }
 
 // modePlan is a change of the session's mode.
 type modePlan struct {
 	Mode     policy.Mode `json:"mode"`
 	Previous policy.Mode `json:"previous"`
-	Raises   bool        `json:"raises"` // above what a person set, or above the lowest default of what is served
+	Raises   bool        `json:"raises"` // above what the user set, or above the lowest default of what is served
 	Session  string      `json:"session"`
 	Base     policy.Mode `json:"default"`
 	hash     canon.Hash
@@ -71,7 +71,7 @@ func (p modePlan) Prompt() string {
 	return fmt.Sprintf("set the mode of this session to %s", p.Mode)
 }
 
-// planMode returns the change that in asks for. An agent may lower its mode; above what a person set, or above the default, it is asked about.
+// planMode returns the change that in asks for. An agent may lower its mode; above what the user set, or above the default, it is asked about.
 func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	var mode policy.Mode
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {

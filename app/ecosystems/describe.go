@@ -169,7 +169,7 @@ func told(err error, l ecosystem.Layout) []ecosystem.Problem {
 	return []ecosystem.Problem{{Message: said.Message, Fix: "make " + l.Manifest + " a YAML mapping with name and repos"}}
 }
 
-// problems are lines for people, before others, as many as fit.
+// problems are lines for users, before others, as many as fit.
 func problems(mark string, found []ecosystem.Problem, others []string) []string {
 	lines := make([]string, 0, len(found)+len(others))
 	for _, p := range found {

@@ -17,7 +17,7 @@
 // in plan (status dry_run, with preview and preview_hash), and runs in execute. A dangerous tool is explained in ask (the same refusal, with
 // explanation and current_state), a dry run in plan, and in execute needs an approval first: status confirmation_required with a token, its type
 // (simple, preview or type), prompt and expiry. amof_confirm answers it; the token is good once, for five minutes, for exactly what was previewed:
-// what has changed since is refused (preview_changed) with a new approval request. PolicyMatrix is the whole table (seed 004; contract §12).
+// what has changed since is refused (preview_changed) with a new approval request. PolicyMatrix is the whole table (amof contract §12).
 //
 // A long operation is a run: the tool answers status queued with a run_id at once, and a worker process carries the run out, one at a time in an
 // ecosystem and at most four side by side. It checks under the ecosystem's lock that everything is still as it was approved. The record and log of a

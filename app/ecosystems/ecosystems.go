@@ -28,7 +28,7 @@ type Deps struct {
 	Spinning   environment.Deps
 	Releasing  releases.Deps
 	Running    runs.QueueDeps
-	Control    []tool.Entry // the control tools under the names of seed 004
+	Control    []tool.Entry // the control tools under the amof contract's names
 }
 
 // Capability returns the toolset.

@@ -278,7 +278,7 @@ func TestScopes(t *testing.T) {
 	assert.Equal(t, "global > a", r.do(back, args{})["breadcrumb"], "out of the run")
 }
 
-// TestUse: only people select for everybody; a session's own choice, even of none, beats it.
+// TestUse: only users select for everybody; a session's own choice, even of none, beats it.
 func TestUse(t *testing.T) {
 	r := newRig(t)
 	r.manifest("a", simple("a", "x"))

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// PolicyRow is one row of the classification matrix (seed 004; amof contract §12): how a tool is treated in each mode, and how it is confirmed. Ask is
+// PolicyRow is one row of the classification matrix (amof contract §12): how a tool is treated in each mode, and how it is confirmed. Ask is
 // yes, blocked or explain; Plan is yes or dry-run; Execute is yes or execute.
 type PolicyRow struct {
 	Number  int    `json:"num"`
@@ -87,7 +87,7 @@ type PublishedPolicy struct {
 	runs.Envelope
 }
 
-// ttl is how long a confirmation is good, in seconds (seed 004).
+// ttl is how long a confirmation is good, in seconds (amof contract).
 const ttl = 300
 
 func policyEntry(d runs.Deps) tool.Entry {

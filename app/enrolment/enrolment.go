@@ -126,7 +126,7 @@ func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int
 	said, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
 		return e.Verdict == "approve" && e.Code == "" && e.Plan == sum
 	})
-	if err != nil || said == nil { // the caller approved it, which is no person
+	if err != nil || said == nil { // the caller approved it, which is no user
 		return d, err
 	}
 	d = enrolment{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
@@ -142,7 +142,7 @@ func carriedOut(e *audit.Event, plan canon.Hash) bool {
 }
 
 // newest returns the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
-// must not push what a person did out of sight.
+// must not push what the user did out of sight.
 func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
 	f.Limit = audit.MaxListed
 	for {

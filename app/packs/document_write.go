@@ -92,7 +92,7 @@ func (c *inputCall) blank(d pack.Document, now time.Time) (*pack.Pack, error) {
 	return pack.New(c.newID(), pack.OptionalText(d.Name), now, ttl)
 }
 
-// sameName refuses a document that would rename its pack: a name is set once.
+// sameName rejects a document that would rename its pack: a name is set once.
 func sameName(stored *pack.Pack, d pack.Document) error {
 	if n := pack.OptionalText(d.Name); n != "" && n != stored.Name() {
 		return pack.ErrValue.Sayf("pack %s is called %q and keeps its name; leave 'document.name' out", stored.ID(), string(stored.Name()))

@@ -209,7 +209,7 @@ func (p *plan) minutes(a Args) {
 // Hash returns the canonical sum of what the plan shows.
 func (p *plan) Hash() canon.Hash { return p.hash }
 
-// Prompt returns one line for a person who is asked.
+// Prompt returns one line for the user who is asked.
 func (p *plan) Prompt() string {
 	if p.ID == "" {
 		return p.Action + " a context pack"

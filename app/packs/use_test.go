@@ -491,7 +491,7 @@ func TestPlanIsTheSameTwice(t *testing.T) {
 	}
 }
 
-// crowded refuses the first creates as if their ids were taken.
+// crowded rejects the first creates as if their ids were taken.
 type crowded struct {
 	packport.Repository
 	left *int

@@ -104,7 +104,7 @@ func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionI
 	return p, err
 }
 
-// inspect refuses a program that nothing here would run, and variables that would change what programs are (packageflow-security contract
+// inspect rejects a program that nothing here would run, and variables that would change what programs are (packageflow-security contract
 // §4.6, §4.8). Others are never inspected: what they do is shown when they are triggered.
 func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.Findings, error) {
 	if a.Script == nil {
@@ -202,7 +202,7 @@ func (s adminService) removeAction(ctx context.Context, _ tool.Scope, p removeAc
 	return Removed{ID: p.id, Name: p.name, Removed: true}, s.Actions.Delete(ctx, p.id)
 }
 
-// RuleInput is what a person decided for an action, for a type, or, with neither, for all. An empty level forgets it.
+// RuleInput is what the user decided for an action, for a type, or, with neither, for all. An empty level forgets it.
 type RuleInput struct {
 	ActionID string `json:"actionId,omitempty"`
 	Type     string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`

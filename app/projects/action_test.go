@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// TestActionRules: what a person stored for an action, for its type, or for all, with the level and the tool's own setting (packageflow-security
+// TestActionRules: what the user stored for an action, for its type, or for all, with the level and the tool's own setting (packageflow-security
 // contract §3.3).
 func TestActionRules(t *testing.T) {
 	r := projectrig.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// callStatus returns the status of a call that has not become an execution: one that waits for a person, or was denied (packageflow contract §1.8).
+// callStatus returns the status of a call that has not become an execution: one that waits for the user, or was denied (packageflow contract §1.8).
 func callStatus(status string) (tool.Status, bool) {
 	switch status {
 	case "pending_confirm":

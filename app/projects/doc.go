@@ -1,5 +1,5 @@
 // Package projects is the toolset of registered projects: looking at them and at git, running scripts, background processes, workflows, step
-// templates, stored actions and webhooks. It is the whole of seed 001: 18 tools that read, 5 that run something, 3 that store something.
+// templates, stored actions and webhooks. It is the whole of the packageflow contract: 18 tools that read, 5 that run something, 3 that store something.
 //
 // Capability makes the toolset for agents, WorkbenchCapability the one whose tools only users may call.
 //

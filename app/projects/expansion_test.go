@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// planned returns the plan that a call waits with, as a person sees it.
+// planned returns the plan that a call waits with, as the user sees it.
 func planned(t *testing.T, o tool.Outcome) string {
 	t.Helper()
 	require.NotNil(t, o.Issued, "%v", o.Err)

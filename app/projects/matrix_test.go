@@ -77,7 +77,7 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	return specs
 }
 
-// settings are stored as a person does.
+// settings are stored as the user does.
 func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[string]policy.Setting, auto ...string) {
 	t.Helper()
 	person.Settings(t, d.App, func(s *app.Settings) error {

@@ -163,7 +163,7 @@ type stopPlan struct {
 	force bool
 }
 
-// stopAbout is what a person sees before a process is stopped.
+// stopAbout is what the user sees before a process is stopped.
 type stopAbout struct {
 	ID        process.ID `json:"processId"`
 	PID       int        `json:"pid"`

@@ -53,13 +53,13 @@ func AdminEntries(d AdminDeps) []tool.Entry {
 	return entries
 }
 
-// quietly returns a tool that a person asks for in so many words: nobody asks back.
+// quietly returns a tool that the user asks for in so many words: nobody asks back.
 func quietly(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.None
 	return s
 }
 
-// opening returns a tool that lets agents at something new: where people approve, one is asked in a terminal or in the console, although it is theirs to
+// opening returns a tool that lets agents at something new: where users approve, one is asked in a terminal or in the console, although it is theirs to
 // call, because a program could call it too (consent design, section 5).
 func opening(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.Preview
@@ -195,7 +195,7 @@ func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInp
 	return p, err
 }
 
-// checkNames refuses what is no name of a variable.
+// checkNames rejects what is no name of a variable.
 func checkNames(names []string) error {
 	for _, name := range names {
 		if err := (process.Spec{Argv: []string{"true"}, Env: map[string]string{name: ""}}).Validate(); err != nil {

@@ -51,7 +51,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 	}
 }
 
-// byPerson returns what comes of a person's call, confirmed when it asks.
+// byPerson returns what comes of the user's call, confirmed when it asks.
 func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Outcome {
 	t.Helper()
 	c := d.New(name, args)
@@ -203,7 +203,7 @@ func TestWebhooksOfWorkflows(t *testing.T) {
 	assert.NotContains(t, d.Do("get_workflow", map[string]any{"workflow_id": id}), "incomingWebhook")
 }
 
-// TestSavingActions refuses what could not be carried out, or would be dangerous, when it is stored.
+// TestSavingActions rejects what could not be carried out, or would be dangerous, when it is stored.
 func TestSavingActions(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

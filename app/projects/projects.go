@@ -51,7 +51,7 @@ func Capability(d Deps) tool.Capability {
 	return c
 }
 
-// WorkbenchCapability returns the toolset of what only people do. It has this contract too.
+// WorkbenchCapability returns the toolset of what only users do. It has this contract too.
 func WorkbenchCapability(d AdminDeps) tool.Capability {
 	return tool.Capability{Name: WorkbenchName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
 }

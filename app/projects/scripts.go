@@ -110,7 +110,7 @@ func toolchainOf(f project.Facts, tools shellcmd.Toolchain) toolchain {
 	return t
 }
 
-// about is what a person sees of a script before it runs.
+// about is what the user sees of a script before it runs.
 type about struct {
 	Project projectRef `json:"project"`
 	shellcmd.ScriptCommand
@@ -133,7 +133,7 @@ type projectRef struct {
 	Path string     `json:"path"`
 }
 
-// plan works out what running the script means now: the very text in package.json, what starts it, what it starts, and what a person should
+// plan works out what running the script means now: the very text in package.json, what starts it, what it starts, and what the user should
 // know of it.
 func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runPlan, error) {
 	site, err := s.Sites.Worktree(ctx, in.Path)

@@ -59,14 +59,14 @@ type editPlan struct {
 	nodeID string
 }
 
-// edit is a change of a workflow that a person asked for.
+// edit is a change of a workflow that the user asked for.
 type edit struct {
 	tool    tool.Name
 	id      string // of the workflow
 	summary string
 	shown   map[string]any
 	apply   func(*project.Workflow) error
-	human   policy.Strength // of the approval, where people approve
+	human   policy.Strength // of the approval, where users approve
 }
 
 // planEdit shows what a change would leave of the workflow.

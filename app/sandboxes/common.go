@@ -44,7 +44,7 @@ func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// ChangeSpec returns a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
+// ChangeSpec returns a tool that starts, stops or makes something, and destroys nothing. Where only users confirm, each of its plans is asked about.
 func ChangeSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
@@ -63,7 +63,7 @@ func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	return s
 }
 
-// PlanConfirmsWhen returns a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
+// PlanConfirmsWhen returns a tool whose plans say themselves whether users are asked, and when that is, in words: what it makes is Countersign's own.
 func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	s.Human, s.When = policy.None, when
 	return s
@@ -81,7 +81,7 @@ type Plan struct {
 // ConfirmOptions is how a plan wants to be confirmed.
 type ConfirmOptions struct {
 	Strength policy.Strength
-	Human    policy.Strength // the least where only people confirm; the tool's own holds as well
+	Human    policy.Strength // the least where only users confirm; the tool's own holds as well
 	Risk     policy.Risk     // how much is at stake; high is never allowed beforehand
 	Target   string          // what has to be typed
 	Nothing  bool            // there is nothing to do, and so nothing to ask
@@ -170,7 +170,7 @@ type FoundProject struct {
 	State    sandbox.State
 }
 
-// Find returns the project that a git URL is about, as it stands now. One that is not recorded is no error.
+// Find returns the project that a git URL is about, as it stands now. One that is not recorded is not an error.
 func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
 	var f FoundProject
 	var err error

@@ -1,5 +1,5 @@
 // Package sandboxes is the toolset of sandbox projects: repositories keyed by their git URL, cloned, served by an agent server of their own, and
-// worked on in git worktrees side by side. It is the whole of seed 003, three tools more (opencode_get_deploy_key, opencode_detect_duplicates and
+// worked on in git worktrees side by side. It is the whole of the opencode contract, three tools more (opencode_get_deploy_key, opencode_detect_duplicates and
 // opencode_cleanup_orphaned), and two for users only.
 //
 // Capability makes the toolset. The tools of the gateway itself are in package gateway.

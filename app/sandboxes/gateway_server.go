@@ -238,7 +238,7 @@ func (g GatewayManager) Retire(ctx context.Context) error {
 	return err
 }
 
-// Ensure has the gateway run. unhold says that somebody wants it although a person stopped it.
+// Ensure has the gateway run. unhold says that somebody wants it although the user stopped it.
 func (g GatewayManager) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	release, err := g.hold(ctx)
 	if err != nil {

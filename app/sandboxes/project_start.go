@@ -137,7 +137,7 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
 }
 
-// keyed returns the project with the key that its settings file names: a person may have edited it, and what stands there wins (opencode contract §5.3).
+// keyed returns the project with the key that its settings file names: the user may have edited it, and what stands there wins (opencode contract §5.3).
 func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	switch written.SSHKey {
 	case "":
@@ -170,7 +170,7 @@ func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectSta
 }
 
 // access returns how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
-// not know yet is no error: waiting says what a person has to do. A project that has its clone already needs nobody's permission to start, nor a network,
+// not know yet is not an error: waiting says what the user has to do. A project that has its clone already needs nobody's permission to start, nor a network,
 // unless a key was given to be tried.
 func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxport.Access, *ProjectStarted, error) {
 	if f.Known && !try {
@@ -246,7 +246,7 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sa
 type launch struct {
 	settings sandboxport.Settings
 	key      string
-	ensure   bool // the gateway too, although a person stopped it
+	ensure   bool // the gateway too, although the user stopped it
 	tries    int  // ports that another program took between the look and the start
 }
 

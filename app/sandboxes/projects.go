@@ -115,7 +115,7 @@ type ServerView struct {
 	Error   string  `json:"last_error,omitempty"`
 }
 
-// ProjectView is a project as status shows it, or that none is recorded for that URL, which is no error.
+// ProjectView is a project as status shows it, or that none is recorded for that URL, which is not an error.
 type ProjectView struct {
 	Status  string `json:"status"` // ok or not_found
 	Project string `json:"project,omitempty"`

@@ -42,7 +42,7 @@ const (
 	create  = "opencode_sandbox_create"
 )
 
-// TestStart: an unknown project runs after one call, and a second call finds that it does. The keys are those that seed 003 promises.
+// TestStart: an unknown project runs after one call, and a second call finds that it does. The keys are those that the opencode contract promises.
 func TestStart(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Origin("shop", nil)

@@ -326,7 +326,7 @@ func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPla
 		return err
 	}
 	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.SandboxKey(p.input.Name)]
-	if !is || box.Preparing != p.replaces { // somebody was quicker; if a sandbox is there, it will be found
+	if !is || box.Preparing != p.replaces { // another process was faster; if a sandbox is there, it will be found
 		return nil
 	}
 	if _, err := s.Repos.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {

@@ -108,7 +108,7 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 		return SandboxDone{}, err
 	}
 	backups, err := s.Repos.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
-	if err != nil { // whoever asked is told; nobody is to finish it behind his back
+	if err != nil { // the client that asked is told; nobody is to finish it behind his back
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
 	return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted", Backups: backups}, s.forget(ctx, f, p.box.Name)

@@ -42,7 +42,7 @@ func SandboxEntries(d Deps) []tool.Entry {
 	}
 }
 
-// UserOnlyEntries returns the tools that only people are served.
+// UserOnlyEntries returns the tools that only users are served.
 func UserOnlyEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	entries := []tool.Entry{

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// waits has a call sent that waits for a person, as its contract wants that: deploy_apply with the token of deploy, and what answers with its question at
+// waits has a call sent that waits for the user, as its contract wants that: deploy_apply with the token of deploy, and what answers with its question at
 // once a second time.
 func waits(t testing.TB, agent caller, tool string, a args) func() stdiotest.Result {
 	t.Helper()
@@ -66,7 +66,7 @@ func approves(p *browser.Page) {
 	p.Click("button[value=approve]")
 }
 
-// TestAnAgentsDeploymentIsApprovedInTheConsole: its diff is in sight at once, and the call goes on when a person has pressed.
+// TestAnAgentsDeploymentIsApprovedInTheConsole: its diff is in sight at once, and the call goes on when the user has pressed.
 func TestAnAgentsDeploymentIsApprovedInTheConsole(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t)
@@ -97,7 +97,7 @@ func TestAnAgentsDeploymentIsApprovedInTheConsole(t *testing.T) {
 	}
 }
 
-// TestAnAgentWorksInAnotherDirectoryThanTheServer: what is decided is about the project of whoever asked, and a change there is noticed.
+// TestAnAgentWorksInAnotherDirectoryThanTheServer: what is decided is about the project of the client that asked, and a change there is noticed.
 func TestAnAgentWorksInAnotherDirectoryThanTheServer(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t)
@@ -330,7 +330,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 	assert.DirExists(t, b.at("ws/worktrees/shop"))
 }
 
-// TestApprovalsSurviveTheServer: killed while calls wait, it shows them again when it is back; whoever asked is answered, and what ran out meanwhile denies.
+// TestApprovalsSurviveTheServer: killed while calls wait, it shows them again when it is back; the client that asked is answered, and what ran out meanwhile denies.
 func TestApprovalsSurviveTheServer(t *testing.T) {
 	needs(t, "npm")
 	t.Parallel()
@@ -381,7 +381,7 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 	b.questions(0)
 }
 
-// diesAnswering has the server killed when it has a person's approval in hand and cannot write it down: the database is somebody else's for the moment.
+// diesAnswering has the server killed when it has the user's approval in hand and cannot write it down: the database is somebody else's for the moment.
 func (b *consoleFixture) diesAnswering(id string) {
 	b.t.Helper()
 	v := b.visitor()

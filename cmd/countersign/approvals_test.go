@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/terminal"
 )
 
-// sitting is a person at a terminal with a program that draws on it.
+// sitting is the user at a terminal with a program that draws on it.
 type sitting struct {
 	t       testing.TB
 	person  *os.File
@@ -143,7 +143,7 @@ func (s *sitting) leaves() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// TestApprovals: agents ask over MCP in other processes, a person decides on the screen, and their calls go on.
+// TestApprovals: agents ask over MCP in other processes, the user decides on the screen, and their calls go on.
 func TestApprovals(t *testing.T) {
 	w, h, hi := office(t)
 	s := w.sits(100, 30, "approvals")
@@ -241,7 +241,7 @@ func TestAnInterruptedQuestionIsWithdrawn(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(shop, "made"))
 }
 
-// TestApprovalsAreOvertaken: by another person, by whoever asked, and by what the plan was made from.
+// TestApprovalsAreOvertaken: by another user, by the client that asked, and by what the plan was made from.
 func TestApprovalsAreOvertaken(t *testing.T) {
 	w, h, hi := office(t)
 	s := w.sits(110, 40, "approvals")
@@ -309,7 +309,7 @@ func TestApprovalsGiveTheTerminalBack(t *testing.T) {
 	w.withdraw(w.questions(1)[0].ID)
 }
 
-// TestApprovalsShowHostileTextAsText: nothing that somebody else wrote reaches the terminal as anything but text (which the screen checks for every byte),
+// TestApprovalsShowHostileTextAsText: nothing that others wrote reaches the terminal as anything but text (which the screen checks for every byte),
 // and NO_COLOR is heeded.
 func TestApprovalsShowHostileTextAsText(t *testing.T) {
 	needs(t, "npm", "git")

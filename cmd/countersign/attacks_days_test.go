@@ -138,8 +138,8 @@ func TestATerminalOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAFormIsAnsweredTwice over the bytes of a host whose forms a person switched on: an answer to another question is nobody's, the second to the same one
-// counts for nothing, and neither does one that comes after a person has decided elsewhere, or after the host was killed.
+// TestAFormIsAnsweredTwice over the bytes of a host whose forms the user switched on: an answer to another question is nobody's, the second to the same one
+// counts for nothing, and neither does one that comes after the user has decided elsewhere, or after the host was killed.
 func TestAFormIsAnsweredTwice(t *testing.T) {
 	v := newVictim(t)
 	for _, connects := range [][]string{{"connect", "codex"}, {"connect", "codex", "--forms"}} {

@@ -17,14 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attacker is a program with a token that a person made for it, on one transport of one server.
+// attacker is a program with a token that the user made for it, on one transport of one server.
 type attacker struct {
 	*consoleFixture
 	token string
 	mcp   *program // nil over the JSON API
 }
 
-// raid returns the three transports of a server as people install it, one caller each, around a machine that a person has set up: a project, a deployment, an
+// raid returns the three transports of a server as users install it, one caller each, around a machine that the user has set up: a project, a deployment, an
 // ecosystem with work that is nowhere else.
 func raid(t *testing.T) (*consoleFixture, map[string]*attacker) {
 	needs(t, "npm")
@@ -63,7 +63,7 @@ func raid(t *testing.T) (*consoleFixture, map[string]*attacker) {
 	return b, out
 }
 
-// call calls a tool over the raider's transport, with more members beside its arguments where that has any, and gives all that came back.
+// call calls a tool over the attacker's transport, with more members beside its arguments where that has any, and gives all that came back.
 func (r *attacker) call(tool string, a, beside args) string {
 	r.t.Helper()
 	if r.mcp == nil {
@@ -78,7 +78,7 @@ func (r *attacker) call(tool string, a, beside args) string {
 	return string(text)
 }
 
-// send returns a request to the JSON API, with the raider's token and whatever headers could be taken for consent.
+// send returns a request to the JSON API, with the attacker's token and whatever headers could be taken for consent.
 func (r *attacker) send(method, path string, body any) string {
 	r.t.Helper()
 	doc, err := json.Marshal(body)
@@ -98,7 +98,7 @@ func (r *attacker) send(method, path string, body any) string {
 }
 
 // TestAttacksOverHTTP are the attacks of TestAttacks that a caller over a network can try, and those on tools that overwrite, take back and delete, each over
-// every transport of one server. A row fails when its attack succeeds: when anything that a person has is not as it was.
+// every transport of one server. A row fails when its attack succeeds: when anything that the user has is not as it was.
 func TestAttacksOverHTTP(t *testing.T) {
 	t.Parallel()
 	b, raiders := raid(t)

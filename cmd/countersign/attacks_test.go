@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// victim is a workshop with the command as people install it, and one project that a person has added. Its script leaves a mark.
+// victim is a workshop with the command as users install it, and one project that the user has added. Its script leaves a mark.
 type victim struct {
 	*workshop
 	project string
@@ -69,7 +69,7 @@ func (v *victim) refuses(t *testing.T, arguments ...string) {
 }
 
 // TestAttacks is the list of attacks on consent, a row each. Every row is what an agent, or a program of the same user, does to have a script run, or policy
-// opened, that no person approved. A row fails when its attack succeeds.
+// opened, that no user approved. A row fails when its attack succeeds.
 func TestAttacks(t *testing.T) {
 	with := func(a args, more args) args {
 		out := args{}
@@ -288,7 +288,7 @@ func TestAttacks(t *testing.T) {
 				}
 			}
 			require.NoError(t, os.Remove(filepath.Join(v.home, ".countersign", "config.yaml")))
-			// of another home, where a person said otherwise
+			// of another home, where the user said otherwise
 			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
 			seen, code := v.atTerminal("y", "project", "add", v.project)
 			require.Zero(t, code, seen)
@@ -436,7 +436,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestAGrantIsNotWidened: what a person allowed until a date is that plan of that project, asked by that host, and marked; an agent that changes any of it
+// TestAGrantIsNotWidened: what the user allowed until a date is that plan of that project, asked by that host, and marked; an agent that changes any of it
 // asks again.
 func TestAGrantIsNotWidened(t *testing.T) {
 	v := newVictim(t)
@@ -555,7 +555,7 @@ func TestAYesIsNotBroughtBack(t *testing.T) {
 	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 }
 
-// TestASettingIsNotBroughtBack: what a person took back does not open anything again, whatever the database and its indexes say.
+// TestASettingIsNotBroughtBack: what the user took back does not open anything again, whatever the database and its indexes say.
 func TestASettingIsNotBroughtBack(t *testing.T) {
 	v := newVictim(t)
 	seen, code := v.atTerminal("y", "policy", "allow", "run_script")

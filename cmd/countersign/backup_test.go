@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPersonBacksUpAndRestores: at a terminal the person is shown what the backup holds, and what the restore brings back, and says yes; without a
+// TestAPersonBacksUpAndRestores: at a terminal the user is shown what the backup holds, and what the restore brings back, and says yes; without a
 // terminal, or with a no, nothing happens. While a server runs on the home nobody is even asked to restore.
 func TestAPersonBacksUpAndRestores(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func (v *visitor) pages(each int) (pages, forms []string) {
 	return pages, forms
 }
 
-// routes returns all of the server's: what people come to, the API as its own document describes it, and MCP.
+// routes returns all of the server's: what users come to, the API as its own document describes it, and MCP.
 func (b *consoleFixture) routes(v *visitor) []route {
 	b.t.Helper()
 	all := []route{{http.MethodPost, "/mcp", false, true}, {http.MethodGet, "/mcp", false, true}, {http.MethodDelete, "/mcp", false, true}, {http.MethodGet, "/approvals/count", true, false},

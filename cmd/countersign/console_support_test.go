@@ -30,7 +30,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// consoleFixture is a machine of its own on which countersign serve runs, where only people confirm: agents ask there, and people decide in browsers.
+// consoleFixture is a machine of its own on which countersign serve runs, where only users confirm: agents ask there, and users decide in browsers.
 type consoleFixture struct {
 	*workshop
 	server *exec.Cmd
@@ -111,7 +111,7 @@ func (b *consoleFixture) opens() {
 	go func() { _, _ = io.Copy(io.Discard, said) }() // until it ends
 }
 
-// closes ends the server as a person does.
+// closes ends the server as the user does.
 func (b *consoleFixture) closes() {
 	b.t.Helper()
 	if b.server == nil {
@@ -138,7 +138,7 @@ func (b *consoleFixture) dies() {
 	b.server = nil
 }
 
-// asCaller is typed where the caller approves: no person has to sit at a terminal for what a test needs to begin with.
+// asCaller is typed where the caller approves: no user has to sit at a terminal for what a test needs to begin with.
 func (b *consoleFixture) asCaller(into any, arguments ...string) {
 	b.t.Helper()
 	env := b.env
@@ -230,7 +230,7 @@ func (h *hand) later(tool string, a args) func() stdiotest.Result {
 	return func() stdiotest.Result { return h.answers(1)[tool] }
 }
 
-// deployment puts the sample where deployments look for it, and deploys it into the project site, by a client whose host answers for the person.
+// deployment puts the sample where deployments look for it, and deploys it into the project site, by a client whose host answers for the user.
 func (b *consoleFixture) deployment() {
 	b.t.Helper()
 	require.NoError(b.t, os.CopyFS(filepath.Join(b.home, ".agentpack/repo"), os.DirFS(sampleRepo)))

@@ -35,7 +35,7 @@ type site struct {
 	base, home, project, repo   string
 	state, countersign, outside string
 	env                         map[string]string
-	strict                      bool // the command as people install it, and not one in which the caller approves
+	strict                      bool // the command as users install it, and not one in which the caller approves
 }
 
 // newSite makes a site, and holds it to leaving everything outside the roots alone when the test ends.
@@ -220,7 +220,7 @@ func (s *site) tool(name string, a args) envelope {
 	return s.typed("tools", "call", name, "--args", string(text), "--yes")
 }
 
-// typed returns the envelope of a command that a person types.
+// typed returns the envelope of a command that the user types.
 func (s *site) typed(arguments ...string) envelope {
 	s.t.Helper()
 	var out, problems bytes.Buffer

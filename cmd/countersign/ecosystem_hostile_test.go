@@ -28,7 +28,7 @@ func (c *ecosystemClient) queued(tool string, in args) said {
 	return out
 }
 
-// agreed returns what a person who agrees says.
+// agreed returns what the user who agrees says.
 func agreed(asked said) args {
 	a := args{"token": asked.Confirmation.Token}
 	if asked.Confirmation.Target != nil {

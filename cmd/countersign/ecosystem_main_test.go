@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// ecosystemClient is an agent that works with an ecosystem of three repositories, over MCP, and a person at the command line.
+// ecosystemClient is an agent that works with an ecosystem of three repositories, over MCP, and the user at the command line.
 type ecosystemClient struct {
 	*workshop
 	*stdiotest.Client
@@ -139,7 +139,7 @@ func port(t *testing.T) int {
 }
 
 // TestEcosystemMainJob is the whole life of an ecosystem of three real repositories over MCP, each dangerous step through its own kind of
-// confirmation (seed 004).
+// confirmation (amof contract).
 func TestEcosystemMainJob(t *testing.T) {
 	t.Parallel()
 	c := newEcosystemClient(t)
@@ -207,7 +207,7 @@ func TestEcosystemMainJob(t *testing.T) {
 	c.deserted()
 }
 
-// TestEcosystemFromTheCommandLine is the same for a person, as far as commands go.
+// TestEcosystemFromTheCommandLine is the same for the user, as far as commands go.
 func TestEcosystemFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	c := newEcosystemClient(t)
@@ -249,7 +249,7 @@ func TestEcosystemFromTheCommandLine(t *testing.T) {
 	c.deserted()
 }
 
-// TestEcosystemModes: what seed 004 tells of "deploy this ecosystem" and "discard this ecosystem" in the three modes.
+// TestEcosystemModes: what the amof contract tells of "deploy this ecosystem" and "discard this ecosystem" in the three modes.
 func TestEcosystemModes(t *testing.T) {
 	t.Parallel()
 	c := newEcosystemClient(t)

@@ -89,7 +89,7 @@ func has(t testing.TB, what string, object any, keys string) {
 	}
 }
 
-// seedRows are the matrix of seed 004, word for word.
+// seedRows are the matrix of the amof contract, word for word.
 const seedRows = `| 1 | amof_list_ecosystems | read-only | yes | yes | yes | none |
 | 2 | amof_get_server_status | read-only | yes | yes | yes | none |
 | 8 | amof_install_ecosystem | dangerous | explain | dry-run | execute | simple |
@@ -152,7 +152,7 @@ func (c *ecosystemClient) policyRows() (rows []matrixRow) {
 	return doc.Rows
 }
 
-// TestEcosystemMatrix: every row of the published matrix in each mode, against the answers and the files (amof contract §11 to §14, seed 004).
+// TestEcosystemMatrix: every row of the published matrix in each mode, against the answers and the files (amof contract §11 to §14).
 func TestEcosystemMatrix(t *testing.T) {
 	t.Parallel()
 	c := newTeam(t)

@@ -276,13 +276,13 @@ func TestProtocolErrors(t *testing.T) {
 	}
 }
 
-// TestAToolThatIsNotServed: its refusal says which toolset it is in, and how a person has it served, with the code of every unknown tool.
+// TestAToolThatIsNotServed: its refusal says which toolset it is in, and how the user has it served, with the code of every unknown tool.
 func TestAToolThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{
 		"run_script":   `unknown tool "run_script": it is in the toolset projects, which is not served here; a person enables it with countersign connect HOST --toolsets packs,projects, and then starts the host again`,
 		"nope":         `unknown tool "nope"`,
-		"connect_host": `unknown tool "connect_host"`, // for people alone
+		"connect_host": `unknown tool "connect_host"`, // for users alone
 	} {
 		c := newPlace(t).serve("--toolsets", "packs").Framed()
 		c.Request("initialize", args{"protocolVersion": "2025-06-18", "capabilities": args{}, "clientInfo": args{"name": "t", "version": "1"}})

@@ -89,7 +89,7 @@ func (th *thief) sql(query string, arguments ...any) {
 	require.NoError(th.t, err)
 }
 
-// TestAPasskeyEnrolledByAProgram: policy wants a passkey, and a program with a stolen log-in of a browser makes one. It counts once a person has approved it
+// TestAPasskeyEnrolledByAProgram: policy wants a passkey, and a program with a stolen log-in of a browser makes one. It counts once the user has approved it
 // in a terminal, and then, and only then, it approves.
 func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	needs(t, "npm")

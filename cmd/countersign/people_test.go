@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a new terminal: what a person sees and types at, and what a program is started with.
+// openTerminal opens a new terminal: what the user sees and types at, and what a program is started with.
 func openTerminal(t testing.TB) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -34,18 +34,18 @@ func openTerminal(t testing.TB) (person, program *os.File) {
 	return person, program
 }
 
-// atTerminal runs a command with a person who types that at its questions, and returns what the person sees.
+// atTerminal runs a command with the user who types that at its questions, and returns what the user sees.
 func (w *workshop) atTerminal(typed string, arguments ...string) (seen string, code int) {
 	w.t.Helper()
 	return typedAt(w.t, w.command(arguments...), typed)
 }
 
-// typedAt runs a command at a terminal of its own, at which a person types that.
+// typedAt runs a command at a terminal of its own, at which the user types that.
 func typedAt(t testing.TB, cmd *exec.Cmd, typed string) (seen string, code int) {
 	t.Helper()
 	person, program := openTerminal(t)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // what has no controlling terminal is no person
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // what has no controlling terminal is no user
 	require.NoError(t, cmd.Start())
 	_ = program.Close()
 	_, err := io.WriteString(person, typed+"\n")
@@ -64,7 +64,7 @@ func (w *workshop) withdraw(id string) {
 	require.Contains(w.t, out, "withdrew "+id)
 }
 
-// question is what waits for a person.
+// question is what waits for the user.
 type question struct {
 	ID, Tool, Prompt, State, Risk string
 	Arguments                     json.RawMessage
@@ -82,7 +82,7 @@ func (w *workshop) questions(n int) (list []question) {
 	return list
 }
 
-// office returns a server where only people confirm, with a project whose scripts are as they were committed.
+// office returns a server where only users confirm, with a project whose scripts are as they were committed.
 func office(t *testing.T) (*workshop, *hand, args) {
 	needs(t, "npm", "git")
 	t.Parallel()
@@ -100,7 +100,7 @@ func (h *hand) answer(name string) (json.RawMessage, *setback) {
 	return outcome(h.t, h.answers(1)[name])
 }
 
-// TestACallWaitsForAPersonElsewhere: an agent asks over MCP, a person decides in a terminal, in another process, and the call goes on
+// TestACallWaitsForAPersonElsewhere: an agent asks over MCP, the user decides in a terminal, in another process, and the call goes on
 // (packageflow contract §5.2, MCP wait protocol).
 func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 	w, h, hi := office(t)

@@ -157,7 +157,7 @@ func (w *workshop) try(arguments ...string) (stdout, stderr string, code int) {
 	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
 }
 
-// begins is must where the caller approves: no person has to sit at a terminal for what a test needs to begin with.
+// begins is must where the caller approves: no user has to sit at a terminal for what a test needs to begin with.
 func (w *workshop) begins(arguments ...string) string {
 	w.t.Helper()
 	env := w.env
@@ -181,7 +181,7 @@ func (w *workshop) typed(into any, arguments ...string) {
 	require.NoError(w.t, json.Unmarshal([]byte(text), into), text)
 }
 
-// answered decodes what a tool behind a command that has to succeed has answered (seed 001, tool response format).
+// answered decodes what a tool behind a command that has to succeed has answered (packageflow contract, tool response format).
 func (w *workshop) answered(into any, arguments ...string) {
 	w.t.Helper()
 	var envelope struct {
@@ -255,7 +255,7 @@ type setback struct {
 
 type difference struct{ Path, Before, After string }
 
-// pending is what a person is shown before a call is carried out.
+// pending is what the user is shown before a call is carried out.
 type pending struct {
 	Token    string          `json:"confirm_token"`
 	Strength string          `json:"strength"`
@@ -304,7 +304,7 @@ func (h *hand) fails(code, tool string, a args) *setback {
 	return failed
 }
 
-// asks calls a tool that has to ask a person first, and returns what that person sees.
+// asks calls a tool that has to ask the user first, and returns what that user sees.
 func (h *hand) asks(tool string, a args) pending {
 	h.t.Helper()
 	p := h.fails("CONFIRMATION_PENDING", tool, a).Details.Confirmation

@@ -45,7 +45,7 @@ func (s *site) waiting() []question {
 	return found.Confirmations
 }
 
-// TestWithoutATerminalTheQuestionStays: a command that changes something, run where nobody can be asked, leaves its question to a person.
+// TestWithoutATerminalTheQuestionStays: a command that changes something, run where nobody can be asked, leaves its question to the user.
 func TestWithoutATerminalTheQuestionStays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -60,8 +60,8 @@ func TestWithoutATerminalTheQuestionStays(t *testing.T) {
 	}
 }
 
-// TestAnUnapprovedRemoteIsAskedAbout: a read that would fetch from a URL which only the agent has written somewhere asks a person first, once, and reaches
-// nothing until then. What a person has approved is not asked about again, by whatever call.
+// TestAnUnapprovedRemoteIsAskedAbout: a read that would fetch from a URL which only the agent has written somewhere asks the user first, once, and reaches
+// nothing until then. What the user has approved is not asked about again, by whatever call.
 func TestAnUnapprovedRemoteIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

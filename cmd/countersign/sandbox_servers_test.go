@@ -129,7 +129,7 @@ func TestSandboxServersGateway(t *testing.T) {
 	b.leaves()
 }
 
-// TestSandboxServersLog: what a server prints is kept for people, in files of bounded size and number.
+// TestSandboxServersLog: what a server prints is kept for users, in files of bounded size and number.
 func TestSandboxServersLog(t *testing.T) {
 	t.Parallel()
 	b := newFake(t, "loud=1000")

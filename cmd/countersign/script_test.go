@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 }
 
 // lenient is the command built into a program in which the caller approves, so that behaviours can be tested that have nothing to do with approval. A
-// script has people approve with COUNTERSIGN_APPROVAL=human.
+// script has users approve with COUNTERSIGN_APPROVAL=human.
 func lenient() {
 	os.Exit(wiring.Build{Version: version, Approval: policy.ApprovalCaller, Trust: trust()}.Main(os.Args[1:]))
 }
 
-// strict is the command as people install it, but for where the machine's layers of policy are.
+// strict is the command as users install it, but for where the machine's layers of policy are.
 func strict() { os.Exit(wiring.Build{Version: version, Trust: trust()}.Main(os.Args[1:])) }
 
 // trust returns a machine of the test's own: its account's directory is $HOME, and the system's file lies beside it.

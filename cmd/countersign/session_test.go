@@ -324,7 +324,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// TestRacingEdits: two people edit one pack at once; each command reads, and tries once more when the other was first.
+// TestRacingEdits: two users edit one pack at once; each command reads, and tries once more when the other was first.
 func TestRacingEdits(t *testing.T) {
 	p := newPlace(t)
 	_, _, code := p.run("pack", "new", "shared")

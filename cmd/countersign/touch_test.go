@@ -28,7 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/securitykey"
 )
 
-// toucher is a machine on which a person has security keys in an ssh agent, beside a plain key, and one project.
+// toucher is a machine on which the user has security keys in an ssh agent, beside a plain key, and one project.
 type toucher struct {
 	*consoleFixture
 	key, spare *securitykey.Key
@@ -92,7 +92,7 @@ func (u *toucher) audited() {
 	assert.Zero(u.t, code, "%s%s", out, problems)
 }
 
-// TestATouchApproves: a person enrols a security key, has policy require it, and touches it for what agents ask, on either face of the terminal.
+// TestATouchApproves: the user enrols a security key, has policy require it, and touches it for what agents ask, on either face of the terminal.
 func TestATouchApproves(t *testing.T) {
 	u := newToucher(t)
 	u.must("policy", "require", "touch", "for", "high", "type") // which does not stand in the way of the first key

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAQuestionOutlivesWhoAskedIt: the server that asked is killed or ends, a person approves in another process, and the same call of the same host
+// TestAQuestionOutlivesWhoAskedIt: the server that asked is killed or ends, the user approves in another process, and the same call of the same host
 // entry, made in a third, picks the answer up. One yes lets one call run.
 func TestAQuestionOutlivesWhoAskedIt(t *testing.T) {
 	for name, ends := range map[string]func(h *hand){

@@ -51,7 +51,7 @@ const (
 	_       Kind = iota
 	Token        // of a program: a bearer token
 	Login        // a one-time log-in: exchanged for a Browser
-	Browser      // of a person's browser: a cookie
+	Browser      // of the user's browser: a cookie
 )
 
 var kindNames = []string{"", "token", "login", "browser"}
@@ -104,7 +104,7 @@ func (s Scope) Narrowing() tool.Narrowing {
 type Credential struct {
 	ID        string    `json:"id"`
 	Kind      Kind      `json:"kind"`
-	Name      string    `json:"name"` // for people; unique among tokens
+	Name      string    `json:"name"` // for users; unique among tokens
 	Scope     Scope     `json:"scope"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero: not by itself

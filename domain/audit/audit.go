@@ -15,7 +15,7 @@ import (
 // Phase is the half of a call that a record is about. An Intent without an Outcome means that the process ended in between.
 type Phase string
 
-// The phases. Mutations have both; reads have an outcome only. Answer records what a person said to a confirmation, and Asked what people were asked,
+// The phases. Mutations have both; reads have an outcome only. Answer records what the user said to a confirmation, and Asked what users were asked,
 // before anybody could answer.
 const (
 	Intent  Phase = "intent"

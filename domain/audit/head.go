@@ -106,7 +106,7 @@ const (
 	AnchorJournal = "journal"
 )
 
-// String returns the anchor as people write it.
+// String returns the anchor as users write it.
 func (a Anchor) String() string {
 	if a.Where == "" {
 		return a.Kind

@@ -13,8 +13,8 @@ import (
 const (
 	KeyTool    = "audit_key"    // a key begins to sign
 	AnchorTool = "audit_anchor" // an anchor was added or removed
-	AcceptTool = "audit_accept" // a person takes contradictions for explained
-	// RestoreTool is under which the record tells that it is an older one, put back by a person: what was put into the anchors before is explained by
+	AcceptTool = "audit_accept" // the user takes contradictions for explained
+	// RestoreTool is under which the record tells that it is an older one, put back by the user: what was put into the anchors before is explained by
 	// that, and what was approved or granted before lets nothing happen any more.
 	RestoreTool = "audit_restore"
 )

@@ -9,10 +9,10 @@ const (
 	verdictConfirm = "confirm"
 )
 
-// callers are those in ApprovedBy who are no people: whoever asked answered.
+// callers are those in ApprovedBy who are no users: the client that asked answered.
 var callers = []string{"token", "caller"}
 
-// Unattended reports a change that was let through without a person: because policy asks nobody about it, because a person said beforehand that it
+// Unattended reports a change that was let through without the user: because policy asks nobody about it, because the user said beforehand that it
 // need not ask (Rule says what), or because the caller itself was allowed to answer. Reads are none.
 func (e *Event) Unattended() bool {
 	if e.Phase != Intent && e.Phase != Outcome || e.Class == "" || e.Class == classRead {

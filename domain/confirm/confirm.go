@@ -25,10 +25,10 @@ const (
 	MaxMisses  = 3
 )
 
-// How long a question waits for a person (consent design, section 3). A question outlives the tokens that name its plan.
+// How long a question waits for the user (consent design, section 3). A question outlives the tokens that name its plan.
 const (
-	QuestionTTL = 24 * time.Hour // while whoever asked is there
-	GoneTTL     = time.Hour      // once whoever asked has gone
+	QuestionTTL = 24 * time.Hour // while the client that asked is there
+	GoneTTL     = time.Hour      // once the client that asked has gone
 	UnspentTTL  = time.Hour      // an approval that no call has used
 )
 
@@ -38,7 +38,7 @@ const MaxReason = 500
 // The ways a redemption fails. Each leaves the change undone.
 var (
 	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
-	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // of an id, for people; callers have tokens
+	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // of an id, for users; callers have tokens
 	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this confirmation was used already; call again without a token to get a new one")
 	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this confirmation has expired; call again without a token to get a new one")
 	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")
@@ -137,13 +137,13 @@ type Request struct {
 	Mode      policy.Mode     // the call's own mode argument
 	Strength  policy.Strength
 	Risk      policy.Risk
-	Scope     string // what "always" covers within the tool; empty is the whole tool, which it never is where people approve
+	Scope     string // what "always" covers within the tool; empty is the whole tool, which it never is where users approve
 	Target    string // what Typed must type
 	Prompt    string // one line for the human
 	Plan      json.RawMessage
-	Exhibit   json.RawMessage // what people see beside the plan; nil for most
+	Exhibit   json.RawMessage // what users see beside the plan; nil for most
 	Place     string          // where the process stands that asked, as far as that matters to its plans
-	HumanOnly bool            // approval: human; a caller's token is not enough, a person has to approve
+	HumanOnly bool            // approval: human; a caller's token is not enough, the user has to approve
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 	State     State
@@ -170,7 +170,7 @@ type Extra struct {
 	About string `json:"about,omitempty"`
 	// Covers is in words what "always" covers, where the scope names it by its id; nothing is compared with it.
 	Covers string `json:"covers,omitempty"`
-	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
+	// GoneAt is when the client that asked was found to be gone; zero while there is somebody.
 	GoneAt time.Time `json:"gone_at,omitzero"`
 	// NoForm reports that a host's form cannot approve the request: it widens permissions, or only users may call the tool.
 	NoForm bool `json:"no_form,omitempty"`
@@ -208,10 +208,10 @@ type View struct {
 	Session   string          `json:"-"`                    // the client instance that asked
 	Answerer  string          `json:"-"`                    // who has approved it, while its call has not gone on
 	Client    string          `json:"client,omitempty"`     // that asked, as it calls itself
-	Gone      bool            `json:"asker_gone,omitempty"` // whoever asked is gone; the same call picks the question up within the hour
+	Gone      bool            `json:"asker_gone,omitempty"` // the client that asked is gone; the same call picks the question up within the hour
 	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
-	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
-	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for a person's eyes alone
+	Exhibit   json.RawMessage `json:"-"`                    // what users see beside the plan
+	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for the user's eyes alone
 	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
 	Covers    string          `json:"-"`                    // the same in words, where the scope is none
 	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
@@ -269,7 +269,7 @@ type Answer struct {
 	Until   *Until // allow the same until then as well; nil for this once
 	Reach   Reach  // what that is bound to, of the plan as it is now; set by the application, never by a channel
 	Typed   string // for Typed strength
-	Reason  string // why not, for whoever asked; at most MaxReason characters count
+	Reason  string // why not, for the client that asked; at most MaxReason characters count
 	By      string // who, as far as the channel knows ("terminal", "form")
 	// Proof is how the channel knows that the user decided.
 	Proof Proof

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// How long a dated grant holds: what surfaces offer first, what they offer at most, and what a person may say in so many words.
+// How long a dated grant holds: what surfaces offer first, what they offer at most, and what the user may say in so many words.
 const (
 	DatedFirst = 8 * time.Hour
 	DatedUsual = 24 * time.Hour

@@ -12,7 +12,7 @@ type Surface string
 // The surfaces, from what proves least to what proves most.
 const (
 	SurfaceProgram  Surface = "program"  // an embedding program says so
-	SurfaceForm     Surface = "form"     // the host's form, where a person switched that on
+	SurfaceForm     Surface = "form"     // the host's form, where the user switched that on
 	SurfaceTerminal Surface = "terminal" // a controlling terminal, on which the whole plan was shown
 	SurfaceConsole  Surface = "console"  // a logged-in browser
 	SurfaceTouch    Surface = "touch"    // a terminal, and a signature of a security key that was touched
@@ -41,7 +41,7 @@ func (s Surface) Words() string {
 // Proof is the evidence that the user made a decision. It contains what the channel knows, never what a client claims.
 type Proof struct {
 	Surface    Surface         `json:"surface,omitempty"`
-	User       string          `json:"user,omitempty"`       // the account, or the person's name in the console
+	User       string          `json:"user,omitempty"`       // the account, or the user's name in the console
 	TTY        string          `json:"tty,omitempty"`        // of a terminal
 	Host       string          `json:"host,omitempty"`       // the machine
 	Credential string          `json:"credential,omitempty"` // the browser's session, the passkey, the key

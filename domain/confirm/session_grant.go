@@ -84,10 +84,10 @@ func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 // Holds reports whether the grant has not expired.
 func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
-// About returns the scope for people: in words where there are such.
+// About returns the scope for users: in words where there are such.
 func (a SessionGrant) About() string { return cmp.Or(a.What, a.Scope) }
 
-// String returns what is allowed, for people: "tool", or "tool: scope".
+// String returns what is allowed, for users: "tool", or "tool: scope".
 func (a SessionGrant) String() string {
 	if a.Scope == "" {
 		return a.Tool

@@ -114,7 +114,7 @@ func (w ExpectedCheckout) Status(s GitStatus) string {
 	return strings.Join(words, "+")
 }
 
-// Why says what is out of the ordinary, for people; empty for nothing.
+// Why says what is out of the ordinary, for users; empty for nothing.
 func (w ExpectedCheckout) Why(s GitStatus) string {
 	switch {
 	case s.Problem != "":

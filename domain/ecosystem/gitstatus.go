@@ -20,7 +20,7 @@ type GitStatus struct {
 	Name      string
 	Dir       string
 	Missing   bool   // there is no repository; Problem says what there is instead, if anything
-	Problem   string // why it could not be looked at, or not wholly; for people
+	Problem   string // why it could not be looked at, or not wholly; for users
 	Branch    string // empty when detached
 	Head      string // commit; empty before the first one
 	Detached  bool

@@ -151,7 +151,7 @@ func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error
 	return append([]string{"sh", "-c", line, "sh"}, args...), nil
 }
 
-// Shown returns what a person reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
+// Shown returns what the user reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
 func (p Provisioner) Shown(a Action) string {
 	switch p.Kind {
 	case KindScript:

@@ -115,7 +115,7 @@ func (r Run) Plan() (canon.Hash, error) {
 	return canon.Sum("ecosystem.run.v1", map[string]any{"shown": r.Preview, "action": r.Action, "ecosystem": r.Ecosystem, "root": r.Root, "tool": r.Tool, "payload": payload, "facts": r.Facts})
 }
 
-// Short returns the id as people see it.
+// Short returns the id as users see it.
 func (r Run) Short() string { return r.ID[:min(shortID, len(r.ID))] }
 
 // Begin moves a queued run into execution by that process.

@@ -23,7 +23,7 @@ type Kind string
 
 // The kinds. The zero Kind is none.
 const (
-	Passkey     Kind = "passkey"      // signs in a browser, after it has verified its person
+	Passkey     Kind = "passkey"      // signs in a browser, after it has verified its user
 	SecurityKey Kind = "security_key" // an sk- key of OpenSSH: signs in a terminal, after somebody touched it
 )
 
@@ -57,7 +57,7 @@ var (
 // Key is the public half of an enrolled key, with its name. It holds no secret.
 type Key struct {
 	Kind       Kind   `json:"kind"`
-	Name       string `json:"name"`            // for people
+	Name       string `json:"name"`            // for users
 	Owner      string `json:"owner,omitempty"` // the principal who enrolled it
 	Credential string `json:"handle"`          // what signers find it by: the id of a passkey in unpadded base64url, the fingerprint of an ssh key
 	Public     []byte `json:"public"`          // of a passkey its COSE key, of a security key the ssh wire format
@@ -69,7 +69,7 @@ type Key struct {
 
 // Facts is what the authenticator reported when the key was made. It is shown to the user and decides nothing.
 type Facts struct {
-	Verified   bool     `json:"user_verified,omitempty"` // the person was verified then
+	Verified   bool     `json:"user_verified,omitempty"` // the user was verified then
 	Backup     bool     `json:"backup_eligible,omitempty"`
 	BackedUp   bool     `json:"backed_up,omitempty"`
 	Model      string   `json:"model,omitempty"` // the AAGUID

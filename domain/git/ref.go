@@ -96,7 +96,7 @@ func ParseCommit(s string) (Commit, error) {
 // String returns the full id.
 func (c Commit) String() string { return c.id }
 
-// Short returns the id's first twelve digits, for people.
+// Short returns the id's first twelve digits, for users.
 func (c Commit) Short() string { return c.id[:min(len(c.id), shortDigits)] }
 
 // IsZero reports whether c names nothing.

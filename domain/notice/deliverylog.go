@@ -11,7 +11,7 @@ const (
 	DefaultPerMinute = 5           // messages, on each channel; the rest is one summary
 	MaxPerMinute     = 60          // as many as may be chosen
 	RateWindow       = time.Minute // in which so many are told
-	GracePeriod      = time.Minute // a person who asked is left in peace, before others are told
+	GracePeriod      = time.Minute // the user who asked is left in peace, before others are told
 )
 
 // Rules is the notification configuration.
@@ -35,7 +35,7 @@ func (r Rules) perMinute() int {
 	return r.PerMinute
 }
 
-// mark is when people were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
+// mark is when users were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
 type mark struct {
 	Waits    time.Time `json:"waits"`
 	Reminder time.Time `json:"reminder,omitzero"`

@@ -59,7 +59,7 @@ func TestWhatNobodyWasToldOfExpiresInSilence(t *testing.T) {
 func TestAReminderComesHalfwayThroughAShortWait(t *testing.T) {
 	var b notice.DeliveryLog
 	q := question("q1", noon)
-	q.ExpiresAt = noon.Add(time.Hour) // whoever asked is gone
+	q.ExpiresAt = noon.Add(time.Hour) // the client that asked is gone
 	look := func(after time.Duration) int {
 		return len(b.Due(rules(), []notice.Question{q}, noon.Add(after), nil))
 	}

@@ -20,8 +20,8 @@ const (
 	Reminder     kind = "reminder"     // it is still open, and runs out soon
 	Expired      kind = "expired"      // it ran out unanswered
 	Summary      kind = "summary"      // of more questions than are told one by one
-	announcement kind = "announcement" // something that people should know of, whoever did it
-	test         kind = "test"         // a person tries the channel
+	announcement kind = "announcement" // something that users should know of, whoever did it
+	test         kind = "test"         // the user tries the channel
 )
 
 // Message is one notification. It never contains a plan, an argument or a token.
@@ -52,7 +52,7 @@ type Question struct {
 	About     string
 	AskedAt   time.Time
 	ExpiresAt time.Time
-	ByHand    bool // a person made the call, who is most likely still there to answer it
+	ByHand    bool // the user made the call, who is most likely still there to answer it
 }
 
 // maxName is how much of a name a message holds, in characters.
@@ -105,7 +105,7 @@ func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	return m
 }
 
-// NewAnnouncement returns a message that tells people of something that has happened. what is ours or masked.
+// NewAnnouncement returns a message that tells users of something that has happened. what is ours or masked.
 func NewAnnouncement(id, what, link string, now time.Time) Message {
 	return Message{ID: id, Kind: announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
 }
@@ -142,7 +142,7 @@ func calls(n int, one, many string) string {
 
 func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
 
-// way says how a person answers.
+// way says how the user answers.
 func way(link string) string {
 	if link == "" {
 		return "Answer in a terminal: countersign approvals"

@@ -111,7 +111,7 @@ type Verdict uint8
 const (
 	Unknown Verdict = iota // it cannot be seen from here
 	Alive                  // it runs
-	Dead                   // it has ended, or a person said that it has
+	Dead                   // it has ended, or the user said that it has
 )
 
 // String returns the verdict in one word.
@@ -204,9 +204,9 @@ func Elsewhere(text string, here Place) string {
 // Lease is the record of when an owner was last active, and whether the user declared it ended.
 type Lease struct {
 	Name      string    `json:"name"`
-	Owner     string    `json:"owner,omitempty"` // empty of one that only a person spoke of
+	Owner     string    `json:"owner,omitempty"` // empty of one that only the user spoke of
 	RenewedAt time.Time `json:"renewed_at,omitzero"`
-	Forgotten time.Time `json:"forgotten_at,omitzero"` // when a person said that it has ended
+	Forgotten time.Time `json:"forgotten_at,omitzero"` // when the user said that it has ended
 	By        string    `json:"forgotten_by,omitempty"`
 }
 

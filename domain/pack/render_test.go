@@ -73,7 +73,7 @@ func TestDocument(t *testing.T) {
 		pack.RenderDocument(bare, pack.Options{}, nil))
 }
 
-// TestSeedSample is the example that seed 002 gives, in the exact form of context-pack contract §3.2.
+// TestSeedSample is the example that the context-pack contract gives, in the exact form of context-pack contract §3.2.
 func TestSeedSample(t *testing.T) {
 	lines := make([]string, 26)
 	lines[0], lines[25] = "pub async fn validate_token(token: &str) -> Result<Claims> {", "}"

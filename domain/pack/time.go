@@ -45,7 +45,7 @@ func Remaining(expires, now time.Time) int64 {
 	return max(0, int64(expires.Sub(now)/time.Second))
 }
 
-// HumanDuration returns the time left for people: expired, <1m, minutes, hours or days, rounded down (context-pack contract §5).
+// HumanDuration returns the time left for users: expired, <1m, minutes, hours or days, rounded down (context-pack contract §5).
 func HumanDuration(expires, now time.Time) string {
 	left := expires.Sub(now)
 	switch {

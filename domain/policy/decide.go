@@ -13,7 +13,7 @@ type Principal struct {
 	Ceiling Mode `json:"ceiling,omitempty"`
 }
 
-// Claims is what one call declares that it will do. Class and Effects never exceed those of its tool; a tool with several actions (input of seed 002)
+// Claims is what one call declares that it will do. Class and Effects never exceed those of its tool; a tool with several actions (input of the context-pack contract)
 // claims per action. Resources names what the call touches, for settings and the audit log.
 type Claims struct {
 	Class     Class
@@ -46,7 +46,7 @@ type Policy struct {
 	Level   Level              // product-wide permission level
 	Tools   map[string]Setting // per tool, exact names
 	Auto    AutoApprove
-	// Approval is who may approve a plan; unset is people.
+	// Approval is who may approve a plan; unset is users.
 	Approval Approval
 	// Require is how strong a proof an approval has to come with, by tool, RequireHigh and RequireType.
 	Require map[string]Proving
@@ -96,7 +96,7 @@ const (
 	RuleStrength    = "strength"
 	RuleFullAccess  = "full_access"
 	RuleIdle        = "nothing_to_do" // the plan turned out to have nothing to do
-	RuleDated       = "dated_grant"   // a person allowed this very thing until a date
+	RuleDated       = "dated_grant"   // the user allowed this very thing until a date
 	RuleNarrows     = "only_narrows"  // a change of what is allowed that opens nothing: nobody need be asked
 )
 
@@ -187,7 +187,7 @@ func (p Policy) levelAllows(c Class, set Setting) bool {
 	return true
 }
 
-// confirmation decides between Confirm and Allow for a call that may run. A person's answer for the session outranks an explicit
+// confirmation decides between Confirm and Allow for a call that may run. A user's answer for the session outranks an explicit
 // confirm, of the tool or of the action, which outranks an explicit allowed; then comes what answers in advance, and only what
 // execute_with_confirm asks (packageflow-security contract §3.3). Nothing outranks type-to-confirm.
 func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {

@@ -10,7 +10,7 @@ type Approval uint8
 
 // The approvals. Under ApprovalCaller a token alone approves: it is for scripts, CI and programs that want exactly an original's protocol.
 const (
-	ApprovalUnset Approval = iota // nobody said: people approve
+	ApprovalUnset Approval = iota // nobody said: users approve
 	ApprovalHuman
 	ApprovalCaller
 )
@@ -25,7 +25,7 @@ func (a Approval) MarshalText() ([]byte, error) { return []byte(a.String()), nil
 // UnmarshalText reads an approval's name ("" is unset), or fails with ErrWord.
 func (a *Approval) UnmarshalText(b []byte) error { return read(a, approvalNames, "approval", b) }
 
-// ByCaller reports whether the caller approves its own plans. Everything but ApprovalCaller has people approve.
+// ByCaller reports whether the caller approves its own plans. Everything but ApprovalCaller has users approve.
 func (a Approval) ByCaller() bool { return a == ApprovalCaller }
 
 // The keys of Layer.Require and Policy.Require beside the names of tools.
@@ -37,8 +37,8 @@ const (
 // Layer is the policy of one source, such as the system file. Zero fields set nothing. Layers are ordered from the system file downwards, and each can
 // only narrow the ones above it (consent design, section 5).
 type Layer struct {
-	Name     string // for people: "your settings", "COUNTERSIGN_MODE"
-	Answered bool   // it is the system's file, or a person's stored answer: it alone may widen what is built in
+	Name     string // for users: "your settings", "COUNTERSIGN_MODE"
+	Answered bool   // it is the system's file, or the user's stored answer: it alone may widen what is built in
 	Whole    bool   // what it does not allow beforehand no layer below it does
 	Approval Approval
 	Level    Level
@@ -54,9 +54,9 @@ type Layer struct {
 type Resolved struct {
 	Policy
 	ReadOnly bool
-	// OffRecord says that what people stored is not as its last change on record left it: it narrows, and opens nothing.
+	// OffRecord says that what users stored is not as its last change on record left it: it narrows, and opens nothing.
 	OffRecord bool
-	// Missing says it for people, a line each: of what they stored, what was taken away or edited. What it narrowed holds all the same as far as the record
+	// Missing says it for users, a line each: of what they stored, what was taken away or edited. What it narrowed holds all the same as far as the record
 	// tells, which is Recovered.
 	Missing   []string
 	Recovered *Layer            // what the last change of this home's settings on record narrowed; nil where the settings are as it left them, or it is not known
@@ -157,7 +157,7 @@ func (r *Resolved) approval(l Layer) {
 	}
 }
 
-// level narrows, or widens what is built in: where people approve, a level that would ask less than is built in wants a person's answer.
+// level narrows, or widens what is built in: where users approve, a level that would ask less than is built in wants the user's answer.
 func (r *Resolved) level(l Layer, base Policy) {
 	const key = "permission_level"
 	_, decided := r.By[key]

@@ -5,7 +5,7 @@ import "github.com/countersign-dev/countersign/domain/fault"
 // Proving is how strong a proof an approval has to come with.
 type Proving uint8
 
-// The proofs that policy can require. The zero Proving takes any person's answer.
+// The proofs that policy can require. The zero Proving takes any user's answer.
 const (
 	ProvingNone     Proving = iota
 	ProvingPerson           // a terminal or the console: no form, no program
@@ -28,7 +28,7 @@ func (p Proving) String() string {
 	return "invalid"
 }
 
-// Words returns the proof for people.
+// Words returns the proof for users.
 func (p Proving) Words() string {
 	switch p {
 	case ProvingNone:

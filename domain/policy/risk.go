@@ -28,8 +28,8 @@ type Assessment struct {
 	Strength Strength   // raises how it must be confirmed; less than the tool's own has no effect
 	Risk     Risk       // likewise
 	Action   ActionRule // what is stored for the action
-	Human    Strength   // the least strength where people approve, whatever the tool's contract takes for an approval
-	Scope    string     // what an "always" covers within the tool: project, target; where people approve, the plan as well (tool.Confined); empty covers the whole tool
+	Human    Strength   // the least strength where users approve, whatever the tool's contract takes for an approval
+	Scope    string     // what an "always" covers within the tool: project, target; where users approve, the plan as well (tool.Confined); empty covers the whole tool
 }
 
 // Raised returns the assessment with at least the strength and risk of base.

@@ -159,7 +159,7 @@ var autoStates = []struct {
 // claimsOf is what a tool of each class claims, and what its principal lacks when grants are missing.
 var claimsOf = []policy.Effects{policy.Read, policy.Read, policy.Read | policy.Write, policy.Read | policy.Write, policy.Read | policy.Delete | policy.Exec}
 
-// TestDecideAgainstTheTables asks Decide about every combination there is and compares it with what people wrote down. Where a risk or a
+// TestDecideAgainstTheTables asks Decide about every combination there is and compares it with what users wrote down. Where a risk or a
 // rule of an action comes in, the ways to a mode are taken in turns instead of all of them each time.
 func TestDecideAgainstTheTables(t *testing.T) {
 	modes, decisions := modeTable(t).resolve(t), decisionTable(t).resolve(t)

@@ -56,7 +56,7 @@ func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workf
 	return steps, nil
 }
 
-// admit refuses a workflow that is started already, and one too deep.
+// admit rejects a workflow that is started already, and one too deep.
 func admit(chain []*Workflow, child *Workflow) error {
 	if i := slices.IndexFunc(chain, func(w *Workflow) bool { return w.ID == child.ID }); i >= 0 {
 		c := Cycle{HasCycle: true}

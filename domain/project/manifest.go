@@ -27,7 +27,7 @@ type Manifest struct {
 	EnginesNode    string
 	Workspaces     bool
 	Dependencies   map[string]bool // names out of dependencies and devDependencies
-	Notes          []string        // what a person should know: names that are defined twice
+	Notes          []string        // what the user should know: names that are defined twice
 }
 
 // ParseManifest reads a package.json as npm does: exact names, the last of equal ones counts, and members of other types than expected are

@@ -30,7 +30,7 @@ type Project struct {
 	Revision     int64     `json:"revision"`
 }
 
-// Settings is what only a person sets for a project (packageflow-security contract §4.7, §4.8). The zero Settings opens nothing.
+// Settings is what only the user sets for a project (packageflow-security contract §4.7, §4.8). The zero Settings opens nothing.
 type Settings struct {
 	EnvPass       []string `json:"envPass,omitempty"`              // names of variables its processes inherit beyond the usual
 	AllowLoopback bool     `json:"webhookAllowLoopback,omitempty"` // webhooks may reach this machine, at AllowHosts
@@ -63,7 +63,7 @@ func (p Project) Matches(query string) bool {
 	return false
 }
 
-// CheckText refuses text of more than limit characters, that is no UTF-8, or that holds control characters other than those of plain
+// CheckText rejects text of more than limit characters, that is no UTF-8, or that holds control characters other than those of plain
 // text, with ErrArgument naming the field.
 func CheckText(field, text string, limit int) error {
 	switch {
@@ -77,7 +77,7 @@ func CheckText(field, text string, limit int) error {
 	return nil
 }
 
-// CheckPath refuses what is no plain absolute path, before any directory is looked at (packageflow-security contract §4.1, syntax), with
+// CheckPath rejects what is no plain absolute path, before any directory is looked at (packageflow-security contract §4.1, syntax), with
 // ErrPath. A $ is an ordinary character, because nothing here expands it.
 func CheckPath(path string) error {
 	switch {

@@ -6,7 +6,7 @@ import (
 )
 
 // ManagerSetting is a line of a project's settings for package managers that decides what runs besides what package.json says: with
-// script-shell=./evil every script is another one (packageflow-security contract §5.1: a person sees what really runs).
+// script-shell=./evil every script is another one (packageflow-security contract §5.1: the user sees what really runs).
 type ManagerSetting struct {
 	File  string `json:"file"` // its name, or its path when it is not that of the directory the script runs in
 	Key   string `json:"key"`

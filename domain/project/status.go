@@ -34,7 +34,7 @@ func (s GitStatus) Cut() bool {
 		s.Counts.Conflicted > len(s.Conflicted) || s.Counts.Renamed > len(s.Renamed)
 }
 
-// NewGitStatus returns what git says of a working tree, in the form that people and JSON take.
+// NewGitStatus returns what git says of a working tree, in the form that users and JSON take.
 func NewGitStatus(of git.Status) GitStatus {
 	s := GitStatus{Branch: plain(of.Branch), Head: of.Head, Detached: of.Detached, Upstream: plain(of.Upstream), HasUpstream: of.Tracked, Ahead: of.Ahead, Behind: of.Behind,
 		Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []RenamedFile{}}

@@ -44,7 +44,7 @@ func authorityEnd(rest string) int {
 }
 
 // withoutPassword is for the form user@host:path, whose user is no secret, and for paths. user:password@host:path is no form of git's, but
-// people write it.
+// users write it.
 func withoutPassword(url string) string {
 	first, _, _ := strings.Cut(url, "/")
 	colon, at := strings.IndexByte(first, ':'), strings.LastIndexByte(first, '@')

@@ -107,7 +107,7 @@ type Incoming struct {
 	Secret           string    `json:"secret,omitempty"` // for signatures; masked in every answer
 	RequireSignature bool      `json:"requireSignature"`
 	Untimed          bool      `json:"untimed,omitempty"` // signatures cover the body alone
-	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that a person allowed to be started so
+	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that the user allowed to be started so
 }
 
 // NewWorkflow returns a workflow without steps. It fails with project.ErrArgument.

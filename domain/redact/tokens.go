@@ -116,7 +116,7 @@ func hookAt[T text](s T, from, to int) (span, bool) {
 const (
 	maxUser     = 256
 	maxPassword = 256
-	minLone     = 8 // of what stands alone before the @: a token, where shorter ones are people's names
+	minLone     = 8 // of what stands alone before the @: a token, where shorter ones are users' names
 )
 
 // credentialsAt examines what follows the :// that is s[from:to]: user, colon, password, @ (row 2), or, over http, a token alone. The password ends at the last @

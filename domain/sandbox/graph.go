@@ -76,7 +76,7 @@ func unexpected(what, line string) error {
 	return ErrGit.Sayf("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", line, what)
 }
 
-// plain is text as people and JSON take it.
+// plain is text as users and JSON take it.
 func plain(s string) string {
 	if utf8.ValidString(s) {
 		return s

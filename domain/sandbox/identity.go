@@ -19,7 +19,7 @@ const (
 	cutHash        = 8   // hex digits behind a name that was cut
 )
 
-// ProjectName returns what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
+// ProjectName returns what a project is called in directories and in front of users: owner and repository, readable, at most MaxProjectName bytes, of the form
 // ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
 // and never computed anew. taken may be nil.
 func ProjectName(url git.URL, taken func(name string) bool) string {

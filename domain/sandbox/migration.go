@@ -19,7 +19,7 @@ const ServersVersion = "1.0"
 // ErrShape reports a document that is in none of the forms there ever were, or in a later one.
 var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "the document has a form that is not known here")
 
-// MigrationReport is what was done, in words for people.
+// MigrationReport is what was done, in words for users.
 type MigrationReport struct {
 	Changes  []string // empty: the document was up to date
 	Warnings []string // what could not be taken over, and was left as it is or left out

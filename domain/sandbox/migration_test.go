@@ -28,7 +28,7 @@ func text(t testing.TB, o *sandbox.Object) string {
 	return string(out)
 }
 
-// TestOldFiles migrates files as earlier programs wrote them. The goldens show the document and what people are told; doing it again does nothing.
+// TestOldFiles migrates files as earlier programs wrote them. The goldens show the document and what users are told; doing it again does nothing.
 func TestOldFiles(t *testing.T) {
 	for name, run := range map[string]migrate{"state_v0": sandbox.MigrateState, "state_v1": sandbox.MigrateState, "servers_v0": sandbox.MigrateServers} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ type Sandbox struct {
 type Project struct {
 	URL        git.URL // the key
 	CloneURL   string  // as it was given, without credentials
-	Name       string  // for people and for directories; never computed anew
+	Name       string  // for users and for directories; never computed anew
 	ProjectID  string  // commit ID of the root commit
 	BaseDir    string
 	SSHKey     string // the user's own; empty is the deploy key
@@ -91,7 +91,7 @@ type Project struct {
 	Sandboxes  map[string]Sandbox // by lower-case name
 	CreatedAt  time.Time
 	LastHealth time.Time
-	Setup      string     // hex SHA-256 of the .worktreesetup that a person has approved last
+	Setup      string     // hex SHA-256 of the .worktreesetup that the user has approved last
 	Doing      *Operation // a change that is under way; whoever finds it with a dead owner finishes or undoes it
 }
 
@@ -118,7 +118,7 @@ type Gateway struct {
 	Error      string    `json:"error,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	LastHealth time.Time `json:"last_health_check,omitzero"`
-	Held       bool      `json:"held,omitempty"` // a person stopped it, and it stays so until a project starts or it is restarted
+	Held       bool      `json:"held,omitempty"` // the user stopped it, and it stays so until a project starts or it is restarted
 }
 
 // State is everything that is recorded.

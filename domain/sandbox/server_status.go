@@ -11,7 +11,7 @@ func RunningCount(s State, alive func(Server) bool) (count int) {
 	return count
 }
 
-// StatusNow returns the server's status towards people, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
+// StatusNow returns the server's status towards users, from what is recorded and whether its process lives (opencode contract §8.5): what lives runs, what
 // does not has failed when that was recorded, and else is stopped.
 func (s Server) StatusNow(alive bool) Status {
 	switch {

@@ -5,11 +5,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// BasicPlan is the Plan that capabilities extend by embedding it: the tool, one line, and what a person needs to decide.
+// BasicPlan is the Plan that capabilities extend by embedding it: the tool, one line, and what the user needs to decide.
 type BasicPlan struct {
 	Tool    Name   `json:"tool"`
 	Summary string `json:"summary"` // one line
-	Context any    `json:"context"` // what a person needs to decide; marshals to JSON without fractions
+	Context any    `json:"context"` // what the user needs to decide; marshals to JSON without fractions
 	assess  policy.Assessment
 	hash    canon.Hash
 }

@@ -10,7 +10,7 @@
 //   - narrowing.go: Narrowing takes tools away for one client, never adds any
 //   - token.go: SplitToken takes confirm_token and typed_value out of arguments; Encode is the one way values become JSON text
 //   - status.go and record.go: Record is the stored record of one call that wanted to change something, as a small state machine: what was called, its
-//     Status, and what came of it (seed 001, ToolExecutionState; packageflow-security contract §5.2). Completed, Failed and Denied are final, and a
+//     Status, and what came of it (packageflow contract, ToolExecutionState; packageflow-security contract §5.2). Completed, Failed and Denied are final, and a
 //     Reason says why a call failed or was denied. Results are cut at MaxOutput; MaxKeptRecords and RecordRetention limit what is kept. Everything in a
 //     record is redacted, and the state machine has no clock: times arrive as arguments
 //

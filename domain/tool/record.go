@@ -22,7 +22,7 @@ const (
 // marker ends an output that was cut.
 const marker = "\n[cut: the result is longer]"
 
-// Record is the call record of a call that changes something. Its JSON is the ToolExecutionState of seed 001, followed by more members. All of it is
+// Record is the call record of a call that changes something. Its JSON is the ToolExecutionState of the packageflow contract, followed by more members. All of it is
 // redacted.
 type Record struct {
 	CallID string          `json:"callId"`
@@ -35,7 +35,7 @@ type Record struct {
 	Reason         Reason      `json:"reason,omitempty"`
 	Decision       string      `json:"decisionSource,omitempty"` // the rule of policy, or who confirmed it
 	Risk           policy.Risk `json:"risk"`
-	Said           string      `json:"denyReason,omitempty"` // what the person who denied it said
+	Said           string      `json:"denyReason,omitempty"` // what the user who denied it said
 	What           string      `json:"what,omitempty"`       // in one line, what it would do
 	StartedAt      time.Time   `json:"startedAt,omitzero"`
 	EndedAt        time.Time   `json:"endedAt,omitzero"`
@@ -55,7 +55,7 @@ type Result struct {
 	Output     string `json:"output"` // at most MaxOutput bytes
 	Error      string `json:"error,omitempty"`
 	Code       string `json:"code,omitempty"`
-	DurationMS int64  `json:"durationMs,omitempty"` // without the time a person took to answer
+	DurationMS int64  `json:"durationMs,omitempty"` // without the time the user took to answer
 }
 
 // TruncateOutput cuts the text to MaxOutput bytes at the end of a rune, with a marker if it was longer.

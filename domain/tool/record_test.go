@@ -128,7 +128,7 @@ func TestCutEndsAtARune(t *testing.T) {
 	assert.True(t, utf8.ValidString(tool.TruncateOutput("\xff"+whole)), "also of what is no text")
 }
 
-// TestJSONIsTheSeeds: the fields of ToolExecutionState come first, under their names (seed 001).
+// TestJSONIsTheSeeds: the fields of ToolExecutionState come first, under their names (packageflow contract).
 func TestJSONIsTheSeeds(t *testing.T) {
 	r := tool.Record{
 		CallID: "call_1", Tool: "run_script", Status: tool.StatusFailed, Args: json.RawMessage(`{"script":"build"}`), At: at, Reason: tool.ReasonTimedOut,

@@ -26,9 +26,9 @@ type Reason string
 // The reasons of a denial: nobody carried the call out.
 const (
 	ReasonPolicy         Reason = "policy"              // policy refused it; nobody was asked
-	ReasonUserDenied     Reason = "user_denied"         // a person said no
-	ReasonExpired        Reason = "expired"             // nobody answered in time
-	ReasonCancelled      Reason = "cancelled_by_client" // whoever asked withdrew the question
+	ReasonUserDenied     Reason = "user_denied"         // the user said no
+	ReasonExpired        Reason = "expired"             // no answer in time
+	ReasonCancelled      Reason = "cancelled_by_client" // the client that asked withdrew the question
 	ReasonContextChanged Reason = "context_changed"     // what was to be confirmed is not what there is now
 	ReasonMistyped       Reason = "mistyped"            // the name that had to be typed was wrong too often
 )

@@ -19,29 +19,29 @@ type Contract string
 // Spec is the public description of a tool. NewRegistry sets Toolset, Contract and Mode from its Capability.
 type Spec struct {
 	Name        Name
-	Title       string // short, for people
+	Title       string // short, for users
 	Description string // for models; its first sentence is searchable
 	Toolset     string // the capability's flag name ("packs")
 	Contract    Contract
-	Category    string          // how a list for people groups it ("Project Management"); may be empty
+	Category    string          // how a list for users groups it ("Project Management"); may be empty
 	Class       policy.Class    // the most any call of this tool may claim
 	Effects     policy.Effects  // likewise
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
-	Human       policy.Strength // the least strength where only people confirm; a plan can raise it
-	When        string          // in words that follow "asks": of what its plans a person is asked there; empty is of all, or of none where Human is none
+	Human       policy.Strength // the least strength where only users confirm; a plan can raise it
+	When        string          // in words that follow "asks": of what its plans the user is asked there; empty is of all, or of none where Human is none
 	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
 	Ceiling     policy.Mode     // what no call of the toolset passes; unset is the operator's alone
 	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
-	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human a person is asked all the same
+	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human the user is asked all the same
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
-	AtOnce      bool            // where people approve, its first call answers with the question and a token that names the plan (seed 004); the repeated call waits
+	AtOnce      bool            // where users approve, its first call answers with the question and a token that names the plan (amof contract); the repeated call waits
 	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
 	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability
-	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
-	Unmasked    bool            // its arguments hold no secrets, whatever they look like, and the audit has those of a plan to the letter; only of a tool for people alone
+	People      bool            // only for calls that the user makes: no agent is served it, whatever an operator selects
+	Unmasked    bool            // its arguments hold no secrets, whatever they look like, and the audit has those of a plan to the letter; only of a tool for users alone
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      Schema          // of the value; nil where nothing is known of it
 	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
@@ -79,7 +79,7 @@ func (s Spec) ReadOnly() Spec {
 	return s
 }
 
-// The permissions that lists for people know (packageflow contract §3.1).
+// The permissions that lists for users know (packageflow contract §3.1).
 const (
 	PermissionRead    = "read"
 	PermissionExecute = "execute"
@@ -171,7 +171,7 @@ type Worded interface {
 	Covers() string
 }
 
-// Confined is a plan whose own scope tells by its content what an "always" covers, where it says so. Where people approve, an "always" for any other
+// Confined is a plan whose own scope tells by its content what an "always" covers, where it says so. Where users approve, an "always" for any other
 // plan covers that one plan.
 type Confined interface {
 	Confined() bool
@@ -224,7 +224,7 @@ type Idle interface {
 	Idle() bool
 }
 
-// Moded is an Invocation whose arguments set the mode of this call (seed 004: the explicit parameter has the highest priority). Empty sets none.
+// Moded is an Invocation whose arguments set the mode of this call (amof contract: the explicit parameter has the highest priority). Empty sets none.
 type Moded interface {
 	CallMode() string
 }
@@ -291,10 +291,10 @@ type Call struct {
 	Token     confirm.Token
 	Typed     string
 	Always    bool            // a redemption also approves the tool for the rest of the session
-	Asked     confirm.Digest  // of the confirmation that this very call asked for, which a person has answered meanwhile; set by transports
-	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
-	Person    bool            // it comes from a channel only a person has; set by transports, never from arguments
-	View      bool            // a person looks at a page that shows it: a read that is a person's own, and no audit record; set by transports
+	Asked     confirm.Digest  // of the confirmation that this very call asked for, which the user has answered meanwhile; set by transports
+	Answer    *confirm.Answer // what the user said on a channel only the user has; set by transports, never from arguments
+	Person    bool            // it comes from a channel only the user has; set by transports, never from arguments
+	View      bool            // the user looks at a page that shows it: a read that is the user's own, and no audit record; set by transports
 	Within    []Narrowing     // what the caller is served of what the operator serves: as much as every one of them covers
 	Progress  func(Progress)  // may be nil
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
@@ -302,10 +302,10 @@ type Call struct {
 
 // Issued is a created approval request. Where the user approves, Pending is set, and Token, if any, only names the plan.
 type Issued struct {
-	Pending   bool           // a person has to answer it
-	Names     bool           // Token names the plan: the call that presents it asks a person
-	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the person
-	Formable  bool           // the host's form may answer it, where a person switched that on for the host entry
+	Pending   bool           // the user has to answer it
+	Names     bool           // Token names the plan: the call that presents it asks the user
+	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the user
+	Formable  bool           // the host's form may answer it, where the user switched that on for the host entry
 	Needs     policy.Proving // how strong a proof the answer has to come with
 	ID        string
 	Token     confirm.Token
@@ -320,7 +320,7 @@ type Issued struct {
 	Covers    string // the same in words, where the scope is none
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
-	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans
+	Exhibit   json.RawMessage // what users see beside it; redacted, and nil for most plans
 	IssuedAt  time.Time
 	ExpiresAt time.Time // of the question; of the token, where there is one
 	Remotes   []string  // where it is about nothing but reaching them
@@ -347,7 +347,7 @@ type Outcome struct {
 	Err        error  // always a *fault.Error
 	DryRun     bool
 	Confirmed  bool // it was carried out with a confirmation, which is spent now
-	Unasked    bool // approval is caller: whatever this call would change or run, no person is asked
+	Unasked    bool // approval is caller: whatever this call would change or run, no user is asked
 	Explained  bool // Err says why it was refused, Value shows what it would have done
 	Warnings   []string
 	Decision   policy.Decision

@@ -23,7 +23,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns the text as people are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
+// Text returns the text as users are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
 func Text(s string) string { return shown(s, false) }
 
 // OneLine is Text without line ends: they are blanks, and every run of blanks is one.

@@ -46,7 +46,7 @@ type Pushed struct{ Status, Reason string }
 type PushGit interface {
 	// What could be pushed, and pushing it.
 
-	// Look returns the state of a worktree. With ask it contacts origin for at most 10 seconds; an origin that does not answer is no error.
+	// Look returns the state of a worktree. With ask it contacts origin for at most 10 seconds; an origin that does not answer is not an error.
 	Look(ctx context.Context, b Worktree, ask bool) (WorktreeStatus, error)
 	// Push pushes a branch to the branch of that name at origin and sets it as upstream. It never uses force, runs the hooks, and retries after network
 	// failures. A push that git rejects is reported in the result; the error is that of ctx only.

@@ -74,6 +74,6 @@ type TicketWork interface {
 	// Stake returns what would be lost. It changes nothing. With origin it contacts that for at most 10 seconds.
 	Stake(ctx context.Context, t TicketTree, origin bool) (UnsavedWork, error)
 	// Remove removes the worktree and its branch. Unsaved work is ecosystem.ErrUnsaved without Force; commits that only origin has are so even with it. Missing
-	// parts are no error, so that an interrupted removal can be repeated.
+	// parts are not errors, so that an interrupted removal can be repeated.
 	Remove(ctx context.Context, t TicketTree, e RemoveOptions) (Ended, error)
 }

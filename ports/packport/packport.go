@@ -51,7 +51,7 @@ type Repository interface {
 
 // Damage is one file of the store that is no readable pack.
 type Damage struct {
-	File   string // how people find it; give it to Quarantine unchanged
+	File   string // how users find it; give it to Quarantine unchanged
 	Reason string
 	Schema bool // readable, but of another schema version
 }
@@ -62,7 +62,7 @@ type Concealed struct {
 	What string // in words: which characters, and where the first of them stand
 }
 
-// Reviewer looks at what the store holds as people read it.
+// Reviewer looks at what the store holds as users read it.
 type Reviewer interface {
 	// Hidden lists the files that hold characters a reader would not see or would misread, ordered by name.
 	Hidden(ctx context.Context) ([]Concealed, error)

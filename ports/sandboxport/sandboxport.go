@@ -105,7 +105,7 @@ type Repositories interface {
 	// Add creates the planned worktree at dir, atomically.
 	Add(ctx context.Context, repo, dir string, p BranchPlan) (head string, err error)
 	// Remove removes the worktree, also a dirty one, and its branch if the Removal says so, after backing up unsaved work under refs, which it returns. A
-	// missing worktree is no error.
+	// missing worktree is not an error.
 	Remove(ctx context.Context, repo, dir string, r Removal) (backups []string, err error)
 	// Reset brings the worktree to the default branch after backing up unsaved work under refs.
 	Reset(ctx context.Context, repo, dir string, r Reset) (ResetDone, error)

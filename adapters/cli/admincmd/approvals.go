@@ -75,7 +75,7 @@ func approvals(ctx context.Context, s *command.Shell) error {
 	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(core, s))
 }
 
-// ApproveCommand returns the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
+// ApproveCommand returns the command approve. It needs a terminal: it exists so that the user sees the plan, and a program would not.
 func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
@@ -145,7 +145,7 @@ func DenyCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// approve shows what waits and has the person decide, who may have typed the name or said "always" in the command already.
+// approve shows what waits and has the user decide, who may have typed the name or said "always" in the command already.
 func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error {
 	v, err := lookUp(ctx, s, given.ID)
 	if err != nil {
@@ -176,7 +176,7 @@ func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error 
 	return settle(ctx, s, said)
 }
 
-// approveAll shows the plans of several questions of one session and tool one after the other, and has the person decide once about all of them.
+// approveAll shows the plans of several questions of one session and tool one after the other, and has the user decide once about all of them.
 func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 	var views []confirm.View
 	for i, id := range ids {
@@ -219,7 +219,7 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 	return failed
 }
 
-// deny denies what waits. Only a person denies: without a terminal the request is withdrawn, and on record as that.
+// deny denies what waits. Only the user denies: without a terminal the request is withdrawn, and on record as that.
 // Where one of them does not wait, none is denied.
 func deny(ctx context.Context, s *command.Shell, ids []string, reason string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))

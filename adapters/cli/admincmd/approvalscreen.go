@@ -40,7 +40,7 @@ func ScreenFits(t *command.Terminal) bool {
 	return fits
 }
 
-// RunApprovals shows the view until the person leaves it, the terminal is gone or ctx ends. The terminal is given back as it was whatever happens, a panic
+// RunApprovals shows the view until the user leaves it, the terminal is gone or ctx ends. The terminal is given back as it was whatever happens, a panic
 // included. It fails with ErrScreen where the view cannot be drawn, and with ctx's error.
 func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSource) error {
 	in, out, fits := screenFiles(t)

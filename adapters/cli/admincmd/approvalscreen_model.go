@@ -351,7 +351,7 @@ func unread() line {
 }
 
 // approve answers with yes, once its end was on the screen, the name was typed where one is asked for, and a security key touched where policy wants that or
-// the person does.
+// the user does.
 func (m *model) approve(always, touch bool) effect {
 	touch = touch || m.item.Needs == policy.ProvingTouch
 	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}

@@ -375,7 +375,7 @@ func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
 	assert.Contains(t, m.text(), "out of date")
 }
 
-// TestATouchIsWaitedFor: where policy wants it or the person does; whoever gives up has decided nothing, and what is not touched approves nothing.
+// TestATouchIsWaitedFor: where policy wants it or the user does; whoever gives up has decided nothing, and what is not touched approves nothing.
 func TestATouchIsWaitedFor(t *testing.T) {
 	touched := confirm.Proof{Surface: confirm.SurfaceTouch, Credential: "SHA256:x"}
 	for name, press := range map[string]struct {

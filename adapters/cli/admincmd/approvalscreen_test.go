@@ -133,7 +133,7 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	p.givenBack(t)
 }
 
-// typist is a person without a terminal: keys go in as a terminal sends them, and what is drawn goes onto a screen.
+// typist is the user without a terminal: keys go in as a terminal sends them, and what is drawn goes onto a screen.
 type typist struct {
 	t     *testing.T
 	view  *view

@@ -28,7 +28,7 @@ type ApprovalSource interface {
 	// Touch is the proof that somebody touched a security key to approve a question, which takes until that has happened. tell is told which key is waited
 	// for, at any time before Touch returns.
 	Touch(ctx context.Context, i ApprovalItem, tell func(line string)) (confirm.Proof, error)
-	// Reveal is a question with nothing masked, for the person at the terminal alone.
+	// Reveal is a question with nothing masked, for the user at the terminal alone.
 	Reveal(ctx context.Context, i ApprovalItem) (ApprovalItem, error)
 	// Fate says what became of a question that does not wait any more, in one line.
 	Fate(ctx context.Context, i ApprovalItem) string

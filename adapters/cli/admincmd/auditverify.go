@@ -300,7 +300,7 @@ func acceptCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// loosened asks the person before something that loosens what the record is held to: a keystroke at a controlling terminal, whatever --yes says. Where
+// loosened asks the user before something that loosens what the record is held to: a keystroke at a controlling terminal, whatever --yes says. Where
 // the caller approves, its yes does.
 func loosened(ctx context.Context, s *command.Shell, what string) error {
 	a, err := s.App()

@@ -128,7 +128,7 @@ func (g connectCommand) run(cmd *cobra.Command, f *flags) error {
 	return g.connect(ctx, f)
 }
 
-// check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.
+// check rejects what makes no sense together, and toolsets that do not exist: the host would be told, and not the user.
 func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	switch {
 	case f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force || f.forms != ""):
@@ -170,7 +170,7 @@ func (g connectCommand) address() (string, error) {
 	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
 }
 
-// connect has the host connected, asking the person on the way. Where others change the file meanwhile, it is looked at and asked about again.
+// connect has the host connected, asking the user on the way. Where others change the file meanwhile, it is looked at and asked about again.
 func (g connectCommand) connect(ctx context.Context, f *flags) error {
 	for try := 1; ; try++ {
 		o, err := g.Call(ctx, mcpclients.ConnectHost.Name, f.wanted)

@@ -16,7 +16,7 @@ const (
 	formsOff = "off"
 )
 
-// setForms has the forms of a host entry count, or not any more: a stored setting. Switching them on opens something, so a person is asked. Wanted may be
+// setForms has the forms of a host entry count, or not any more: a stored setting. Switching them on opens something, so the user is asked. Wanted may be
 // empty, which leaves them as they are; said has it told where nothing changes. The outcome is there even when the call failed.
 func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string, said bool) (tool.Outcome, error) {
 	a, err := g.App()
@@ -83,7 +83,7 @@ func (g connectCommand) narrow(ctx context.Context, f *flags) error {
 	return nil
 }
 
-// remark is a note for people, and nothing where programs read.
+// remark is a note for users, and nothing where programs read.
 func (g connectCommand) remark(format string, entry ...any) {
 	if g.JSON {
 		return

@@ -26,7 +26,7 @@ func newLink(m Machine, at Server, wanted string, issue func(access.Credential) 
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
 }
 
-// ConsoleURL returns where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
+// ConsoleURL returns where users open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
 // Programs keep to the address, which needs no looking up.
 func ConsoleURL(base string) string {
 	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
@@ -35,7 +35,7 @@ func ConsoleURL(base string) string {
 	return base
 }
 
-// issue makes a credential: where people approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
+// issue makes a credential: where users approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
 // question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
 func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Credential) (made access.Credential, err error) {
 	if _, unasked := s.ByCaller(ctx); unasked {

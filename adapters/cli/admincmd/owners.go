@@ -54,7 +54,7 @@ func listOwners(ctx context.Context, s *command.Shell) error {
 		})
 }
 
-// forgetOwner has a person asked: nothing else can know that a process which cannot be seen has ended.
+// forgetOwner has the user asked: nothing else can know that a process which cannot be seen has ended.
 func forgetOwner(ctx context.Context, s *command.Shell, name string) error {
 	if err := owner.CheckName(name); err != nil {
 		return err

@@ -19,7 +19,7 @@ type serveStanding struct {
 	Console    string           `json:"console_url,omitempty"`
 	Approval   policy.Approval  `json:"approval"`
 	Forms      []string         `json:"forms"`              // host entries whose own form may approve
-	Warnings   []string         `json:"warnings,omitempty"` // of what people stored, what was taken away or edited
+	Warnings   []string         `json:"warnings,omitempty"` // of what users stored, what was taken away or edited
 	Waiting    int              `json:"waiting"`
 	Oldest     time.Time        `json:"waiting_since,omitzero"`
 	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`

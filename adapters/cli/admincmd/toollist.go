@@ -31,7 +31,7 @@ type toolView struct {
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// decided returns a decision for people.
+// decided returns a decision for users.
 func decided(o policy.Decision) string {
 	if o.Rule == "" { // what is set could not be read
 		return "not known"

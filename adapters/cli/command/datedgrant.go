@@ -55,7 +55,7 @@ func age(word string) (time.Duration, error) {
 	return d, nil
 }
 
-// Moment returns a moment for people, in their time zone: with its day, where that is not today.
+// Moment returns a moment for users, in their time zone: with its day, where that is not today.
 func Moment(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -73,7 +73,7 @@ func offered(v confirm.View) string {
 	return "/u: until " + Moment(now.Add(confirm.DatedFirst), now) + " or another time"
 }
 
-// until returns the answer that allows the same until a time, or, where the person does not want that after all, one for this once. With leave, only "n" denies.
+// until returns the answer that allows the same until a time, or, where the user does not want that after all, one for this once. With leave, only "n" denies.
 func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
 	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
 		said.Approve = said.Until != nil

@@ -44,7 +44,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	return nil
 }
 
-// withdraw cancels the approval request that a person interrupted: nobody waits for its answer.
+// withdraw cancels the approval request that the user interrupted: nobody waits for its answer.
 func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
 	if ctx.Err() == nil || !ask.Pending {
 		return
@@ -65,7 +65,7 @@ func (s *Shell) Cancelled() string {
 	return "cancelled, and the approval request " + s.withdrawn + " with it; nothing was changed"
 }
 
-// Denied returns what to say where the person at this terminal has denied what the command asked for; false where nobody here did.
+// Denied returns what to say where the user at this terminal has denied what the command asked for; false where nobody here did.
 func (s *Shell) Denied(f *fault.Error) (string, bool) {
 	switch {
 	case !s.denied || f.Code != confirm.ErrDenied.Code:
@@ -104,7 +104,7 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	}
 }
 
-// ApprovalView returns an approval request as people see it.
+// ApprovalView returns an approval request as users see it.
 func ApprovalView(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
 		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Redacted: ask.Redacted}
@@ -122,7 +122,7 @@ type DecisionOptions struct {
 	Leave  bool           // nothing typed leaves the question waiting; what waits is denied with n alone
 }
 
-// Proof returns how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
+// Proof returns how an answer in this terminal is known to be the user's. Without a controlling terminal it proves nothing.
 func (s *Shell) Proof() confirm.Proof {
 	seat, ok := s.Seat()
 	if !ok {
@@ -315,7 +315,7 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}, all)
 }
 
-// ArgumentLines returns a call's arguments for people: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
+// ArgumentLines returns a call's arguments for users: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
 // in such a line than it is, a text of digits or one with several lines, stands in it as in the JSON.
 func ArgumentLines(args json.RawMessage) []string {
 	asJSON := strings.Split(Block(Indent(args)), "\n")

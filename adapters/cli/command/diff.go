@@ -95,7 +95,7 @@ func terminalTintOf(line string, header bool) text.Colors {
 	return nil
 }
 
-// Page writes a text that is made for this terminal already: through the person's pager when it is longer than the screen, and as it is
+// Page writes a text that is made for this terminal already: through the user's pager when it is longer than the screen, and as it is
 // into a pipe or file.
 func (t *Terminal) Page(ctx context.Context, doc string) error {
 	_, height := t.size()

@@ -22,7 +22,7 @@
 // # Calls of tools
 //
 //   - runner.go: Runner and Arguments, calls of tools with answers read into Go (Send, Ask, Quietly, CallAndShow), refusals explained in the
-//     Words of a group of commands, and durations and ages for people; complete.go: shell completion
+//     Words of a group of commands, and durations and ages for users; complete.go: shell completion
 //
 // Its API may change at any time.
 package command

@@ -14,7 +14,7 @@ import (
 )
 
 // Markdown writes a Markdown document: as it is into a pipe or file, and on a terminal in colour and, when it is longer than the
-// screen and page is set, through the person's pager.
+// screen and page is set, through the user's pager.
 func (t *Terminal) Markdown(ctx context.Context, doc string, page bool) error {
 	if !t.Drawn() {
 		_, err := io.WriteString(t.Out, doc)

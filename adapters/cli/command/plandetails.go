@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ExhibitText returns what people see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
+// ExhibitText returns what users see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
 // that nothing of it is left out.
 func ExhibitText(doc json.RawMessage) string {
 	var shown struct {

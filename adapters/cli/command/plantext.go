@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// PlanText is any plan as lines for people: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
+// PlanText is any plan as lines for users: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
 // out as it is. Unified diffs stand in it line by line.
 func PlanText(plan json.RawMessage) string {
 	v, err := present.Parse(plan)

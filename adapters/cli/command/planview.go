@@ -33,18 +33,18 @@ func PlanContextText(plan json.RawMessage) (string, bool) {
 	return strings.Join(block(fields), "\n"), true
 }
 
-// shownSum is how much of a sum tells files apart for a person; the plan has all of it.
+// shownSum is how much of a sum tells files apart for the user; the plan has all of it.
 const shownSum = 16
 
 // margin is before every line of a block.
 const margin = "  "
 
-// unseen returns the members that tie a plan to what is stored; they say nothing to a person.
+// unseen returns the members that tie a plan to what is stored; they say nothing to the user.
 func unseen() []string {
 	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth"}
 }
 
-// labels returns the names of members for people, where they are not simply their words.
+// labels returns the names of members for users, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
 		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",

@@ -25,7 +25,7 @@ func parts(n int) string {
 	return fmt.Sprintf("%d parts", n)
 }
 
-// reveal shows a question with nothing masked, to the person at the terminal: it is that question, and whether its end was shown.
+// reveal shows a question with nothing masked, to the user at the terminal: it is that question, and whether its end was shown.
 func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, seen bool, err error) {
 	a, err := s.App()
 	if err != nil {

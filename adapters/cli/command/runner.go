@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// maxOutput is how long an answer to a person may be, in bytes: more than any script's output that is kept.
+// maxOutput is how long an answer to the user may be, in bytes: more than any script's output that is kept.
 const maxOutput = 16 << 20
 
 // The ways that a name leads nowhere.
@@ -25,9 +25,9 @@ var (
 	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
 )
 
-// Words is how a group of commands says to people what tools say to agents. The zero Words says it as it is.
+// Words is how a group of commands says to users what tools say to agents. The zero Words says it as it is.
 type Words struct {
-	Text    func(string) string       // a text in words of the command line: what agents are told to call, people type
+	Text    func(string) string       // a text in words of the command line: what agents are told to call, users type
 	Hint    func(*fault.Error) Hint   // the way out behind a refusal that says none; empty for none
 	Details func(d Runner, err error) // shows what a failure says beside its message
 }
@@ -83,7 +83,7 @@ func (d Runner) Quietly(ctx context.Context, name tool.Name, args Arguments, int
 	return err == nil && !o.DryRun && DecodeAnswer(o, into) == nil
 }
 
-// Refused shows what a failure says beside its message, as JSON or for people, and hands it on with the way out.
+// Refused shows what a failure says beside its message, as JSON or for users, and hands it on with the way out.
 func (d Runner) Refused(o tool.Outcome, err error) error {
 	if !d.JSON && d.Words.Details != nil {
 		d.Words.Details(d, err)
@@ -91,7 +91,7 @@ func (d Runner) Refused(o tool.Outcome, err error) error {
 	return d.Fail(o, d.Explain(err))
 }
 
-// Explain puts a refusal into words of the command line, with the way out behind those that a person meets often and that say none. A tool that is
+// Explain puts a refusal into words of the command line, with the way out behind those that the user meets often and that say none. A tool that is
 // not served keeps its name.
 func (d Runner) Explain(err error) error {
 	f := fault.From(err)
@@ -119,10 +119,10 @@ func (d Runner) Explain(err error) error {
 	return f.With(hint)
 }
 
-// verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
+// verdict is an answer that can be a failure although the call succeeded: nothing is there, or the user has something to do first.
 type verdict interface{ Verdict() error }
 
-// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
+// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for users. It ends with the answer's verdict if it has one.
 func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Arguments, draw func(T)) error {
 	d := c.runner()
 	var answer T
@@ -177,7 +177,7 @@ func (d Runner) Pairs(pairs ...Pair) {
 	}
 }
 
-// Age returns how long ago something was, for people; empty for never.
+// Age returns how long ago something was, for users; empty for never.
 func Age(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -193,7 +193,7 @@ func Age(at time.Time) string {
 	return at.Local().Format(time.DateOnly)
 }
 
-// Took returns a duration in milliseconds for people.
+// Took returns a duration in milliseconds for users.
 func Took(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	if d > time.Second {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// securityKeys is the ssh agent of the person at this machine, as far as its security keys go.
+// securityKeys is the ssh agent of the user at this machine, as far as its security keys go.
 type securityKeys interface {
 	// Keys are the security keys that the agent has, each named as the agent has it, and how many plain keys it has besides: those prove nothing.
 	Keys(ctx context.Context) (keys []enrolled.Key, plain int, err error)
@@ -41,7 +41,7 @@ func Elsewhere(v confirm.View) error {
 		With(Hint(way))
 }
 
-// Touchable returns the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
+// Touchable returns the enrolled security keys that this user's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
 func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 	core, err := s.Opened()
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 // Session is the client instance that all commands of one user share: a confirmation asked for by one can be redeemed by the next.
 const Session = "cli"
 
-// ByTerminal is who answered, in the audit, when a person did in a terminal.
+// ByTerminal is who answered, in the audit, when the user did in a terminal.
 const ByTerminal = "terminal"
 
 // Core is an opened core.
 type Core struct {
 	App       *app.App
-	Principal policy.Principal // the person at this machine, with what the environment grants
+	Principal policy.Principal // the user at this machine, with what the environment grants
 	Root      string           // absolute: where the paths of anchors begin
 	Home      string           // of Countersign's own state; it may not exist yet
 	Access    Access           // may be nil
@@ -38,10 +38,10 @@ type Core struct {
 	Notify    Notify           // may be nil
 	// Copies are the copies of the database that upgrades have left, newest first. It may be nil.
 	Copies func() []DatabaseCopy
-	// SecurityKeys is the person's ssh agent; it may be nil.
+	// SecurityKeys is the user's ssh agent; it may be nil.
 	SecurityKeys securityKeys
 	Close        func() error
-	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
+	// ServeHooks lets requests start the workflows that the user has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
 	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
 	// SandboxInit makes the settings file of sandboxes with random secrets where there is none, and says where it is. No tool does, because
@@ -75,7 +75,7 @@ type Record interface {
 	NewKey(ctx context.Context, by string) (audit.Key, error)
 }
 
-// Notify is the channels on which people are told that something waits.
+// Notify is the channels on which users are told that something waits.
 type Notify interface {
 	State(ctx context.Context) ([]notice.Channel, error)
 	Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error)
@@ -98,7 +98,7 @@ type Shell struct {
 	Shown bool   // the plan of the next call was shown on this terminal already, whole
 	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
 	Patient bool
-	denied  bool // by the person at this terminal, the last question
+	denied  bool // by the user at this terminal, the last question
 	// withdrawn is the question that was left by an interrupt, and so withdrawn.
 	withdrawn string
 	changed   bool // by an earlier call of this command, for all that is known
@@ -182,7 +182,7 @@ func (s *Shell) Close() error {
 	return core.Close()
 }
 
-// Call carries out one call and asks the person where a confirmation is needed. The outcome is there even when the call failed; the
+// Call carries out one call and asks the user where a confirmation is needed. The outcome is there even when the call failed; the
 // error is its fault, or that of the question.
 func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcome, error) {
 	raw, err := tool.Encode(args)
@@ -263,7 +263,7 @@ func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) e
 	return saved, o, nil
 }
 
-// ByCaller reports that no person is asked, and the layer that decided so. Where that cannot be found out people are.
+// ByCaller reports that no user is asked, and the layer that decided so. Where that cannot be found out users are.
 func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
 	a, err := s.App()
 	if err != nil {
@@ -276,7 +276,7 @@ func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
 	return cmp.Or(now.By["approval"], policy.BuiltIn), true
 }
 
-// Unasked tells people where no person is asked.
+// Unasked tells users where no user is asked.
 func (s *Shell) Unasked(ctx context.Context) {
 	if by, unasked := s.ByCaller(ctx); unasked && !s.JSON {
 		s.Note("warning: no person is asked: approval is caller (%s), so whoever calls a tool approves its own plan", Plain(by))
@@ -366,7 +366,7 @@ func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
 	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
 }
 
-// Subcommand refuses a word that names no command of the group, and names those that do.
+// Subcommand rejects a word that names no command of the group, and names those that do.
 func Subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

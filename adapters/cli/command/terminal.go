@@ -45,7 +45,7 @@ var ErrNoAnswer = fault.New(fault.Unconfirmed, "terminal_no_answer", "the input 
 // OS returns the process's own terminal.
 func OS() *Terminal { return &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv} }
 
-// Interactive reports whether a person can be asked: there is a controlling terminal, whatever the streams are.
+// Interactive reports whether the user can be asked: there is a controlling terminal, whatever the streams are.
 func (t *Terminal) Interactive() bool { return t.controlling() != nil }
 
 // controlling returns the terminal that controls this process, nil when none does: a program that was started without one cannot make one up by handing
@@ -69,7 +69,7 @@ func (t *Terminal) controlling() *os.File {
 	return t.tty
 }
 
-// seat is where a person sits, as the operating system has it.
+// seat is where the user sits, as the operating system has it.
 type seat struct {
 	User string // the account's name
 	TTY  string // the terminal's device
@@ -201,7 +201,7 @@ func (t *Terminal) paint(stream any, s string, c ...text.Color) string {
 // Line writes one line to the output.
 func (t *Terminal) Line(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
 
-// Note writes one line to the error stream, for people: it is never part of a result.
+// Note writes one line to the error stream, for users: it is never part of a result.
 func (t *Terminal) Note(format string, args ...any) {
 	fmt.Fprintln(t.Err, t.paint(t.Err, fmt.Sprintf(format, args...), text.Faint))
 }
@@ -257,7 +257,7 @@ func cells(in []string) table.Row {
 	return row
 }
 
-// Plain is s in one line, with everything in it seen: what somebody else wrote never moves the cursor of the person reading it, and hides nothing.
+// Plain is s in one line, with everything in it seen: what others wrote never moves the cursor of the user reading it, and hides nothing.
 func Plain(s string) string { return visible.OneLine(s) }
 
 // Block is s with its lines and indentation, and with everything in it seen.

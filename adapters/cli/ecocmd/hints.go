@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// CommandText returns a text in words of the command line: what agents are told to call, people type.
+// CommandText returns a text in words of the command line: what agents are told to call, users type.
 func CommandText(text string) string {
 	if !strings.Contains(text, "_") && !strings.Contains(text, "execute mode") && !strings.Contains(text, "force: true") {
 		return text
@@ -31,7 +31,7 @@ func CommandText(text string) string {
 	).Replace(text)
 }
 
-// hint returns the way out behind refusals that a person meets often and that say none.
+// hint returns the way out behind refusals that the user meets often and that say none.
 func hint(f *fault.Error) command.Hint {
 	if strings.Contains(f.Message, "countersign eco") && f.Code != "eco_no_ecosystem" {
 		return ""

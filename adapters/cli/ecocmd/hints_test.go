@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// What agents are told to call, people read as what they type: a refusal never names a tool that has a command.
+// What agents are told to call, users read as what they type: a refusal never names a tool that has a command.
 func TestRefusalsAreInWordsOfTheCommandLine(t *testing.T) {
 	without := map[string]bool{"amof_get_server_status": true, "amof_get_global_telemetry": true, "amof_server_start": true, "amof_server_stop": true, "amof_server_restart": true}
 	for _, row := range ecosystems.PolicyMatrix() {

@@ -134,7 +134,7 @@ func (g View) pairs(a answer, members ...string) {
 	g.Pairs(pairs...)
 }
 
-// short keeps the beginning of identifiers that people name by it.
+// short keeps the beginning of identifiers that users name by it.
 func short(all []answer, members ...string) []answer {
 	for _, a := range all {
 		for _, m := range members {

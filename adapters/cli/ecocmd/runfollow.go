@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// shortID is how much of a run's id people see, and mostEvents how many events one question is answered with.
+// shortID is how much of a run's id users see, and mostEvents how many events one question is answered with.
 const (
 	shortID    = 8
 	mostEvents = 1000
@@ -98,7 +98,7 @@ func (g *group) ask(ctx context.Context, id string, wait int, into *status) (too
 	return o, err
 }
 
-// left is the end of following a run that goes on, because the person interrupted it or because it can be asked about no more.
+// left is the end of following a run that goes on, because the user interrupted it or because it can be asked about no more.
 func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, err error) error {
 	if ctx.Err() == nil {
 		return g.Refused(o, err)

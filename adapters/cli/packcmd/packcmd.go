@@ -77,7 +77,7 @@ type keyed struct {
 	Key string `json:"key"`
 }
 
-// label returns what people call the pack.
+// label returns what users call the pack.
 func (p stored) label() string {
 	switch {
 	case p.Name != "":
@@ -109,7 +109,7 @@ func (g group) payload(ctx context.Context, args command.Arguments, into any) (t
 	return o, command.DecodeAnswer(o, &answer)
 }
 
-// hint returns the way out behind refusals that a person meets often.
+// hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
 	switch {
 	case f.Details != nil:
@@ -122,7 +122,7 @@ func hint(f *fault.Error) command.Hint {
 	return ""
 }
 
-// moment returns a pack's timestamp for people, to the minute.
+// moment returns a pack's timestamp for users, to the minute.
 func moment(stamp string) string {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {

@@ -62,7 +62,7 @@ func runTour(ctx context.Context, s *command.Shell) error {
 	return t.walk(ctx, chosen)
 }
 
-// secluded returns a shell over the temporary store alone: what the person's environment says about stores and policy does not count here.
+// secluded returns a shell over the temporary store alone: what the user's environment says about stores and policy does not count here.
 func secluded(s *command.Shell, temporary, root string) *command.Shell {
 	return &command.Shell{Terminal: s.Terminal, Open: s.Open, Client: s.Client, JSON: s.JSON, Env: func(name string) string {
 		switch name {
@@ -189,7 +189,7 @@ func (t *trip) finish(ctx context.Context, chosen []anchor) error {
 	return nil
 }
 
-// approval shows what becomes of a call that a person has to approve: it asks and changes nothing, and the approved plan is what runs. Nobody sits in the
+// approval shows what becomes of a call that the user has to approve: it asks and changes nothing, and the approved plan is what runs. Nobody sits in the
 // temporary store, so the tour answers there itself, and says so.
 func (t *trip) approval(ctx context.Context, a *app.App) error {
 	const file = "pk_aaaaaaaa.md"

@@ -133,7 +133,7 @@ func edges(chosen []anchor, ids map[string]string) []string {
 	return out
 }
 
-// languages returns what the repository is written in, most first, for people.
+// languages returns what the repository is written in, most first, for users.
 func (s survey) languages() string {
 	count := map[string]int{}
 	for _, f := range s.files {

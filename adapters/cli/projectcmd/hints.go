@@ -15,7 +15,7 @@ func NewRunner(s *command.Shell) Runner {
 	return Runner{command.Runner{Shell: s, Words: command.Words{Text: commandText, Hint: hint}}}
 }
 
-// hint returns the way out behind refusals that a person meets often.
+// hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
 	return map[fault.Code]command.Hint{
 		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list shows those that are registered",
@@ -33,7 +33,7 @@ func hint(f *fault.Error) command.Hint {
 	}[f.Code]
 }
 
-// commandText returns a text in words of the command line: what agents are told to call, people type.
+// commandText returns a text in words of the command line: what agents are told to call, users type.
 func commandText(message string) string {
 	return strings.NewReplacer("does not lead to a directory inside a registered project; list_projects shows those there are", "is in no registered project", "call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",

@@ -85,7 +85,7 @@ func (g workflowGroup) drawWebhook(w flow) {
 	g.Pairs(pairs...)
 }
 
-// opened is what a person gets to know once: how to start a workflow from outside.
+// opened is what the user gets to know once: how to start a workflow from outside.
 type opened struct {
 	WorkflowID string `json:"workflowId"`
 	Name       string `json:"name"`

@@ -42,7 +42,7 @@ func isPath(word string) bool {
 	return word == "." || word == ".." || strings.ContainsRune(word, filepath.Separator)
 }
 
-// Stored returns what the tools of people take for a project: the word, or for a directory in one that project. Its directory may be gone.
+// Stored returns what the tools of users take for a project: the word, or for a directory in one that project. Its directory may be gone.
 func (d Runner) Stored(ctx context.Context, word string) (string, error) {
 	if !isPath(word) {
 		return word, nil
@@ -124,7 +124,7 @@ func (d Runner) ProjectNames(ctx context.Context) map[string]string {
 	return names
 }
 
-// Named is something stored that people name.
+// Named is something stored that users name.
 type Named struct {
 	ID, Name string
 	Project  string // its id or path

@@ -57,7 +57,7 @@ func (g group) run() *cobra.Command {
 	return c
 }
 
-// unnamed refuses a run of no script, and names those there are.
+// unnamed rejects a run of no script, and names those there are.
 func (g group) unnamed(cmd *cobra.Command, project string) error {
 	missing := command.Args(1, -1)(cmd, nil)
 	var names []string
@@ -152,7 +152,7 @@ func (g group) begin(ctx context.Context, call command.Arguments) error {
 	return nil
 }
 
-// printed shows lines that a program printed so far, for people: on the error stream, because the output is its id alone.
+// printed shows lines that a program printed so far, for users: on the error stream, because the output is its id alone.
 func (g group) printed(lines []string) {
 	for _, line := range lines {
 		_, text := stream(line)

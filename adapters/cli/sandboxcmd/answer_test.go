@@ -73,7 +73,7 @@ func TestJSONIsWantedBehindAWrongFlagToo(t *testing.T) {
 	}
 }
 
-// Agents are told which tool to call; people which command to type.
+// Agents are told which tool to call; users which command to type.
 func TestRefusalsSpeakOfCommands(t *testing.T) {
 	for message, want := range map[string]string{
 		"no project is recorded for u; opencode_project_start starts one, opencode_project_list shows those there are":                  "no project is recorded for u; countersign sandbox start starts one, countersign sandbox list shows those there are",

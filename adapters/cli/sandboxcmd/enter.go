@@ -82,7 +82,7 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
 }
 
-// become has the person's shell take the place of this process, so that nothing stands between it and the terminal.
+// become has the user's shell take the place of this process, so that nothing stands between it and the terminal.
 func (g sandboxGroup) become(to place) error {
 	named := cmp.Or(g.Lookup("SHELL"), "/bin/sh")
 	program, err := exec.LookPath(named)

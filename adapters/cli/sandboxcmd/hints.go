@@ -2,7 +2,7 @@ package sandboxcmd
 
 import "strings"
 
-// commandText returns a message in words of the command line: what agents are told to call, people type.
+// commandText returns a message in words of the command line: what agents are told to call, users type.
 func commandText(message string) string {
 	return strings.NewReplacer(
 		"opencode_sandbox_create without branch", "countersign sandbox create without --branch",

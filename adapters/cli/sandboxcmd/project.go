@@ -150,7 +150,7 @@ func (g group) key() *cobra.Command {
 	})
 }
 
-// said is an answer of which people need its message alone.
+// said is an answer of which users need its message alone.
 type said struct {
 	Status  string   `json:"status"`
 	Project string   `json:"project"`

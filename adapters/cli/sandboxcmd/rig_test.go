@@ -82,7 +82,7 @@ type said struct {
 	err           error
 }
 
-// run runs a command as a person types it, without "countersign sandbox". --json is understood.
+// run runs a command as the user types it, without "countersign sandbox". --json is understood.
 func (s stage) run(t *testing.T, words ...string) said {
 	t.Helper()
 	var out, problems bytes.Buffer

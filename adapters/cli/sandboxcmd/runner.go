@@ -79,7 +79,7 @@ func drawLoss(d command.Runner, l UnsavedWork) {
 	}
 }
 
-// hint returns the way out behind refusals that a person meets often.
+// hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
 	const logs = "countersign sandbox logs PROJECT shows what the server printed"
 	return map[fault.Code]command.Hint{

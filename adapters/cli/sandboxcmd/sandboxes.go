@@ -93,7 +93,7 @@ func (g sandboxGroup) drawCreated(c created) {
 	g.Note("next: countersign sandbox enter %s %s", command.Plain(c.Project), command.Plain(c.Worktree.Name))
 }
 
-// drawRan shows what a command printed, for people: on the error stream, because the output is the sandbox.
+// drawRan shows what a command printed, for users: on the error stream, because the output is the sandbox.
 func (g sandboxGroup) drawRan(r sandboxes.CommandResult) {
 	ending := "done"
 	switch {

@@ -63,7 +63,7 @@ func NewActivitySection(life context.Context, runner *ui.CallRunner, core Activi
 	return &ActivitySection{runner: runner, core: core, check: check{life: life, core: core}}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *ActivitySection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+path, person(s.list))
 	mux.Handle("GET "+path+"/{id}", person(s.one))

@@ -46,7 +46,7 @@ func open(t testing.TB) (*consoletest.Agent, *consoletest.TestCore, *consoletest
 	return h.Agent("s1"), h, serve(t, h)
 }
 
-// writes has a note written, with a person's approval.
+// writes has a note written, with the user's approval.
 func writes(t testing.TB, agent *consoletest.Agent, name string) {
 	t.Helper()
 	id := agent.Ask(t, "write_note", map[string]string{"name": name, "text": "text of " + name})

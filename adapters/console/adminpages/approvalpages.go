@@ -46,7 +46,7 @@ func NewApprovalSection(runner *ui.CallRunner, core ApprovalCore) *approvalSecti
 	return &approvalSection{runner, core}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+approvalPath, person(s.list))
 	mux.Handle("GET "+approvalPath+"/count", person(s.count))
@@ -70,7 +70,7 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(strconv.Itoa(n))) // whoever asked may be gone
+	_, _ = w.Write([]byte(strconv.Itoa(n))) // the client that asked may be gone
 }
 
 func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -96,7 +96,7 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{body, telling()}}.Write(w, http.StatusOK, v)
 }
 
-// telling returns how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
+// telling returns how this browser tells its user that something waits. Without scripts it tells nobody, and nothing of this is seen.
 func telling() ui.Node {
 	pressed := func(means, label string) ui.Node {
 		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.TextNode(label))
@@ -184,7 +184,7 @@ func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View,
 	return confirm.View{}, false, err
 }
 
-// sheet is everything a person needs to decide about one confirmation.
+// sheet is everything the user needs to decide about one confirmation.
 type sheet struct {
 	confirm.View
 	client string

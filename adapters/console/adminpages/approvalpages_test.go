@@ -517,7 +517,7 @@ func TestAPageHidesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsMaskedIsRevealedOnItsPage: only when a person asks, and before it can be approved where it may run.
+// TestWhatIsMaskedIsRevealedOnItsPage: only when the user asks, and before it can be approved where it may run.
 func TestWhatIsMaskedIsRevealedOnItsPage(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)

@@ -174,13 +174,13 @@ func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpa
 			panic(http.ErrAbortHandler)
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
-			return // whoever asked is gone
+			return // the client that asked is gone
 		}
 	}
 	if !begun {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 	}
-	_ = out.Flush() // whoever asked may be gone
+	_ = out.Flush() // the client that asked may be gone
 }
 
 // inOrder is records in the order of the chain, each once.

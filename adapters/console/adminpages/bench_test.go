@@ -17,7 +17,7 @@ import (
 // records is how long the audit is of the pages that are looked at.
 const records = 100_000
 
-// busy returns a house with a long audit, and as many questions and calls as there may be.
+// busy returns a fixture with a long audit, and as many questions and calls as there may be.
 func busy(t testing.TB) *consoletest.Web {
 	t.Helper()
 	agent, h, web := open(t)

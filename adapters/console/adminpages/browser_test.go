@@ -51,7 +51,7 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// shown is how long what a person shall see may take from the agent's call on (product rules on speed).
+// shown is how long what the user shall see may take from the agent's call on (product rules on speed).
 const shown = 500 * time.Millisecond
 
 func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {

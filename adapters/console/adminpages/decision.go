@@ -22,7 +22,7 @@ import (
 // answeredParam is the parameter that tells the list which confirmation was just answered on it.
 const answeredParam = "answered"
 
-// answer takes what a person decided.
+// answer takes what the user decided.
 func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	if job, own := s.runner.Asking(id); own {
@@ -150,7 +150,7 @@ type ending struct {
 	by audit.Event
 }
 
-// state returns how it stands: what is approved waits for its call, not for a person.
+// state returns how it stands: what is approved waits for its call, not for the user.
 func state(e ending) ui.Node {
 	if e.Status == tool.StatusPendingConfirmation && e.by.Verdict == "approve" {
 		return ui.Badge(ui.Good, "approved; waits for its call")

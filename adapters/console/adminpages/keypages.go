@@ -36,14 +36,14 @@ type KeyPages struct {
 // NewKeyPages returns the pages of that core's enrolled keys.
 func NewKeyPages(runner *ui.CallRunner, core KeyCore) KeyPages { return KeyPages{runner, core} }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s KeyPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+ui.KeysPath, person(s.show))
 	mux.Handle("POST "+ui.KeysPath, person(s.enrol))
 	mux.Handle("POST "+ui.KeysPath+"/{id}/remove", person(s.remove))
 }
 
-// WithPasskeys has the pages behind person know with which passkeys their visitors may sign.
+// WithPasskeys has the pages behind user know with which passkeys their visitors may sign.
 func WithPasskeys(person func(httpauth.Handler) http.Handler, core KeyCore) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -70,7 +70,7 @@ func counting(ctx context.Context, core KeyCore, origin string) []string {
 	return found
 }
 
-// challenge returns what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the person's is approved
+// challenge returns what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the user's is approved
 // elsewhere.
 func challenge(v httpauth.Visitor) [32]byte {
 	return canon.SumBytes("console.passkey.v1", []byte(v.Form))

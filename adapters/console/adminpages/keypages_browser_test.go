@@ -44,7 +44,7 @@ func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.TestCore, *con
 	return agent, here, web
 }
 
-// TestAPasskeyInABrowser: made there, approved in a terminal, and used; a person who is not verified approves nothing.
+// TestAPasskeyInABrowser: made there, approved in a terminal, and used; the user who is not verified approves nothing.
 func TestAPasskeyInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	agent, here, web := keypagesPair(t)

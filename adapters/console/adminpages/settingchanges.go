@@ -49,7 +49,7 @@ func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.
 	s.runner.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
 }
 
-// turned returns a change from one word to another, as people are told of it; empty words are "not set".
+// turned returns a change from one word to another, as users are told of it; empty words are "not set".
 func turned(what, was, is string) string {
 	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
 }
@@ -76,7 +76,7 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 	})
 }
 
-// approval sets who approves: people, or whoever calls.
+// approval sets who approves: users, or the caller.
 func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
 		before := set.Approval
@@ -212,7 +212,7 @@ func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		}})
 }
 
-// again has calls ask again that a person said need not.
+// again has calls ask again that the user said need not.
 func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	if _, err := s.core.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
 		settingFail(w, v, err)

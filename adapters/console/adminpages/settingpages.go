@@ -32,7 +32,7 @@ type SettingCore interface {
 	SessionGrants
 }
 
-// SessionGrants are what people said shall always be allowed, in whichever session.
+// SessionGrants are what users said shall always be allowed, in whichever session.
 type SessionGrants interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
@@ -58,7 +58,7 @@ func NewSettingPages(runner *ui.CallRunner, core SettingCore, credentials Creden
 	return settingPages{runner, core, credentials}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /settings", person(s.show))
 	mux.Handle("POST /settings/level", person(s.level))

@@ -288,7 +288,7 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 	s.Get("/settings").Press("Save whose forms may approve", "entries", "").See("was codex and is not set now.")
 }
 
-// TestALayerAboveDecides: the page says which, and what people's settings wanted in vain.
+// TestALayerAboveDecides: the page says which, and what users' settings wanted in vain.
 func TestALayerAboveDecides(t *testing.T) {
 	dir := t.TempDir()
 	o := local.Defaults()

@@ -27,7 +27,7 @@ func tokenForm(v httpauth.Visitor) ui.Node {
 		ui.SelectField("token-lasts", "lasts", "Good", "", lasting()...), ui.SubmitButton("Make the token")))
 }
 
-// token makes a token once a person has approved what it opens. The secret stays in this process until its page has shown it; the call carries its
+// token makes a token once the user has approved what it opens. The secret stays in this process until its page has shown it; the call carries its
 // digest alone.
 func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c := access.Credential{Kind: access.Token, Name: strings.TrimSpace(r.PostFormValue("name")),

@@ -134,7 +134,7 @@ func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	s.runner.Do(w, r, v, task)
 }
 
-// decidesMode reports a tool whose argument mode is the mode of the call (seed 004).
+// decidesMode reports a tool whose argument mode is the mode of the call (amof contract).
 func decidesMode(schema json.RawMessage) bool {
 	var doc struct {
 		Properties struct {

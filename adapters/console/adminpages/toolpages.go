@@ -44,7 +44,7 @@ func NewToolSection(runner *ui.CallRunner, core ToolCore) *toolSection {
 	return &toolSection{runner, core}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *toolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+toolPath, person(s.list))
 	mux.Handle("GET "+toolPath+"/{name}", person(s.one))

@@ -150,7 +150,7 @@ func linesOf(text string) []string {
 	return out
 }
 
-// ActionForm returns the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
+// ActionForm returns the form of an action: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
 // same, for those who hear only them.
 func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) ui.Node {
 	var d formAction
@@ -170,7 +170,7 @@ func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) 
 	return ui.PostForm(a.V, PagePath(a.Name, path), ui.Group(fields), a.Gate.buttons(button, label+" "+what, d.tool))
 }
 
-// RepoCheckboxes are boxes to choose some of the repositories for a deed, which doing says in a word; none ticked means all.
+// RepoCheckboxes are boxes to choose some of the repositories for an action, which doing says in a word; none ticked means all.
 func RepoCheckboxes(path, doing string, names []string) ui.Node {
 	var boxes ui.Group
 	for i, n := range names {

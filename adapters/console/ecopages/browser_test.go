@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// TestPagesInABrowser: every page in a real browser, judged by axe, in both colours and as narrow as a telephone; a person presses through one
+// TestPagesInABrowser: every page in a real browser, judged by axe, in both colours and as narrow as a telephone; the user presses through one
 // journey with the keyboard and the mouse.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ type section struct{ base Base }
 // New returns the section.
 func New(base *ui.CallRunner) *section { return &section{base: NewBase(base)} }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	const one = "GET " + RootPath + "/{name}"
 	stages := NewStages(s.base)

@@ -51,7 +51,7 @@ func TestEcosystemsAreNotServed(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, r.post("/ecosystems/shop/discard").status)
 }
 
-// TestModes: the same button explains, shows and does, as the session's mode has it (seed 004).
+// TestModes: the same button explains, shows and does, as the session's mode has it (amof contract).
 func TestModes(t *testing.T) {
 	t.Parallel()
 	r := shop(t, false)

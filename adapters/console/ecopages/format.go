@@ -18,10 +18,10 @@ func FirstNonEmpty(words ...string) string {
 	return ""
 }
 
-// ShortID returns the beginning of an identifier, by which people know it.
+// ShortID returns the beginning of an identifier, by which users know it.
 func ShortID(id string) string { return id[:min(len(id), 8)] }
 
-// said is text that somebody else wrote.
+// said is text that others wrote.
 func said(s string) ui.Node { return ui.Text(ui.Printable(s)) }
 
 // mono is Said as it stands in files and on command lines.

@@ -68,7 +68,7 @@ func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	d.Calls.Do(w, r, v, ui.Task{Title: "Change the mode to " + mode, Tool: "amof_set_mode", Args: map[string]any{"mode": mode}, Back: back})
 }
 
-// buttons are that of a deed, which is about what, one for a preview of it, and what the mode makes of it.
+// buttons are that of an action, which is about what, one for a preview of it, and what the mode makes of it.
 func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 	var preview ui.Node
 	if g.Most != "ask" && g.Mode != "plan" {

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// room is a person at the console of a machine with a workspace and three bare origins.
+// room is the user at the console of a machine with a workspace and three bare origins.
 type room struct {
 	t    *testing.T
 	base string
@@ -139,7 +139,7 @@ var (
 	entity = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
 )
 
-// text returns what people read on it.
+// text returns what users read on it.
 func (l leaf) text() string {
 	_, body, _ := strings.Cut(l.html, "<main")
 	body, _, _ = strings.Cut("<main"+body, "</main>")

@@ -14,7 +14,7 @@ const (
 	remove = "delete_pack"
 )
 
-// formAction is something that people do with a pack: an action of the tool input, and the form that asks for it.
+// formAction is something that users do with a pack: an action of the tool input, and the form that asks for it.
 type formAction struct {
 	path   string // of its page, below the pack's
 	title  string

@@ -29,7 +29,7 @@ func (r *room) guarded() string {
 }
 
 // TestPagesInABrowser: every page in a real browser under the console's content security policy, judged by axe; diagrams are drawn, hostile ones do no
-// harm, and a person makes a pack by hand.
+// harm, and the user makes a pack by hand.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	r := open(t)

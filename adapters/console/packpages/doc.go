@@ -7,7 +7,7 @@
 //     they relate to the current source. The free text of a pack is never interpreted
 //   - markdown.go, markdowntable.go: untrusted Markdown: CommonMark with tables, struck out text, task lists and bare links. Code is
 //     highlighted, Mermaid is a diagram. Every word of the text ends up on the page, escaped: raw HTML is shown as the text it is, so that
-//     nothing that an agent would read is hidden from a person. Nothing else of the text is carried into a page: no HTML, no image, and no
+//     nothing that an agent would read is hidden from the user. Nothing else of the text is carried into a page: no HTML, no image, and no
 //     link but to http, https and mailto
 //   - highlight.go, languages.go, lines.go: keywords, strings, comments and numbers told apart, by a small table for each language, in one
 //     pass whatever the text is. Put together, the spans are the text, byte for byte, and what goes to pages is escaped

@@ -18,7 +18,7 @@ func AnchorStatuses() []AnchorStatus {
 	return []AnchorStatus{Exact, "moved", "changed", "stale", "unreadable"}
 }
 
-// Word returns the standing for people, and its tone.
+// Word returns the standing for users, and its tone.
 func (s AnchorStatus) Word() (word, tone string) {
 	switch s {
 	case Exact:
@@ -125,7 +125,7 @@ func ReadDiff(doc string) SourceDiff {
 	return a
 }
 
-// Node returns what happened to an anchor, for people: what it was and what it is.
+// Node returns what happened to an anchor, for users: what it was and what it is.
 func (d ChangedAnchor) Node(name string) ui.Node {
 	if d.Standing == Exact {
 		return nil

@@ -22,7 +22,7 @@ const (
 	editingField  = "editing"
 )
 
-// ask answers with the form of a deed, filled with what there is.
+// ask answers with the form of an action, filled with what there is.
 func (s *section) ask(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		p := Pack{}
@@ -76,7 +76,7 @@ func next(job *ui.Job, d formAction) string {
 	return strings.Replace(to, root, at(made.Payload.ID), 1)
 }
 
-// again answers with the form of a deed that was refused. Where somebody else was faster, it is made for the pack as it is now, so that whoever has seen
+// again answers with the form of an action that was refused. Where another process was faster, it is made for the pack as it is now, so that whoever has seen
 // what changed may send it again.
 func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d formAction, out tool.Outcome) {
 	values, p := r.PostForm, Pack{}
@@ -100,7 +100,7 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)
 }
 
-// form returns the page of a deed.
+// form returns the page of an action.
 func (s *section) form(v httpauth.Visitor, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
 	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title

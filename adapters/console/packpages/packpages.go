@@ -26,7 +26,7 @@ func New(runner *ui.CallRunner) *section {
 	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	handlers := ui.Handlers{
 		"GET " + root:                    s.list,

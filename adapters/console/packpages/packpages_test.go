@@ -313,7 +313,7 @@ func TestOnlyLooking(t *testing.T) {
 	r.Get("/packs/" + id)
 }
 
-// TestWhatSettingsAskAbout: a change that settings say a person confirms is asked about on a page of its own, and then done.
+// TestWhatSettingsAskAbout: a change that settings say the user confirms is asked about on a page of its own, and then done.
 func TestWhatSettingsAskAbout(t *testing.T) {
 	t.Parallel()
 	r := open(t, func(c *local.Config) {

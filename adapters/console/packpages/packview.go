@@ -57,10 +57,10 @@ type ViewDiagram struct {
 // Draft reports that the pack's content may be changed.
 func (p Pack) Draft() bool { return p.Status == "draft" }
 
-// Label returns what people call the pack.
+// Label returns what users call the pack.
 func (p Pack) Label() string { return label(p.Title, p.Name) }
 
-// label returns what people call a pack of that title and name.
+// label returns what users call a pack of that title and name.
 func label(title, name string) string {
 	for _, s := range []string{title, name} {
 		if s != "" {
@@ -70,7 +70,7 @@ func label(title, name string) string {
 	return "Untitled"
 }
 
-// line returns a text of somebody else on one line.
+// line returns a text of others on one line.
 func line(s string) string { return strings.Join(strings.Fields(ui.Printable(s)), " ") }
 
 // Section returns the section of that key.

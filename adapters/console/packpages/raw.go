@@ -38,7 +38,7 @@ func (s *section) raw(keep bool) httpauth.Handler {
 			h.Set("Content-Type", "text/markdown; charset=utf-8")
 			h.Set("Content-Disposition", `attachment; filename="`+fileName(id)+`.md"`)
 		}
-		_, _ = io.WriteString(w, doc) // whoever asked may be gone
+		_, _ = io.WriteString(w, doc) // the client that asked may be gone
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string)
 	return ui.Part("History", ExecutionTable("what came of this action", answer.Executions, "It was never carried out."))
 }
 
-// deciding returns which rule holds for the action, and what a person may do about it.
+// deciding returns which rule holds for the action, and what the user may do about it.
 func (s *actionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
 	var now struct {
 		Level string `json:"permissionLevel"`

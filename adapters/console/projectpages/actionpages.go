@@ -21,7 +21,7 @@ type actionSection struct{ ui.SectionBase }
 // NewActionSection returns the pages, as part of the section of projects.
 func NewActionSection(of ui.SectionBase) *actionSection { return &actionSection{of} }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *actionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + ActionsPath:                   s.list,
@@ -99,7 +99,7 @@ func levels() []ui.Choice {
 	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run unasked"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
 }
 
-// level returns a rule's word for people.
+// level returns a rule's word for users.
 func level(word string) string {
 	for _, l := range levels() {
 		if l.Value == word {

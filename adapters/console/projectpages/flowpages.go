@@ -23,7 +23,7 @@ type workflowSection struct{ ui.SectionBase }
 // NewWorkflowSection returns the pages, as part of the section of projects.
 func NewWorkflowSection(of ui.SectionBase) *workflowSection { return &workflowSection{of} }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + WorkflowListPath:                        s.list,

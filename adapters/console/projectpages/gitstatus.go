@@ -127,7 +127,7 @@ func (a *about) worktrees() ui.Node {
 	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
 }
 
-// settings returns what a person may change of the project: what it is called, and what its processes and webhooks may.
+// settings returns what the user may change of the project: what it is called, and what its processes and webhooks may.
 func (a *about) settings() ui.Node {
 	if !a.Calls.Serves(a.v, toolChange) {
 		return nil

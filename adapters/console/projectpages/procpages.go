@@ -23,7 +23,7 @@ type processSection struct{ ui.SectionBase }
 // NewProcessSection returns the pages, as part of the section of projects.
 func NewProcessSection(of ui.SectionBase) *processSection { return &processSection{of} }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *processSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + ProcessesPath:                 s.list,

@@ -32,7 +32,7 @@ func New(runner *ui.CallRunner) *Section {
 	return &Section{ui.SectionBase{Calls: runner, Path: root, Title: "Projects", Toolset: "projects", Probe: projects.ListProjects.Name}}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                       s.list,
@@ -134,7 +134,7 @@ func unknown(err error) ui.Node {
 	return ui.Badge(ui.Bad, "git failed")
 }
 
-// The tools of what only people do. They are served with everything, or with their own toolset.
+// The tools of what only users do. They are served with everything, or with their own toolset.
 const (
 	toolAdd    = "project_add"
 	toolChange = "project_change"

@@ -25,7 +25,7 @@ import (
 // TestMain lets the test binary be the supervisor of background processes.
 func TestMain(m *testing.M) { projectrig.Main(m.Run) }
 
-// bench is a machine with projects, and a person at its console.
+// bench is a machine with projects, and the user at its console.
 type bench struct {
 	*projectrig.Rig
 	*consolerig.Site
@@ -105,7 +105,7 @@ func TestNotServed(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, b.Send("/projects/x/run", nil).Status)
 }
 
-// TestWithoutTheWorkbench: what only people do is served with its own toolset; without it, the pages show and run all the same.
+// TestWithoutTheWorkbench: what only users do is served with its own toolset; without it, the pages show and run all the same.
 func TestWithoutTheWorkbench(t *testing.T) {
 	b := newBench(t, nil)
 	_, at := b.project("shop")

@@ -28,7 +28,7 @@ func link(t testing.TB, p consolerig.Page, pattern string) string {
 	return m[1]
 }
 
-// until opens a page again until people read that on it.
+// until opens a page again until users read that on it.
 func (b *bench) until(path, want string) (p consolerig.Page) {
 	b.Rig.T.Helper()
 	b.Rig.Soon(func() bool {
@@ -237,7 +237,7 @@ func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 	b.Get("/projects/workflows/" + id).See("completed")
 }
 
-// TestPendingCallsAreHistoryToo: a call of an agent that waits for a person is found by its state.
+// TestPendingCallsAreHistoryToo: a call of an agent that waits for the user is found by its state.
 func TestPendingCallsAreHistoryToo(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")

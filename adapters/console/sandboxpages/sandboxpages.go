@@ -28,7 +28,7 @@ func New(runner *ui.CallRunner) *section {
 	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, through what lets users in.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                      s.list,

@@ -29,7 +29,7 @@ func mounts(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Hand
 	sandboxpages.New(runner).Mount(mux, person)
 }
 
-// bench is a machine with projects keyed by git URL, and a person at its console.
+// bench is a machine with projects keyed by git URL, and the user at its console.
 type bench struct {
 	*sandboxrig.Rig
 	web *consolerig.Site

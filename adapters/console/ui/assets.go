@@ -68,7 +68,7 @@ func send(w http.ResponseWriter, r *http.Request, body []byte, zipped bool) {
 		w.Header().Set("Content-Encoding", "gzip")
 	case zipped:
 		if unzip, err := gzip.NewReader(strings.NewReader(string(body))); err == nil && r.Method == http.MethodGet {
-			_, _ = io.Copy(w, unzip) // whoever asked may be gone
+			_, _ = io.Copy(w, unzip) // the client that asked may be gone
 		}
 		return
 	}

@@ -59,7 +59,7 @@ func Notice(tone string, body ...Node) Node {
 	return Div(Class("notice "+tone), Role(role), Group(body))
 }
 
-// Problem returns an error for people: what was wrong, and its code.
+// Problem returns an error for users: what was wrong, and its code.
 func Problem(f *fault.Error) Node {
 	return Notice(Bad, P(TextNode(f.Message)), P(Class("quiet"), TextNode("code "+string(f.Code))))
 }

@@ -44,7 +44,7 @@ func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node 
 	return Disclosure(line, told != "", body)
 }
 
-// until returns what a person chose in the form of Until. It fails where that is no length of time.
+// until returns what the user chose in the form of Until. It fails where that is no length of time.
 func until(r *http.Request) (*confirm.Until, error) {
 	d, err := time.ParseDuration(r.PostFormValue(fieldFor))
 	if err != nil {

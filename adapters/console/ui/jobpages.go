@@ -61,7 +61,7 @@ func (d *CallRunner) Notice(r *http.Request) Node {
 	return Notice(Good, P(TextNode(said+" "), LinkTo("/work/"+j.ID, "See what came of it")), late(now))
 }
 
-// Mount adds the pages of work to a mux, through what lets people in.
+// Mount adds the pages of work to a mux, through what lets users in.
 func (d *CallRunner) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /work/{id}", person(d.show))
 	mux.Handle("POST /work/{id}/answer", person(d.answer))
@@ -142,7 +142,7 @@ const (
 	fieldRevealed = "revealed"
 )
 
-// Decide returns how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
+// Decide returns how the user decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
 // carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
 func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
 	if c.MustReveal && !c.Revealed {
@@ -180,7 +180,7 @@ func Always(c confirm.View) string {
 	return "Always allow in this session: " + Printable(c.AlwaysTerms())
 }
 
-// Deny returns the form in which a person denies a confirmation, and may say why.
+// Deny returns the form in which the user denies a confirmation, and may say why.
 func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
 		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
@@ -195,7 +195,7 @@ func about(label string, c confirm.View) Node {
 	return Aria("label", label+": "+c.Prompt)
 }
 
-// Answer returns what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
+// Answer returns what the user said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 	a := confirm.Answer{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}

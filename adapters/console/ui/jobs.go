@@ -99,7 +99,7 @@ func (d *CallRunner) Decides(v httpauth.Visitor, name tool.Name) bool {
 
 // Task is something to be done.
 type Task struct {
-	Title string // for people: "Deploy everything"
+	Title string // for users: "Deploy everything"
 	Tool  tool.Name
 	Args  any         // marshals to a JSON object; nil is {}
 	Mode  policy.Mode // how far this very call may go: policy.Plan shows what would be done; unset is as things are
@@ -107,7 +107,7 @@ type Task struct {
 	Done  string      // what the page that it goes back to says of it; empty is that it is done
 	// Watch shows more of what goes on than the task's reports, while it runs; nil shows those alone. The page asks for it every second.
 	Watch func(ctx context.Context, said []tool.Progress) Node
-	// Show is what came of the task, where that is what people want to see: it is shown before anybody goes back. Nil, and what it has no node for,
+	// Show is what came of the task, where that is what users want to see: it is shown before anybody goes back. Nil, and what it has no node for,
 	// is shown as any outcome.
 	Show func(o tool.Outcome) Node
 }
@@ -118,7 +118,7 @@ type jobState uint8
 // The states. Over is final.
 const (
 	JobRunning jobState = iota
-	JobAsking           // a person has to confirm it
+	JobAsking           // the user has to confirm it
 	JobOver
 )
 
@@ -195,7 +195,7 @@ func (d *CallRunner) Find(id string) (*Job, bool) {
 	return nil, false
 }
 
-// seen returns the job of that id, for a visitor who may see it: of the same person, and within what he is served.
+// seen returns the job of that id, for a visitor who may see it: of the same user, and within what he is served.
 func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	j, ok := d.Find(id)
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
@@ -236,7 +236,7 @@ func (d *CallRunner) pause(ctx context.Context, closed <-chan struct{}) {
 	}
 }
 
-// Answer hands a person's answer to the job, and waits a moment for what comes of it. An answer counts once, only while the job asks, and only
+// Answer hands the user's answer to the job, and waits a moment for what comes of it. An answer counts once, only while the job asks, and only
 // for the plan that it names as shown.
 func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 	j.mu.Lock()
@@ -319,7 +319,7 @@ func (j *Job) tooLate(err error) {
 	j.late = err
 }
 
-// await waits for a person's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
+// await waits for the user's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
 func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {
 	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
 	defer timer.Stop()
@@ -341,7 +341,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 			return nil, false
 		case <-ctx.Done():
 			if d, ok := j.runner.core.(withdrawer); ok {
-				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
+				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // another process was faster: then there is nothing to withdraw
 			}
 			j.set(JobOver, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 			return nil, false

@@ -9,7 +9,7 @@ import (
 // deepest is how far Value goes down before it shows JSON as it is.
 const deepest = 6
 
-// JSONValue is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+// JSONValue is any JSON document for users: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
 func JSONValue(doc json.RawMessage) Node {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// label returns a member's name for people. A name that begins with a capital is a header's or a variable's, and stays as it is.
+// label returns a member's name for users. A name that begins with a capital is a header's or a variable's, and stays as it is.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
@@ -30,7 +30,7 @@ func label(name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// labels returns the names of members for people, where they are not simply their words.
+// labels returns the names of members for users, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{
 		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
@@ -67,7 +67,7 @@ func warns(name string) bool {
 	return slices.Contains([]string{"warning", "warnings", "dangers", "problems", "conflicts", "strange"}, name)
 }
 
-// quantity returns a number for people: durations and sizes by the end of their name.
+// quantity returns a number for users: durations and sizes by the end of their name.
 func quantity(name string, n json.Number) string {
 	i, err := n.Int64()
 	if err != nil {

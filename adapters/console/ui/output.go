@@ -12,7 +12,7 @@ const MaxPrinted = 128 << 10
 // maxTitle is how long a text within an escape sequence may be. A longer one is text, so that nothing behind it is hidden.
 const maxTitle = 2048
 
-// Printable is text that somebody else wrote, such as a name or a command, with nothing in it that moves a cursor, reorders what is read, or is not seen:
+// Printable is text that others wrote, such as a name or a command, with nothing in it that moves a cursor, reorders what is read, or is not seen:
 // in place of each such character stands its number.
 func Printable(s string) string { return visible.Text(s) }
 

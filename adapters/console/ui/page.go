@@ -44,7 +44,7 @@ func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
 		h.Set("Content-Security-Policy", diagramPolicy)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(HTML(p.document(v))) // whoever asked may be gone
+	_, _ = w.Write(HTML(p.document(v))) // the client that asked may be gone
 }
 
 func (p Page) document(v httpauth.Visitor) Node {
@@ -82,7 +82,7 @@ func (p Page) header(v httpauth.Visitor) Node {
 	)
 }
 
-// unasked says, above every page, that no person is asked; nil where people are.
+// unasked says, above every page, that no user is asked; nil where users are.
 func unasked(v httpauth.Visitor) Node {
 	if !v.Unasked {
 		return nil
@@ -91,7 +91,7 @@ func unasked(v httpauth.Visitor) Node {
 		TextNode(" Approval is set to caller: whoever calls a tool approves its own plan. "), LinkTo("/settings", "See who set that"))
 }
 
-// Telling has the pages behind person say so while no person is asked. Where that cannot be found out they say nothing: the settings' page says why.
+// Telling has the pages behind person say so while no user is asked. Where that cannot be found out they say nothing: the settings' page says why.
 func Telling(person func(httpauth.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

@@ -28,7 +28,7 @@ type signed struct {
 	Signature         []byte `json:"signature"`
 }
 
-// proof returns how the answer in a form is known to be a person's: by what a passkey has signed where that is in it, else by the browser's log-in. The
+// proof returns how the answer in a form is known to be the user's: by what a passkey has signed where that is in it, else by the browser's log-in. The
 // origin is the one that the server knows the browser by.
 func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
 	p := v.Proof()

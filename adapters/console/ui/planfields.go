@@ -51,7 +51,7 @@ func row(name string, value Node, across bool) Node {
 	return Div(If(across, Class("across")), dt(TextNode(name)), dd(value))
 }
 
-// shown returns a member for people, and whether it wants the whole width.
+// shown returns a member for users, and whether it wants the whole width.
 func shown(f present.Field, depth int) (n Node, across bool) {
 	switch v := f.Value.(type) {
 	case string:

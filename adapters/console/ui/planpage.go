@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Question returns everything a person needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
+// Question returns everything the user needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
 func Question(v confirm.View, client string) Node {
 	return Group{
 		P(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
@@ -48,7 +48,7 @@ func arguments(args json.RawMessage) Node {
 	return Disclosure("Arguments as they were sent", false, JSONValue(args))
 }
 
-// Plan returns a plan for people: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
+// Plan returns a plan for users: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
 // it as data.
 func Plan(plan json.RawMessage) Node {
 	body := Brief(plan)
@@ -72,7 +72,7 @@ func Brief(plan json.RawMessage) Node {
 	return Div(Class("plan"), explained(around), block(gathered(body, around), 0))
 }
 
-// Exhibit returns what people see beside a plan, the lines of files for example; nil for nothing.
+// Exhibit returns what users see beside a plan, the lines of files for example; nil for nothing.
 func Exhibit(doc json.RawMessage) Node {
 	v, err := present.Parse(doc)
 	fields, ok := v.([]present.Field)

@@ -55,7 +55,7 @@ func TestRealPlansAreLaidOut(t *testing.T) {
 	}
 }
 
-// words returns what people read, without what is folded.
+// words returns what users read, without what is folded.
 func words(page string) string {
 	page = regexp.MustCompile(`(?s)<details>.*?</details>`).ReplaceAllString(page, "")
 	page = regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// room is how many bytes of an answer a page takes that a person decides by: a plan of thousands of files is whole.
+// room is how many bytes of an answer a page takes that the user decides by: a plan of thousands of files is whole.
 const room = 4 << 20
 
 // Rehearse calls a tool so that it only shows what it would do, and waits for that: the call's mode is plan, whatever the session's is. Where the

@@ -14,12 +14,12 @@ import (
 // Revealing is the last part of the path at which a question's page is asked to mask nothing, behind the path that takes its answer.
 const Revealing = "reveal"
 
-// revealer may be implemented by a Core: a question with nothing masked, for the person in front of the page.
+// revealer may be implemented by a Core: a question with nothing masked, for the user in front of the page.
 type revealer interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 }
 
-// reveal returns the form in which a person asks to see what is masked in a question; nil where nothing is.
+// reveal returns the form in which the user asks to see what is masked in a question; nil where nothing is.
 func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil

@@ -24,7 +24,7 @@ type SectionBase struct {
 // Handlers are handlers by the patterns of their requests.
 type Handlers map[string]httpauth.Handler
 
-// Mount adds handlers to a mux, through what lets people in. Where the toolset is not served, each answers with how to have it served instead.
+// Mount adds handlers to a mux, through what lets users in. Where the toolset is not served, each answers with how to have it served instead.
 func (s SectionBase) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler, handlers Handlers) {
 	for pattern, h := range handlers {
 		mux.Handle(pattern, person(s.served(h)))
@@ -114,7 +114,7 @@ func NumberField(id, name, label, value string) Node {
 	return Field(id, name, label, value, Attr("inputmode", "numeric"))
 }
 
-// OptionalText returns a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
+// OptionalText returns a node of text that others wrote, and nil for none, so that Facts leaves it out.
 func OptionalText(s string) Node {
 	if s == "" {
 		return nil

@@ -113,7 +113,7 @@ func (c *Client) clone(ctx context.Context, dir string, source deployment.Resolv
 	}
 	steps := [][]string{
 		{"init", "--quiet", "--template=", "--initial-branch=main"},
-		{"config", "remote.origin.url", shown(source.URL)}, // for people; the URL that is fetched may hold a password
+		{"config", "remote.origin.url", shown(source.URL)}, // for users; the URL that is fetched may hold a password
 		fetch,
 		{"checkout", "--quiet", "--detach", source.Commit, "--"},
 	}

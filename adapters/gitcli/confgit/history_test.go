@@ -237,7 +237,7 @@ func TestProposeSaysHowToTellGitWhoCommits(t *testing.T) {
 	assert.Equal(t, "Grace <grace@example.com>", r.Git("show", "--no-patch", "--format=%an <%ce>", "b"))
 }
 
-// TestTheConfigRepositoryRunsNothing: only Sync, which a person asks for, lets a repository's own configuration run programs.
+// TestTheConfigRepositoryRunsNothing: only Sync, which the user asks for, lets a repository's own configuration run programs.
 func TestTheConfigRepositoryRunsNothing(t *testing.T) {
 	user(t, identity)
 	r := gitfixture.New(t, archive+"-- .gitattributes --\n* filter=x diff=x\n*.sh filter=a=b\n")

@@ -54,7 +54,7 @@ func MoveLegacyCheckout(old, canonical string) string {
 		_ = os.Remove(filepath.Dir(old)) // goes only when nothing else is in it
 		return canonical
 	}
-	if isDir(canonical) { // somebody was faster
+	if isDir(canonical) { // another process was faster
 		return canonical
 	}
 	_ = os.Remove(filepath.Dir(canonical))

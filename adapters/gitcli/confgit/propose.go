@@ -136,7 +136,7 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 	return err
 }
 
-// placeable refuses a path where the commit has something else than a file: writing there would make a link of a text, or take away
+// placeable rejects a path where the commit has something else than a file: writing there would make a link of a text, or take away
 // what stands in the way.
 func placeable(path string, modes map[string]string) error {
 	problem := ""

@@ -34,7 +34,7 @@ func own(dir string) bool {
 	return err == nil
 }
 
-// repository refuses a directory that is no repository itself: git would take the one around it instead.
+// repository rejects a directory that is no repository itself: git would take the one around it instead.
 func repository(dir string) error {
 	if own(dir) {
 		return nil
@@ -97,7 +97,7 @@ func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, e
 }
 
 // Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push of the branch to that of the same name, as if typed in dir. Here
-// alone the repository's own hooks, filters and merge drivers run, because people rely on theirs, and Route has shown them; they find no terminal to ask on.
+// alone the repository's own hooks, filters and merge drivers run, because users rely on theirs, and Route has shown them; they find no terminal to ask on.
 // Hooks that are files of the work tree do not run in the pull, which may bring others; what the pull has changed of hooks, URLs and settings keeps it from
 // pushing. A remote that does not have the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
 // conflicts they stay in the work tree, and the message says how to go on and how to go back. Where a commit is needed and git does not know

@@ -27,7 +27,7 @@ var scpForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^@/:]+@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):[^-]`)
 })
 
-// checkURL refuses what git would take for an option, a program or a path that depends on where it runs, before git sees it
+// checkURL rejects what git would take for an option, a program or a path that depends on where it runs, before git sees it
 // (agentpack contract §10.2). Its message repeats the URL only where it is known to hold no secret.
 func checkURL(url string, relative bool) error {
 	problem := ""

@@ -92,7 +92,7 @@ func file(from, to string, info fs.FileInfo) error {
 	return errors.Join(os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, time.Time{}, info.ModTime()))
 }
 
-// RemoveTree removes a directory with everything in it, also what may not be written. One that is gone is no error.
+// RemoveTree removes a directory with everything in it, also what may not be written. One that is gone is not an error.
 func RemoveTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

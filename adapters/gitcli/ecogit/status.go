@@ -95,7 +95,7 @@ func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Git
 	return is, err
 }
 
-// say returns an error for people.
+// say returns an error for users.
 func say(err error) string { return fault.From(err).Message }
 
 // open returns the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is

@@ -32,7 +32,7 @@ func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, ori
 	return e.stake, namedTicket(err)
 }
 
-// orphaned refuses files whose clone is gone, because nothing could keep them; nil where there are none.
+// orphaned rejects files whose clone is gone, because nothing could keep them; nil where there are none.
 func orphaned(t ecosystemport.TicketTree) error {
 	if left, err := worktree.Stray(t.Dir); err == nil && len(left) == 0 {
 		return nil

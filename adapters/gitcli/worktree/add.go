@@ -214,7 +214,7 @@ func (a *addition) undo(ctx context.Context) {
 	}
 }
 
-// dropBranch deletes a branch that still is at that commit, with what the configuration says of it. One that is gone is no error.
+// dropBranch deletes a branch that still is at that commit, with what the configuration says of it. One that is gone is not an error.
 func (c *Client) dropBranch(ctx context.Context, at *gitcli.Repo, branch, commit string) error {
 	return gitcli.Patiently(ctx, c.options.Patience, func() error {
 		if is, err := Resolve(ctx, at.Main(), git.HeadsPrefix+branch); err != nil || is != commit {

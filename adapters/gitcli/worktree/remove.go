@@ -134,7 +134,7 @@ func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h UnsavedWork) er
 	return m.keep.Uncommitted(ctx, t, h, "")
 }
 
-// another refuses a directory that holds a repository of its own, whose history nothing here could keep.
+// another rejects a directory that holds a repository of its own, whose history nothing here could keep.
 func (m *removal) another() error {
 	path := filepath.Join(m.dir, ".git")
 	info, err := os.Lstat(path)

@@ -117,7 +117,7 @@ func removeRefuses(t *testing.T, p *place) {
 
 func removeAgain(t *testing.T, p *place) {
 	head := p.Save(p.Make("x", ""), "only here")
-	require.NoError(t, os.RemoveAll(p.At("x"))) // somebody was quicker
+	require.NoError(t, os.RemoveAll(p.At("x"))) // another process was faster
 	backups, err := p.Repos.Remove(t.Context(), p.Clone, p.At("x"), force("x", "sandbox/x"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"refs/opencode-backup/x/1767323045"}, backups)

@@ -13,11 +13,11 @@ import (
 // scriptFile is the file at the top of a repository with the commands that set a worktree up.
 const scriptFile = ".worktreesetup"
 
-// maxScript is how many bytes of commands are read: a person has to approve all of them.
+// maxScript is how many bytes of commands are read: the user has to approve all of them.
 const maxScript = 64 << 10
 
 // ReadScript returns the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
-// sandbox.ErrArguments for a file that is a link, no text, or too long to be read by a person.
+// sandbox.ErrArguments for a file that is a link, no text, or too long to be read by the user.
 func ReadScript(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
 	listed, err := t.Git(ctx, gitcli.Command{Args: []string{"ls-tree", "-z", commit, "--", scriptFile}})
 	if err != nil || len(listed) == 0 {

@@ -161,7 +161,7 @@ func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, er
 	return h, inner, nil
 }
 
-// oneLine is commits as tree.ParseGraph reads them, with a line for people.
+// oneLine is commits as tree.ParseGraph reads them, with a line for users.
 func oneLine() []string {
 	return []string{"--no-commit-header", "--encoding=UTF-8", "--format=%H %P%x00%h %s"}
 }

@@ -5,7 +5,7 @@
 // process on this machine are in it. Nothing is written, and a slow listener never holds up another one. Events were redacted by the core.
 // Package httpapi sends them as server-sent events.
 //
-//   - feed.go: Event, Filter and the kinds of events (Kinds); payload.go: their payloads, with the members of seed 001 first
+//   - feed.go: Event, Filter and the kinds of events (Kinds); payload.go: their payloads, with the members of the packageflow contract first
 //   - hub.go, listener.go, pump.go: subscriptions, their queues, and the goroutine that looks for news
 //   - replay.go: events made anew, after a reconnect, from the records between two moments, within ReplayedEvents and ReplayedFor. A result
 //     may come again that the listener has heard already

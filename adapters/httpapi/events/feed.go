@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The kinds of events. The first two and their members are those of seed 001; the rest is ours.
+// The kinds of events. The first two and their members are those of the packageflow contract; the rest is ours.
 const (
-	KindConfirmation  = "ai-tool-confirmation"        // a call waits for a person
+	KindConfirmation  = "ai-tool-confirmation"        // a call waits for the user
 	KindResult        = "ai-tool-result"              // a call that wanted to change something has ended
 	KindClosed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
 	KindState         = "ai-tool-state"               // a call that wants to change something is somewhere else now

@@ -65,7 +65,7 @@ func hidden(text string) string {
 	return text
 }
 
-// story is events as people read them, until one of that kind.
+// story is events as users read them, until one of that kind.
 func (e *ear) story(last string, n int) string {
 	var b strings.Builder
 	for seen := 0; seen < n; {

@@ -17,7 +17,7 @@ import (
 // MaxField bounds each member of an event that has no bound of its own, in bytes (packageflow-security contract §5.4). What is longer is read by its id.
 const MaxField = 8 << 10
 
-// question is the payload of Confirmation: the five members of seed 001, then ours.
+// question is the payload of Confirmation: the five members of the packageflow contract, then ours.
 type question struct {
 	Conversation string          `json:"conversationId"`
 	Call         string          `json:"callId"`
@@ -120,7 +120,7 @@ func moved(r tool.Record) Event {
 	}{r.Session, r.CallID, r.Tool, r.Status, r.Reason, at.UTC(), r.ConfirmationID}).about(r.Session, r.Tool, r.CallID)
 }
 
-// result is the payload of Result: the members of seed 001, then ours.
+// result is the payload of Result: the members of the packageflow contract, then ours.
 type result struct {
 	Conversation string  `json:"conversationId"`
 	Call         string  `json:"callId"`

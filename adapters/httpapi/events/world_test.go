@@ -63,7 +63,7 @@ func config(home string) local.Config {
 	return c
 }
 
-// agent is whoever calls in this machine's other process.
+// agent is the caller in this machine's other process.
 func agent(name, args string) tool.Call {
 	return tool.Call{Session: "agent", Client: "agent/1", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(name), Args: json.RawMessage(args)}
 }

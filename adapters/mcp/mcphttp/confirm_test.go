@@ -47,7 +47,7 @@ func waits(d time.Duration) func(*mcphttp.EndpointOptions, *mcpserver.Options) {
 	return func(_ *mcphttp.EndpointOptions, m *mcpserver.Options) { m.Wait = d }
 }
 
-// Where only people confirm, a call waits for one and goes on, in every era and either way; one that wants reports gets them.
+// Where only users confirm, a call waits for one and goes on, in every era and either way; one that wants reports gets them.
 func TestACallWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"2025-11-25", modern} {
@@ -134,7 +134,7 @@ func TestPendingAtOnce(t *testing.T) {
 	}
 }
 
-// A client that cancels withdraws its question; one that is lost, and one whose session ends, leave it to the person. In the newer era to be lost is
+// A client that cancels withdraws its question; one that is lost, and one whose session ends, leave it to the user. In the newer era to be lost is
 // to cancel.
 func TestAQuestionAndItsClient(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@
 // already authenticated the client. Well-formed calls go straight to the server and are answered as JSON; everything else goes through the
 // SDK's handler for its era, whose errors and streams apply. Nobody but the credential that opened a session may use it.
 //
-// A client can narrow what it is served with headers (Tighten), and say how long its calls wait where only people approve:
+// A client can narrow what it is served with headers (Tighten), and say how long its calls wait where only users approve:
 // X-MCP-Confirm-Wait for a whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the
 // id of the pending approval.
 //

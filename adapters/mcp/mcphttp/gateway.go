@@ -54,7 +54,7 @@ func health(w http.ResponseWriter, o GatewayOptions) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(doc) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(doc) // the client that asked may be gone
 }
 
 // bearer lets a request with the token pass. The time it takes tells nothing of how much of a token is right.
@@ -72,7 +72,7 @@ func bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
-// ServeGateway serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is no error.
+// ServeGateway serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is not an error.
 func ServeGateway(ctx context.Context, l net.Listener, h http.Handler) error {
 	return httpauth.Serve(ctx, l, h, httpauth.ListenOptions{WriteTime: -1}) // streams last, and nothing behind h gives them time
 }

@@ -23,7 +23,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // whoever asked may be gone
+	_, _ = w.Write(body) // the client that asked may be gone
 }
 
 // WriteError answers with a JSON-RPC error. Where it is not known what is answered, it has no id (MCP, streamable HTTP: input that is not accepted).

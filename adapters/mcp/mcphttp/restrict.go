@@ -21,7 +21,7 @@ const (
 	headerMode     = "X-Mcp-Mode"          // ask, plan or execute: what no call passes
 )
 
-// HeaderConfirmWait says how long calls wait for a person where only people confirm: a duration from 0s, which has them answered at once with the id
+// HeaderConfirmWait says how long calls wait for the user where only users confirm: a duration from 0s, which has them answered at once with the id
 // of what is pending, to mcpserver.MaxWait. mcpserver.MetaConfirmWait in a call's _meta says it for that call.
 const HeaderConfirmWait = "X-Mcp-Confirm-Wait"
 

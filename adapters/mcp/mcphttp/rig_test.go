@@ -72,8 +72,8 @@ type fixture struct {
 	store   *memstore.Store
 	razed   atomic.Int64
 	running atomic.Int64
-	looked  atomic.Int64 // how often calls have looked whether a person has decided
-	waiting atomic.Int64 // calls that wait for people
+	looked  atomic.Int64 // how often calls have looked whether the user has decided
+	waiting atomic.Int64 // calls that wait for users
 	ended   chan string  // client instances
 	gate    chan struct{}
 }

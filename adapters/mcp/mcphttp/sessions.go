@@ -46,7 +46,7 @@ type SessionInfo struct {
 	Owner     string // the credential whose it is: nobody else is let in
 	Principal string // id of it
 	Instance  string // the client instance in the core
-	Client    string // name and version, for people
+	Client    string // name and version, for users
 }
 
 // conn is what a session is served on: the SDK's session.

@@ -15,14 +15,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A call that only a person may confirm waits so long for one, and says that it does so often (packageflow contract §5.2, MCP wait
+// A call that only the user may confirm waits so long for one, and says that it does so often (packageflow contract §5.2, MCP wait
 // protocol): clients commonly give a call up after a minute.
 const (
 	DefaultWait = 45 * time.Second
 	DefaultBeat = 5 * time.Second
 )
 
-// MetaConfirmWait is the key in a call's _meta with which its client says for how many milliseconds the call waits for a person: 0 to have it
+// MetaConfirmWait is the key in a call's _meta with which its client says for how many milliseconds the call waits for the user: 0 to have it
 // answered at once, with the id of what is pending, up to MaxWait.
 const MetaConfirmWait = "countersign/confirm_wait_ms"
 
@@ -38,7 +38,7 @@ func (r *request) waitAs(said json.RawMessage) error {
 	return nil
 }
 
-// MaxWait is how long a call may wait for a person: as long as a question stays open.
+// MaxWait is how long a call may wait for the user: as long as a question stays open.
 const MaxWait = confirm.QuestionTTL
 
 // ConfirmWait reads the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which is not to wait, to MaxWait. It reports false for
@@ -54,17 +54,17 @@ func ConfirmWait(value string) (time.Duration, bool) {
 	return d, err == nil && d >= -1 && d <= MaxWait
 }
 
-// look is how often it is looked whether a person has decided, where nothing says so.
+// look is how often it is looked whether the user has decided, where nothing says so.
 const look = 2 * time.Second
 
-// maxWaiting bounds how many calls wait for people at a time. One more is answered at once; its confirmation stays.
+// maxWaiting bounds how many calls wait for users at a time. One more is answered at once; its confirmation stays.
 const maxWaiting = 32
 
-// People is where people decide while a call waits: in a terminal, in the console, in whatever process.
+// People is where users decide while a call waits: in a terminal, in the console, in any process.
 type People interface {
 	// Decided tells, until stop is called, when that may have changed.
 	Decided(id string) (told <-chan struct{}, stop func())
-	// FormsOn reports whether a person switched on that forms of the host entry answer.
+	// FormsOn reports whether the user switched on that forms of the host entry answer.
 	FormsOn(ctx context.Context, entry string) (bool, error)
 	// Waiting reports whether nobody has decided yet on the confirmation of that id.
 	Waiting(ctx context.Context, id string) (bool, error)
@@ -74,15 +74,15 @@ type People interface {
 	Left(ctx context.Context, id string) error
 }
 
-// waits reports whether the call behind an outcome waits for a person: its caller has no token to confirm it with.
+// waits reports whether the call behind an outcome waits for the user: its caller has no token to confirm it with.
 func (s *Server) waits(r *request, out tool.Outcome) bool {
 	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && !out.Issued.AtOnce
 }
 
-// await has the call wait until a person has decided, in the form if there is one or elsewhere, and carries it out, or says that it was denied. The first
+// await has the call wait until the user has decided, in the form if there is one or elsewhere, and carries it out, or says that it was denied. The first
 // answer counts. When nobody decides in time, or the client leaves, the outcome stays what it is; a client that cancels the call withdraws the question.
 func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitParams) tool.Outcome {
-	r.turn.Release()                                    // nothing waits for a person
+	r.turn.Release()                                    // nothing waits for the user
 	r.call.Answer, r.call.Asked = nil, confirm.Digest{} // of an earlier question of the same call
 	if !s.patience.TryAcquire(1) {
 		return out
@@ -96,15 +96,15 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		if done := s.again(ctx, r); !late(done) {
 			return done
 		}
-		r.call.Answer = nil // somebody was faster elsewhere
-	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; a person may still answer
+		r.call.Answer = nil // another process was faster elsewhere
+	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; the user may still answer
 		return out
 	case ctx.Err() != nil && isClosed(r.late):
 		return out
 	case ctx.Err() != nil:
 		s.left.add(out.Issued.ID)
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
-		if err != nil { // somebody was faster, and the answer to that goes nowhere
+		if err != nil { // another process was faster, and the answer to that goes nowhere
 			s.opts.Log.Debug("a confirmation could not be withdrawn", "confirmation", out.Issued.ID, "error", err)
 		}
 		return tool.Outcome{CallID: out.CallID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(ctx.Err())}
@@ -168,14 +168,14 @@ func late(out tool.Outcome) bool {
 	return f != nil && (f.Code == confirm.ErrAnswered.Code || f.Code == confirm.ErrUnknown.Code)
 }
 
-// again returns the next round of a call that a person was asked about: it has gone to the end of the line.
+// again returns the next round of a call that the user was asked about: it has gone to the end of the line.
 func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
 	r.turn = s.turnOf(r.call.Session, r.spec, r.call.Args)
 	defer r.turn.Release()
 	return s.run(ctx, r)
 }
 
-// decision waits for one. It is what a person said in the form, or the word that somebody has decided elsewhere.
+// decision waits for one. It is what the user said in the form, or the word that somebody has decided elsewhere.
 func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (*confirm.Answer, bool) {
 	told, deaf := s.opts.People.Decided(i.ID)
 	defer deaf()
@@ -205,7 +205,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 			if answer != nil {
 				return answer, false
 			}
-			said, ways = nil, elsewhere // nobody was there; a person may answer elsewhere
+			said, ways = nil, elsewhere // nobody was there; the user may answer elsewhere
 		case <-told:
 		case <-r.ending:
 			last = true

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// patient has calls wait so long for people.
+// patient has calls wait so long for users.
 func patient(w *fixture, wait time.Duration) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) { o.People, o.Wait, o.Beat = w, wait, 20*time.Millisecond }
 }
@@ -64,7 +64,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// TestADenialEndsTheWait with what the person said.
+// TestADenialEndsTheWait with what the user said.
 func TestADenialEndsTheWait(t *testing.T) {
 	w := newTown(t, true)
 	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
@@ -227,7 +227,7 @@ func TestThoseWhoHaveATokenDoNotWait(t *testing.T) {
 	assert.NotEmpty(t, findToken(t, text(r)))
 }
 
-// TestTheSameCallTwiceRunsOnce: both wait for the same person, whose yes is for one.
+// TestTheSameCallTwiceRunsOnce: both wait for the same user, whose yes is for one.
 func TestTheSameCallTwiceRunsOnce(t *testing.T) {
 	w := newTown(t, true)
 	r, wr := serve(t, w, patient(w, time.Minute))

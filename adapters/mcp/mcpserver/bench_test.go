@@ -101,7 +101,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkYes is from a person's yes being given to the answer of the call that waited for it, in one process and through another core over the same
+// BenchmarkYes is from the user's yes being given to the answer of the call that waited for it, in one process and through another core over the same
 // database and directory, as a ratio to a floor in the same run: writing a file and reading it. p95 is of the whole.
 func BenchmarkYes(b *testing.B) {
 	shared := func(b *testing.B) (asks, answers *fixture) {

@@ -24,7 +24,7 @@ type request struct {
 	turn       *Ticket
 	session    *mcp.ServerSession
 	progress   *Reporter
-	wait       time.Duration   // how long it waits for a person; less than nothing is not at all
+	wait       time.Duration   // how long it waits for the user; less than nothing is not at all
 	over       context.Context //nolint:containedctx // of the client's session; nil never ends
 	forms      bool            // its client shows forms, and it came over standard input and output
 	unanswered bool            // a form was shown already, and nobody has answered it
@@ -62,8 +62,8 @@ func (r *request) began(p tool.Progress) {
 	r.progress.Report(p)
 }
 
-// handler serves one tool for the SDK. A question to a person is a result, and the call comes again with the
-// answer; so it works in the era without sessions. In the other the person is asked in between.
+// handler serves one tool for the SDK. A question to the user is a result, and the call comes again with the
+// answer; so it works in the era without sessions. In the other the user is asked in between.
 func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if args := bytes.TrimSpace(req.Params.Arguments); len(args) > 0 && args[0] != '{' {
@@ -75,7 +75,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 		}
 		defer r.progress.Stop()
 		if r.turn == nil || r.turn.Released() {
-			// Another transport, or the second round of a call that has waited for a person meanwhile.
+			// Another transport, or the second round of a call that has waited for the user meanwhile.
 			r.turn = s.turnOf(r.call.Session, spec, r.call.Args)
 			defer func() { r.turn.Release() }()
 		}
@@ -84,7 +84,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			form := s.form(ctx, r, &out)
 			if form != nil && !canBeAsked(req.Session) {
 				if question := s.question(r, out, form); question != nil {
-					r.turn.Release() // nothing waits for a person
+					r.turn.Release() // nothing waits for the user
 					return question, nil
 				}
 				form = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// CallState is what a call carries through the client while a person decides. It is sealed: the client repeats
+// CallState is what a call carries through the client while the user decides. It is sealed: the client repeats
 // it but cannot make one, and nobody else can use it.
 type CallState struct {
 	Confirmation string    `json:"c"`

@@ -29,7 +29,7 @@ type target struct {
 	Name string `json:"name"`
 }
 
-// razing is a plan that makes a person type a name.
+// razing is a plan that makes the user type a name.
 type razing struct {
 	Raze string `json:"raze"`
 }

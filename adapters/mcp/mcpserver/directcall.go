@@ -100,7 +100,7 @@ func (s *Server) addDirect() error {
 }
 
 // direct serves a tools/call of the older era that the stdio transport has read already. A question to a
-// person is asked in between: the SDK would do just that for this era, but give up, instead of denying, when
+// user is asked in between: the SDK would do just that for this era, but give up, instead of denying, when
 // the form comes back otherwise than it asks.
 func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -124,7 +124,7 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// carryOut runs a direct call when its turn has come, and has it wait for a person where only one can approve it: as long as said, the member of its
+// carryOut runs a direct call when its turn has come, and has it wait for the user where only one can approve it: as long as said, the member of its
 // _meta for that, if it is there.
 func (s *Server) carryOut(ctx context.Context, r *request, said json.RawMessage) (tool.Outcome, error) {
 	if said != nil {

@@ -59,7 +59,7 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	}, ""
 }
 
-// message returns what the person reads: the question, the call, its plan and what stands beside that, whole, and until when it can be answered.
+// message returns what the user reads: the question, the call, its plan and what stands beside that, whole, and until when it can be answered.
 func message(i *tool.Issued) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign asks: %s\n", oneLine(i.Prompt))

@@ -25,17 +25,17 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// host is a host entry whose forms a person has switched on.
+// host is a host entry whose forms the user has switched on.
 const host = "some-host"
 
-// switched returns the town after a person switched on forms for host, and how it is served from that entry.
+// switched returns the fixture after the user switched on forms for host, and how it is served from that entry.
 func switched(t *testing.T, w *fixture) func(*mcpserver.Options) {
 	t.Helper()
 	person.Settings(t, w.App, func(s *app.Settings) error { s.Forms = []string{host}; return nil })
 	return entered(w, host)
 }
 
-// entered returns how the town is served from a host entry.
+// entered returns how the fixture is served from a host entry.
 func entered(w *fixture, entry string) func(*mcpserver.Options) {
 	return func(o *mcpserver.Options) {
 		patient(w, time.Minute)(o)
@@ -133,7 +133,7 @@ func TestAlwaysInAForm(t *testing.T) {
 	}
 }
 
-// TestNoFormIsShown where it would not count, whatever the client calls itself and says it can do: the call waits for a person elsewhere, and says why
+// TestNoFormIsShown where it would not count, whatever the client calls itself and says it can do: the call waits for the user elsewhere, and says why
 // where forms are on.
 func TestNoFormIsShown(t *testing.T) {
 	secret := "ghp_" + strings.Repeat("a1B2", 9)
@@ -231,7 +231,7 @@ func inOldEra(t *testing.T, w *fixture, how func(*mcpserver.Options), id string)
 func form(id, result string) string { return `{"id":` + id + `,"result":` + result + `}` }
 
 // TestAFormThatNobodyAnswers is no denial: headless hosts cancel and decline by themselves, and others send what was not asked for. The call goes on
-// waiting, and a person decides elsewhere.
+// waiting, and the user decides elsewhere.
 func TestAFormThatNobodyAnswers(t *testing.T) {
 	for name, reply := range map[string]string{
 		"cancelled":                    form("Q", `{"action":"cancel"}`),
@@ -274,7 +274,7 @@ func gistsBut(t *testing.T, c *stdiotest.Client, method string, n int) []string 
 	return got
 }
 
-// TestTheFirstAnswerCounts: what a person decides elsewhere takes effect at once and closes the form; a form that is answered late, or twice, changes
+// TestTheFirstAnswerCounts: what the user decides elsewhere takes effect at once and closes the form; a form that is answered late, or twice, changes
 // nothing.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	for _, approved := range []bool{true, false} {
@@ -319,7 +319,7 @@ func TestACallThatIsCancelledTakesItsFormAlong(t *testing.T) {
 	assert.Zero(t, w.razed.Load())
 }
 
-// TestWhoLeavesItsFormOpen: at the end of input the call is answered, and the question stays for a person.
+// TestWhoLeavesItsFormOpen: at the end of input the call is answered, and the question stays for the user.
 func TestWhoLeavesItsFormOpen(t *testing.T) {
 	w := newTown(t, true)
 	c, _ := inOldEra(t, w, switched(t, w), "9")
@@ -427,7 +427,7 @@ func TestALateFormIsToldWhoDecided(t *testing.T) {
 	}
 }
 
-// TestARoundThatNobodyAnswers goes on as a call that waits for a person elsewhere, without another form.
+// TestARoundThatNobodyAnswers goes on as a call that waits for the user elsewhere, without another form.
 func TestARoundThatNobodyAnswers(t *testing.T) {
 	for _, reply := range []*mcp.ElicitResult{
 		{Action: "cancel"}, {Action: "decline"}, {Action: "accept"}, {Action: "accept", Content: map[string]any{"decision": true}},
@@ -453,7 +453,7 @@ func TestARoundThatNobodyAnswers(t *testing.T) {
 	}
 }
 
-// In a session of the new era a call in the old form cannot ask: it waits for a person elsewhere, and is not taken for denied.
+// In a session of the new era a call in the old form cannot ask: it waits for the user elsewhere, and is not taken for denied.
 func TestOldCallInANewSession(t *testing.T) {
 	w := newTown(t, true)
 	how := switched(t, w)

@@ -62,7 +62,7 @@ func settle(req mcp.Request) {
 	}
 }
 
-// unknown refuses a tool that is not served, naming the served one that took its place, or how a person has it served.
+// unknown rejects a tool that is not served, naming the served one that took its place, or how the user has it served.
 func (s *Server) unknown(name string) error {
 	if now, note := present.Renamed(name); note != "" {
 		if _, served := s.tools[string(now)]; served {
@@ -77,7 +77,7 @@ func (s *Server) unknown(name string) error {
 	return invalid("unknown tool %q", name)
 }
 
-// unserved refuses a call where the SDK would, which knows no old names and no callers.
+// unserved rejects a call where the SDK would, which knows no old names and no callers.
 func (s *Server) unserved(req mcp.Request) error {
 	call, ok := req.(*mcp.CallToolRequest)
 	if !ok || call.Params == nil || s.fixtures[call.Params.Name] {

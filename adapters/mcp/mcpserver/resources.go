@@ -35,7 +35,7 @@ type Resources interface {
 	Watch(changed func(uri string))
 }
 
-// Prompt is a message a person can have sent by name.
+// Prompt is a message the user can have sent by name.
 type Prompt struct {
 	Name, Title, Description string
 	Arguments                []Argument

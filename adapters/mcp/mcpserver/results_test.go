@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// TestResultIsTheSDKs: whichever of the two ways a call took, the client reads the same, and of what has an object also that it is no error.
+// TestResultIsTheSDKs: whichever of the two ways a call took, the client reads the same, and of what has an object also that it is not an error.
 func TestResultIsTheSDKs(t *testing.T) {
 	for name, doc := range map[string]present.Document{
 		"text":            {Text: "a \"quoted\" <line>\n\u2028 and \xff"},

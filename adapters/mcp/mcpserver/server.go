@@ -39,7 +39,7 @@ type Options struct {
 	Entry        string           // likewise: the host entry that the server was started from; empty shows no forms
 	Concurrency  int              // zero is DefaultConcurrency
 	Each         int              // how many calls of one client instance run at once; zero is as many as of all
-	People       People           // nil: no call waits for a person
+	People       People           // nil: no call waits for the user
 	Wait         time.Duration    // how long one does; zero is DefaultWait, less is not at all
 	Beat         time.Duration    // how often it reports that it does; zero is DefaultBeat
 	Forecaster   Forecaster       // nil: tools/list does not say what policy would answer
@@ -68,7 +68,7 @@ type Server struct {
 	turns    *Scheduler
 	shares   *Shares
 	slots    *semaphore.Weighted
-	patience *semaphore.Weighted // of calls that wait for people
+	patience *semaphore.Weighted // of calls that wait for users
 	left     leaving
 	seal     Seal
 	info     json.RawMessage // what the server says of itself in each result of the era without sessions

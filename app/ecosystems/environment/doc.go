@@ -1,5 +1,5 @@
 // Package environment implements the tools that deploy and destroy an ecosystem's environment with a provisioner: the manifest's own commands, a script, or
-// one that is built in (amof contract §7, §13, §20.5; seed 004). Tools: amof_spin_deploy, amof_spin_destroy, and, for users alone,
+// one that is built in (amof contract §7, §13, §20.5). Tools: amof_spin_deploy, amof_spin_destroy, and, for users alone,
 // ecosystem_spin_status and ecosystem_spin_ask. Deploying and destroying are runs; Performers carries them out.
 //
 //   - the tools and their inputs: environment.go; previews and the facts they rest on: plan.go; status.go and provisioner_query.go

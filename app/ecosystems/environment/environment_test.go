@@ -56,7 +56,7 @@ func TestLocalService(t *testing.T) {
 	assert.Equal(t, true, object(t, r.confirmed(destroy, nil).Value)["noop"], "nothing is left to destroy")
 }
 
-// TestThreeModes: the same call explained, tried and confirmed; ask and plan start nothing and write nothing (seed 004).
+// TestThreeModes: the same call explained, tried and confirmed; ask and plan start nothing and write nothing (amof contract).
 func TestThreeModes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"echo up > up\", destroy: \"rm up\", plan: \"echo would > planned\", estimate_seconds: 30, timeout_seconds: 60}\n"))

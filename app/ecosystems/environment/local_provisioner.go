@@ -135,7 +135,7 @@ func (w *work) stopAll(ctx context.Context, chosen func(process.State) bool) (st
 	return stopped, errors.Join(failures...)
 }
 
-// title returns a process for people.
+// title returns a process for users.
 func title(p process.State) string {
 	if name := p.Labels[labelService]; name != "" {
 		return fmt.Sprintf("%s (pid %d)", name, p.PID)

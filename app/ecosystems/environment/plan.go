@@ -207,7 +207,7 @@ func decode(doc json.RawMessage) (in payload, err error) {
 	return in, ecosystem.CheckName(in.Environment)
 }
 
-// Preview is what would be done (amof contract §13.11, §13.12; seed 004).
+// Preview is what would be done (amof contract §13.11, §13.12).
 type Preview struct {
 	Environment    string            `json:"environment"`
 	Provisioner    string            `json:"provisioner"`
@@ -260,7 +260,7 @@ func (s service) preview(ctx context.Context, p picture, a ecosystem.Action, hin
 	return out, err
 }
 
-// shown returns a command as a person reads it: the shell line where there is one.
+// shown returns a command as the user reads it: the shell line where there is one.
 func shown(argv []string, line string) string {
 	if line != "" {
 		return line

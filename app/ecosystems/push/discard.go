@@ -64,7 +64,7 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 	return p.Sealed(f)
 }
 
-// named gives the workspace's own branch a name for people.
+// named gives the workspace's own branch a name for users.
 func named(heads []ecosystemport.TrashHead) []ecosystemport.TrashHead {
 	out := make([]ecosystemport.TrashHead, len(heads))
 	for i, h := range heads {

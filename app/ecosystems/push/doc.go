@@ -1,5 +1,5 @@
 // Package push implements the tools that push the branches of an ecosystem's repositories, archive its workspace once all of its commits are known to be
-// elsewhere, discard it into the trash, and restore it from there (amof contract §5, §13, §20.4; seed 004). Tools: amof_push_ecosystem,
+// elsewhere, discard it into the trash, and restore it from there (amof contract §5, §13, §20.4). Tools: amof_push_ecosystem,
 // amof_archive_ecosystem, amof_discard_ecosystem, and, for users alone, ecosystem_restore and ecosystem_trash. The first three are runs, which
 // Performers carries out.
 //

@@ -157,7 +157,7 @@ func TestAHookOfTheRemoteRejects(t *testing.T) {
 	assert.Contains(t, done.Error, "not on a Friday")
 }
 
-// TestHooksRunAndAreShown: what a person's own git would run is run, and named before.
+// TestHooksRunAndAreShown: what the user's own git would run is run, and named before.
 func TestHooksRunAndAreShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api")

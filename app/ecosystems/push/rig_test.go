@@ -126,7 +126,7 @@ func (r *rig) open(d push.Deps) {
 	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
 }
 
-// call returns one as a person makes it, about demo.
+// call returns one as the user makes it, about demo.
 func (r *rig) call(name, mode string, a args) tool.Outcome {
 	r.t.Helper()
 	all := args{"ecosystem": "demo"}

@@ -226,7 +226,7 @@ func (d Publisher) saveUnpushed(ctx context.Context, l ecosystem.Layout, left ma
 	return d.States.Note(ctx, l, unpushedNote, doc)
 }
 
-// byHand returns what a person would type to push a repository.
+// byHand returns what the user would type to push a repository.
 func byHand(m *RepoState, names []string) string {
 	return "git -C '" + strings.ReplaceAll(m.Dir, "'", `'\''`) + "' push --atomic origin " + m.Foot.Branch + " " + strings.Join(names, " ")
 }

@@ -270,7 +270,7 @@ func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 	return out
 }
 
-// ShortCommit returns a commit as people see it.
+// ShortCommit returns a commit as users see it.
 func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
 // Check returns the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.

@@ -53,7 +53,7 @@ func SafeWriteSpec(title, description, schema string) tool.Spec {
 }
 
 // DangerousSpec returns the spec of a tool that may destroy work or contact remotes: explained in ask, a dry run in plan, and in execute with an approval of that
-// strength (seed 004).
+// strength (amof contract).
 func DangerousSpec(strength policy.Strength, title, description, schema string) tool.Spec {
 	s := SafeWriteSpec(title, description, schema)
 	s.Class, s.Effects, s.Confirm, s.Anew = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
@@ -256,7 +256,7 @@ type Context struct {
 	Timestamp  time.Time `json:"timestamp"`
 }
 
-// AnswerText is an answer for people: a summary of at most 80 characters, verb first, and details of at most 15 lines (amof contract §15).
+// AnswerText is an answer for users: a summary of at most 80 characters, verb first, and details of at most 15 lines (amof contract §15).
 type AnswerText struct {
 	Summary string   `json:"summary"`
 	Details []string `json:"details,omitempty"`

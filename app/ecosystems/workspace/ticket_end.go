@@ -20,7 +20,7 @@ type SwitchInput struct {
 	runs.Target
 }
 
-// known refuses an id that no ticket has.
+// known rejects an id that no ticket has.
 func known(f runs.Ecosystem, id string) error {
 	if _, ok := f.State.Tickets[id]; ok || id == mainTicket {
 		return nil

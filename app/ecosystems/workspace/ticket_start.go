@@ -80,7 +80,7 @@ func (s ticketService) planStart(ctx context.Context, sc tool.Scope, in StartInp
 	return p, err
 }
 
-// unknown refuses an id that a ticket has already.
+// unknown rejects an id that a ticket has already.
 func unknown(f runs.Ecosystem, id string) error {
 	if _, known := f.State.Tickets[id]; known {
 		return ecosystem.ErrTicketExists.Sayf("ecosystem %s has a ticket %s already; amof_ticket_switch switches to it", f.Layout.Name, id)
@@ -237,7 +237,7 @@ func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, ite
 	return TicketResult{Status: "success", ID: p.id, Repos: items, Active: state.ActiveTicket, Envelope: s.Show(sc, runs.Subject{Ecosystem: p.found.Layout.Name}, text, actions...)}
 }
 
-// said returns a repository's result for people.
+// said returns a repository's result for users.
 func said(i TicketRepo) string {
 	mark := "✓"
 	switch {

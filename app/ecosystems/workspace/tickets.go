@@ -110,7 +110,7 @@ func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.Ecosyste
 	return out, nil
 }
 
-// ticketLine returns a ticket for people.
+// ticketLine returns a ticket for users.
 func ticketLine(item TicketItem) string {
 	out := item.ID
 	if item.Active {

@@ -303,7 +303,7 @@ func (x *examination) manifest(ctx context.Context, at string) (string, *project
 	return "", nil, nil
 }
 
-// Hidden are findings for what of the texts a person will not see because it is masked: code can hide behind a name that says password, and
+// Hidden are findings for what of the texts the user will not see because it is masked: code can hide behind a name that says password, and
 // who approves has to know that there is something (packageflow-security contract §5.1).
 func (r Runner) Hidden(parts ...any) Findings {
 	if r.Mask == nil {

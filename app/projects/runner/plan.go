@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The categories under which tools are listed for people (packageflow contract §2.7).
+// The categories under which tools are listed for users (packageflow contract §2.7).
 const (
 	CategoryProjects   = "Project Management"
 	CategoryWorktrees  = "Git Worktree"
@@ -37,14 +37,14 @@ func ReadSpec(category, title, description, schema string) tool.Spec {
 		Input: json.RawMessage(schema)}
 }
 
-// ExecuteSpec returns a tool that runs something or stops it (permission category execute, risk medium: seed 001).
+// ExecuteSpec returns a tool that runs something or stops it (permission category execute, risk medium: packageflow contract).
 func ExecuteSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
 		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// StoreSpec returns a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
+// StoreSpec returns a tool that stores something of Countersign's own (permission category write, risk low: packageflow contract).
 func StoreSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}

@@ -34,7 +34,7 @@ const (
 	MaxOutput = 180 << 10
 )
 
-// Bounds of arguments, in bytes: what a person can be shown of a call.
+// Bounds of arguments, in bytes: what the user can be shown of a call.
 const (
 	maxArg  = 32 << 10
 	maxArgs = 128 << 10
@@ -56,7 +56,7 @@ type Runner struct {
 	Dirs      projectport.Directories
 	Parser    projectport.ShellParser
 	Processes ports.Processes
-	Mask      RedactFunc       // replaces secrets in what a person is shown
+	Mask      RedactFunc       // replaces secrets in what the user is shown
 	Code      ports.CodeReader // which files commands would read as code
 }
 
@@ -277,7 +277,7 @@ func (m RedactFunc) Text(text string) string {
 	return masked
 }
 
-// TriggeredBy returns who had something run, as far as the call tells: a request from outside, a person at the command line, or an agent.
+// TriggeredBy returns who had something run, as far as the call tells: a request from outside, the user at the command line, or an agent.
 func TriggeredBy(sc tool.Scope) string {
 	switch {
 	case strings.HasPrefix(sc.Principal.ID, "webhook"):

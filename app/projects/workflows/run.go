@@ -36,7 +36,7 @@ type runPlan struct {
 	checks    []func(context.Context) error // that every step would do what was confirmed, before the first one runs
 }
 
-// shownStep is what a person sees of a step.
+// shownStep is what the user sees of a step.
 type shownStep struct {
 	Number       int                       `json:"number"`
 	Depth        int                       `json:"depth"`

@@ -48,7 +48,7 @@ var (
 // Deps is the dependencies of the tools.
 type Deps struct {
 	Router sandboxport.Router
-	// Ensure has the stopped server of that ID run, on behalf of whoever calls, and returns when it answers. Nil: stopped servers are refused.
+	// Ensure has the stopped server of that ID run, on behalf of the caller, and returns when it answers. Nil: stopped servers are refused.
 	Ensure func(ctx context.Context, sc tool.Scope, id string) error
 	// Used is told that the server of that ID is in use until done is called, so that it is not taken for idle. It may be nil, and must return at once.
 	Used func(ctx context.Context, id string) (done func())

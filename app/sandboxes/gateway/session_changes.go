@@ -237,7 +237,7 @@ type permission struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// reply is what a person sees before an agent is permitted something.
+// reply is what the user sees before an agent is permitted something.
 type reply struct {
 	Reply string `json:"reply"`
 	permission

@@ -92,7 +92,7 @@ func published(core mcpserver.Door, version string) face {
 	return f
 }
 
-// patience returns how long calls wait for people, as the environment says.
+// patience returns how long calls wait for users, as the environment says.
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {

@@ -159,7 +159,7 @@ func (c *checker) files(r *Repo) {
 	}
 }
 
-// untouched refuses a file that has changes which nobody committed: they would be part of the release.
+// untouched rejects a file that has changes which nobody committed: they would be part of the release.
 func (c *checker) untouched(r *Repo, path string) bool {
 	for _, changed := range r.Changed {
 		if changed == path || strings.HasSuffix(changed, "/") && strings.HasPrefix(path, changed) {

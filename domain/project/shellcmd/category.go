@@ -32,7 +32,7 @@ func Categories() []Category {
 	return []Category{CategoryPackageManager, CategoryGit, CategoryDocker, CategoryShell, CategoryTesting, CategoryCodeQuality, CategoryKubernetes, CategoryDatabase, CategoryCloud, CategoryAI, CategorySecurity, CategoryNodeJS, CategoryCustom}
 }
 
-// Label returns the category as people read it, or its own text when it is none of the thirteen.
+// Label returns the category as users read it, or its own text when it is none of the thirteen.
 func (c Category) Label() string {
 	switch c {
 	case CategoryPackageManager:

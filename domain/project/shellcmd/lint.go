@@ -16,7 +16,7 @@ type Verdict uint8
 // The verdicts, the worst last.
 const (
 	VerdictOK    Verdict = iota // nothing speaks against it
-	VerdictHigh                 // a person has to look at it, every time
+	VerdictHigh                 // the user has to look at it, every time
 	VerdictBlock                // it is never run from here
 )
 
@@ -93,7 +93,7 @@ const (
 	maxStarts   = 2000
 )
 
-// CheckText refuses a command that is blank, too long (8,192 bytes) or has a NUL in it, with project.ErrArgument.
+// CheckText rejects a command that is blank, too long (8,192 bytes) or has a NUL in it, with project.ErrArgument.
 func CheckText(command string) error {
 	switch {
 	case strings.TrimSpace(command) == "":

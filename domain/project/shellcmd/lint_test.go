@@ -86,7 +86,7 @@ func blocked() map[string][]string {
 	}
 }
 
-// high are commands that a person has to look at.
+// high are commands that the user has to look at.
 func high() map[string][]string {
 	return map[string][]string{
 		"download-run": {

@@ -91,7 +91,7 @@ func more(rest int) string {
 	return fmt.Sprintf(" and %d more", rest)
 }
 
-// tellable refuses what the manager would not take for the script it is: a name that looks like an option, and the one character that an
+// tellable rejects what the manager would not take for the script it is: a name that looks like an option, and the one character that an
 // argument cannot hold.
 func tellable(name string, args []string) error {
 	if name == "" || name[0] == '-' {

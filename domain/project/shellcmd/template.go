@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// CustomPrefix begins the ID of every template that a person has made; a UUIDv4 follows (packageflow contract §1.5).
+// CustomPrefix begins the ID of every template that the user has made; a UUIDv4 follows (packageflow contract §1.5).
 const CustomPrefix = "custom-"
 
 // Risk says how much a command may break.
@@ -23,7 +23,7 @@ const (
 )
 
 // Template is one step template (packageflow contract §1.5). In Command {pm} stands for the project's package manager, and <like-this>
-// for what a person has to fill in.
+// for what the user has to fill in.
 type Template struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -114,7 +114,7 @@ func FillPackageManager(command string, pm project.Manager) (string, error) {
 	return strings.ReplaceAll(command, "{pm}", string(pm)), nil
 }
 
-// Placeholders returns the names of what a person has to fill in, each once, in order.
+// Placeholders returns the names of what the user has to fill in, each once, in order.
 func Placeholders(command string) []string {
 	out := []string{}
 	for _, match := range placeholder().FindAllStringSubmatch(command, -1) {

@@ -16,7 +16,7 @@ const (
 	UnknownHome = "/" + markHome + "/~"
 )
 
-// DisplayText returns a resolved text as a person reads it.
+// DisplayText returns a resolved text as the user reads it.
 func DisplayText(text string) string {
 	return strings.NewReplacer(UnknownHome, "~", "/"+markHome+"/", "~", MarkGlob, "*", MarkUnknown, "…", markGap, " ").Replace(text)
 }

@@ -49,7 +49,7 @@ type WorkflowConfig struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// Validate refuses an action that could not be carried out as it stands, with project.ErrArgument.
+// Validate rejects an action that could not be carried out as it stands, with project.ErrArgument.
 func (a Action) Validate() error {
 	if strings.TrimSpace(a.Name) == "" {
 		return project.ErrArgument.Sayf("an action needs a name")
@@ -115,7 +115,7 @@ const (
 // Known reports whether l is one of the three.
 func (l Level) Known() bool { return l == RequireConfirm || l == AutoApprove || l == Deny }
 
-// ActionRule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
+// ActionRule is what the user decided for one action, for all of a type, or for all. There is at most one for each.
 type ActionRule struct {
 	ActionID  string       `json:"actionId,omitempty"`
 	Type      project.Kind `json:"actionType,omitempty"`

@@ -99,7 +99,7 @@ func TestResolvePrecedence(t *testing.T) {
 	assert.Equal(t, webhook.FromDefault, from)
 }
 
-// TestLoosens: what takes a rule of care away wants a person; what adds one does not.
+// TestLoosens: what takes a rule of care away wants the user; what adds one does not.
 func TestLoosens(t *testing.T) {
 	deny, ask, auto := webhook.Deny, webhook.RequireConfirm, webhook.AutoApprove
 	rules := []webhook.ActionRule{{ActionID: "a", Level: deny}, {ActionID: "b", Level: ask}, {Type: project.KindWebhook, Level: deny}, {Level: ask}}

@@ -16,7 +16,7 @@ const (
 	MaxTimeout     = 60_000 * time.Millisecond // of everything, waits and retries included
 	MaxRetries     = 3
 	MaxRequest     = 256 << 10 // bytes of URL, headers and body together
-	MaxPreview     = 4 << 10   // bytes of the payload that a person is shown
+	MaxPreview     = 4 << 10   // bytes of the payload that the user is shown
 )
 
 // Rules are where webhooks may go, and Target is where one is about to: see EgressRules.
@@ -37,7 +37,7 @@ type Config struct {
 	VerifySSL       *bool             `json:"verifySsl,omitempty"` // true or absent: certificates are always verified
 }
 
-// Validate refuses a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
+// Validate rejects a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
 // passes does not mean that its address is allowed; Rules say so.
 func (c Config) Validate() error {
 	if _, err := ParseURL(c.URL); err != nil {
@@ -106,7 +106,7 @@ func (c Config) contentType() string {
 	return ""
 }
 
-// checkHeaders refuses header names and values that would change how the request is framed, whom it reaches, or how its body is escaped.
+// checkHeaders rejects header names and values that would change how the request is framed, whom it reaches, or how its body is escaped.
 func (c Config) checkHeaders() error {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {

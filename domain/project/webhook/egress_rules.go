@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// EgressRules are what a person opened for webhooks, and what nobody can (packageflow-security contract §4.7). The zero Rules opens nothing:
+// EgressRules are what the user opened for webhooks, and what nobody can (packageflow-security contract §4.7). The zero Rules opens nothing:
 // https to public addresses, ports 443 and 8443.
 type EgressRules struct {
 	// AllowLoopback lets webhooks reach this machine, at hosts of AllowHosts only.
@@ -21,7 +21,7 @@ type EgressRules struct {
 	Never []uint16 `json:"-"`
 }
 
-// Validate refuses entries of AllowHosts that could never match or would open what never opens, with project.ErrURLBlocked.
+// Validate rejects entries of AllowHosts that could never match or would open what never opens, with project.ErrURLBlocked.
 func (r EgressRules) Validate() error {
 	for _, entry := range r.AllowHosts {
 		host, _, ok := readEntry(entry)
@@ -58,7 +58,7 @@ func readEntry(entry string) (host string, port uint16, ok bool) {
 	return host, uint16(n), err == nil
 }
 
-// lists reports whether a person listed that host and port.
+// lists reports whether the user listed that host and port.
 func (r EgressRules) lists(e Endpoint) bool {
 	return slices.ContainsFunc(r.AllowHosts, func(entry string) bool {
 		host, port, ok := readEntry(entry)
@@ -137,7 +137,7 @@ const (
 	public
 )
 
-// never returns the rule that refuses the class whatever a person allowed.
+// never returns the rule that refuses the class whatever the user allowed.
 func (c class) never() (EgressViolation, bool) {
 	switch c {
 	case metadata:
@@ -176,7 +176,7 @@ func metadataAddrs() []netip.Addr {
 }
 
 // prefixes returns the blocked networks of packageflow-security contract §4.7. Shared address space (100.64.0.0/10) counts as private: it is
-// what overlay networks use between a person's own machines.
+// what overlay networks use between the user's own machines.
 func prefixes() []struct {
 	class class
 	of    []string
@@ -196,7 +196,7 @@ func prefixes() []struct {
 	}
 }
 
-// EgressTarget is a vetted endpoint: what a person is shown before a request is made.
+// EgressTarget is a vetted endpoint: what the user is shown before a request is made.
 type EgressTarget struct {
 	Scheme    string       `json:"scheme"`
 	Host      string       `json:"host"`

@@ -160,7 +160,7 @@ func (p *jsonPlace) pass(text string) {
 func quoted(s string) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)         // the body is no HTML, and people read it
+	encoder.SetEscapeHTML(false)         // the body is no HTML, and users read it
 	_ = encoder.Encode(s)                // a string always encodes
 	return strings.TrimSpace(b.String()) // the encoder ends the line
 }
@@ -170,7 +170,7 @@ func scalar(s string) bool {
 	return !strings.ContainsAny(s, "\"{[ \t\r\n") && json.Valid([]byte(s))
 }
 
-// checkJSON refuses what is no single JSON document, and objects with two members of one name.
+// checkJSON rejects what is no single JSON document, and objects with two members of one name.
 func checkJSON(doc string) error {
 	if err := json.Unmarshal([]byte(doc), new(json.RawMessage)); err != nil {
 		return project.ErrArgument.Sayf("the payload is no valid JSON (%v); outside strings, every variable needs a value", err)

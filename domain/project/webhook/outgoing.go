@@ -28,7 +28,7 @@ type Outgoing struct {
 	PayloadTemplate string
 }
 
-// Validate refuses one that could not be delivered, as Config.Validate does.
+// Validate rejects one that could not be delivered, as Config.Validate does.
 func (o Outgoing) Validate() error {
 	if o.Trigger != OnSuccess && o.Trigger != OnFailure && o.Trigger != OnAlways {
 		return project.ErrArgument.Sayf("%q says not when the webhook is called; trigger is onSuccess, onFailure or always", o.Trigger)

@@ -21,7 +21,7 @@ type Header struct {
 	Value string `json:"value"`
 }
 
-// Request is exactly what will be sent. It holds secrets: show people its View.
+// Request is exactly what will be sent. It holds secrets: show users its View.
 type Request struct {
 	Method  string        `json:"method"`
 	URL     string        `json:"url"` // absolute; host in lower-case ASCII, everything escaped
@@ -131,7 +131,7 @@ func (r Request) size() int {
 	return n
 }
 
-// view is a request as people and agents see it: secrets masked, the payload cut.
+// view is a request as users and agents see it: secrets masked, the payload cut.
 type view struct {
 	Method       string   `json:"method"`
 	URL          string   `json:"url"`

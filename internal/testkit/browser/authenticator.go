@@ -13,7 +13,7 @@ type Authenticator struct {
 	id   webauthn.AuthenticatorID
 }
 
-// Authenticator gives the page an authenticator that verifies its person.
+// Authenticator gives the page an authenticator that verifies its user.
 func (p *Page) Authenticator() *Authenticator {
 	p.t.Helper()
 	a := &Authenticator{page: p}
@@ -30,7 +30,7 @@ func (p *Page) Authenticator() *Authenticator {
 	return a
 }
 
-// Verifies has it verify its person from now on, or fail to.
+// Verifies has it verify its user from now on, or fail to.
 func (a *Authenticator) Verifies(person bool) {
 	a.page.t.Helper()
 	a.page.call("verification", func(ctx context.Context) error {

@@ -107,7 +107,7 @@ func (d *turns) give() {
 	}
 }
 
-// Apart is another profile in the same browser, with cookies of its own: another person at another machine.
+// Apart is another profile in the same browser, with cookies of its own: another user at another machine.
 func (b *Browser) Apart(t testing.TB) *Browser {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())

@@ -72,7 +72,7 @@ func (p *Page) Click(selector string) {
 	p.press("document.querySelectorAll("+quoted(selector)+")", selector)
 }
 
-// Press presses the first button or link in sight that people know by that name: its label for screen readers, or its text.
+// Press presses the first button or link in sight that users know by that name: its label for screen readers, or its text.
 func (p *Page) Press(name string) {
 	p.t.Helper()
 	p.press("[...document.querySelectorAll('button, a[href], summary')].filter((e) => (e.getAttribute('aria-label') || e.innerText || '').trim() === "+quoted(name)+")", name)
@@ -98,7 +98,7 @@ func (p *Page) Keys(keys string) {
 	p.do("type", chromedp.KeyEvent(keys))
 }
 
-// Focus returns what has the focus, as people know it: its label, its name or its text.
+// Focus returns what has the focus, as users know it: its label, its name or its text.
 func (p *Page) Focus() string {
 	p.t.Helper()
 	var name string
@@ -106,7 +106,7 @@ func (p *Page) Focus() string {
 	return name
 }
 
-// Text returns what people read in the first element that the CSS selector fits; empty when there is none.
+// Text returns what users read in the first element that the CSS selector fits; empty when there is none.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	var text string
@@ -157,7 +157,7 @@ func (p *Page) WaitFor(expression string) {
 	}, func() string { return expression + " was never true" })
 }
 
-// Dark has the page believe that its person prefers dark colours, or light ones.
+// Dark has the page believe that its user prefers dark colours, or light ones.
 func (p *Page) Dark(dark bool) {
 	p.t.Helper()
 	value := map[bool]string{true: "dark", false: "light"}[dark]
@@ -167,7 +167,7 @@ func (p *Page) Dark(dark bool) {
 	})
 }
 
-// Notifications has the person allow notifications of the page's server, or not, as browsers ask them to.
+// Notifications has the user allow notifications of the page's server, or not, as browsers ask them to.
 func (p *Page) Notifications(allowed bool) {
 	p.t.Helper()
 	setting := cdpbrowser.PermissionSettingDenied
@@ -233,7 +233,7 @@ func (p *Page) eval(expression string) (string, error) {
 }
 
 // press clicks the middle of the first element of a list that is in sight, can be pressed, and has nothing above it.
-// A page that came to rest may still be exchanged just before it is pressed: then it takes no press and says so, and it is pressed again, as people do.
+// A page that came to rest may still be exchanged just before it is pressed: then it takes no press and says so, and it is pressed again, as users do.
 func (p *Page) press(list, name string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {

@@ -83,7 +83,7 @@ func logging(lines ...string) mcp.ToolHandler {
 	}
 }
 
-// missing refuses a client that has not said that it samples (SEP-2575).
+// missing rejects a client that has not said that it samples (SEP-2575).
 func missing(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if caps := req.ClientCapabilities(); caps != nil && caps.Sampling != nil {
 		return say("the client samples"), nil

@@ -32,7 +32,7 @@ const (
 	contextForm = `{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`
 )
 
-// form returns a question to a person.
+// form returns a question to the user.
 func form(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: rawSchema(schema)}
 }

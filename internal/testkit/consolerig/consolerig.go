@@ -43,7 +43,7 @@ func Person() httpauth.Visitor {
 	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
 }
 
-// LetIn lets everybody in as that person; forms that do not carry what they have to are refused.
+// LetIn lets everybody in as that user; forms that do not carry what they have to are refused.
 func LetIn(v httpauth.Visitor) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func (p Page) Main() string {
 	return "<main" + body
 }
 
-// Text returns what people read in the content of the page.
+// Text returns what users read in the content of the page.
 func (p Page) Text() string {
 	return strings.TrimSpace(html.UnescapeString(blanks.ReplaceAllString(tag.ReplaceAllString(p.Main(), " "), " ")))
 }
@@ -296,7 +296,7 @@ func (p Page) Runs() bool {
 	return strings.HasPrefix(p.Path, "/work/") && strings.Contains(p.HTML, `data-live="tick"`)
 }
 
-// See fails the test unless people read all of that on the page.
+// See fails the test unless users read all of that on the page.
 func (p Page) See(texts ...string) Page {
 	p.Site.T.Helper()
 	text := p.Text()
@@ -306,7 +306,7 @@ func (p Page) See(texts ...string) Page {
 	return p
 }
 
-// Miss fails the test when people read any of that on the page.
+// Miss fails the test when users read any of that on the page.
 func (p Page) Miss(texts ...string) Page {
 	p.Site.T.Helper()
 	text := p.Text()
@@ -316,7 +316,7 @@ func (p Page) Miss(texts ...string) Page {
 	return p
 }
 
-// Safe fails the test when something that somebody else wrote is more than text: hostile is such a text as it was given.
+// Safe fails the test when something that others wrote is more than text: hostile is such a text as it was given.
 func (p Page) Safe(hostile string) Page {
 	p.Site.T.Helper()
 	require.NotContains(p.Site.T, p.HTML, hostile, "on %s", p.Path)

@@ -45,7 +45,7 @@ func With(change func(*app.Options)) Change {
 	return func(_ *app.Core, o *app.Options) { change(o) }
 }
 
-// Open opens a core in that directory, where people confirm. A second one there is another process.
+// Open opens a core in that directory, where users confirm. A second one there is another process.
 func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
@@ -104,7 +104,7 @@ func (a *Agent) Ask(t testing.TB, name string, args any) string {
 	return out.Issued.ID
 }
 
-// Waits makes a call and waits until a person has answered, as a transport does; then it says what came of it.
+// Waits makes a call and waits until the user has answered, as a transport does; then it says what came of it.
 func (a *Agent) Waits(t testing.TB, name string, args any) <-chan tool.Outcome {
 	t.Helper()
 	doc, err := json.Marshal(args)

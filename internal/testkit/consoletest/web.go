@@ -145,7 +145,7 @@ func (w *Web) Settled(page Answer) Answer {
 	return page
 }
 
-// Words returns what people read of the page's content, its blanks and lines as one space each.
+// Words returns what users read of the page's content, its blanks and lines as one space each.
 func (a Answer) Words() string {
 	body := a.Body
 	if _, main, ok := strings.Cut(body, "<main"); ok {

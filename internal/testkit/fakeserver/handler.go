@@ -76,7 +76,7 @@ func handler(password string, quirks map[string]string) http.Handler {
 
 func give(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client that asked may be gone
 }
 
 func refuse(w http.ResponseWriter, status int, v any) {

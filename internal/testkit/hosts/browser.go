@@ -82,7 +82,7 @@ func (e *eyes) close() error {
 	return nil
 }
 
-// logsIn has the trial's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
+// logsIn has the trial's user open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
 func (d *trial) logsIn() error {
 	if d.ends == nil {
 		if err := d.serves(); err != nil {

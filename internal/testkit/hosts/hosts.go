@@ -24,7 +24,7 @@ type host struct {
 	prepare func(home, project string) error
 }
 
-// prompt is what the person tells every host to do. The model does not read it.
+// prompt is what the user tells every host to do. The model does not read it.
 const prompt = "do it"
 
 func hosts() []host {

@@ -16,17 +16,17 @@ import (
 type job struct {
 	name    string
 	steps   []step
-	asks    []string // the tools about which a person is asked, in this order
-	console bool     // the person answers in the console, not in a terminal
-	screen  bool     // the person sits before the host's terminal view, and answers in that of countersign approvals
+	asks    []string // the tools about which the user is asked, in this order
+	console bool     // the user answers in the console, not in a terminal
+	screen  bool     // the user sits before the host's terminal view, and answers in that of countersign approvals
 	shows   string   // what the console, or the view, shows of it
-	denied  bool     // the person says no
-	killed  bool     // the host is killed while it waits, and the same call is made again by a new one after the person's yes
+	denied  bool     // the user says no
+	killed  bool     // the host is killed while it waits, and the same call is made again by a new one after the user's yes
 	changes []string // the files that are different afterwards, and only then; a leading ~ is the home
 	says    string   // stands in the last result
 }
 
-// surface returns where the person answers.
+// surface returns where the user answers.
 func (j job) surface() string {
 	if j.console {
 		return "console"
@@ -34,7 +34,7 @@ func (j job) surface() string {
 	return "terminal"
 }
 
-// place returns where the person answers, in words.
+// place returns where the user answers, in words.
 func (j job) place() string {
 	if j.screen {
 		return "view of approvals, the host in its own"
@@ -42,10 +42,10 @@ func (j job) place() string {
 	return j.surface()
 }
 
-// reading is how long the person looks before answering. What does not wait for them is done by then.
+// reading is how long the user looks before answering. What does not wait for them is done by then.
 const reading = time.Second
 
-// reason is why the person says no.
+// reason is why the user says no.
 const reason = "not before lunch"
 
 func given(values map[string]any) func([]string) map[string]any {
@@ -136,7 +136,7 @@ func (d *trial) asked(tool string, ended <-chan struct{}, meanwhile func() error
 	return question{}, fmt.Errorf("nobody was asked about %s", tool)
 }
 
-// does has a host do a job, with a person beside it. It returns how the host called itself.
+// does has a host do a job, with the user beside it. It returns how the host called itself.
 func (d *trial) does(h host, m *model, j job) (client string, err error) {
 	before, err := d.tree()
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *trial) does(h host, m *model, j job) (client string, err error) {
 	return d.recorded(h, j, from)
 }
 
-// unwatched has a host do a job headless, with a person nearby who answers what Countersign asks.
+// unwatched has a host do a job headless, with the user nearby who answers what Countersign asks.
 func (d *trial) unwatched(h host, m *model, j job, before map[string]string) (err error) {
 	s, err := d.starts(h, m.URL)
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *trial) unwatched(h host, m *model, j job, before map[string]string) (er
 		if err != nil {
 			return err
 		}
-		time.Sleep(reading) // a call that does not wait for the person is done by then, which same would see
+		time.Sleep(reading) // a call that does not wait for the user is done by then, which same would see
 		if err := d.same(before, "before the person's answer"); err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (d *trial) unwatched(h host, m *model, j job, before map[string]string) (er
 	return s.waits()
 }
 
-// answers has the person answer where they do.
+// answers has the user answer where they do.
 func (d *trial) answers(q question, j job) error {
 	switch {
 	case j.console:
@@ -258,7 +258,7 @@ func (d *trial) same(before map[string]string, when string) error {
 	return err
 }
 
-// recorded holds the audit to what was done: each call that was asked about was answered by a person where they sat, and that is said of what came of it.
+// recorded holds the audit to what was done: each call that was asked about was answered by the user where they sat, and that is said of what came of it.
 func (d *trial) recorded(h host, j job, from int) (client string, err error) {
 	events, _, err := d.record(from)
 	if err != nil {

@@ -39,7 +39,7 @@ func (d *trial) opens(name string, cmd *exec.Cmd) (*screen, error) {
 	return &screen{d, name}, err
 }
 
-// text returns what the person sees.
+// text returns what the user sees.
 func (s *screen) text() string {
 	text, err := s.trial.tmux("capture-pane", "-p", "-t", s.name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *trial) goesUp() error {
 	return s.shows("countersign connect")
 }
 
-// watched has a host do a job in its terminal view, with the person before it; what Countersign asks they answer in another window.
+// watched has a host do a job in its terminal view, with the user before it; what Countersign asks they answer in another window.
 func (d *trial) watched(h host, m *model, j job, before map[string]string) error {
 	arguments, env := h.command(m.URL, false)
 	cmd := d.command(h.program, arguments...)
@@ -161,7 +161,7 @@ func (d *trial) watched(h host, m *model, j job, before map[string]string) error
 		if err != nil {
 			return fmt.Errorf("%w:\n%s", err, s.text())
 		}
-		time.Sleep(reading) // a call that does not wait for the person is done by then, which same would see
+		time.Sleep(reading) // a call that does not wait for the user is done by then, which same would see
 		if err := d.same(before, "before the person's answer"); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ const patience = 2 * time.Minute
 // prompts are Countersign's questions on a terminal.
 var prompts = regexp.MustCompile(`\[y/[nN]`)
 
-// trial is one person's place: a home in which nothing was set up before, one project, and Countersign.
+// trial is one user's place: a home in which nothing was set up before, one project, and Countersign.
 type trial struct {
 	exe, home, project string
 	account            string // whose everything is
@@ -44,7 +44,7 @@ type trial struct {
 	page               *browser.Page // of approvals, in the console
 }
 
-// newTrial makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
+// newTrial makes a place below dir. A user sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
 // server that countersign up has begun in the project before any of it.
 func newTrial(exe, dir string, h host, http bool) (*trial, error) {
 	me, err := user.Current()
@@ -103,8 +103,8 @@ func (d *trial) command(name string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// atTerminal runs a command of Countersign at a terminal of its own, tall enough for every plan, where a person types that at each question. It returns
-// what the person saw.
+// atTerminal runs a command of Countersign at a terminal of its own, tall enough for every plan, where the user types that at each question. It returns
+// what the user saw.
 func (d *trial) atTerminal(typed string, arguments ...string) (string, error) {
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *trial) atTerminal(typed string, arguments ...string) (string, error) {
 	return seen.String(), cmd.Wait()
 }
 
-// question is what waits for a person.
+// question is what waits for the user.
 type question struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`

@@ -22,7 +22,7 @@ import (
 // modulePath is how this module is named in coverage counters.
 const modulePath = "github.com/countersign-dev/countersign"
 
-// traced builds the program with coverage counters, starts it as an MCP server, calls run_script and deploy_apply while a person approves at a terminal,
+// traced builds the program with coverage counters, starts it as an MCP server, calls run_script and deploy_apply while the user approves at a terminal,
 // and writes which functions ran in the server: all of them, and those that do not run in a server that starts, lists its tools and ends. What ran in the
 // terminal's process and in children is not counted, nor are functions of other modules.
 func traced(w io.Writer, list bool) error {
@@ -214,7 +214,7 @@ func (s *server) call(tool string, arguments any) (json.RawMessage, error) {
 	return result, err
 }
 
-// approved calls a tool and has a person approve the request that it makes.
+// approved calls a tool and has the user approve the request that it makes.
 func (s *server) approved(tool string, arguments any) (json.RawMessage, error) {
 	approval := make(chan error, 1)
 	go func() { approval <- s.approve() }()

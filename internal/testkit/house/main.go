@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command house prints what a reader of this module may want to look at: large and small packages, long files and functions, names that nobody uses or
+// Command fixture prints what a reader of this module may want to look at: large and small packages, long files and functions, names that nobody uses or
 // that exist twice, structs that are declared twice, totals, and with -calls which functions a call of a tool runs. No figure of it is a rule: a reader
 // decides.
 package main

@@ -37,7 +37,7 @@ func (s *projects) List(ctx context.Context) ([]project.Project, error) {
 	return found, err
 }
 
-// registered refuses a path that is another project's.
+// registered rejects a path that is another project's.
 func (s *projects) registered(next project.Project) error {
 	for _, e := range s.kept {
 		other, err := s.value(e)
@@ -51,7 +51,7 @@ func (s *projects) registered(next project.Project) error {
 	return nil
 }
 
-// foreign refuses a project that does not exist.
+// foreign rejects a project that does not exist.
 func (s *projects) foreign(of project.ID) error {
 	if of != "" && s.place(of) < 0 {
 		return s.none(of)

@@ -46,7 +46,7 @@ func Call(ctx context.Context, a *app.App, c tool.Call) tool.Outcome {
 	return o
 }
 
-// Settings changes the settings as a person does, and approves what that opens.
+// Settings changes the settings as the user does, and approves what that opens.
 func Settings(t testing.TB, a *app.App, change func(*app.Settings) error) app.Settings {
 	t.Helper()
 	c, err := a.SettingsCall(t.Context(), change)

@@ -210,7 +210,7 @@ func (d *Core) Do(name tool.Name, args Args) map[string]any {
 	return d.answer(d.Confirmed(name, args))
 }
 
-// ByPerson returns the answer of a call that a person makes, which has to go well.
+// ByPerson returns the answer of a call that the user makes, which has to go well.
 func (d *Core) ByPerson(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	c := d.New(name, args)

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// What an authenticator says of the person in front of it.
+// What an authenticator says of the user in front of it.
 const (
 	Absent   = 0x00
 	Touched  = 0x01

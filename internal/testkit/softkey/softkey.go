@@ -32,12 +32,12 @@ type Key struct {
 	id      []byte
 	Origin  string // of the page that asks
 	RPID    string // of what the authenticator signs for
-	Flags   byte   // 1 a touch, 4 a verified person
+	Flags   byte   // 1 a touch, 4 a verified user
 	Count   uint32
 	Cross   bool // asked for from within another site's page
 }
 
-// New returns a passkey for Origin, whose person is verified.
+// New returns a passkey for Origin, whose user is verified.
 func New(t testing.TB) *Key {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
