@@ -299,7 +299,7 @@ func (r *run) subject(ctx context.Context) error {
 		r.decision.Rule = policy.RuleNarrows
 	}
 	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
-		r.unasked()
+		r.allowNoOp()
 	}
 	return nil
 }
@@ -321,8 +321,8 @@ func (r *run) ownScope() string {
 	return own
 }
 
-// unasked lets a call run that has nothing to do: nobody need be asked about nothing. A token that it brings along is checked and spent all the same.
-func (r *run) unasked() {
+// allowNoOp lets a call run that has nothing to do: nobody need be asked about nothing. A token that it brings along is checked and spent all the same.
+func (r *run) allowNoOp() {
 	switch {
 	case r.decided() || !r.human && !r.call.Token.IsZero():
 	case !r.call.Token.IsZero():

@@ -50,7 +50,7 @@ const garbage = 400
 // Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
 // one ends the process at once.
 func Main(p Program, args []string) int {
-	ctx, onReady, stop := heeding()
+	ctx, onReady, stop := signalContext()
 	defer stop()
 	if p.onReady = onReady; len(args) == 0 || args[0] != mcpName {
 		onReady()
@@ -61,9 +61,9 @@ func Main(p Program, args []string) int {
 	return Run(ctx, p, command.OS(), args)
 }
 
-// heeding returns a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
+// signalContext returns a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
 // takes threads of its own, which a server that nobody has called yet starts faster without.
-func heeding() (ctx context.Context, onReady, stop func()) {
+func signalContext() (ctx context.Context, onReady, stop func()) {
 	ctx, stop = context.WithCancel(context.Background())
 	return ctx, sync.OnceFunc(func() {
 		heard, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

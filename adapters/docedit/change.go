@@ -151,8 +151,8 @@ func quoted(s string) string {
 	return out.String()
 }
 
-// discreet takes what a parser quotes from the document out of its message: it may be a secret with a slip in it.
-func discreet(message string) string {
+// withoutQuotes takes what a parser quotes from the document out of its message: it may be a secret with a slip in it.
+func withoutQuotes(message string) string {
 	if head, _, found := strings.Cut(message, "invalid literal: "); found {
 		return head + "a string, number or word is not well formed"
 	}

@@ -28,7 +28,7 @@ func parse(doc []byte) (text, error) {
 	}
 	tree, err := hujson.Parse(append(bytes.Clone(doc), '\n')) // a comment on the last line may end with the document
 	if err != nil {
-		why := discreet(strings.TrimPrefix(err.Error(), "hujson: "))
+		why := withoutQuotes(strings.TrimPrefix(err.Error(), "hujson: "))
 		return text{}, ErrValueFormat.Sayf("the document is not JSON: %s; mend it there and try again", why)
 	}
 	root, ok := tree.Value.(*hujson.Object)

@@ -40,7 +40,7 @@ func (TOMLSyntax) Read(doc []byte) (m document, err error) {
 			return document{}, ErrValueFormat.Sayf("the document is not TOML").Because(err)
 		}
 		return document{}, ErrValueFormat.Sayf("the document is not TOML: line %d, column %d: %s; mend it there and try again",
-			at.Position.Line, max(at.Position.Col, 1), discreet(at.Message))
+			at.Position.Line, max(at.Position.Col, 1), withoutQuotes(at.Message))
 	}
 	return document{Root: neutral(root).(map[string]any)}, nil
 }

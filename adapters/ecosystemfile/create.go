@@ -52,7 +52,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Dr
 			return "", ecosystem.ErrStorage.Sayf("no git repository could be made in %s; look at the directory's permissions and at the space on the disk", l.Root).Because(err)
 		}
 	}
-	return string(text), stored(furnish(root, l, text), "the ecosystem "+l.Name, l.Dir)
+	return string(text), stored(createDir(root, l, text), "the ecosystem "+l.Name, l.Dir)
 }
 
 // Initializes implements ecosystemport.Manifests.
@@ -102,8 +102,8 @@ func pairs(m ecosystem.Members) yamlcodec.Pairs {
 	return out
 }
 
-// furnish makes the directory beside its place and moves it there.
-func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
+// createDir makes the directory beside its place and moves it there.
+func createDir(root *os.Root, l ecosystem.Layout, text []byte) error {
 	if err := root.MkdirAll(ecosystems, sharedDir); err != nil {
 		return at(err, l)
 	}

@@ -183,7 +183,7 @@ func (a *Archive) known(ctx context.Context, n note, z *sqlitestore.Seized) erro
 		if err := errors.Join(tail, store.Close()); err != nil {
 			return err
 		}
-		open = toldOf(last, n)
+		open = endsWithRestore(last, n)
 	}
 	if !open {
 		return ErrForged.Sayf("%s says that a restore was interrupted, and the audit of %s does not know it so: nothing was moved; look at what it names and at %s, then move both away",
@@ -192,8 +192,8 @@ func (a *Archive) known(ctx context.Context, n note, z *sqlitestore.Seized) erro
 	return nil
 }
 
-// toldOf reports an audit that ends with having been put back by that restore.
-func toldOf(last []audit.Record, n note) bool {
+// endsWithRestore reports an audit that ends with having been put back by that restore.
+func endsWithRestore(last []audit.Record, n note) bool {
 	return len(last) == 1 && last[0].Event.Tool == audit.RestoreTool && last[0].Event.CallID == n.ID
 }
 
@@ -402,7 +402,7 @@ func (a *Archive) tell(ctx context.Context, store *sqlitestore.Store, signer *do
 	if err != nil {
 		return err
 	}
-	if toldOf(last, n) {
+	if endsWithRestore(last, n) {
 		return nil // told before this was interrupted
 	}
 	withdrawn, err := store.Withdraw(ctx, a.Clock.Now())

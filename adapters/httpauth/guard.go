@@ -55,7 +55,7 @@ type Guard struct {
 	headers     map[string][]string
 	failures    *bucket // of credentials that are not good
 	noise       *bucket // of refusals that are logged
-	flights     flights
+	inFlight    inFlight
 	life        context.Context
 	end         context.CancelFunc
 }
@@ -74,7 +74,7 @@ func NewGuard(o Options) *Guard {
 	}
 	g.headers = always()
 	g.failures, g.noise = newBucket(g.limits.Failures), newBucket(g.limits.Failures)
-	g.flights = flights{most: g.limits.InFlight, of: map[string]int{}}
+	g.inFlight = inFlight{most: g.limits.InFlight, of: map[string]int{}}
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
 }
@@ -91,7 +91,7 @@ func (g *Guard) Around(next http.Handler) http.Handler {
 		for name, values := range g.headers {
 			head[name] = values
 		}
-		defer out.hurry() // the server sends the rest of the answer after this
+		defer out.setDeadline() // the server sends the rest of the answer after this
 		defer g.recovered(out, r)
 		g.timed(w, r)
 		p, err := g.placed(r)
@@ -146,11 +146,11 @@ func (g *Guard) admitting(whom who, h Handler) http.Handler {
 			g.refuse(w, r, err)
 			return
 		}
-		if !g.flights.begin(v.Credential) {
+		if !g.inFlight.begin(v.Credential) {
 			g.refuse(w, r, ErrInFlight)
 			return
 		}
-		defer g.flights.end(v.Credential)
+		defer g.inFlight.end(v.Credential)
 		body, err := receive(r, g.limits.Body)
 		if err == nil && v.Person && !safe(r.Method) {
 			err = v.sentBy(r, body)

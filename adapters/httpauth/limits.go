@@ -51,15 +51,15 @@ func (b *bucket) take(now time.Time) bool {
 	return true
 }
 
-// flights counts the requests under way of each credential.
-type flights struct {
+// inFlight counts the requests under way of each credential.
+type inFlight struct {
 	mu   sync.Mutex
 	most int
 	of   map[string]int
 }
 
 // begin counts one in, unless there are too many.
-func (f *flights) begin(credential string) bool {
+func (f *inFlight) begin(credential string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of[credential] >= f.most {
@@ -70,7 +70,7 @@ func (f *flights) begin(credential string) bool {
 }
 
 // end counts one out.
-func (f *flights) end(credential string) {
+func (f *inFlight) end(credential string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of[credential]--; f.of[credential] <= 0 {

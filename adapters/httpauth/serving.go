@@ -46,7 +46,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions)
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	o = o.complete()
-	c := &crowd{most: o.Connections, seats: map[string]*seat{}}
+	c := &connLimiter{most: o.Connections, seats: map[string]*connSlot{}}
 	server := &http.Server{
 		Handler: c.serving(h), TLSConfig: o.TLS, ConnState: c.turned, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: o.HeaderTime, IdleTimeout: o.IdleTime, WriteTimeout: o.WriteTime, MaxHeaderBytes: o.HeaderBytes,
@@ -89,29 +89,29 @@ func shutdown(server *http.Server, patience time.Duration) error {
 	return server.Shutdown(ctx)
 }
 
-// crowd is the connections of a server. Where there are too many, those make room that ask for nothing: who opens connections and says nothing, or
+// connLimiter is the connections of a server. Where there are too many, those make room that ask for nothing: who opens connections and says nothing, or
 // says it slowly, keeps nobody out.
-type crowd struct {
+type connLimiter struct {
 	mu    sync.Mutex
 	most  int
-	seats map[string]*seat // by the address of the other side
+	seats map[string]*connSlot // by the address of the other side
 }
 
-// seat is one connection.
-type seat struct {
+// connSlot is one connection.
+type connSlot struct {
 	conn  net.Conn
 	since time.Time // when it began to ask for nothing
 	busy  int       // requests being served
 }
 
 // turned is told of everything that becomes of connections.
-func (c *crowd) turned(conn net.Conn, state http.ConnState) {
+func (c *connLimiter) turned(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := conn.RemoteAddr().String()
 	switch state {
 	case http.StateNew:
-		c.seats[key] = &seat{conn: conn, since: time.Now()}
+		c.seats[key] = &connSlot{conn: conn, since: time.Now()}
 		if len(c.seats) > c.most {
 			c.makeRoom(key)
 		}
@@ -123,7 +123,7 @@ func (c *crowd) turned(conn net.Conn, state http.ConnState) {
 }
 
 // makeRoom closes the connection that has asked for nothing for the longest time; when all the others are served, the one that is new.
-func (c *crowd) makeRoom(latest string) {
+func (c *connLimiter) makeRoom(latest string) {
 	gone := latest
 	for key, s := range c.seats {
 		if s.busy == 0 && s.since.Before(c.seats[gone].since) {
@@ -139,15 +139,15 @@ func (c *crowd) makeRoom(latest string) {
 }
 
 // serving is h, with its connection known to be busy.
-func (c *crowd) serving(h http.Handler) http.Handler {
+func (c *connLimiter) serving(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s := c.sit(r.RemoteAddr)
-		defer c.rise(s)
+		s := c.acquireSlot(r.RemoteAddr)
+		defer c.releaseSlot(s)
 		h.ServeHTTP(w, r)
 	})
 }
 
-func (c *crowd) sit(address string) *seat {
+func (c *connLimiter) acquireSlot(address string) *connSlot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.seats[address]
@@ -157,7 +157,7 @@ func (c *crowd) sit(address string) *seat {
 	return s
 }
 
-func (c *crowd) rise(s *seat) {
+func (c *connLimiter) releaseSlot(s *connSlot) {
 	if s == nil {
 		return
 	}

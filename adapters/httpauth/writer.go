@@ -32,7 +32,7 @@ func (w *writer) WriteHeader(status int) {
 // Write writes within the time there is.
 func (w *writer) Write(p []byte) (int, error) {
 	w.wrote = true
-	w.hurry()
+	w.setDeadline()
 	defer w.rest()
 	return w.ResponseWriter.Write(p)
 }
@@ -40,7 +40,7 @@ func (w *writer) Write(p []byte) (int, error) {
 // FlushError sends what was written so far.
 func (w *writer) FlushError() error {
 	w.wrote = true
-	w.hurry()
+	w.setDeadline()
 	defer w.rest()
 	return w.control.Flush()
 }
@@ -48,8 +48,8 @@ func (w *writer) FlushError() error {
 // Flush is FlushError for those who do not ask.
 func (w *writer) Flush() { _ = w.FlushError() }
 
-// hurry starts the time for what is written next. A connection that has no deadlines is a test's.
-func (w *writer) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(w.within)) }
+// setDeadline starts the time for what is written next. A connection that has no deadlines is a test's.
+func (w *writer) setDeadline() { _ = w.control.SetWriteDeadline(time.Now().Add(w.within)) }
 
 // rest ends it, where it would do harm.
 func (w *writer) rest() {

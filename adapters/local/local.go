@@ -117,7 +117,7 @@ func Open(c Config) (*Local, error) {
 	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == EcosystemToolset }) {
 		options = l.ecosystem().Over(options)
 	}
-	options.Place, options.Sight = c.place(), sight()
+	options.Place, options.Sight = c.place(), viewID()
 	account, closing := c.Trust.account(c.Dir)
 	if account != nil {
 		account.OnUpgrade(c.upgraded)
@@ -163,8 +163,8 @@ func (c Config) place() string {
 	return strings.Join(around, "\n")
 }
 
-// sight tells processes of one place apart that do not see the same files: those of another mount namespace, and those of another user.
-func sight() string {
+// viewID tells processes of one place apart that do not see the same files: those of another mount namespace, and those of another user.
+func viewID() string {
 	mounts, _ := os.Readlink("/proc/self/ns/mnt") // elsewhere there are none
 	return mounts + " " + strconv.Itoa(os.Getuid())
 }

@@ -129,7 +129,7 @@ func load(path string) (t table, notes []string, err error) {
 		t.entries = append(t.entries, e)
 	}
 	if doc.Default != nil && *doc.Default != "" {
-		if t.standard = t.standing(*doc.Default); t.standard == "" {
+		if t.standard = t.defaultServer(*doc.Default); t.standard == "" {
 			notes = append(notes, fmt.Sprintf("default_server names %q, which is not there, and counts as null", *doc.Default))
 		}
 	}
@@ -160,8 +160,8 @@ func entryOf(raw json.RawMessage) (e entry, bad string) {
 // speaks reports whether the server is asked in the way that this package knows.
 func (e entry) speaks() bool { return e.Backend == "" || e.Backend == "opencode" }
 
-// standing returns the ID of the server that the file names as the default one, empty when there is none: by ID, or by name as older files do.
-func (t table) standing(name string) string {
+// defaultServer returns the ID of the server that the file names as the default one, empty when there is none: by ID, or by name as older files do.
+func (t table) defaultServer(name string) string {
 	id := ""
 	for _, e := range t.entries {
 		if e.ID == name {

@@ -87,7 +87,7 @@ func (c *child) start(s process.Spec) error {
 		_ = AwaitExit(c.rec.State.PID) // it cannot fail for a child that nobody waited for
 		close(c.exited)
 	})
-	c.tasks.Go(func() { c.box.Listen(c.hear) })
+	c.tasks.Go(func() { c.box.Listen(c.setGrace) })
 	c.move(process.Running)
 	return nil
 }
@@ -139,8 +139,8 @@ func (c *child) closeFiles() {
 
 func stopLine(grace time.Duration) string { return strconv.FormatInt(int64(max(grace, 0)), 10) }
 
-// hear is what somebody posted: the grace after which he wants the program to end.
-func (c *child) hear(line string) {
+// setGrace is what somebody posted: the grace after which he wants the program to end.
+func (c *child) setGrace(line string) {
 	if ns, err := strconv.ParseInt(line, 10, 64); err == nil {
 		select {
 		case c.stops <- time.Duration(ns):

@@ -20,8 +20,8 @@ type line struct {
 	raw    int
 }
 
-// tidier makes lines to be kept of output. It is used by one goroutine.
-type tidier struct {
+// cleaner makes lines to be kept of output. It is used by one goroutine.
+type cleaner struct {
 	redactor func() *redact.Redactor
 	secrets  []string
 	made     *redact.Redactor
@@ -34,8 +34,8 @@ func CleanLine(s string) string {
 	return strings.TrimRight(redact.StripControl(s), "\r\n")
 }
 
-// tidy gives the newest lines of the batch, at most MaxLines, clean and masked, and the number of the first.
-func (t *tidier) tidy(b batch) (lines []line, first int64) {
+// clean returns the newest lines of the batch, at most MaxLines, clean and masked, and the number of the first.
+func (t *cleaner) clean(b batch) (lines []line, first int64) {
 	if b.lines == 0 {
 		return nil, b.total + 1
 	}
@@ -79,7 +79,7 @@ func split(b batch, skip int) []line {
 }
 
 // mask masks the lines of one stream, which may have lines of the other between them.
-func (t *tidier) mask(stream process.Stream, lines []line) {
+func (t *cleaner) mask(stream process.Stream, lines []line) {
 	before := t.before[stream]
 	texts := append(make([]string, 0, len(before)+len(lines)), before...)
 	for _, l := range lines {

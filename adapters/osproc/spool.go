@@ -18,17 +18,17 @@ const (
 
 // Spool keeps the output of one process. Drain, once a stream, and Keep, once, run at the same time; the rest is for after them.
 type Spool struct {
-	ring  *ring
-	tidy  tidier
-	files files
-	log   logFile
-	err   error // the last failure to write
-	mu    sync.Mutex
+	ring    *ring
+	cleaner cleaner
+	files   files
+	log     logFile
+	err     error // the last failure to write
+	mu      sync.Mutex
 }
 
 // NewSpool returns a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
 func NewSpool(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
-	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
+	return &Spool{ring: newRing(), cleaner: cleaner{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
 }
 
 // LogTo has Keep append the lines to that file too, as they are kept. It is called before Keep, if at all.
@@ -68,7 +68,7 @@ func (s *Spool) flush() (flood bool) {
 	b := s.ring.take()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lines, first := s.tidy.tidy(b)
+	lines, first := s.cleaner.clean(b)
 	flood = s.files.add(lines, first)
 	s.err = s.files.write()
 	s.log.append(lines, first)

@@ -37,7 +37,7 @@ func (Parser) Parse(text string) shellcmd.ShellScript {
 	case posixErr == nil:
 		return posix
 	}
-	script := join(join(bash, posix), salvage(text))
+	script := join(join(bash, posix), splitLeniently(text))
 	script.Unparsable = explain(bashErr)
 	return script
 }
@@ -142,8 +142,8 @@ func moveParts(parts []shellcmd.Part, by int) []shellcmd.Part {
 	return out
 }
 
-// salvage makes commands out of text that no shell grammar fits: a new one at every separator, every quote ignored.
-func salvage(text string) shellcmd.ShellScript {
+// splitLeniently makes commands out of text that no shell grammar fits: a new one at every separator, every quote ignored.
+func splitLeniently(text string) shellcmd.ShellScript {
 	script := shellcmd.ShellScript{Shells: []int{-1}, Blocks: []int{-1}}
 	text = strings.NewReplacer("\\\n", " ", "'", "", `"`, "", "\\", "").Replace(text)
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;&|(){}`", r) }) {

@@ -12,7 +12,7 @@ import (
 
 // Discard implements sandboxport.ProjectDirs.
 func (s *Store) Discard(ctx context.Context, l sandbox.Layout) (deleted []string, err error) {
-	if err := s.homeless(); err != nil {
+	if err := s.checkHome(); err != nil {
 		return nil, err
 	}
 	secrets := filepath.Dir(l.Secrets)

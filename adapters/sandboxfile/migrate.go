@@ -25,7 +25,7 @@ type report struct {
 // does the same, so that doing it by hand is for users who want to see it. A file that cannot be used is sandbox.ErrState.
 func (s *Store) Migrate(ctx context.Context, dryRun bool) (report, error) {
 	report := report{Changes: []string{}, Warnings: []string{}, Backups: []string{}}
-	if err := s.homeless(); err != nil {
+	if err := s.checkHome(); err != nil {
 		return report, err
 	}
 	if !dryRun {

@@ -32,7 +32,7 @@ type mark struct {
 
 // Prepare implements sandboxport.ProjectDirs.
 func (s *Store) Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout) error {
-	if err := cmp.Or(ctx.Err(), s.homeless(), sandbox.CheckProjectName(p.Name)); err != nil {
+	if err := cmp.Or(ctx.Err(), s.checkHome(), sandbox.CheckProjectName(p.Name)); err != nil {
 		return err
 	}
 	if err := s.claim(p, l.Base); err != nil {

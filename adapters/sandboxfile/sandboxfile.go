@@ -110,8 +110,8 @@ func (s *Store) TablePath() string { return s.memory.File(tableName) }
 // GatewayLog returns where the gateway's output goes.
 func (s *Store) GatewayLog() string { return s.memory.File(sandbox.LogsDir + "/" + gatewayLog) }
 
-// homeless fails when nobody said where the files are: they are never kept wherever this process happens to stand.
-func (s *Store) homeless() error {
+// checkHome fails when nobody said where the files are: they are never kept wherever this process happens to stand.
+func (s *Store) checkHome() error {
 	if filepath.IsAbs(s.dirs.Memory) && filepath.IsAbs(s.dirs.Projects) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *Store) Hold(ctx context.Context, url git.URL) (release func(), err erro
 
 // exclude takes the named lock, against everybody in this process and in others.
 func (s *Store) exclude(ctx context.Context, name, what string) (release func(), err error) {
-	if err := s.homeless(); err != nil {
+	if err := s.checkHome(); err != nil {
 		return nil, err
 	}
 	deadline := time.NewTimer(s.o.Patience)

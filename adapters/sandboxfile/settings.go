@@ -27,7 +27,7 @@ func (s *Store) Init(ctx context.Context) (path string, created bool, err error)
 
 // Settings implements sandboxport.ProjectDirs.
 func (s *Store) Settings(ctx context.Context, name string) (sandboxport.Settings, error) {
-	if err := cmp.Or(ctx.Err(), s.homeless()); err != nil {
+	if err := cmp.Or(ctx.Err(), s.checkHome()); err != nil {
 		return sandboxport.Settings{}, err
 	}
 	own := ""

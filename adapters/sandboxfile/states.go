@@ -25,7 +25,7 @@ type document struct {
 
 // Load implements sandboxport.States.
 func (s *Store) Load(ctx context.Context) (sandbox.State, error) {
-	if err := cmp.Or(ctx.Err(), s.homeless()); err != nil {
+	if err := cmp.Or(ctx.Err(), s.checkHome()); err != nil {
 		return sandbox.State{}, err
 	}
 	state, table := s.read()

@@ -61,20 +61,20 @@ func locked(err error) bool {
 	return family == sqlite3.SQLITE_BUSY || family == sqlite3.SQLITE_LOCKED
 }
 
-// vainError is a lock that was waited for in vain, for that long.
-type vainError struct {
+// lockTimeoutError is a lock that was waited for in vain, for that long.
+type lockTimeoutError struct {
 	waited time.Duration
 	error
 }
 
-func (e *vainError) Unwrap() error { return e.error }
+func (e *lockTimeoutError) Unwrap() error { return e.error }
 
 // why returns a sentence for the failures that something outside the program causes.
 func (s *Store) why(err error) string {
 	switch family(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		waited := ""
-		if vain := (&vainError{}); errors.As(err, &vain) {
+		if vain := (&lockTimeoutError{}); errors.As(err, &vain) {
 			waited = fmt.Sprintf(" for more than %v", vain.waited)
 		}
 		return fmt.Sprintf("another process kept the database %s locked%s; try again when it is done", s.path, waited)

@@ -136,7 +136,7 @@ func (s *Store) inTurn(ctx context.Context, conn *sql.Conn, patience time.Durati
 			continue
 		case vain:
 			s.stuck.Store(time.Now().UnixNano())
-			err = &vainError{waited: patience, error: err}
+			err = &lockTimeoutError{waited: patience, error: err}
 		}
 		return tx, err
 	}

@@ -27,7 +27,7 @@ func Encode(v any) ([]byte, error) {
 	if err := n.Dump(v); err != nil {
 		return nil, ErrEncode.Sayf("the value cannot be written as YAML: %v", err)
 	}
-	if err := dress(&n); err != nil {
+	if err := setStyles(&n); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -44,10 +44,10 @@ func Encode(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// dress chooses the style of every string below n.
-func dress(n *yaml.Node) error {
+// setStyles chooses the style of every string below n.
+func setStyles(n *yaml.Node) error {
 	for _, child := range n.Content {
-		if err := dress(child); err != nil {
+		if err := setStyles(child); err != nil {
 			return err
 		}
 	}

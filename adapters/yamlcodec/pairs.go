@@ -71,7 +71,7 @@ func dumped(v any, style func(*yaml.Node), block bool) (string, error) {
 	if err := n.Dump(v); err != nil {
 		return "", ErrEncode.Sayf("the value cannot be written as YAML: %v", err)
 	}
-	if err := dress(&n); err != nil {
+	if err := setStyles(&n); err != nil {
 		return "", err
 	}
 	restyle(&n, style)

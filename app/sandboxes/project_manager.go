@@ -45,9 +45,9 @@ func (m ProjectManager) StopServer(ctx context.Context, f FoundProject) (bool, e
 	return true, m.Record(ctx, f, server)
 }
 
-// strays are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
+// unrecordedServers are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
 // holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
-func (m ProjectManager) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
+func (m ProjectManager) unrecordedServers(ctx context.Context, p sandbox.Project) ([]process.State, error) {
 	all, err := m.Processes.List(ctx)
 	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
 	return slices.DeleteFunc(all, func(s process.State) bool {
@@ -74,8 +74,8 @@ func (m ProjectManager) UnknownServers(ctx context.Context) ([]process.State, er
 
 // Stray reports whether the project may have a server that is not on record.
 func (m ProjectManager) Stray(ctx context.Context, p sandbox.Project) bool {
-	strays, err := m.strays(ctx, p)
-	return err == nil && len(strays) > 0
+	unrecordedServers, err := m.unrecordedServers(ctx, p)
+	return err == nil && len(unrecordedServers) > 0
 }
 
 // Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
@@ -84,16 +84,16 @@ func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []in
 	if _, err := m.Processes.Recover(ctx); err != nil {
 		return nil, err
 	}
-	strays, err := m.strays(ctx, p)
+	unrecordedServers, err := m.unrecordedServers(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return m.End(ctx, strays)
+	return m.End(ctx, unrecordedServers)
 }
 
 // End ends servers that nobody keeps a record of, and returns their process IDs.
-func (m ProjectManager) End(ctx context.Context, strays []process.State) (pids []int, err error) {
-	for _, s := range strays {
+func (m ProjectManager) End(ctx context.Context, unrecordedServers []process.State) (pids []int, err error) {
+	for _, s := range unrecordedServers {
 		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
 			return pids, sandbox.ErrTimeout.Sayf("a server that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
 		}

@@ -147,7 +147,7 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	}
 	losses, err := s.losses(ctx, f)
 	if err == nil && !in.Force {
-		err = unforced(f, losses)
+		err = checkUnsaved(f, losses)
 	}
 	if err != nil {
 		return destroyPlan{}, err
@@ -171,8 +171,8 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	return p, err
 }
 
-// unforced refuses to destroy what is nowhere else.
-func unforced(f FoundProject, losses []sandboxport.Loss) error {
+// checkUnsaved refuses to destroy what is nowhere else.
+func checkUnsaved(f FoundProject, losses []sandboxport.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 	}
 	if !plan.force { // somebody may have worked there since the plan was made
 		losses, err := s.losses(ctx, f)
-		if err = cmp.Or(err, unforced(f, losses)); err != nil {
+		if err = cmp.Or(err, checkUnsaved(f, losses)); err != nil {
 			return ProjectDestroyed{}, err
 		}
 	}

@@ -79,8 +79,8 @@ func (p createPlan) Fetches() []string {
 	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
 }
 
-// furnishes reports whether commands are to be run in the sandbox.
-func (p createPlan) furnishes() bool {
+// hasSetup reports whether commands are to be run in the sandbox.
+func (p createPlan) hasSetup() bool {
 	return len(p.setup) > 0 || strings.TrimSpace(p.input.Command) != ""
 }
 
@@ -129,7 +129,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		shown["replaces"] = f.Project.Sandboxes[sandbox.SandboxKey(in.Name)].Directory
 		asks.Human = max(asks.Human, policy.Simple)
 	}
-	if p.furnishes() { // every file of the commit is bound with it
+	if p.hasSetup() { // every file of the commit is bound with it
 		if p.commit, err = s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
 			return createPlan{}, err
 		}
@@ -178,7 +178,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	if err := s.replace(ctx, f, p); err != nil {
 		return SandboxCreated{}, err
 	}
-	if !p.furnishes() { // nobody was shown the plan, and the branch may have come into use since
+	if !p.hasSetup() { // nobody was shown the plan, and the branch may have come into use since
 		if p.branch, err = s.Repos.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
 			return SandboxCreated{}, err
 		}
@@ -189,7 +189,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 			warning = "the remote could not be asked for news: " + fault.From(err).Message
 		}
 	}
-	if p.furnishes() {
+	if p.hasSetup() {
 		now, err := s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From)
 		if err == nil && now != p.commit {
 			err = moved(p, now)
@@ -212,16 +212,16 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	if out.Copied, err = s.Repos.Include(ctx, f.Layout.Repo, p.dir); err != nil {
 		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
 	}
-	if err := s.there(ctx, f, box.Name, p.furnishes()); err != nil || !p.furnishes() {
+	if err := s.there(ctx, f, box.Name, p.hasSetup()); err != nil || !p.hasSetup() {
 		return out, err
 	}
 	release() // a set-up takes its time, and others want to work on the project
 	if head == p.commit {
-		s.furnish(ctx, sc, p, box, &out)
+		s.runSetup(ctx, sc, p, box, &out)
 	} else {
 		out.Status, out.Message = "partial", "the sandbox is there; nothing was run in it: "+fault.From(moved(p, head)).Message
 	}
-	return out, s.furnished(context.WithoutCancel(ctx), f, box.Name)
+	return out, s.recordSetup(context.WithoutCancel(ctx), f, box.Name)
 }
 
 // moved says that the branch is not what was confirmed any more.
@@ -229,8 +229,8 @@ func moved(p createPlan, now string) error {
 	return sandbox.ErrBusy.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would run", p.branch.From, p.commit, now)
 }
 
-// furnish runs what readies the sandbox. A command that fails leaves it there, and says so.
-func (s sandboxService) furnish(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) {
+// runSetup runs what readies the sandbox. A command that fails leaves it there, and says so.
+func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) {
 	for i, command := range p.setup {
 		sc.Progress(tool.Progress{Done: int64(i), Total: int64(len(p.setup)), Message: "set-up: " + command})
 		ran, ok := s.command(ctx, p.found, box, command)
@@ -291,18 +291,18 @@ func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport
 }
 
 // there notes that the sandbox is there, and that its set-up is still to be run if it is.
-func (s sandboxService) there(ctx context.Context, f FoundProject, name string, furnish bool) error {
+func (s sandboxService) there(ctx context.Context, f FoundProject, name string, runSetup bool) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		p.Doing = nil
-		if box := p.Sandboxes[sandbox.SandboxKey(name)]; furnish {
+		if box := p.Sandboxes[sandbox.SandboxKey(name)]; runSetup {
 			box.Preparing = s.Owner.Self()
 			p.Sandboxes[sandbox.SandboxKey(name)] = box
 		}
 	})
 }
 
-// furnished notes that the sandbox's set-up has been run, if it is still there.
-func (s sandboxService) furnished(ctx context.Context, f FoundProject, name string) error {
+// recordSetup notes that the sandbox's set-up has been run, if it is still there.
+func (s sandboxService) recordSetup(ctx context.Context, f FoundProject, name string) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		if box, is := p.Sandboxes[sandbox.SandboxKey(name)]; is && box.Preparing == s.Owner.Self() {
 			box.Preparing = ""

@@ -46,7 +46,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 	if err != nil {
 		return deletePlan{}, err
 	}
-	f, box, err := s.settledBox(ctx, in.URL, in.Name)
+	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.SandboxKey(d.Sandbox) == sandbox.SandboxKey(in.Name) {
 		p := deletePlan{found: f, finished: true}
 		p.Plan, err = NewPlan(SandboxDelete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, ConfirmOptions{Nothing: true})
@@ -55,7 +55,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 	if err != nil {
 		return deletePlan{}, err
 	}
-	losses, err := s.lossOf(ctx, f, box)
+	losses, err := s.unsavedIn(ctx, f, box)
 	if err != nil {
 		return deletePlan{}, err
 	}
@@ -144,11 +144,11 @@ type resetPlan struct {
 }
 
 func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInput) (resetPlan, error) {
-	f, box, err := s.settledBox(ctx, in.URL, in.Name)
+	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if err != nil {
 		return resetPlan{}, err
 	}
-	losses, err := s.lossOf(ctx, f, box)
+	losses, err := s.unsavedIn(ctx, f, box)
 	if err != nil {
 		return resetPlan{}, err
 	}

@@ -172,8 +172,8 @@ func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, er
 	return s.Must(ctx, url)
 }
 
-// settledBox returns the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
-func (s sandboxService) settledBox(ctx context.Context, url, name string) (FoundProject, sandbox.Sandbox, error) {
+// readySandbox returns the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
+func (s sandboxService) readySandbox(ctx context.Context, url, name string) (FoundProject, sandbox.Sandbox, error) {
 	f, err := s.ready(ctx, url)
 	if err != nil {
 		return f, sandbox.Sandbox{}, err
@@ -202,8 +202,8 @@ func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
 }
 
-// lossOf returns what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
-func (s sandboxService) lossOf(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
+// unsavedIn returns what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
+func (s sandboxService) unsavedIn(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
 	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, []string{box.Directory})
 	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
 		return l.Directory != box.Directory && (l.Branch != box.Branch || !box.CreatedBranch)

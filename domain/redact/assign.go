@@ -74,7 +74,7 @@ func (m *scanner) bareEnd(i int, within byte) int {
 func (m *scanner) unlikely(v *value, keyword string) bool {
 	s := m.s
 	whole := s[v.from:min(v.to, v.from+maxJudged)]
-	if m.dull(v.from, v.to) || number(s, v.from, v.to) && !strings.ContainsAny(keyword[:1], "pPsS") {
+	if m.skipped(v.from, v.to) || number(s, v.from, v.to) && !strings.ContainsAny(keyword[:1], "pPsS") {
 		return true
 	}
 	if command(s, v.from, v.to) {
@@ -125,7 +125,7 @@ func (m *scanner) flag(i int) bool {
 	}
 	spaced := start > i && s[i] != '='
 	if from, to, ok := quotedAt(s, start); ok {
-		if to > from && !command(s, from, to) && !m.dull(from, to) && !(spaced && prose(s[from:to])) {
+		if to > from && !command(s, from, to) && !m.skipped(from, to) && !(spaced && prose(s[from:to])) {
 			m.add(span{from, to, cliFlag})
 			return true
 		}
@@ -142,7 +142,7 @@ func (m *scanner) flag(i int) bool {
 	}
 	end = trimmed(s, start, end)
 	v := s[start:min(end, start+maxJudged)]
-	if len(v) < 4 || v[0] == '-' || command(s, start, end) || m.dull(start, end) || code(v, 0) {
+	if len(v) < 4 || v[0] == '-' || command(s, start, end) || m.skipped(start, end) || code(v, 0) {
 		return false
 	}
 	if spaced && !hasDigit(v) && (list || folded(s[i:start]) || plainLetters(v)) {

@@ -144,7 +144,7 @@ func (m *scanner) authorization(from, to int) {
 	}
 	end := m.credentialEnd(start)
 	v := s[start:min(end, start+maxJudged)]
-	if len(v) < 8 || m.dull(start, end) || fold && !hasDigit(v) || plainLetters(v) || !scheme && end < len(s) && code(v, s[end]) {
+	if len(v) < 8 || m.skipped(start, end) || fold && !hasDigit(v) || plainLetters(v) || !scheme && end < len(s) && code(v, s[end]) {
 		return
 	}
 	m.add(span{start, end, authHeader})
@@ -189,7 +189,7 @@ func (m *scanner) cookie(from, to int) {
 	end = start + len(v)
 	pair := strings.IndexByte(v, '=')
 	encoded := strings.Contains(v, "%3D") || strings.Contains(v, "%3d")
-	if len(v) < 8 || m.dull(start, end) || code(v, 0) || pair < 0 && !encoded && !hasDigit(v) || strings.HasPrefix(v, "=") {
+	if len(v) < 8 || m.skipped(start, end) || code(v, 0) || pair < 0 && !encoded && !hasDigit(v) || strings.HasPrefix(v, "=") {
 		return
 	}
 	if name := run(v, 0, Alnum|underscore|dash|dot); !encoded && (sep == '=' || fold) && (name == 0 || name != pair || len(v)-name < 9) {
@@ -204,8 +204,8 @@ func (m *scanner) cookie(from, to int) {
 // detectorHarmless reports a value that is masked already or on the skip list.
 func detectorHarmless(v string) bool { return redacted(v) || Harmless(v) }
 
-// dull reports whether s[from:to] is on the skip list.
-func (m *scanner) dull(from, to int) bool {
+// skipped reports whether s[from:to] is on the skip list.
+func (m *scanner) skipped(from, to int) bool {
 	v := m.s[from:min(to, from+maxJudged)]
 	return detectorHarmless(v) || plainWord(strings.TrimRight(v, ".,;:!?)]}"))
 }

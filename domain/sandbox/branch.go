@@ -74,8 +74,8 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	case local:
 		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be in one place only", wish, plain(place)))
 	case r.Origin[wish]:
-		if rival := r.rival(wish); rival != "" {
-			return BranchPlan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, rival, rival)
+		if conflicting := r.conflicting(wish); conflicting != "" {
+			return BranchPlan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, conflicting, conflicting)
 		}
 		return BranchPlan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
 	}
@@ -100,7 +100,7 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 		if i > 0 {
 			branch = fmt.Sprintf("%s-%d", base, i+1)
 		}
-		if _, taken := r.Local[branch]; taken || r.rival(branch) != "" {
+		if _, taken := r.Local[branch]; taken || r.conflicting(branch) != "" {
 			continue
 		}
 		if branch != BranchPrefix+name {
@@ -111,8 +111,8 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 	return BranchPlan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
 }
 
-// rival returns a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
-func (r BranchRefs) rival(branch string) string {
+// conflicting returns a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
+func (r BranchRefs) conflicting(branch string) string {
 	for i := range len(branch) {
 		if _, ok := r.Local[branch[:i]]; ok && branch[i] == '/' {
 			return branch[:i]

@@ -158,7 +158,7 @@ func canonical(r *MigrationReport, rows []row) []row {
 			continue
 		}
 		r.warn("the project %s is recorded twice; the record with base directory %s is left out", url, baseOf(loser(kept[i], row)))
-		kept[i] = winner(kept[i], row)
+		kept[i] = preferredRow(kept[i], row)
 	}
 	return kept
 }
@@ -231,7 +231,7 @@ func namedLegacy(row row) {
 	}
 }
 
-func winner(a, b row) row {
+func preferredRow(a, b row) row {
 	if !running(a.entry) && running(b.entry) {
 		return b
 	}

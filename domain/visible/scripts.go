@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wordly reports a character of a word: a letter, a mark upon one, a digit.
-func wordly(r rune, n int) bool {
+// isWordRune reports a character of a word: a letter, a mark upon one, a digit.
+func isWordRune(r rune, n int) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

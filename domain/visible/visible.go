@@ -204,10 +204,10 @@ func each(s string, t setting, give func(part)) {
 			i = end
 			continue
 		}
-		if wordly(r, n) {
+		if isWordRune(r, n) {
 			end := i + n
 			for end < len(s) {
-				if r, n = utf8.DecodeRuneInString(s[end:]); !wordly(r, n) {
+				if r, n = utf8.DecodeRuneInString(s[end:]); !isWordRune(r, n) {
 					break
 				}
 				end += n

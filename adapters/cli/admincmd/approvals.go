@@ -279,7 +279,7 @@ func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, err
 // notWaiting says what became of a question that waits no more, as far as that is known.
 func notWaiting(ctx context.Context, a *app.App, id string) error {
 	if r, err := a.RunRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
-		what := adminStanding(r)
+		what := runStatusText(r)
 		if r.Decision != "" {
 			what += ", decided by " + command.Plain(r.Decision)
 		}

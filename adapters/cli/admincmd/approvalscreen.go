@@ -272,10 +272,10 @@ func (v *view) carry(e effect) tea.Cmd {
 			}
 		}))
 	}
-	if i := e.fate; i != nil {
+	if i := e.outcomeText; i != nil {
 		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
-			fate := v.source.Fate(ctx, *i)
-			return func(v *view) effect { v.told(i.ID, fate); return effect{} }
+			outcomeText := v.source.Fate(ctx, *i)
+			return func(v *view) effect { v.told(i.ID, outcomeText); return effect{} }
 		}))
 	}
 	if i := e.diffs; i != nil {

@@ -188,7 +188,7 @@ func (m *model) question() []line {
 	if m.item.Masked > 0 && !m.item.Revealed {
 		keys = strings.Replace(keys, "d deny", "r reveal  d deny", 1)
 	}
-	if m.fate != "" {
+	if m.outcomeText != "" {
 		right, keys = "does not wait any more", "q back"
 	}
 	if len(body) > page {
@@ -204,8 +204,8 @@ func (m *model) lines() []line {
 	}
 	var out []line
 	add := func(text string, tint command.Tint) { out = append(out, wrap(line{text, tint}, m.width)...) }
-	if m.fate != "" {
-		add(oneLine(m.fate), command.Changed)
+	if m.outcomeText != "" {
+		add(oneLine(m.outcomeText), command.Changed)
 		add("", 0)
 	}
 	if len(m.after) > 0 {

@@ -35,18 +35,18 @@ type model struct {
 	chosen        int    // of items
 	problem       string // why what waits cannot be read
 
-	screen  screen
-	before  screen       // of helping
-	item    ApprovalItem // of reading
-	extra   string       // its diffs
-	earlier int          // how often the same was approved before
-	terms   []line       // what is about to be allowed until a time
-	body    []line       // of reading, as it was laid out for bodyAt columns
-	bodyAt  int          // the width it was laid out for; 0: not yet
-	top     int          // the first line of body that is shown
-	ended   bool         // the end of body was on the screen
-	fate    string       // what became of it; empty: it waits
-	after   []line       // what is shown instead of its plan, because that is out of date
+	screen      screen
+	before      screen       // of helping
+	item        ApprovalItem // of reading
+	extra       string       // its diffs
+	earlier     int          // how often the same was approved before
+	terms       []line       // what is about to be allowed until a time
+	body        []line       // of reading, as it was laid out for bodyAt columns
+	bodyAt      int          // the width it was laid out for; 0: not yet
+	top         int          // the first line of body that is shown
+	ended       bool         // the end of body was on the screen
+	outcomeText string       // what became of it; empty: it waits
+	after       []line       // what is shown instead of its plan, because that is out of date
 
 	asking *question
 	busy   bool   // an answer is on its way
@@ -70,7 +70,7 @@ type effect struct {
 	answer                *confirm.Answer
 	touch                 *confirm.Answer // have a security key touched for it
 	giveUp                bool            // nobody touches it
-	fate                  *ApprovalItem   // find out what became of it
+	outcomeText           *ApprovalItem   // find out what became of it
 	diffs                 *ApprovalItem
 	reveal                *ApprovalItem // have what is masked in it revealed
 }
@@ -90,7 +90,7 @@ func (m *model) news(items []ApprovalItem, err error) (e effect) {
 		m.chosen = at
 	}
 	m.chosen = max(0, min(m.chosen, len(items)-1))
-	if m.screen == reading && m.fate == "" && (!m.busy || m.touch != "") && m.index(m.item.ID) < 0 {
+	if m.screen == reading && m.outcomeText == "" && (!m.busy || m.touch != "") && m.index(m.item.ID) < 0 {
 		return m.lost("it does not wait for an answer any more")
 	}
 	return e
@@ -98,9 +98,9 @@ func (m *model) news(items []ApprovalItem, err error) (e effect) {
 
 // lost marks the question that is being read as one that does not wait any more, as far as is known why.
 func (m *model) lost(why string) effect {
-	m.asking, m.fate, m.bodyAt, m.top = nil, why, 0, 0
+	m.asking, m.outcomeText, m.bodyAt, m.top = nil, why, 0, 0
 	item := m.item
-	return effect{fate: &item, giveUp: m.touch != ""}
+	return effect{outcomeText: &item, giveUp: m.touch != ""}
 }
 
 func (m *model) index(id string) int {
@@ -108,9 +108,9 @@ func (m *model) index(id string) int {
 }
 
 // told takes in what became of a question.
-func (m *model) told(id, fate string) {
-	if m.screen != listing && m.item.ID == id && fate != "" {
-		m.fate, m.bodyAt = fate, 0
+func (m *model) told(id, outcomeText string) {
+	if m.screen != listing && m.item.ID == id && outcomeText != "" {
+		m.outcomeText, m.bodyAt = outcomeText, 0
 	}
 }
 
@@ -125,11 +125,11 @@ func (m *model) shows(id, diffs string, before int) {
 func (m *model) revealed(i ApprovalItem, err error) effect {
 	m.busy = false
 	switch {
-	case m.screen == listing || m.item.ID != i.ID || m.fate != "":
+	case m.screen == listing || m.item.ID != i.ID || m.outcomeText != "":
 		return effect{}
 	case errors.Is(err, confirm.ErrMismatch):
 		f := fault.From(err)
-		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		m.outcomeText, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
 		return effect{}
 	case err != nil:
 		m.notice = line{fault.From(err).Message, command.Removed}
@@ -150,7 +150,7 @@ func (m *model) tells(id, what string) {
 func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
 	m.touch, m.busy = "", false
 	switch {
-	case m.screen == listing || m.item.ID != a.ID || m.fate != "":
+	case m.screen == listing || m.item.ID != a.ID || m.outcomeText != "":
 		return effect{}
 	case err != nil:
 		m.notice = line{touchless(err), command.Changed}
@@ -189,7 +189,7 @@ func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect)
 		m.notice = line{f.Message, command.Removed}
 		return e
 	case errors.Is(err, confirm.ErrMismatch):
-		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		m.outcomeText, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
 		return e
 	case f.Kind == fault.Unconfirmed || f.Kind == fault.Denied || f.Kind == fault.NotFound:
 		return m.lost(f.Message)
@@ -292,7 +292,7 @@ func (m *model) open() effect {
 		return effect{}
 	}
 	m.screen, m.item = reading, m.items[m.chosen]
-	m.extra, m.after, m.fate, m.bodyAt, m.top, m.earlier, m.terms, m.ended = "", nil, "", 0, 0, 0, nil, false
+	m.extra, m.after, m.outcomeText, m.bodyAt, m.top, m.earlier, m.terms, m.ended = "", nil, "", 0, 0, 0, nil, false
 	item := m.item
 	return effect{diffs: &item}
 }
@@ -322,7 +322,7 @@ func (m *model) read(key string) effect {
 		m.screen = listing
 	case key == "?":
 		m.screen, m.before = helping, reading
-	case m.busy || m.fate != "":
+	case m.busy || m.outcomeText != "":
 	case key == "a":
 		return m.approve(false, false)
 	case key == "A":

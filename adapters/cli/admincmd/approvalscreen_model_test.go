@@ -85,7 +85,7 @@ func TestTheNameIsTyped(t *testing.T) {
 	m.types("a")
 	e = m.types("shop\r")
 	e = m.answered(*e.answer, confirm.View{}, confirm.ErrBurnt)
-	require.NotNil(t, e.fate)
+	require.NotNil(t, e.outcomeText)
 	assert.Contains(t, m.text(), "mistyped three times")
 }
 
@@ -160,20 +160,20 @@ func TestAQuestionThatIsGone(t *testing.T) {
 	m := newModel(item("a", nil))
 	m.types("\rd")
 	e := m.news(nil, nil)
-	require.NotNil(t, e.fate)
+	require.NotNil(t, e.outcomeText)
 	m.told("other", "nonsense")
 	assert.NotContains(t, m.text(), "nonsense")
 	m.told("a", "somebody denied it")
 	assert.Contains(t, m.text(), "somebody denied it")
 	assert.Nil(t, m.types("a").answer)
 	assert.Nil(t, m.types("x\r").answer, "what was being typed goes with it")
-	assert.Nil(t, m.news(nil, nil).fate, "it is asked after once")
+	assert.Nil(t, m.news(nil, nil).outcomeText, "it is asked after once")
 
 	m = newModel(item("a", nil))
 	m.types("\r")
 	e = m.types("a")
 	m.news(nil, nil) // the answer takes it away before it is told
-	assert.Empty(t, m.fate)
+	assert.Empty(t, m.outcomeText)
 	m.answered(*e.answer, confirm.View{}, nil)
 	assert.Equal(t, listing, m.screen)
 }

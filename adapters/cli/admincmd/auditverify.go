@@ -112,8 +112,8 @@ func vouching(v audit.Vouch) string {
 	return line
 }
 
-// adminSaid prints a value as JSON where that is wanted, and a sentence otherwise.
-func adminSaid(s *command.Shell, v any, format string, args ...any) error {
+// printResult prints a value as JSON where that is wanted, and a sentence otherwise.
+func printResult(s *command.Shell, v any, format string, args ...any) error {
 	if s.JSON {
 		return s.PrintJSON(v)
 	}
@@ -210,7 +210,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return adminSaid(s, a, "heads of the audit are put into %s from now on", a)
+			return printResult(s, a, "heads of the audit are put into %s from now on", a)
 		}}
 	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Put nothing there any more; what is there stays", Args: command.Args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -225,7 +225,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return adminSaid(s, a, "%s is no anchor of the audit any more; that is on record", a)
+			return printResult(s, a, "%s is no anchor of the audit any more; that is on record", a)
 		}}
 	list := &cobra.Command{Use: "list", Short: "List the anchors, and how far each is", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -265,7 +265,7 @@ func keyCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return adminSaid(s, map[string]audit.Key{"key": key}, "the audit is signed with %s from now on; that is on record", key)
+			return printResult(s, map[string]audit.Key{"key": key}, "the audit is signed with %s from now on; that is on record", key)
 		}})
 	return group
 }
@@ -292,9 +292,9 @@ func acceptCommand(s *command.Shell) *cobra.Command {
 				return err
 			}
 			if n == 0 {
-				return adminSaid(s, map[string]int{"accepted": 0}, "nothing contradicts the audit")
+				return printResult(s, map[string]int{"accepted": 0}, "nothing contradicts the audit")
 			}
-			return adminSaid(s, map[string]int{"accepted": n}, "%d contradictions were accepted; that is on record", n)
+			return printResult(s, map[string]int{"accepted": n}, "%d contradictions were accepted; that is on record", n)
 		}}
 	c.Flags().StringVar(&reason, "reason", "", "why: it goes on record")
 	return c

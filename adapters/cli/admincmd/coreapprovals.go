@@ -149,7 +149,7 @@ func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 		}
 		for _, r := range slices.Backward(tail) {
 			if e := r.Event; e.Phase == audit.Answer && e.CallID == i.ID && e.Code == "" {
-				return d.fate(ctx, i, e.Verdict, e.ApprovedBy)
+				return d.outcomeText(ctx, i, e.Verdict, e.ApprovedBy)
 			}
 		}
 		if !time.Now().Before(i.ExpiresAt) {
@@ -164,7 +164,7 @@ func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 	return ""
 }
 
-func (d *CoreApprovals) fate(ctx context.Context, i ApprovalItem, verdict, by string) string {
+func (d *CoreApprovals) outcomeText(ctx context.Context, i ApprovalItem, verdict, by string) string {
 	where := map[string]string{command.ByTerminal: "in another terminal", "console": "in the console", "elicitation": "in the client's own form"}[by]
 	if where == "" {
 		where = "elsewhere (" + by + ")"

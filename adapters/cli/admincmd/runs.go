@@ -92,7 +92,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	}
 	var rows [][]string
 	for _, r := range found {
-		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, adminStanding(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, failure(r), string(r.Args)), 60)})
+		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, runStatusText(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, failure(r), string(r.Args)), 60)})
 	}
 	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
 	for _, r := range found {
@@ -110,8 +110,8 @@ var why = map[tool.Reason]string{
 	tool.ReasonTimedOut: "time limit", tool.ReasonStopped: "stopped", tool.ReasonInterrupted: "interrupted",
 }
 
-// adminStanding returns how far a run is, and why it ended so.
-func adminStanding(r tool.Record) string {
+// runStatusText returns how far a run is, and why it ended so.
+func runStatusText(r tool.Record) string {
 	words := r.Status.String()
 	reason, known := why[r.Reason]
 	if !known {
@@ -166,7 +166,7 @@ func showRun(ctx context.Context, s *command.Shell, id string) error {
 	}
 	line("call", r.CallID)
 	line("tool", r.Tool)
-	line("status", adminStanding(r))
+	line("status", runStatusText(r))
 	line("what", r.What)
 	if r.Risk > policy.RiskNone {
 		line("risk", r.Risk.String())
@@ -207,7 +207,7 @@ func completeRuns(s *command.Shell) cobra.CompletionFunc {
 		found, _ := a.Runs(cmd.Context(), app.RunFilter{})
 		var ids []cobra.Completion
 		for _, r := range found {
-			ids = append(ids, cobra.CompletionWithDesc(r.CallID, r.Tool+" "+adminStanding(r)))
+			ids = append(ids, cobra.CompletionWithDesc(r.CallID, r.Tool+" "+runStatusText(r)))
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}

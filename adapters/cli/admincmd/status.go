@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// serveStanding is what status prints as JSON.
-type serveStanding struct {
+// serverStatus is what status prints as JSON.
+type serverStatus struct {
 	Home       string           `json:"home"`
 	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
 	Console    string           `json:"console_url,omitempty"`
@@ -48,7 +48,7 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 	if err != nil {
 		return err
 	}
-	now := serveStanding{Home: core.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
+	now := serverStatus{Home: core.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
 	if rules.Approval.ByCaller() {
 		now.Approval = policy.ApprovalCaller
 	}
@@ -87,7 +87,7 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 	return nil
 }
 
-func (n serveStanding) print(s *command.Shell) {
+func (n serverStatus) print(s *command.Shell) {
 	switch n.Waiting {
 	case 0:
 		s.Line("waiting   nothing waits for you")

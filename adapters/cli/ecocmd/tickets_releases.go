@@ -41,7 +41,7 @@ func (g *group) tickets() []*cobra.Command {
 		shown(end, "ticket end PROJ-12", "ticket end PROJ-12 --cleanup local")}
 }
 
-func (g *group) spin() []*cobra.Command {
+func (g *group) environments() []*cobra.Command {
 	environment, ask := "", false
 	env := func(c *cobra.Command) *cobra.Command {
 		c.Flags().StringVar(&environment, "environment", "", "which one (default: default)")

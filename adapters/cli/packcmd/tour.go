@@ -57,13 +57,13 @@ func runTour(ctx context.Context, s *command.Shell) error {
 		return ErrNothing.Sayf("there is no place for a temporary store: %v", err)
 	}
 	defer os.RemoveAll(temporary)
-	t := &trip{Shell: secluded(s, temporary, found.root), survey: found, packs: filepath.Join(temporary, "packs")}
+	t := &trip{Shell: isolatedShell(s, temporary, found.root), survey: found, packs: filepath.Join(temporary, "packs")}
 	defer t.Close() //nolint:errcheck // the store is removed
 	return t.walk(ctx, chosen)
 }
 
-// secluded returns a shell over the temporary store alone: what the user's environment says about stores and policy does not count here.
-func secluded(s *command.Shell, temporary, root string) *command.Shell {
+// isolatedShell returns a shell over the temporary store alone: what the user's environment says about stores and policy does not count here.
+func isolatedShell(s *command.Shell, temporary, root string) *command.Shell {
 	return &command.Shell{Terminal: s.Terminal, Open: s.Open, Client: s.Client, JSON: s.JSON, Env: func(name string) string {
 		switch name {
 		case "COUNTERSIGN_HOME":

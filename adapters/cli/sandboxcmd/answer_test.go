@@ -18,7 +18,7 @@ import (
 
 // Also what the command line itself refuses, without asking any tool, is one document under --json.
 func TestEveryRefusalIsOneDocument(t *testing.T) {
-	s := stage{answers: answers{"opencode_project_list": says(shop), "opencode_sandbox_list": says(boxes), "sandbox_backups": says(backups),
+	s := stage{answers: answers{"opencode_project_list": says(shop), "opencode_sandbox_list": says(completeSandboxNames), "sandbox_backups": says(backups),
 		"opencode_project_status": says(`{"status":"not_found","git_url":"git@h:o/x.git","message":"m"}`),
 		"opencode_sandbox_delete": fails(fault.New(fault.Conflict, "sandbox_dirty", "work is in the way"))}}
 	for name, c := range map[string]struct {

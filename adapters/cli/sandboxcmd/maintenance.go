@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// front is the gateway as its own tools show it.
-type front struct {
+// gatewayStatus is the gateway as its own tools show it.
+type gatewayStatus struct {
 	Status     string    `json:"status"`
 	Message    string    `json:"message"`
 	PID        *int      `json:"pid"`
@@ -25,15 +25,15 @@ type front struct {
 }
 
 func (g group) gateway() *cobra.Command {
-	one := func(use, short string, name tool.Name, draw func(front)) *cobra.Command {
+	one := func(use, short string, name tool.Name, draw func(gatewayStatus)) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: command.Args(0, 0), Example: "  countersign sandbox gateway " + use, RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.CallAndShow(cmd.Context(), g.Runner, name, command.Arguments{}, draw)
 		}}
 	}
-	message := func(f front) { g.Line("%s", command.Plain(f.Message)) }
+	message := func(f gatewayStatus) { g.Line("%s", command.Plain(f.Message)) }
 	c := command.Group("gateway", "Look at the gateway, the one MCP server in front of all projects' servers",
-		one("status", "Show the gateway", "opencode_mcp_status", g.drawFront),
-		one("restart", "Restart the gateway", "opencode_mcp_restart", func(f front) {
+		one("status", "Show the gateway", "opencode_mcp_status", g.drawGateway),
+		one("restart", "Restart the gateway", "opencode_mcp_restart", func(f gatewayStatus) {
 			message(f)
 			g.Pairs(command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))})
 		}),
@@ -42,7 +42,7 @@ func (g group) gateway() *cobra.Command {
 	return c
 }
 
-func (g group) drawFront(f front) {
+func (g group) drawGateway(f gatewayStatus) {
 	if f.Message != "" {
 		g.Line("%s", command.Plain(f.Message))
 		return

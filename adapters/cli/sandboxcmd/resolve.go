@@ -128,9 +128,9 @@ func (d Runner) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]
 func (d Runner) CompleteSandbox(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
-		return append(d.boxes(cmd.Context(), "", begun), d.projects(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp
+		return append(d.completeSandboxNames(cmd.Context(), "", begun), d.projects(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp
 	case 1:
-		return d.boxes(cmd.Context(), args[0], begun), cobra.ShellCompDirectiveNoFileComp
+		return d.completeSandboxNames(cmd.Context(), args[0], begun), cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
@@ -146,7 +146,7 @@ func (d Runner) projects(ctx context.Context, begun string) (out []cobra.Complet
 	return out
 }
 
-func (d Runner) boxes(ctx context.Context, word, begun string) (out []cobra.Completion) {
+func (d Runner) completeSandboxNames(ctx context.Context, word, begun string) (out []cobra.Completion) {
 	var v sandboxes.ProjectListing
 	url := word
 	if !d.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &v) {

@@ -53,9 +53,9 @@ func (g sandboxGroup) restore() *cobra.Command {
 			return err
 		}
 		if ref == "" {
-			return command.CallAndShow(ctx, g.Runner, backupsTool, command.Arguments{"git_url": url}, g.drawKept)
+			return command.CallAndShow(ctx, g.Runner, backupsTool, command.Arguments{"git_url": url}, g.drawBackupList)
 		}
-		if ref, err = g.keptAs(ctx, url, ref); err != nil {
+		if ref, err = g.resolveBackup(ctx, url, ref); err != nil {
 			return err
 		}
 		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
@@ -63,7 +63,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 	return c
 }
 
-func (g sandboxGroup) drawKept(all kept) {
+func (g sandboxGroup) drawBackupList(all kept) {
 	if len(all.Backups) == 0 {
 		g.Note("no work of %s was kept", command.Plain(all.Project))
 		return
@@ -80,8 +80,8 @@ func (g sandboxGroup) drawKept(all kept) {
 	g.Note("countersign sandbox restore %s REF makes a sandbox of it", command.Plain(all.Project))
 }
 
-// keptAs returns the whole ref that a word names. What names none is left to the tool to refuse.
-func (g sandboxGroup) keptAs(ctx context.Context, url, word string) (string, error) {
+// resolveBackup returns the whole ref that a word names. What names none is left to the tool to refuse.
+func (g sandboxGroup) resolveBackup(ctx context.Context, url, word string) (string, error) {
 	var all kept
 	if _, err := g.Ask(ctx, backupsTool, command.Arguments{"git_url": url}, &all); err != nil {
 		return "", err

@@ -52,7 +52,7 @@ func drawDetails(d command.Runner, err error) {
 		return
 	}
 	for _, loss := range append(said.Trees, said.UnsavedWork) {
-		drawLoss(d, loss)
+		drawUnsavedWork(d, loss)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(said.Stderr+said.Output), "\n") {
 		if line != "" {
@@ -61,7 +61,7 @@ func drawDetails(d command.Runner, err error) {
 	}
 }
 
-func drawLoss(d command.Runner, l UnsavedWork) {
+func drawUnsavedWork(d command.Runner, l UnsavedWork) {
 	if len(l.Changes)+len(l.Commits) == 0 {
 		return
 	}

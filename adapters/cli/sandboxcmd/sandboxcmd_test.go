@@ -139,14 +139,14 @@ func TestStatusOfAllAsksAllAtOnce(t *testing.T) {
 	assert.Equal(t, []string{"ssh://git@h/p/07"}, doc.Projects[7].Sandboxes, "in the order of the list")
 }
 
-// boxes are sandboxes of every kind.
-const boxes = `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","worktrees":[],"count":3,"sandboxes":[
+// completeSandboxNames are sandboxes of every kind.
+const completeSandboxNames = `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","worktrees":[],"count":3,"sandboxes":[
 	{"name":"fix","branch":"sandbox/fix","directory":"/w/fix","head":"1","dirty":true,"changes":3,"ahead":2,"behind":1,"unpushed":2,"removable":false,"cleanup":"3 files have changes"},
 	{"name":"old","branch":"main2","directory":"/w/old","head":"2","removable":true,"cleanup":"it is clean","leases":{"SANDBOX_PORT":"4300"}},
 	{"name":"lost","branch":"x","directory":"/w/lost","head":"3","locked":true,"prunable":true,"removable":true,"cleanup":"its directory is gone"}]}`
 
 func TestSandboxesAreListed(t *testing.T) {
-	s := stage{answers: answers{"opencode_sandbox_list": says(boxes)}}
+	s := stage{answers: answers{"opencode_sandbox_list": says(completeSandboxNames)}}
 	got := s.run(t, "ls", "h.example/acme/shop")
 	require.NoError(t, got.err)
 	assert.Equal(t, `NAME  BRANCH       STATE                                     MADE  CLEAN-UP TAKES IT
@@ -155,7 +155,7 @@ old   main2        clean                                           yes: it is cl
 lost  x            locked, directory gone                          yes: its directory is gone
 `, got.out)
 	dir := t.TempDir()
-	there := stage{answers: answers{"opencode_sandbox_list": says(strings.ReplaceAll(boxes, "/w/old", dir))}}
+	there := stage{answers: answers{"opencode_sandbox_list": says(strings.ReplaceAll(completeSandboxNames, "/w/old", dir))}}
 	got = there.run(t, "enter", "h.example/acme/shop", "OLD", "--json")
 	require.NoError(t, got.err)
 	assert.JSONEq(t, `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","name":"old","branch":"main2","directory":"`+dir+`","environment":{"SANDBOX_PORT":"4300"}}`, got.out)
@@ -171,7 +171,7 @@ lost  x            locked, directory gone                          yes: its dire
 
 func TestCleaningTakesWhatCanGo(t *testing.T) {
 	var deleted []string
-	s := stage{answers: answers{"opencode_sandbox_list": says(boxes), "opencode_sandbox_delete": func(in input) (any, error) {
+	s := stage{answers: answers{"opencode_sandbox_list": says(completeSandboxNames), "opencode_sandbox_delete": func(in input) (any, error) {
 		if in.Name == "old" {
 			return nil, fault.New(fault.Conflict, "sandbox_dirty", "sandbox old holds work")
 		}

@@ -162,7 +162,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	case err != nil:
 		s.fail(w, v, err)
 	case waits:
-		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusOK)
+		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusOK)
 	default:
 		rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
@@ -184,19 +184,19 @@ func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View,
 	return confirm.View{}, false, err
 }
 
-// sheet is everything the user needs to decide about one confirmation.
-type sheet struct {
+// approvalSheet is everything the user needs to decide about one confirmation.
+type approvalSheet struct {
 	confirm.View
 	client string
 	diffs  ui.Node
 	until  ui.Node // how the same can be allowed until a time
 }
 
-func (s *approvalSection) sheet(ctx context.Context, v httpauth.Visitor, c confirm.View) sheet {
-	return sheet{c, s.client(ctx, c), ui.Exhibit(c.Exhibit), s.until(ctx, v, c)}
+func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Visitor, c confirm.View) approvalSheet {
+	return approvalSheet{c, s.client(ctx, c), ui.Exhibit(c.Exhibit), s.until(ctx, v, c)}
 }
 
-func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c sheet, status int, above ...ui.Node) {
+func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c approvalSheet, status int, above ...ui.Node) {
 	p := ui.Page{Title: "Approval", Section: approvalPath, Crumbs: crumbs(), Live: ui.Decided()}
 	if len(above) > 0 || c.Revealed {
 		p.Live = nil // what was wrong, or was revealed, stays in sight

@@ -56,7 +56,7 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 	case err == nil:
 		http.Redirect(w, r, approvalPath+"?"+answeredParam+"="+url.QueryEscape(id), http.StatusSeeOther)
 	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof) || errors.Is(err, enrolled.ErrUnproven) || errors.Is(err, confirm.ErrUngrantable)) && waits:
-		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusUnprocessableEntity, ui.Problem(f))
+		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusUnprocessableEntity, ui.Problem(f))
 	case errors.Is(err, confirm.ErrMismatch):
 		s.outdated(w, v, c, f)
 	case f.Kind == fault.Unconfirmed || errors.Is(err, confirm.ErrDenied):

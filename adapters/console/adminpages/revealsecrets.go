@@ -25,9 +25,9 @@ func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpa
 	}
 	bare, err := s.core.Reveal(r.Context(), c.ID)
 	if err != nil {
-		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusConflict, ui.Problem(fault.From(err)))
+		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusConflict, ui.Problem(fault.From(err)))
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.question(w, v, s.sheet(r.Context(), v, bare), http.StatusOK)
+	s.question(w, v, s.approvalSheet(r.Context(), v, bare), http.StatusOK)
 }

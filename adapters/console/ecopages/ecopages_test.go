@@ -135,7 +135,7 @@ func TestTheWholeLife(t *testing.T) {
 	r.pushes()
 	r.follows()
 	r.releases()
-	r.spins()
+	r.environmentActions()
 	r.ends()
 }
 
@@ -222,7 +222,7 @@ func (r *room) releases() {
 	assert.Contains(t, r.git("ws/worktrees/shop/repos/web", "tag", "--list"), "v0.0.1\n")
 }
 
-func (r *room) spins() {
+func (r *room) environmentActions() {
 	t := r.t
 	r.does("", "/ecosystems/shop/deploy", "args", "--region\r\neu")
 	l := r.quiet("shop")

@@ -55,7 +55,7 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 		a.Write("environment", liveRuns)
 		return
 	}
-	a.Add(ui.Part("Environment "+FirstNonEmpty(now.Environment, "default"), now.show(a.Name)), spins(a, which))
+	a.Add(ui.Part("Environment "+FirstNonEmpty(now.Environment, "default"), now.show(a.Name)), environmentActions(a, which))
 	a.Write("environment", liveRuns, liveCalls)
 }
 
@@ -95,8 +95,8 @@ func (n spun) show(name string) ui.Node {
 	return shown
 }
 
-// spins returns what can be done with an environment.
-func spins(a *EcosystemPage, environment string) ui.Node {
+// environmentActions returns what can be done with an environment.
+func environmentActions(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
 	return ui.Part("What can be done",
 		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),

@@ -25,7 +25,7 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	}
 	var entries, archives []ui.Node
 	for _, t := range all.Trash {
-		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), losses(t),
+		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), unsavedCommits(t),
 			ui.ActionForm(a.V, PagePath(a.Name, "restore"), "Restore", t.ID, ui.Hidden("trash_id", t.ID))))
 	}
 	for _, each := range all.Archives {
@@ -37,8 +37,8 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	a.Write("trash", liveRuns, liveCalls)
 }
 
-// losses returns the branches of an entry, and how many of their commits are nowhere else.
-func losses(t push.TrashItem) ui.Node {
+// unsavedCommits returns the branches of an entry, and how many of their commits are nowhere else.
+func unsavedCommits(t push.TrashItem) ui.Node {
 	if len(t.Branches) == 0 {
 		return ui.Text("none")
 	}

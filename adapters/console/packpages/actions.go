@@ -58,10 +58,10 @@ func creation() formAction {
 
 // formActions returns what can be done with a pack there is.
 func formActions() []formAction {
-	return slices.Concat(wholeDeeds(), partDeeds())
+	return slices.Concat(packActions(), partActions())
 }
 
-func wholeDeeds() []formAction {
+func packActions() []formAction {
 	return []formAction{
 		{path: "meta", title: "Title, brief and tags", action: "set_meta", button: "Save", about: "What is left empty is emptied. The name of a pack stays as it is.", fields: []field{
 			{name: "title", label: "Title", empties: true}, {name: "brief", label: "Brief, in Markdown", kind: area, empties: true},
@@ -81,7 +81,7 @@ func wholeDeeds() []formAction {
 	}
 }
 
-func partDeeds() []formAction {
+func partActions() []formAction {
 	section := field{name: "section_key", label: "Section", kind: ofSection}
 	this := field{name: "section_key", label: "Section", kind: fixed}
 	return []formAction{

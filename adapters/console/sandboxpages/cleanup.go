@@ -46,7 +46,7 @@ const atOnce = 20
 
 func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
-		all, err := s.boxes(r, v, of.URL)
+		all, err := s.sandboxList(r, v, of.URL)
 		if err != nil {
 			s.Fail(w, v, err)
 			return

@@ -34,12 +34,12 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		s.Fail(w, v, err)
 		return
 	}
-	boxes, err := s.boxes(r, v, of.URL)
+	sandboxList, err := s.sandboxList(r, v, of.URL)
 	body := []ui.Node{facts(p, of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
 		body = append(body, ui.Part("Worktrees", ui.ErrorNotice(err)))
 	} else {
-		body = append(body, table(v, of, boxes), creating(v, of), cleanup(v, of, boxes))
+		body = append(body, table(v, of, sandboxList), creating(v, of), cleanup(v, of, sandboxList))
 	}
 	s.Show(w, r, v, ui.Page{Title: ui.Printable(of.Name), Crumbs: crumbs(), Live: []string{"ai-tool-result"},
 		Body: append(body, s.kept(r, v, of), tail(p, of), destroying(v, of))})

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-func (s *section) boxes(r *http.Request, v httpauth.Visitor, url string) ([]sandboxes.SandboxItem, error) {
+func (s *section) sandboxList(r *http.Request, v httpauth.Visitor, url string) ([]sandboxes.SandboxItem, error) {
 	var all sandboxes.SandboxListing
 	err := s.Calls.Read(r.Context(), v, sandboxes.SandboxList.Name, ui.Args{"git_url": url}, &all)
 	return all.Sandboxes, err

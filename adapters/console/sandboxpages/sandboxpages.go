@@ -100,7 +100,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
 		ui.P(ui.LinkTo(root+"/-/upkeep", "Duplicates, orphans and models")),
 		ui.DataTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
-		fronted(v, all.Gateway), starting(v)}})
+		gatewayPart(v, all.Gateway), starting(v)}})
 }
 
 // servers returns the buttons that start and stop a project's server.
@@ -114,8 +114,8 @@ func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
 	return do("start", "Start")
 }
 
-// fronted returns the gateway, and the buttons that restart and stop it.
-func fronted(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
+// gatewayPart returns the gateway, and the buttons that restart and stop it.
+func gatewayPart(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
 	if g == nil {
 		return nil
 	}

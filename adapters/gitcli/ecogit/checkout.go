@@ -80,7 +80,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 	t, follows := at.Main(), "refs/remotes/origin/"+r.Branch
 	var news bytes.Buffer
 	err = c.persistently(ctx, tell, func() error {
-		_, err := c.afar(ctx, t, "git fetch from "+o.shown, gitcli.Command{Protocols: o.protocols, Watch: &news, Args: []string{"fetch", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
+		_, err := c.runRemote(ctx, t, "git fetch from "+o.shown, gitcli.Command{Protocols: o.protocols, Watch: &news, Args: []string{"fetch", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
 			"--upload-pack=git-upload-pack", "--", o.url, "+" + git.HeadsPrefix + r.Branch + ":" + follows, "+" + git.HeadsPrefix + "*:refs/remotes/origin/*"}})
 		return unknown(r, o, err)
 	})

@@ -59,8 +59,8 @@ func (c *Client) open(dir string) (*gitcli.Repo, error) {
 	return at, ours(err)
 }
 
-// afar runs a git command that contacts an origin. Unlike the others it may use the user's credential helpers.
-func (c *Client) afar(ctx context.Context, t *gitcli.Tree, what string, cmd gitcli.Command) ([]byte, error) {
+// runRemote runs a git command that contacts an origin. Unlike the others it may use the user's credential helpers.
+func (c *Client) runRemote(ctx context.Context, t *gitcli.Tree, what string, cmd gitcli.Command) ([]byte, error) {
 	cmd.Machine, cmd.Timeout = true, c.options.Long
 	cmd.Env = append([]string{gitcli.SSH(""), "GIT_PROXY_COMMAND=", "GIT_LFS_SKIP_SMUDGE=1"}, cmd.Env...)
 	cmd.Settings = append([]gitcli.Setting{{Name: "core.alternateRefsCommand", Value: "true"}, {Name: "core.quotePath", Value: "false"}, {Name: "gc.auto", Value: "0"},
@@ -158,7 +158,7 @@ func (c *Client) Publish(ctx context.Context, root, branch string, tell ecosyste
 	}
 	ref := "refs/heads/" + branch
 	return c.persistently(ctx, tell, func() error {
-		_, err := c.afar(ctx, at.Main(), "git push of "+branch, gitcli.Command{Protocols: gitcli.Network,
+		_, err := c.runRemote(ctx, at.Main(), "git push of "+branch, gitcli.Command{Protocols: gitcli.Network,
 			Args: []string{"push", "--porcelain", "--no-recurse-submodules", "--no-follow-tags", "--receive-pack=git-receive-pack", "--", "origin", ref + ":" + ref}})
 		return err
 	})

@@ -107,7 +107,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 	if r.ReadOnly {
 		args = append(args, "--config=remote.origin.pushurl=DISABLED")
 	}
-	_, err := c.afar(ctx, nil, "git clone of "+o.shown, gitcli.Command{Dir: dir, Protocols: o.protocols, Watch: &sandbox.CloneProgress{Tell: sparingly(tell)},
+	_, err := c.runRemote(ctx, nil, "git clone of "+o.shown, gitcli.Command{Dir: dir, Protocols: o.protocols, Watch: &sandbox.CloneProgress{Tell: throttled(tell)},
 		Env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}, Args: append(args, "--", o.url, ".")})
 	return unknown(r, o, err)
 }
@@ -123,7 +123,7 @@ func unknown(r ecosystem.Repo, o origin, err error) error {
 
 const often = 25 // percent between lines of progress
 
-func sparingly(tell ecosystemport.ProgressFunc) func(int, string) {
+func throttled(tell ecosystemport.ProgressFunc) func(int, string) {
 	next := often
 	return func(percent int, what string) {
 		if percent >= next && percent < 100 {

@@ -103,7 +103,7 @@ func (e *examination) ask(ctx context.Context) error {
 		return err
 	}
 	ref := git.HeadsPrefix + e.tree.Branch
-	out, err := ticketAfar(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
+	out, err := runTicketRemote(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
 	if err != nil {
 		return ecosystem.ErrGit.Sayf("origin of %s cannot be asked for branch %s (%s); cleanup local leaves the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
 	}
@@ -186,8 +186,8 @@ func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e 
 
 // cleared takes the ticket's own directory away with its last worktree.
 func cleared(t ecosystemport.TicketTree) {
-	vacate(t.Dir)
-	vacate(filepath.Dir(t.Dir))
+	removeIfEmpty(t.Dir)
+	removeIfEmpty(filepath.Dir(t.Dir))
 }
 
 // withdraw deletes the branch at origin if it still is where it was looked at, after its commits were kept that are nowhere else.
@@ -206,7 +206,7 @@ func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystem
 		refs = k.Refs
 	}
 	ref := git.HeadsPrefix + t.Branch
-	_, err := ticketAfar(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
+	_, err := runTicketRemote(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
 	if err != nil {
 		return refs, ecosystem.ErrGit.Sayf("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).Because(err)
 	}
@@ -219,7 +219,7 @@ func keptAs(t ecosystemport.TicketTree) string {
 	return name[:min(len(name), sandbox.MaxName)]
 }
 
-// ticketAfar runs a git that asks origin.
-func ticketAfar(ctx context.Context, at *gitcli.Repo, most time.Duration, args ...string) ([]byte, error) {
+// runTicketRemote runs a git that asks origin.
+func runTicketRemote(ctx context.Context, at *gitcli.Repo, most time.Duration, args ...string) ([]byte, error) {
 	return at.Main().Git(ctx, gitcli.Command{Args: args, Protocols: gitcli.Network, Machine: true, Timeout: most, Env: []string{gitcli.SSH("")}})
 }

@@ -148,8 +148,8 @@ func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (e
 	return ecosystemport.Standing, namedTicket(err)
 }
 
-// vacate takes a directory away if it is empty.
-func vacate(dir string) {
+// removeIfEmpty takes a directory away if it is empty.
+func removeIfEmpty(dir string) {
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 		_ = os.Remove(dir)
 	}
@@ -163,7 +163,7 @@ func isPointer(file string) bool {
 
 // Add makes the worktree, all or nothing.
 func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.WorktreeOrigin, error) {
-	vacate(t.Dir)
+	removeIfEmpty(t.Dir)
 	p, how, err := c.plan(ctx, t)
 	if err != nil || how == ecosystemport.Standing {
 		return how, err
@@ -175,7 +175,7 @@ func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecos
 	if _, err = c.trees.Add(ctx, t.Clone, t.Dir, p); err == nil {
 		return how, nil
 	}
-	vacate(above)
+	removeIfEmpty(above)
 	return "", namedTicket(err)
 }
 

@@ -80,10 +80,10 @@ func (c *PushClient) Detach(ctx context.Context, l ecosystem.Layout, s ecosystem
 // Reattach implements ecosystemport.PushGit.
 func (c *PushClient) Reattach(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	if !linked(s.Workspace) {
-		if err := c.plant(ctx, l, s); err != nil {
+		if err := c.restoreBranch(ctx, l, s); err != nil {
 			return err
 		}
-		return c.unkeep(ctx, s)
+		return c.forgetKept(ctx, s)
 	}
 	if _, err := word(ctx, s.Root, "worktree", "repair", "--", s.Workspace); err != nil {
 		return named(s.Root, err)
@@ -93,7 +93,7 @@ func (c *PushClient) Reattach(ctx context.Context, l ecosystem.Layout, s ecosyst
 		return err
 	}
 	if on == "" || on != s.OnRef { // else it is fast already, and may have gone on
-		if err := c.plant(ctx, l, s); err != nil {
+		if err := c.restoreBranch(ctx, l, s); err != nil {
 			return err
 		}
 		if s.OnRef != "" {
@@ -103,11 +103,11 @@ func (c *PushClient) Reattach(ctx context.Context, l ecosystem.Layout, s ecosyst
 		}
 	}
 	_, _ = word(ctx, s.Root, "worktree", "unlock", "--", s.Workspace) // or it is not locked
-	return c.unkeep(ctx, s)
+	return c.forgetKept(ctx, s)
 }
 
-// plant has the branch be where it was.
-func (c *PushClient) plant(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
+// restoreBranch has the branch be where it was.
+func (c *PushClient) restoreBranch(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	ref := "refs/heads/" + s.Branch
 	now, err := quiet(ctx, s.Root, "rev-parse", "--verify", "--quiet", ref)
 	if err == nil {
@@ -134,7 +134,7 @@ func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystempo
 	return err
 }
 
-func (c *PushClient) unkeep(ctx context.Context, s ecosystemport.TrashEntry) error {
+func (c *PushClient) forgetKept(ctx context.Context, s ecosystemport.TrashEntry) error {
 	text, err := word(ctx, s.Root, "for-each-ref", "--format=delete %(refname)", trashRefs(s))
 	if err != nil || text == "" {
 		return named(s.Root, err)
@@ -148,5 +148,5 @@ func (c *PushClient) Forget(ctx context.Context, l ecosystem.Layout, s ecosystem
 		return nil
 	}
 	_, _ = word(ctx, s.Root, "worktree", "remove", "--force", "--force", "--", TrashPath(l, s)) // or it is not known
-	return c.unkeep(ctx, s)
+	return c.forgetKept(ctx, s)
 }

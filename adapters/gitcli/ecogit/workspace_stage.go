@@ -234,7 +234,7 @@ func (m making) undo(ctx context.Context) error {
 		}
 	}
 	_ = os.Remove(filepath.Join(m.at.Common, "worktrees")) // goes only when nothing is in it
-	if err := m.unbranch(ctx); err != nil {
+	if err := m.deleteNewBranch(ctx); err != nil {
 		return err
 	}
 	for dir := filepath.Dir(m.Dir); m.Missing != "" && len(dir) >= len(m.Missing); dir = filepath.Dir(dir) {
@@ -248,8 +248,8 @@ func (m making) undo(ctx context.Context) error {
 	return include(m.at, m.Excludes)
 }
 
-// unbranch deletes what was made as long as nobody has built on it.
-func (m making) unbranch(ctx context.Context) error {
+// deleteNewBranch deletes what was made as long as nobody has built on it.
+func (m making) deleteNewBranch(ctx context.Context) error {
 	t := m.at.Main()
 	if at, ours, err := m.own(ctx, git.HeadsPrefix+m.Branch); err != nil {
 		return err

@@ -40,7 +40,7 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 	if err != nil {
 		return done, err
 	}
-	h, backups, err := c.rescue(ctx, at, t, r, commit)
+	h, backups, err := c.backUp(ctx, at, t, r, commit)
 	if err != nil {
 		return done, err
 	}
@@ -86,8 +86,8 @@ func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err er
 	return "", "", sandbox.ErrBranch.Sayf("the clone in %s has no default branch: origin names none, and there is neither main nor master; fetch, or set it with git remote set-head origin", at.Dir)
 }
 
-// rescue keeps what a reset to that commit would lose.
-func (c *Client) rescue(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r sandboxport.Reset, to string) (UnsavedWork, []string, error) {
+// backUp keeps what a reset to that commit would lose.
+func (c *Client) backUp(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r sandboxport.Reset, to string) (UnsavedWork, []string, error) {
 	h, err := FindUnsavedWork(ctx, t)
 	if err != nil {
 		return h, nil, err

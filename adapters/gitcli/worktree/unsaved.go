@@ -24,7 +24,7 @@ const stashBranch = "refs/stash"
 // everything is told; what has nothing to lose is left out. When the clone is gone, no directory is a worktree.
 func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sandboxport.Loss, error) {
 	if gitcli.RepoGone(repo) {
-		return strays(nil, dirs)
+		return unknownDirs(nil, dirs)
 	}
 	at, err := c.open(repo)
 	if err != nil {
@@ -73,11 +73,11 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 		return nil, err
 	}
 	own.Directory = repo
-	return strays(tell(losses, own), unknown)
+	return unknownDirs(tell(losses, own), unknown)
 }
 
-// strays adds what lies in directories of which git knows nothing.
-func strays(losses []sandboxport.Loss, dirs []string) ([]sandboxport.Loss, error) {
+// unknownDirs adds what lies in directories of which git knows nothing.
+func unknownDirs(losses []sandboxport.Loss, dirs []string) ([]sandboxport.Loss, error) {
 	for _, dir := range dirs {
 		changes, err := Stray(dir)
 		if err != nil {

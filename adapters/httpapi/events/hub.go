@@ -69,7 +69,7 @@ func (h *Hub) enter(ctx context.Context, l *listener) bool {
 	}
 	l.pump = h.pump
 	l.pump.listeners[l] = true
-	l.pump.rouse()
+	l.pump.wakeUp()
 	h.open++
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.life, cancel)

@@ -72,8 +72,8 @@ func newPump(h *Hub) *pump {
 	return p
 }
 
-// rouse has the pump look at once.
-func (p *pump) rouse() {
+// wakeUp has the pump look at once.
+func (p *pump) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
 	default:

@@ -21,7 +21,7 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // startAll has the services of all repositories run, in place of those that run already. Either all run afterwards, or none.
 func (w *work) startAll(ctx context.Context) error {
-	_, err := w.stopAll(ctx, aService)
+	_, err := w.stopAll(ctx, isService)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (w *work) startAll(ctx context.Context) error {
 		err = w.settle(ctx)
 	}
 	if err != nil {
-		_, stopping := w.stopAll(context.WithoutCancel(ctx), aService)
+		_, stopping := w.stopAll(context.WithoutCancel(ctx), isService)
 		w.state.Services = nil
 		return errors.Join(err, stopping)
 	}
@@ -105,8 +105,8 @@ func (w *work) died(ctx context.Context, v ecosystem.Service, heard *ProcessOutp
 		With(map[string]any{"repo": v.Repo, "exit_code": st.Exit.Code, "last_lines": heard.LastLines(), "log": v.Log})
 }
 
-// aService reports what keeps running until it is ended.
-func aService(p process.State) bool { return p.Labels[labelService] != "" }
+// isService reports what keeps running until it is ended.
+func isService(p process.State) bool { return p.Labels[labelService] != "" }
 
 // stopAll ends the processes of this environment that are chosen, side by side, makes sure that they are gone, and returns what they were.
 func (w *work) stopAll(ctx context.Context, chosen func(process.State) bool) (stopped []string, err error) {

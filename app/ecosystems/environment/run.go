@@ -94,7 +94,7 @@ func (s service) destroy(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	if w.provisioner.Kind == ecosystem.KindLocal {
-		w.out.Stopped, err = w.stopAll(ctx, aService)
+		w.out.Stopped, err = w.stopAll(ctx, isService)
 	} else {
 		err = w.program(ctx, ecosystem.ActionDestroy)
 	}

@@ -93,7 +93,7 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 	if root := c.root(); o.Cut && (o.Offline || root.Status.Remote == "") {
 		c.bundles = append(c.bundles, bundle{BundlePlan: BundlePlan{"workspace", "its branch is deleted and is on no remote"}, dir: f.Layout.Root})
 	}
-	return c, c.stranded(f, o)
+	return c, c.checkUnsaved(f, o)
 }
 
 // root returns the workspace's own working tree.
@@ -172,8 +172,8 @@ func mergedBranchesOf(f runs.Ecosystem, r Clone, h WorkspaceContents) (mergedBra
 	return mergedBranches
 }
 
-// stranded fails for branches with commits that nothing will push and no bundle will hold.
-func (c archiveContents) stranded(f runs.Ecosystem, o Options) error {
+// checkUnsaved fails for branches with commits that nothing will push and no bundle will hold.
+func (c archiveContents) checkUnsaved(f runs.Ecosystem, o Options) error {
 	saved := map[string]bool{}
 	for _, b := range c.bundles {
 		saved[b.Repo] = !b.rest || b.readOnly

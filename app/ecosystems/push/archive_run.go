@@ -76,7 +76,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	}
 	if !o.Offline {
 		if done.Push, err = s.pusher.Push(ctx, j, c.trees, o); err != nil {
-			return done, halted(f, err)
+			return done, pushFailedError(f, err)
 		}
 	}
 	if err := s.verify(ctx, j, c, o); err != nil {
@@ -106,8 +106,8 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	return done, nil
 }
 
-// halted says that a push that failed kept everything where it is.
-func halted(f runs.Ecosystem, err error) error {
+// pushFailedError says that a push that failed kept everything where it is.
+func pushFailedError(f runs.Ecosystem, err error) error {
 	if errors.Is(err, ecosystem.ErrFailed) {
 		return ecosystem.ErrUnsaved.Sayf("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, ErrorMessage(err)).Because(err)
 	}
@@ -258,8 +258,8 @@ func (s service) undoSaving(ctx context.Context, f runs.Ecosystem, j *Operation)
 	return s.Trash.Forget(ctx, l, j.Entry)
 }
 
-// mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
-func (s service) mendRecording(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
+// recoverRecord keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
+func (s service) recoverRecord(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	done, err := s.Git.Recorded(ctx, f.Layout.Root, relative(f.Layout, j.File))
 	if err != nil {
 		return err

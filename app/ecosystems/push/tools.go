@@ -92,7 +92,7 @@ func (s service) recoverRun(ctx context.Context, f runs.Ecosystem, log func(leve
 	case PhaseSaving:
 		err = s.undoSaving(ctx, f, j)
 	case PhaseRecording:
-		err = s.mendRecording(ctx, f, j, log)
+		err = s.recoverRecord(ctx, f, j, log)
 	case PhaseRemoving:
 		err = s.trashManager.RecoverRemoval(ctx, f, j, log)
 	case PhaseRestoring:

@@ -125,14 +125,14 @@ func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, l
 		}
 		tell(log, left)
 	}
-	if err := d.plead(ctx, l, j); err != nil {
+	if err := d.recordPendingPush(ctx, l, j); err != nil {
 		return err
 	}
 	return d.note(ctx, l, nil)
 }
 
-// plead puts on record what of a release is to be pushed: from then on, the next push brings it out whatever becomes of this one.
-func (d Publisher) plead(ctx context.Context, l ecosystem.Layout, j *journal) error {
+// recordPendingPush puts on record what of a release is to be pushed: from then on, the next push brings it out whatever becomes of this one.
+func (d Publisher) recordPendingPush(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	if !j.Push {
 		return nil
 	}

@@ -79,7 +79,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 		return runs.Plan{}, err
 	}
 	if dr.Order.Push {
-		if err := d.afar(ctx, dr); err != nil {
+		if err := d.checkRemoteTags(ctx, dr); err != nil {
 			return runs.Plan{}, err
 		}
 		if dr.Order.Earlier, err = maker.Unpushed(ctx, dr.ReleaseState); err != nil {
@@ -104,8 +104,8 @@ func readable(message string) string {
 	}, strings.ReplaceAll(message, "\r\n", "\n")))
 }
 
-// afar fails with release.ErrTag if an origin has the tag. An origin that does not answer is reported by the push.
-func (d service) afar(ctx context.Context, dr *Draft) error {
+// checkRemoteTags fails with release.ErrTag if an origin has the tag. An origin that does not answer is reported by the push.
+func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
 	has := make([]bool, len(dr.Members))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(askAtATime)

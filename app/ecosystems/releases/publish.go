@@ -196,7 +196,7 @@ func (w *job) make(ctx context.Context) error {
 		}
 		w.Percent(i+1, len(w.journal.Steps))
 	}
-	if err := w.plead(ctx, w.Found.Layout, w.journal); err != nil {
+	if err := w.recordPendingPush(ctx, w.Found.Layout, w.journal); err != nil {
 		return err
 	}
 	return w.note(ctx, w.Found.Layout, nil)

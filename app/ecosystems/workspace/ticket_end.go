@@ -42,18 +42,18 @@ func (s ticketService) find(ctx context.Context, sc tool.Scope, name, id string)
 		return plan{}, nil, err
 	}
 	p := plan{found: f, id: id, trees: treesOf(f.Manifest(), f.State, id)}
-	standings := s.standings(ctx, p.trees)
-	p.items = itemsOf(p.trees, standings)
-	return p, standings, nil
+	repoStatuses := s.repoStatuses(ctx, p.trees)
+	p.items = itemsOf(p.trees, repoStatuses)
+	return p, repoStatuses, nil
 }
 
 func (s ticketService) planSwitch(ctx context.Context, sc tool.Scope, in SwitchInput) (plan, error) {
-	p, standings, err := s.find(ctx, sc, in.Ecosystem, in.ID)
+	p, repoStatuses, err := s.find(ctx, sc, in.Ecosystem, in.ID)
 	if err != nil {
 		return plan{}, err
 	}
 	missing := 0
-	for i, st := range standings {
+	for i, st := range repoStatuses {
 		p.items[i].Action = "keep"
 		if st.Missing {
 			missing++
@@ -144,24 +144,24 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	if in.ID == mainTicket {
 		return plan{}, ecosystem.ErrTicketID.Sayf("main is no ticket, and cannot be ended; amof_ticket_switch main leaves the active one")
 	}
-	p, standings, err := s.find(ctx, sc, in.Ecosystem, in.ID)
+	p, repoStatuses, err := s.find(ctx, sc, in.Ecosystem, in.ID)
 	if err != nil {
 		return plan{}, err
 	}
 	p.cleanup, p.ending = in.cleans(), ecosystemport.RemoveOptions{Force: in.Force, Origin: in.Cleanup == everywhere}
 	facts := map[string]any{}
-	for i, st := range standings {
+	for i, st := range repoStatuses {
 		fact := map[string]any{"head": st.Head, "porcelain": st.Porcelain}
 		if p.items[i].Action = "keep"; p.cleanup {
-			stake, err := s.stake(ctx, &p, i)
+			planUnsaved, err := s.planUnsaved(ctx, &p, i)
 			if err != nil {
 				return plan{}, err
 			}
-			fact["stake"] = stake
+			fact["stake"] = planUnsaved
 		}
 		facts[p.items[i].Name] = fact
 	}
-	p.items = append(p.items, strays(p.found.State, in.ID)...)
+	p.items = append(p.items, removedRepos(p.found.State, in.ID)...)
 	p.Plan = runs.Plan{Tool: EndTicket.Name, Summary: fmt.Sprintf("end of ticket %s in %s", in.ID, p.found.Layout.Name),
 		Preview: map[string]any{"ticket_id": in.ID, "cleanup": cmp.Or(in.Cleanup, "none"), "force": in.Force, "repos": p.items}, Facts: facts,
 		Explanation: runs.Explanation{What: "record the ticket no more" + gone(in), Affects: names(p.trees), Alternatives: []string{"amof_ticket_switch main leaves the ticket as it is"}},
@@ -181,24 +181,24 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	return p, err
 }
 
-// stake says what would go in a repository, into the plan's item of it.
-func (s ticketService) stake(ctx context.Context, p *plan, i int) (ecosystemport.UnsavedWork, error) {
+// planUnsaved says what would go in a repository, into the plan's item of it.
+func (s ticketService) planUnsaved(ctx context.Context, p *plan, i int) (ecosystemport.UnsavedWork, error) {
 	item, t := &p.items[i], p.trees[i]
-	stake, err := s.Work.Stake(ctx, t, p.ending.Origin)
+	planUnsaved, err := s.Work.Stake(ctx, t, p.ending.Origin)
 	if err != nil {
-		return stake, fault.From(err).With(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
+		return planUnsaved, fault.From(err).With(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
 	}
 	item.Action = "remove worktree and branch"
-	if stake.Origin != "" {
+	if planUnsaved.Origin != "" {
 		item.Action += ", at origin too"
 	}
-	if refused := stake.Refusal(t, p.ending.Force); refused != nil {
+	if refused := planUnsaved.Refusal(t, p.ending.Force); refused != nil {
 		item.Action, item.Problem = "refuse", fault.From(refused).Message
 		p.refusal = cmp.Or(p.refusal, refused)
-	} else if stake.Changes > 0 || stake.Unmerged {
+	} else if planUnsaved.Changes > 0 || planUnsaved.Unmerged {
 		item.Problem = "holds work that is nowhere else, which is kept under refs of the clone"
 	}
-	return stake, nil
+	return planUnsaved, nil
 }
 
 func gone(in EndInput) string {
@@ -226,7 +226,7 @@ func (s ticketService) end(ctx context.Context, sc tool.Scope, p plan) (TicketRe
 			return TicketResult{}, err
 		}
 	}
-	for _, item := range strays(p.found.State, p.id) {
+	for _, item := range removedRepos(p.found.State, p.id) {
 		item.Result = "skipped"
 		items = append(items, item)
 	}

@@ -92,13 +92,13 @@ func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.Ecosyste
 	for _, id := range ids {
 		all = append(all, treesOf(f.Manifest(), f.State, id)...)
 	}
-	standings := s.standings(ctx, all)
+	repoStatuses := s.repoStatuses(ctx, all)
 	text := runs.AnswerText{Summary: fmt.Sprintf("Listed %s of %s", counted(len(ids), "ticket"), f.Layout.Name)}
 	for _, id := range ids {
 		t := f.State.Tickets[id]
 		n := len(treesOf(f.Manifest(), f.State, id))
-		item := TicketItem{ID: id, Active: id == f.State.Active(), Phase: t.Phase, CreatedAt: t.CreatedAt, Repos: append(itemsOf(all[:n], standings[:n]), strays(f.State, id)...)}
-		all, standings = all[n:], standings[n:]
+		item := TicketItem{ID: id, Active: id == f.State.Active(), Phase: t.Phase, CreatedAt: t.CreatedAt, Repos: append(itemsOf(all[:n], repoStatuses[:n]), removedRepos(f.State, id)...)}
+		all, repoStatuses = all[n:], repoStatuses[n:]
 		out.Tickets = append(out.Tickets, item)
 		text.Details = append(text.Details, ticketLine(item))
 	}
@@ -137,9 +137,9 @@ func counted(n int, one string) string {
 }
 
 // itemsOf returns how worktrees are.
-func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.GitStatus) []TicketRepo {
+func itemsOf(trees []ecosystemport.TicketTree, repoStatuses []ecosystem.GitStatus) []TicketRepo {
 	items := make([]TicketRepo, 0, len(trees))
-	for i, st := range standings {
+	for i, st := range repoStatuses {
 		item := itemOf(trees[i])
 		item.Status, item.Problem = statusOf(st), st.Problem
 		items = append(items, item)
@@ -173,7 +173,7 @@ func oldestFirst(s ecosystem.State) []string {
 	return ids
 }
 
-func (s ticketService) standings(ctx context.Context, trees []ecosystemport.TicketTree) []ecosystem.GitStatus {
+func (s ticketService) repoStatuses(ctx context.Context, trees []ecosystemport.TicketTree) []ecosystem.GitStatus {
 	checkouts := make([]ecosystem.Checkout, 0, len(trees))
 	for _, t := range trees {
 		checkouts = append(checkouts, ecosystem.Checkout{Name: t.Repo, Dir: t.Dir})
@@ -197,8 +197,8 @@ func treesOf(m ecosystem.Manifest, state ecosystem.State, id string) []ecosystem
 	return out
 }
 
-// strays returns the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
-func strays(state ecosystem.State, id string) []TicketRepo {
+// removedRepos returns the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
+func removedRepos(state ecosystem.State, id string) []TicketRepo {
 	t := state.Tickets[id]
 	var out []TicketRepo
 	for name, branch := range t.Repos {

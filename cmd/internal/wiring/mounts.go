@@ -101,14 +101,14 @@ func patience(env func(string) string) (time.Duration, error) {
 	return wait, nil
 }
 
-// heedful is the core that handles signals as soon as there is something to cancel.
-type heedful struct {
+// signalCore is the core that handles signals as soon as there is something to cancel.
+type signalCore struct {
 	*app.App
 	onReady func()
 }
 
 // Call is app.App's.
-func (h heedful) Call(ctx context.Context, c tool.Call) tool.Outcome {
+func (h signalCore) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	h.onReady()
 	return h.App.Call(ctx, c)
 }

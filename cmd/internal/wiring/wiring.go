@@ -182,7 +182,7 @@ func (d client) serve(ctx context.Context, t *command.Terminal, env func(string)
 		return err
 	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	o := published(heedful{d.App, d.onReady}, d.version)
+	o := published(signalCore{d.App, d.onReady}, d.version)
 	o.Principal, o.Session, o.Log, o.People, o.Wait, o.Forecaster = d.Principal, session, log, d.App, wait, d.App
 	o.Entry = env(admincmd.HostEntry)
 	err = mcpserver.New(ctx, o.core, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))

@@ -47,7 +47,7 @@ func (c *check) judge() {
 func rules() []func(*check, Run) {
 	return []func(*check, Run){
 		deleteRoot, findRoot, formatDisk, writeFiles, permitRoot, power, ownCommand, // block, most of them
-		privilege, inlineText, inlineCode, downloaded, gitForce, subcommands, remote, unleashed, // high
+		privilege, inlineText, inlineCode, downloaded, gitForce, subcommands, remote, aiClients, // high
 	}
 }
 

@@ -19,11 +19,11 @@ func deleteRoot(c *check, r Run) {
 		}
 	}
 	for _, a := range operands {
-		if what := c.ruins(r.At, a.Sure); what != "" {
+		if what := c.lostPaths(r.At, a.Sure); what != "" {
 			c.flag(r.At, "delete-root", VerdictBlock, "it deletes "+what+" with everything in it; name a directory inside the project, such as ./dist")
 			continue
 		}
-		if what := c.ruins(r.At, a.May); what != "" {
+		if what := c.lostPaths(r.At, a.May); what != "" {
 			c.flag(r.At, "delete-root", VerdictBlock, "when the variable in it is empty, it deletes "+what+"; write ${NAME:?} for $NAME, so that the shell stops instead")
 		}
 	}
@@ -42,11 +42,11 @@ func deletesTrees(r Run) bool {
 	return false
 }
 
-// ruins returns what is lost when one of the paths is deleted with everything in it, or "".
-func (c *check) ruins(at int, paths []string) string {
+// lostPaths returns what is lost when one of the paths is deleted with everything in it, or "".
+func (c *check) lostPaths(at int, paths []string) string {
 	for _, text := range paths {
 		for _, p := range c.course.Absolute(at, text) {
-			if what := c.ruin(p); what != "" {
+			if what := c.lostPath(p); what != "" {
 				return what
 			}
 		}
@@ -70,7 +70,7 @@ func findRoot(c *check, r Run) {
 		return
 	}
 	for _, a := range findPaths(r.Args) {
-		if what := c.ruins(r.At, slices.Concat(a.Sure, a.May)); what != "" {
+		if what := c.lostPaths(r.At, slices.Concat(a.Sure, a.May)); what != "" {
 			c.flag(r.At, "find-root", VerdictBlock, "it deletes what it finds anywhere in "+what+"; begin at a directory inside the project, as in find ./dist … -delete")
 			return
 		}

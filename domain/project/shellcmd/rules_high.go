@@ -305,8 +305,8 @@ func remote(c *check, r Run) {
 	}
 }
 
-// unleashed asks for a look at AI clients that are started without their own questions, or are given other servers.
-func unleashed(c *check, r Run) {
+// aiClients asks for a look at AI clients that are started without their own questions, or are given other servers.
+func aiClients(c *check, r Run) {
 	if !slices.Contains([]string{"claude", "codex", "gemini", "opencode", "cursor-agent", "cursor", "code", "qwen", "copilot"}, r.Name) {
 		return
 	}

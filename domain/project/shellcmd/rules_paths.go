@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ruin says what is lost when a path is deleted with everything in it, or "" when that is an ordinary loss: the file system, a
+// lostPath says what is lost when a path is deleted with everything in it, or "" when that is an ordinary loss: the file system, a
 // first-level directory, a home directory, and what is all of these.
-func (c *check) ruin(p string) string {
+func (c *check) lostPath(p string) string {
 	base, contents := p, false
 	for strings.Trim(path.Base(base), MarkGlob+".") == "" && strings.Contains(path.Base(base), MarkGlob) {
 		base, contents = path.Dir(base), true // /usr/* is /usr
