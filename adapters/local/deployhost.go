@@ -28,6 +28,11 @@ func (s Sources) Resolve(ctx context.Context, g deployment.GitSource) (string, e
 	return s.Repositories.Resolve(ctx, g)
 }
 
+// Branch is that of Repositories.
+func (s Sources) Branch(ctx context.Context, url string) (string, error) {
+	return s.Repositories.Branch(ctx, url)
+}
+
 // Discard implements deployport.Sources.
 func (s Sources) Discard(ctx context.Context, at deployment.Place, g deployment.ResolvedGit) error {
 	return s.Repositories.Discard(ctx, at, g)

@@ -72,7 +72,7 @@ func (p deploymentParts) authoring() tool.Capability {
 	boot := deployments.BootstrapDeps{Compiler: compile, Machine: machine, Snapshots: machine, Registry: machine, Version: p.deps.Version}
 	rules := configrepo.NewPolicyReader()
 	return deployments.AuthoringCapability(
-		authoring.ConfigRepoEntries(authoring.ConfigRepoDeps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScanner(p.files), Clock: clock,
+		authoring.ConfigRepoEntries(authoring.ConfigRepoDeps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScanner(p.files), Differ: docedit.Differ{}, Clock: clock,
 			Bootstrap: deployments.InitialAssets(boot)}),
 		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Registry: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),

@@ -1,6 +1,11 @@
 package deployment
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"strings"
+	"time"
+)
 
 // LockVersion is the only version of agentpack.lock.json there is.
 const LockVersion = 1
@@ -13,7 +18,31 @@ type Lock struct {
 	Version     int            `json:"version"`
 	GeneratedAt time.Time      `json:"generated_at"`
 	Modules     []LockedModule `json:"modules"`
+
+	// Refs are the refs that git modules were locked for, by identifier: a format of ours, which other programs pass over. A lockfile that
+	// another program made has none.
+	Refs map[string]string `json:"refs,omitempty"`
 }
+
+// RefChanged is the ref that a module was locked for where the manifest names another one by now: the locked commit then is not what it asks for.
+// Of a ref that the lockfile does not tell, only a commit in the manifest that is not the locked one is known to be another.
+func (l *Lock) RefChanged(m Module) (was string, changed bool) {
+	locked, ok := l.Module(m.ID)
+	if !ok || m.Source.Git == nil || locked.Source.Git == nil {
+		return "", false
+	}
+	const digits = 40
+	now, was := m.Source.Git.Ref, l.Refs[m.ID]
+	switch {
+	case len(now) == digits && isHex(now):
+		return cmp.Or(was, locked.Source.Git.Commit), !strings.EqualFold(now, locked.Source.Git.Commit)
+	case was == "":
+		return "", false
+	}
+	return was, was != now
+}
+
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdefABCDEF") == "" }
 
 // LockedModule is one module of a lock. Its JSON keys stand in the order of the format.
 type LockedModule struct {
@@ -59,7 +88,7 @@ func (l *Lock) Module(id string) (LockedModule, bool) {
 // Same reports whether two locks say the same, apart from when they were made. A lock that says nothing new keeps its time, so that
 // locking twice changes no byte.
 func (l *Lock) Same(other *Lock) bool {
-	if l == nil || other == nil || len(l.Modules) != len(other.Modules) {
+	if l == nil || other == nil || len(l.Modules) != len(other.Modules) || !maps.Equal(l.Refs, other.Refs) {
 		return false
 	}
 	for i, m := range l.Modules {

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/relpath"
@@ -23,6 +24,71 @@ func ParseSource(spec string) (Source, error) {
 		return Source{Git: &git}, nil
 	}
 	return Source{}, badSpec("it begins with neither local: nor git:")
+}
+
+// ParseRepository reads a git repository as people name it: owner/repo[/path][@ref] on GitHub, a URL of github.com as its pages have it
+// (…/tree/<ref>/<path>), or any URL that git takes, an absolute path among them, with #ref=…&subdir=… behind it where they are needed. An empty
+// Ref stands for the branch that the repository's HEAD is on. It fails with ErrConfig; what it gives is not known to exist.
+func ParseRepository(spec string) (GitSource, error) {
+	spec = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec), "git:"))
+	if spec == "" {
+		return GitSource{}, badRepository("nothing is named")
+	}
+	if rest, ok := strings.CutPrefix(spec, "https://github.com/"); ok && !strings.ContainsAny(rest, "#@?") {
+		parts := strings.Split(strings.Trim(rest, "/"), "/")
+		if len(parts) > 3 && (parts[2] == "tree" || parts[2] == "blob") {
+			return gitHub(parts[0], strings.TrimSuffix(parts[1], ".git"), parts[3], parts[4:])
+		}
+	}
+	if shorthand(spec) {
+		named, ref, given := strings.Cut(spec, "@")
+		if given && ref == "" {
+			return GitSource{}, badRepository("there is no ref behind the @")
+		}
+		parts := strings.Split(strings.TrimSuffix(named, "/"), "/")
+		return gitHub(parts[0], strings.TrimSuffix(parts[1], ".git"), ref, parts[2:])
+	}
+	g, err := parseGit(spec)
+	if err == nil && (!strings.ContainsAny(g.URL, `/:\`) || strings.ContainsAny(g.URL, " \t\n")) {
+		return g, badRepository(strconv.Quote(spec) + " is neither owner/repo nor a URL")
+	}
+	if err == nil && !strings.Contains(spec, "ref=") {
+		g.Ref = ""
+	}
+	return g, err
+}
+
+func gitHub(owner, repo, ref string, path []string) (GitSource, error) {
+	g := GitSource{URL: "https://github.com/" + owner + "/" + repo + ".git", Ref: ref, Shallow: true}
+	if len(path) == 0 {
+		return g, nil
+	}
+	clean, err := below(strings.Join(path, "/"))
+	if err == nil && clean != "." {
+		g.Subdir = clean
+	}
+	return g, err
+}
+
+// shorthand reports owner/repo with a path and a ref, where it could be nothing else: two names at least, without colons, not from the root of a file system
+// and not from the working directory.
+func shorthand(spec string) bool {
+	named, _, _ := strings.Cut(spec, "@")
+	owner, rest, ok := strings.Cut(named, "/")
+	repo, _, _ := strings.Cut(rest, "/")
+	return ok && name(owner) && name(repo) && !strings.ContainsAny(named, `:\#`) && !strings.HasPrefix(spec, "~")
+}
+
+// name reports what GitHub takes for the name of an owner or a repository.
+func name(text string) bool {
+	return text != "" && strings.Trim(text, ".") != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+func badRepository(problem string) error {
+	return ErrConfig.Sayf("the repository cannot be used: %s; write owner/repo[/path][@ref], or a git URL, with #ref=…&subdir=… where it needs them", problem).
+		With(ReasonDetails("source_spec_invalid", "retry_command").Add("error", problem))
 }
 
 func badSpec(problem string) error {

@@ -82,3 +82,54 @@ func FuzzParseSource(f *testing.F) {
 		source.SpecName()
 	})
 }
+
+// TestParseRepository: what people type for a repository, and what none is.
+func TestParseRepository(t *testing.T) {
+	git := func(url, ref, subdir string) deployment.GitSource {
+		return deployment.GitSource{URL: url, Ref: ref, Subdir: subdir, Shallow: true}
+	}
+	for spec, want := range map[string]deployment.GitSource{
+		"o/r":                                  git("https://github.com/o/r.git", "", ""),
+		" o/r.git@v1 ":                         git("https://github.com/o/r.git", "v1", ""),
+		"o/r/skills/x@feature/y":               git("https://github.com/o/r.git", "feature/y", "skills/x"),
+		"o/r/":                                 git("https://github.com/o/r.git", "", ""),
+		"https://github.com/o/r":               git("https://github.com/o/r", "", ""),
+		"https://github.com/o/r/tree/main/a/b": git("https://github.com/o/r.git", "main", "a/b"),
+		"https://h/o/r.git":                    git("https://h/o/r.git", "", ""),
+		"https://h/o/r.git#ref=v2&subdir=a":    git("https://h/o/r.git", "v2", "a"),
+		"git@h:o/r":                            git("git@h:o/r", "", ""),
+		"git:https://h/o/r":                    git("https://h/o/r", "", ""),
+		"file:///srv/r":                        git("file:///srv/r", "", ""),
+		"/srv/r#subdir=a":                      git("/srv/r", "", "a"),
+	} {
+		got, err := deployment.ParseRepository(spec)
+		if assert.NoError(t, err, spec) {
+			assert.Equal(t, want, got, spec)
+		}
+	}
+	for _, spec := range []string{"", " ", "git:", "o/r/../../x", "o/r@", "u#subdir=../x", "#ref=x", "no repository", "skill"} {
+		got, err := deployment.ParseRepository(spec)
+		assert.ErrorIs(t, err, deployment.ErrConfig, "%s %v", spec, got)
+	}
+}
+
+// TestRefChanged: what a module was locked for is known of locks that tell it, and of commits.
+func TestRefChanged(t *testing.T) {
+	commit, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	module := func(ref string) deployment.Module {
+		return deployment.Module{ID: "m", Source: deployment.Source{Git: &deployment.GitSource{URL: "u", Ref: ref}}}
+	}
+	lock := &deployment.Lock{Modules: []deployment.LockedModule{{ID: "m", Source: deployment.ResolvedSource{Git: &deployment.ResolvedGit{URL: "u", Commit: commit}}}}}
+	for _, c := range []struct {
+		refs    map[string]string
+		ref     string
+		changed bool
+	}{{nil, "main", false}, {nil, "v1", false}, {nil, commit, false}, {nil, strings.ToUpper(commit), false}, {nil, other, true},
+		{map[string]string{"m": "main"}, "main", false}, {map[string]string{"m": "main"}, "v1", true}, {map[string]string{"m": "main"}, commit, false}} {
+		lock.Refs = c.refs
+		_, changed := lock.RefChanged(module(c.ref))
+		assert.Equal(t, c.changed, changed, "%v", c)
+	}
+	_, changed := (*deployment.Lock)(nil).RefChanged(module(other))
+	assert.False(t, changed)
+}

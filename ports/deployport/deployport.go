@@ -67,6 +67,8 @@ type Sources interface {
 	Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error
 	// Resolve asks the remote for the commit of a ref.
 	Resolve(ctx context.Context, source deployment.GitSource) (commit string, err error)
+	// Branch asks the remote for the branch that its HEAD is on. It fails with ErrGit if it is on none.
+	Branch(ctx context.Context, url string) (string, error)
 	// Content returns a file's bytes after checking their sum. It fails with ErrStale if the origin changed.
 	Content(ctx context.Context, c deployment.Content) ([]byte, error)
 }

@@ -52,7 +52,7 @@ func (g group) candidates(ctx context.Context, command, id string) []cobra.Compl
 	case "kind":
 		return []string{"dir", "patch"}
 	case "module_type":
-		return []string{"instructions", "skill", "prompt", "command", "mcp", "settings", "agent", "hooks", "permissions", "output_style"}
+		return moduleTypes()
 	case "scope":
 		if command == "init" || command == "bootstrap" {
 			return []string{"user", "project", "both"}
@@ -68,6 +68,11 @@ func (g group) candidates(ctx context.Context, command, id string) []cobra.Compl
 		}
 	}
 	return nil
+}
+
+// moduleTypes are the types of modules.
+func moduleTypes() []string {
+	return []string{"instructions", "skill", "prompt", "command", "mcp", "settings", "agent", "hooks", "permissions", "output_style"}
 }
 
 // modules are the ids of the modules in the manifest, as score lists them.

@@ -19,25 +19,57 @@ import (
 
 func (g author) addModule() *cobra.Command {
 	var id string
-	var tags, targets []string
-	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
-		call := command.Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
-		if err := g.there(cmd, call, args[1]); err != nil {
-			return err
+	var tags, targets, skills []string
+	var list bool
+	c := g.Command("add [MODULE_TYPE] SOURCE", "Add a module to agentpack.yaml, from the config repository or from git", func(cmd *cobra.Command, args []string) error {
+		source := args[len(args)-1]
+		kind := ""
+		if len(args) > 1 {
+			kind = args[0]
 		}
-		return g.Simple(cmd, "agents_add", call, func(data fields, done bool) {
-			g.Line("%s %s to %s", DoneVerb(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
-			if done {
-				g.Screen().Next([]string{"countersign agents deploy"})
+		own := strings.HasPrefix(source, "local:") || strings.HasPrefix(source, "git:")
+		switch {
+		case list && (kind != "" || len(skills) > 0):
+			return g.Misused(cmd, "--list lists the skills of a repository; leave the module type and --skill out")
+		case kind == "" && slices.Contains(moduleTypes(), source):
+			return g.Misused(cmd, "an argument is missing")
+		case list:
+			return g.Look(cmd, "agents_skills", command.Arguments{"source": source}, func(data json.RawMessage) error { return g.Screen().Skills(data, source) })
+		case kind == "" && strings.HasPrefix(source, "local:"):
+			return g.Misused(cmd, "say which type of module %s is: countersign agents add skill %s", source, source)
+		case kind != "" && own && len(skills) == 0:
+			call := command.Arguments{"module_type": kind, "source": source, "id": id, "tags": tags, "targets": targets}
+			if err := g.there(cmd, call, source); err != nil {
+				return err
 			}
-		})
+			return g.Simple(cmd, "agents_add", call, func(data fields, done bool) {
+				g.Line("%s %s to %s", DoneVerb(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
+				if done {
+					g.Screen().Next([]string{"countersign agents deploy"})
+				}
+			})
+		}
+		call := command.Arguments{"source": source, "module_type": kind, "skills": skills, "id": id, "tags": tags, "targets": targets}
+		_, err := g.Alter(cmd, change{Tool: "agents_add_from", Args: call, Draw: g.Screen().AddedFrom})
+		return err
 	})
-	c.Example = `  countersign agents add skill local:modules/skills/review --tags base
-  countersign agents add prompt 'git:https://example.com/prompts.git#ref=v1&subdir=prompts/pr.md'`
+	c.Example = `  countersign agents add instructions local:modules/instructions/base --tags base
+  countersign agents add owner/repo --list
+  countersign agents add owner/repo/skills@v1.2 --skill review
+  countersign agents add https://example.com/team/skills.git --skill '*'
+  countersign agents add command 'git:https://example.com/prompts.git#ref=v1&subdir=commands/pr.md'`
 	c.Flags().StringVar(&id, "id", "", "id of the module (default: from type and source)")
 	c.Flags().StringSliceVar(&tags, "tags", nil, "tags, which profiles select modules by")
 	c.Flags().StringSliceVar(&targets, "targets", nil, "targets it is for (default: all)")
+	c.Flags().StringSliceVar(&skills, "skill", nil, "skills of the repository to add, by name; '*' adds all")
+	c.Flags().BoolVar(&list, "list", false, "list the skills of the repository, and change nothing")
 	return c
+}
+
+func (g author) check() *cobra.Command {
+	return g.Command("check", "Say which modules have newer versions upstream, and which are not what was locked", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "agents_check", nil, g.Screen().Checked)
+	})
 }
 
 // there refuses a source in the config repository where nothing is: every command that reads the modules would fail from then on. Programs, which may
@@ -97,14 +129,16 @@ func (g author) fetch() *cobra.Command {
 
 func (g author) update() *cobra.Command {
 	var lock, fetch, noLock, noFetch, latest bool
-	c := g.Command("update", "Lock where there is no lockfile (or --lock, --latest), then fetch", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("update [MODULE_ID]...", "Lock where there is no lockfile (or --lock, --latest, or modules are named), then fetch", func(cmd *cobra.Command, args []string) error {
 		switch {
+		case noLock && len(args) > 0:
+			return g.Misused(cmd, "--no-lock contradicts naming modules, which are locked again")
 		case noLock && (lock || latest):
 			return g.Misused(cmd, "--no-lock contradicts --lock and --latest")
 		case noFetch && fetch:
 			return g.Misused(cmd, "--no-fetch contradicts --fetch")
 		}
-		call := command.Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
+		call := command.Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest, "modules": args}
 		_, err := g.Alter(cmd, change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
 			d, err := DecodeData[updated](data)
 			return err == nil && len(d.Steps) == 0
@@ -121,7 +155,19 @@ func (g author) update() *cobra.Command {
 
 // updated is the data of update.
 type updated struct {
-	Steps []struct {
+	Changes []struct {
+		ID      string   `json:"module_id"`
+		Op      string   `json:"op"`
+		Ref     string   `json:"ref"`
+		WasRef  string   `json:"locked_ref"`
+		From    string   `json:"from"`
+		To      string   `json:"to"`
+		Created []string `json:"created"`
+		Updated []string `json:"updated"`
+		Deleted []string `json:"deleted"`
+	} `json:"changes"`
+	Findings []finding `json:"findings"`
+	Steps    []struct {
 		Name   string `json:"name"`
 		Detail fields `json:"detail"`
 	} `json:"steps"`
@@ -132,6 +178,17 @@ func (g author) drawUpdate(data json.RawMessage, done bool) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range d.Changes {
+		ref := ""
+		if c.WasRef != "" && c.WasRef != c.Ref {
+			ref = " (ref " + c.WasRef + " -> " + c.Ref + ")"
+		}
+		g.Line("%s  %s  %s -> %s%s", g.Tinted(c.Op, command.Changed), command.Plain(c.ID), command.Plain(brief(c.From)), command.Plain(brief(c.To)), command.Plain(ref))
+		g.Screen().files("  +", c.Created)
+		g.Screen().files("  ~", c.Updated)
+		g.Screen().files("  -", c.Deleted)
+	}
+	g.Screen().Findings(d.Findings)
 	for _, step := range d.Steps {
 		if step.Name == "lock" {
 			g.sayLocked(step.Detail, done)

@@ -76,6 +76,36 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 	return id, nil
 }
 
+// Branch asks the remote which branch its HEAD is on. It fails with ErrConfig for a URL that git must not see, and with ErrGit when the remote does not
+// answer or its HEAD is on no branch that there is.
+func (c *Client) Branch(ctx context.Context, url string) (branch string, err error) {
+	if err := checkURL(url, false); err != nil {
+		return "", err
+	}
+	if err := gitcli.Reach(ctx, url); err != nil {
+		return "", err
+	}
+	err = outside(func(dir string, settle []string) error {
+		list := gitcli.Command{Dir: dir, Env: settle, Protocols: gitcli.Network, Args: []string{"ls-remote", "--quiet", "--symref", "--", url, "HEAD"}}
+		out, err := c.git(ctx, list)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(out)) {
+			target, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			if head, ok := strings.CutPrefix(target, "ref: refs/heads/"); ok && name == "HEAD" {
+				branch = head
+			}
+		}
+		if branch != "" {
+			return nil
+		}
+		return deployment.ErrGit.Sayf("the HEAD of %s is on no branch; name a ref: @ref behind owner/repo, or #ref=… behind a URL", shown(url)).
+			With(deployment.Details{"url": shown(url)})
+	})
+	return branch, err
+}
+
 // refs reads what ls-remote printed: ids by name.
 func refs(out []byte) map[string]string {
 	found := map[string]string{}

@@ -20,6 +20,7 @@ type ConfigRepoDeps struct {
 	Machine   deployport.Machine
 	Remote    deployport.Remote
 	Scanner   deployport.Scanner
+	Differ    deployport.Differ
 	Clock     ports.Clock
 	Bootstrap BootstrapFunc
 }
@@ -49,6 +50,9 @@ type BootstrapData struct {
 var (
 	Init      = tool.Ref[InitInput, planner.Report[InitData]]{Name: "agents_init"}
 	Add       = tool.Ref[AddInput, planner.Report[ModuleData]]{Name: "agents_add"}
+	AddFrom   = tool.Ref[AddFromInput, planner.Report[AddFromData]]{Name: "agents_add_from"}
+	Skills    = tool.Ref[SkillsInput, planner.Report[SkillsData]]{Name: "agents_skills"}
+	Check     = tool.Ref[planner.RepoInput, planner.Report[CheckData]]{Name: "agents_check"}
 	Remove    = tool.Ref[RemoveInput, planner.Report[ModuleData]]{Name: "agents_remove"}
 	Lock      = tool.Ref[planner.EditInput, planner.Report[LockData]]{Name: "agents_lock"}
 	Fetch     = tool.Ref[planner.EditInput, planner.Report[FetchData]]{Name: "agents_fetch"}
@@ -71,6 +75,12 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 			writes("unless nothing is missing")), s.prepareInit, s.create),
 		bind.Command(Add, planner.CommandSpec("Add a module", "Add a module to agentpack.yaml, from a path in the config repository or from git.", addSchema,
 			writes("")), s.prepareAdd, s.writeModule),
+		bind.Command(AddFrom, planner.CommandSpec("Add from a repository",
+			"Add skills (or one module of another type) of a git repository, and lock them to a commit.",
+			addFromSchema, writes("")), s.prepareAddFrom, s.addFrom),
+		bind.Query(Skills, planner.QuerySpec("List a repository's skills", "List the skills of a git repository that can be added.", skillsSchema), s.listSkills),
+		bind.Query(Check, planner.QuerySpec("Check for updates",
+			"Say of every locked module whether its ref is another commit by now, whether the manifest names another ref, and whether its files were edited.", repoSchema), s.check),
 		bind.Command(Remove, planner.CommandSpec("Remove a module",
 			"Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it.", removeSchema,
 			writes("")), s.prepareRemove, s.writeModule),

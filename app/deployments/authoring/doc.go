@@ -2,6 +2,7 @@
 // overlays, and opt-in policy (governance).
 //
 //   - ConfigRepoEntries (authoring.go): agents_init, agents_add, agents_remove, agents_lock, agents_fetch, agents_update, agents_remote_set, agents_sync
+//   - from.go and check.go: agents_skills, agents_add_from, agents_check, and what an update changes
 //   - importEntries (import.go, import_scan.go, import_check.go): agents_import, agents_import_apply
 //   - OverlayEntries (overlays.go, overlay_edit.go, overlay_rebase.go): agents_overlay_edit, agents_overlay_path, agents_overlay_rebase
 //   - PolicyEntries (policy_lock.go, policy_lint.go, policy_audit.go): agents_policy_lint, agents_policy_lock, agents_policy_audit
@@ -28,6 +29,15 @@
 // git:<url>[#ref=…&subdir=…&shallow=…] (§2.3); the id is <type>:<name of the source> unless given. A source that could not be deployed is a warning.
 // ErrConfig: an id that exists, or does not; a source that is none. Data: {module_id, manifest}.
 //
+// agents_skills lists the directories of a git repository with a SKILL.md, and agents_add_from adds some of them (or one module of another type) to
+// agentpack.yaml and, alone, to the lockfile. The files are looked through (domain/deployment/inspection); a severe finding raises the approval to typing the
+// module's id where people approve. Data: {manifest, lockfile, url, ref, commit, modules: [{module_id, module_type, description?, subdir, tags, sha256,
+// file_manifest}], findings?: [{severity, rule, module_id, path, line?, text}]}.
+//
+// agents_check asks every remote what the refs are now, and compares the repository's own files with the lockfile. Data: {modules: [{module_id, status: up_to_date
+// | update_available | ref_changed | pinned | edited | not_locked | unknown, url?, ref?, locked_ref?, locked?, latest?, error?}], summary: {modules, outdated,
+// unknown}}.
+//
 // agents_lock (§2.4, §5.3) resolves every enabled module to a commit and sums, and writes agentpack.lock.json; generated_at changes only when
 // something else does, so locking twice writes nothing. A lockfile that cannot be read is replaced. A commit whose files are not what they were when
 // it was locked before is ErrContent: the cache was changed. Data: {lockfile, modules}.
@@ -35,7 +45,8 @@
 // agents_fetch puts every git module of the lockfile into the cache and checks it. A checkout whose files are not what was locked is replaced, with a
 // warning; ErrContent where that is no help, or offline. ErrLockMissing without a lockfile. Data: {store, git_modules_fetched}.
 //
-// agents_update locks when there is no lockfile, or lock or latest asks for it, unless no_lock; then it fetches, unless no_fetch. Flags that
+// agents_update locks when there is no lockfile, or lock or latest asks for it, unless no_lock; then it fetches, unless no_fetch. modules locks those alone
+// again. What changes of modules from git is in changes, its lines are shown beside the plan, and findings are those of files that come in or change. Flags that
 // contradict each other are tool.ErrArguments. Data: {lockfile, store, steps: [{name, ok, detail}], git_modules_fetched}.
 //
 // agents_remote_set (§5.15) makes the directory a git repository if it is none and sets a remote's URL. Data: {repo, remote, url}.

@@ -1,14 +1,21 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // FetchData is the data of fetch (agentpack contract §5.3).
@@ -20,12 +27,14 @@ type FetchData struct {
 
 // UpdateData is the data of update.
 type UpdateData struct {
-	Modules       int          `json:"git_modules_fetched"`
-	Lockfile      string       `json:"lockfile"`
-	LockfilePosix string       `json:"lockfile_posix"`
-	Steps         []UpdateStep `json:"steps"`
-	Store         string       `json:"store"`
-	StorePosix    string       `json:"store_posix"`
+	Changes       []ModuleChange       `json:"changes,omitempty"`  // of modules from git in a lock that there was
+	Findings      []inspection.Finding `json:"findings,omitempty"` // in files that come in or change
+	Modules       int                  `json:"git_modules_fetched"`
+	Lockfile      string               `json:"lockfile"`
+	LockfilePosix string               `json:"lockfile_posix"`
+	Steps         []UpdateStep         `json:"steps"`
+	Store         string               `json:"store"`
+	StorePosix    string               `json:"store_posix"`
 }
 
 // UpdateStep is a step of an update.
@@ -50,8 +59,27 @@ type fetchPlan struct {
 // updatePlan is what an update is going to do. fetch is nil when it fetches nothing, locking when it locks nothing.
 type updatePlan struct {
 	planner.Edit[UpdateData]
-	locking *locking
-	fetch   []deployment.LockedModule
+	locking  *locking
+	fetch    []deployment.LockedModule
+	findings []inspection.Finding
+	shown    []comparison
+	service  *service
+}
+
+// Assessment asks for a person's word by name where a finding is severe.
+func (p *updatePlan) Assessment() policy.Assessment {
+	return planner.RaisedBy(p.findings, p.Edit.Assessment())
+}
+
+// Target is what is typed then.
+func (p *updatePlan) Target() string { return inspection.Name(p.findings) }
+
+// Exhibit is the lines of modules from git that change.
+func (p *updatePlan) Exhibit(ctx context.Context) (any, error) {
+	if len(p.shown) == 0 {
+		return nil, nil
+	}
+	return p.service.exhibit(ctx, p.shown)
 }
 
 // gitModules are the modules of a lock that come from git; never nil.
@@ -173,7 +201,8 @@ func contradiction(c UpdateInput) error {
 	for _, pair := range []struct {
 		both     bool
 		one, two string
-	}{{c.Lock && c.NoLock, "lock", "no_lock"}, {c.Fetch && c.NoFetch, "fetch", "no_fetch"}, {c.Latest && c.NoLock, "latest", "no_lock"}} {
+	}{{c.Lock && c.NoLock, "lock", "no_lock"}, {c.Fetch && c.NoFetch, "fetch", "no_fetch"}, {c.Latest && c.NoLock, "latest", "no_lock"},
+		{len(c.Modules) > 0 && c.NoLock, "modules", "no_lock"}} {
 		if pair.both {
 			return tool.ErrArguments.Sayf("agents_update: %s and %s contradict each other; leave one out", pair.one, pair.two).
 				With(deployment.FieldDetails("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
@@ -191,7 +220,8 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInpu
 	if err != nil {
 		return nil, err
 	}
-	relock := c.Lock || c.Latest
+	only := words(c.Modules)
+	relock := c.Lock || c.Latest || len(only) > 0
 	config, err := s.config(ctx, at, relock)
 	if err != nil {
 		return nil, err
@@ -203,15 +233,19 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInpu
 	case (relock || !c.NoFetch) && !c.Yes && !c.DryRun:
 		return nil, deployment.ErrYes
 	}
-	e := &updatePlan{Edit: planner.Edit[UpdateData]{Command: "update", Place: at}}
+	e := &updatePlan{Edit: planner.Edit[UpdateData]{Command: strings.Join(append([]string{"update"}, only...), " "), Place: at}, service: s}
 	path, store := s.in(at.Repo, deployment.LockFile), s.fetchData(at, nil)
 	data := UpdateData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Steps: []UpdateStep{}, Store: store.Store, StorePosix: store.StorePosix}
 	lock := config.Lock
 	if relock {
-		if e.locking, e.Writes, err = s.relock(ctx, sc, at, config); err != nil {
+		if e.locking, e.Writes, err = s.relocked(ctx, sc, at, config, only); err != nil {
 			return nil, planner.WithWarnings(err, config.Warnings)
 		}
 		lock = &e.locking.lock
+		if data.Changes, e.shown, e.findings, err = s.compare(ctx, at, config.Lock, *lock); err != nil {
+			return nil, planner.WithWarnings(err, config.Warnings)
+		}
+		data.Findings = planner.Told(e.findings)
 		data.Steps = append(data.Steps, UpdateStep{Detail: UpdateDetail{LockData: &e.locking.data}, Name: "lock", OK: true})
 	}
 	if !c.NoFetch {
@@ -222,6 +256,40 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInpu
 	}
 	e.Report, e.Nothing = planner.NewReport(data, config.Warnings...), len(e.Writes)+len(e.fetch) == 0
 	return e, nil
+}
+
+// relocked is relock, of those modules alone where some are named: every other one stays as it is locked.
+func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Place, config deployport.Config, only []string) (*locking, []deployment.Write, error) {
+	if len(only) == 0 {
+		return s.relock(ctx, sc, at, config)
+	}
+	if config.Lock == nil {
+		return nil, nil, s.noLock(at)
+	}
+	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, GeneratedAt: config.Lock.GeneratedAt, Modules: slices.Clone(config.Lock.Modules), Refs: maps.Clone(config.Lock.Refs)}}
+	for _, id := range only {
+		m, err := config.Manifest.Module(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		entry, err := s.resolve(ctx, at, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.lock.Modules = append(slices.DeleteFunc(l.lock.Modules, func(m deployment.LockedModule) bool { return m.ID == id }), entry)
+		if m.Source.Git != nil {
+			if l.lock.Refs == nil {
+				l.lock.Refs = map[string]string{}
+			}
+			l.lock.Refs[id] = m.Source.Git.Ref
+		}
+	}
+	sorting.By(l.lock.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
+	path := s.in(at.Repo, deployment.LockFile)
+	l.data = LockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(l.lock.Modules)}
+	l.fresh = !l.lock.Same(config.Lock)
+	w, err := s.lockWrite(ctx, at, l)
+	return l, w, err
 }
 
 // update carries out the steps.

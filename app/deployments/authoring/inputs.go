@@ -26,6 +26,23 @@ type AddInput struct {
 	Targets    []string              `json:"targets,omitempty" jsonschema_description:"Targets it is for (default: all)."`
 }
 
+// AddFromInput is the arguments of agents_add_from.
+type AddFromInput struct {
+	planner.EditInput
+	Source     string                `json:"source" jsonschema_description:"owner/repo[/path][@ref], or URL[#ref=..&subdir=..]"`
+	Skills     []string              `json:"skills,omitempty" jsonschema_description:"Names of skills; * is all."`
+	ModuleType deployment.ModuleType `json:"module_type,omitempty" jsonschema:"enum=instructions,enum=skill,enum=prompt,enum=command,enum=mcp,enum=settings" jsonschema_description:"Default: skill."`
+	ID         string                `json:"id,omitempty" jsonschema_description:"Id."`
+	Tags       []string              `json:"tags,omitempty" jsonschema_description:"Tags."`
+	Targets    []string              `json:"targets,omitempty" jsonschema_description:"Default: all."`
+}
+
+// SkillsInput is the arguments of agents_skills.
+type SkillsInput struct {
+	planner.RepoInput
+	Source string `json:"source" jsonschema_description:"owner/repo[/path][@ref], or URL[#ref=..&subdir=..]"`
+}
+
 // RemoveInput is the arguments of agents_remove.
 type RemoveInput struct {
 	planner.EditInput
@@ -40,6 +57,8 @@ type UpdateInput struct {
 	NoLock  bool `json:"no_lock,omitempty" jsonschema_description:"Do not lock."`
 	NoFetch bool `json:"no_fetch,omitempty" jsonschema_description:"Do not fetch."`
 	Latest  bool `json:"latest,omitempty" jsonschema_description:"Lock again to what the refs are now."`
+
+	Modules []string `json:"modules,omitempty" jsonschema_description:"Lock these alone again."`
 }
 
 // Validate leaves yes to where there is something to do.

@@ -100,7 +100,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
 	sorting.By(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
-	l.lock.Modules = make([]deployment.LockedModule, len(enabled))
+	l.lock.Modules, l.lock.Refs = make([]deployment.LockedModule, len(enabled)), refsOf(enabled)
 	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
 		if l.lock.Modules[i], err = s.resolve(ctx, at, enabled[i]); err != nil {
 			return err
@@ -120,41 +120,70 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place
 	if !l.fresh {
 		l.lock.GeneratedAt = config.Lock.GeneratedAt
 	}
+	w, err := s.lockWrite(ctx, at, l)
+	return l, w, err
+}
+
+// lockWrite is the write of a lockfile; none where it is there already.
+func (s *service) lockWrite(ctx context.Context, at deployment.Place, l *locking) ([]deployment.Write, error) {
+	path := l.data.Lockfile
 	data, err := s.Compiler.Configs.EncodeLock(l.lock)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	seen, err := s.seen(ctx, at, path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	now := seen[path]
 	if now.Kind == deployment.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
-		return l, nil, nil
+		return nil, nil
 	}
 	if w := planner.FileWrite(at.Repo, path, now, data); w != nil {
-		return l, []deployment.Write{*w}, nil
+		return []deployment.Write{*w}, nil
 	}
-	return l, nil, nil
+	return nil, nil
 }
 
 // resolve is a module's entry in the lockfile.
 func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.LockedModule, error) {
-	out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: deployment.LocalVersion}
-	var tree deployment.Tree
-	var err error
-	if git := m.Source.Git; git == nil {
+	if m.Source.Git == nil {
+		out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: deployment.LocalVersion}
 		out.Source.Local = &deployment.ResolvedLocal{Path: m.Source.Local}
-		tree, err = s.Compiler.Local(ctx, at, m)
-	} else {
-		if out.Version, err = s.commitOf(ctx, m); err != nil {
-			return out, err
-		}
-		out.Source.Git = &deployment.ResolvedGit{URL: git.URL, Commit: out.Version, Subdir: git.Subdir}
-		tree, err = s.Compiler.Sources.Git(ctx, at, *out.Source.Git, s.Compiler.Offline)
+		tree, err := s.Compiler.Local(ctx, at, m)
+		out.Sum, out.Manifest = tree.Sum(), tree.Entries()
+		return out, err
 	}
-	out.Sum, out.Manifest = tree.Sum(), tree.Entries()
+	commit, err := s.commitOf(ctx, m)
+	if err != nil {
+		return deployment.LockedModule{ID: m.ID, Type: m.Type}, err
+	}
+	out, _, err := s.pin(ctx, at, m, commit)
 	return out, err
+}
+
+// pin is a git module's entry in the lockfile at a commit, with its files.
+func (s *service) pin(ctx context.Context, at deployment.Place, m deployment.Module, commit string) (deployment.LockedModule, deployment.Tree, error) {
+	out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: commit}
+	out.Source.Git = &deployment.ResolvedGit{URL: m.Source.Git.URL, Commit: commit, Subdir: m.Source.Git.Subdir}
+	tree, err := s.Compiler.Sources.Git(ctx, at, *out.Source.Git, s.Compiler.Offline)
+	out.Sum, out.Manifest = tree.Sum(), tree.Entries()
+	return out, tree, err
+}
+
+// refsOf are the refs of those modules that come from git; nil where none does.
+func refsOf(modules []deployment.Module) map[string]string {
+	var out map[string]string
+	for _, m := range modules {
+		if m.Source.Git == nil {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[m.ID] = m.Source.Git.Ref
+	}
+	return out
 }
 
 // commitOf asks the remote, which offline only a ref that is a commit can do without.

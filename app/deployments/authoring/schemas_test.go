@@ -15,6 +15,8 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "editSchema", Doc: bind.SchemaOf[planner.EditInput]()},
 		{Name: "initSchema", Doc: bind.SchemaOf[InitInput]()},
 		{Name: "addSchema", Doc: bind.SchemaOf[AddInput]()},
+		{Name: "addFromSchema", Doc: bind.SchemaOf[AddFromInput]()},
+		{Name: "skillsSchema", Doc: bind.SchemaOf[SkillsInput]()},
 		{Name: "removeSchema", Doc: bind.SchemaOf[RemoveInput]()},
 		{Name: "updateSchema", Doc: bind.SchemaOf[UpdateInput]()},
 		{Name: "remoteSchema", Doc: bind.SchemaOf[RemoteInput]()},

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
@@ -31,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	w.Write(filepath.Join(w.project, ".git", "HEAD"), "ref: refs/heads/main\n")
 	w.Write(filepath.Join(w.project, ".git", "config"), "[remote \"origin\"]\n\turl = https://github.com/example/example.git\n")
 	wired := deployrig.Wire(deployrig.Wiring{Env: map[string]string{"HOME": w.user, "HOSTNAME": "Box 1"}, Dir: w.project, Clock: &w.clock})
-	w.deps = authoring.ConfigRepoDeps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: configrepo.NewScanner(wired.Files), Clock: &w.clock}
+	w.deps = authoring.ConfigRepoDeps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: configrepo.NewScanner(wired.Files), Differ: docedit.Differ{}, Clock: &w.clock}
 	w.Unwatched = append(w.Unwatched, "cache")
 	w.Tools = func() []tool.Entry { return authoring.ConfigRepoEntries(w.deps) }
 	return w
@@ -52,4 +54,16 @@ func (w *world) manifest(modules ...string) {
 		text += " []"
 	}
 	w.Write(w.in("agentpack.yaml"), text+"\n"+strings.Join(modules, ""))
+}
+
+// asks is what plans ask the compiler for.
+func asks(w *world) planner.Request {
+	return planner.Selected(planner.Selection{Repo: w.repo}).Request()
+}
+
+// replaced is text with a part of it replaced, which has to be there.
+func replaced(t testing.TB, text, old, by string) string {
+	t.Helper()
+	require.Contains(t, text, old)
+	return strings.Replace(text, old, by, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -116,6 +117,11 @@ func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
 	selected = slices.DeleteFunc(selected, func(m deployment.Module) bool {
 		return !slices.ContainsFunc(s.Targets, m.For) && !shared(m, s.Config.Manifest.Targets)
 	})
+	for _, m := range selected {
+		if warning := refWarning(s.Config.Lock, m); warning != "" {
+			s.Warnings = append(s.Warnings, warning)
+		}
+	}
 	if err := c.composeAll(ctx, &s, selected); err != nil {
 		return s, err
 	}
@@ -135,6 +141,17 @@ func shared(m deployment.Module, targets map[string]deployment.TargetConfig) boo
 		}
 	}
 	return false
+}
+
+// refWarning says that the manifest names another ref than a module was locked for; empty where it does not.
+func refWarning(lock *deployment.Lock, m deployment.Module) string {
+	was, changed := lock.RefChanged(m)
+	if !changed {
+		return ""
+	}
+	locked, _ := lock.Module(m.ID)
+	return fmt.Sprintf("module %s: %s names the ref %s, and %s was made for %s (commit %s), which is what is deployed; countersign agents update %s takes over the new ref",
+		m.ID, deployment.ManifestFile, m.Source.Git.Ref, deployment.LockFile, was, locked.Version, m.ID)
 }
 
 // LockMissing is ErrLockMissing for the config repository of a place.

@@ -147,7 +147,7 @@ func domainRows() []Row {
 }
 
 func stemRows(s Stem) []Row {
-	values := []string{"domain/canon", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"}
+	values := []string{"domain/canon", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling", "domain/visible"}
 	own := "domain/" + s.Name + "/..."
 	return []Row{
 		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),

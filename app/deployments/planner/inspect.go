@@ -1,0 +1,54 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// InspectFunc is what is to be known of a module's file before agents read it, the most severe first.
+type InspectFunc func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error)
+
+// Inspector looks through files, one after the other.
+func (c Compiler) Inspector() InspectFunc {
+	eye := inspection.New(c.Configs.Frontmatter)
+	return func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error) {
+		look := inspection.File{ModuleID: id, Path: f.Path, Mode: f.Mode, Size: f.Content.Size}
+		if f.Content.Size <= inspection.MaxBytes { // of a longer one it is said that it was not read
+			var err error
+			if look.Data, err = c.Sources.Content(ctx, f.Content); err != nil {
+				return nil, err
+			}
+		}
+		return eye.Inspect(look), nil
+	}
+}
+
+// Tree looks through all of a module's files.
+func (look InspectFunc) Tree(ctx context.Context, id string, tree deployment.Tree) (out []inspection.Finding, err error) {
+	for _, f := range tree {
+		found, err := look(ctx, id, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	inspection.Sort(out)
+	return out, nil
+}
+
+// MaxFindings is how many findings an answer carries, the most severe first.
+const MaxFindings = 200
+
+// Told are the findings that an answer carries.
+func Told(all []inspection.Finding) []inspection.Finding { return all[:min(len(all), MaxFindings)] }
+
+// RaisedBy is an assessment that asks a person for the names of the modules with severe findings, where there are some.
+func RaisedBy(all []inspection.Finding, a policy.Assessment) policy.Assessment {
+	if inspection.Name(all) == "" {
+		return a
+	}
+	return a.Raised(policy.Assessment{Risk: policy.RiskHigh, Human: policy.Typed})
+}

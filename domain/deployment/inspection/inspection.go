@@ -1,0 +1,443 @@
+// Package inspection looks through the files of modules for what a person should know before agents read them: characters that cannot be seen, text that
+// asks an agent to set its instructions aside or to send something away, commands, permissions given in advance, and addresses on the network. It judges
+// text, not intent: a finding is a reason to read, and no finding is no promise.
+package inspection
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/visible"
+)
+
+// Severity is how much a finding matters. Its text form is low, medium or high.
+type Severity string
+
+// The severities. High asks for a person's word by name before what it is in is taken over.
+const (
+	Low    Severity = "low"
+	Medium Severity = "medium"
+	High   Severity = "high"
+)
+
+// rank orders severities, the highest first.
+func (s Severity) rank() int { return slices.Index([]Severity{High, Medium, Low}, s) }
+
+// Rule is what a finding is about.
+type Rule string
+
+// The rules.
+const (
+	HiddenText     Rule = "hidden_characters"    // text that a reader does not see, or reads as something else
+	Bidirectional  Rule = "reading_order"        // characters that change the order in which text is read
+	Override       Rule = "sets_rules_aside"     // asks an agent to ignore its instructions or to keep something from its user
+	Exfiltration   Rule = "sends_secrets"        // asks for secrets to be sent somewhere
+	RemoteCode     Rule = "runs_downloaded_code" // runs what it fetches
+	Destruction    Rule = "destroys_files"       // a command that deletes without bounds
+	RunsCommands   Rule = "runs_commands"        // runs commands as soon as it is used
+	Programs       Rule = "program"              // a file that an agent would run
+	AllowedTools   Rule = "allowed_tools"        // tools that may be used without asking
+	NetworkAddress Rule = "network_address"      // addresses that an agent may be sent to
+	Unread         Rule = "not_looked_through"   // too long, or no text
+)
+
+// Finding is one thing to know of a file.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Rule     Rule     `json:"rule"`
+	ModuleID string   `json:"module_id"`
+	Path     string   `json:"path"`           // in the module, with slashes
+	Line     int      `json:"line,omitempty"` // counted from 1; none where it is about the whole file
+	Text     string   `json:"text"`           // what was found, in one line in which nothing is hidden
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	at := f.Path
+	if f.Line > 0 {
+		at += fmt.Sprintf(":%d", f.Line)
+	}
+	return fmt.Sprintf("%s: %s in %s of %s: %s", f.Severity, strings.ReplaceAll(string(f.Rule), "_", " "), visible.OneLine(at), visible.OneLine(f.ModuleID), f.Text)
+}
+
+// The bounds of looking.
+const (
+	MaxBytes = 1 << 20 // of one file that are looked through
+	maxEach  = 3       // findings of one rule that are told of one file
+	maxText  = 160     // characters of a line that are told
+)
+
+// secrets are words for what must not leave a machine.
+const secrets = `(api[ _-]?keys?|access[ _-]?tokens?|auth(entication)?[ _-]?tokens?|secrets?|credentials?|passwords?|private keys?|ssh keys?|session cookies?|environment variables|\.env\b|id_rsa|id_ed25519|~/\.ssh|~/\.aws|~/\.netrc|~/\.npmrc|\.git-credentials|\$\{?[a-z_]*(token|secret|password|api_?key)[a-z_]*)`
+
+// Inspector looks through files. It is not safe to use from several goroutines at once.
+type Inspector struct {
+	frontmatter deployment.FrontmatterFunc
+	matchers    []compiled
+	addresses   *regexp.Regexp // the URLs of a line
+}
+
+// New is an inspector that reads frontmatter so. Making one takes longer than looking through a short file.
+func New(frontmatter deployment.FrontmatterFunc) *Inspector {
+	return &Inspector{frontmatter, matchers(), regexp.MustCompile(`\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`)}
+}
+
+// matchers are tried on every line in lower case that has one of their words in it.
+func matchers() (out []compiled) {
+	fetches := []string{"curl", "wget", "fetch", "iwr", "invoke-webrequest"}
+	transfers := []string{"curl", "wget", "nc ", "ncat", "scp", "rsync", "http "}
+	for _, m := range []matcher{
+		{Override, High, []string{"ignore", "disregard", "forget", "override", "bypass"},
+			`\b(ignore|disregard|forget|override|bypass)\b[^.;!?]{0,30}\b(previous|prior|above|earlier|preceding|existing|system|safety|other|all|any|your)\b[^.;!?]{0,30}\b(instructions?|rules?|prompts?|guidelines?|guardrails?|restrictions?|polic(y|ies))\b`},
+		{Override, High, []string{"tell", "inform", "mention", "reveal", "notify", "alert"},
+			`\b(do not|don't|never|without)\b[^.;!?]{0,12}\b(tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|alert|alerting)\b[^.;!?]{0,20}\b(the )?(user|human|person|operator|developer)\b`},
+		{Override, High, []string{"hide", "conceal", "keep"}, `\b(hide|conceal|keep)\b[^.;!?]{0,30}\bfrom (the )?(user|human|person|operator)\b`},
+		{Exfiltration, High, []string{"send", "upload", "post", "transmit", "leak", "forward", "submit", "email", "copy"},
+			`\b(send|upload|post|transmit|leak|forward|submit|email|copy)\b[^;!?]{0,60}` + secrets + `[^;!?]{0,60}\b(to|at|via)\b.{0,20}(https?://|[a-z0-9-]+\.[a-z]{2,}\b|webhook|server|endpoint|address)`},
+		{Exfiltration, High, []string{"exfiltrat"}, `\bexfiltrat`},
+		{Exfiltration, High, transfers, `\b(curl|wget|nc|ncat|scp|rsync|http)\b.{0,200}` + secrets},
+		{Exfiltration, High, transfers, secrets + `.{0,120}\|\s*(curl|wget|nc|ncat)\b`},
+		{RemoteCode, High, fetches, `\b(curl|wget|fetch|iwr|invoke-webrequest)\b[^|;&]{0,300}\|\s*(sudo\s+)?(env\s+)?(ba|z|da|fi|k)?sh\b`},
+		{RemoteCode, High, fetches, `\b(curl|wget|fetch|iwr|invoke-webrequest)\b[^|;&]{0,300}\|\s*(sudo\s+)?(python|perl|ruby|node|php|iex)[0-9.]*\b`},
+		{RemoteCode, High, fetches, `\b(eval|source|iex)\b.{0,20}(\$\(|<\(|\()\s*(curl|wget|iwr)\b`},
+		{RemoteCode, High, []string{"base64"}, `\bbase64\b\s+(-d|--decode)\b[^|]{0,120}\|\s*(ba|z|da)?sh\b`},
+		{Destruction, High, []string{"rm "}, `\brm\s+(-[a-z]+\s+)*-[a-z]*(rf|fr)[a-z]*\s+(--no-preserve-root\s+)?["']?(/|~|\$home|\$\{home\})["']?(\s|/?\*|$|[;&|])`},
+		{Destruction, High, []string{"mkfs", "dd "}, `\b(mkfs(\.[a-z0-9]+)?\s+/dev/|dd\s+.{0,80}of=/dev/(sd|nvme|disk|hd))`},
+		{NetworkAddress, Medium, []string{"http"}, `\bhttps?://(\d{1,3}\.){3}\d{1,3}\b`},
+		{NetworkAddress, Medium, []string{"bit.ly", "tinyurl.com", "t.co", "goo.gl", "is.gd", "pastebin.com", "webhook.site", "requestbin.", "ngrok", "transfer.sh"},
+			`\b(https?://)?(bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|pastebin\.com|webhook\.site|requestbin\.[a-z]+|[a-z0-9-]+\.ngrok(-free)?\.(io|app|dev)|transfer\.sh)(/|\s|$)`},
+	} {
+		out = append(out, compiled{m, regexp.MustCompile(m.form)})
+	}
+	return out
+}
+
+// matcher is what a rule looks for in a line: one of some words, most files having none of them, and then a form.
+type matcher struct {
+	rule     Rule
+	severity Severity
+	words    []string
+	form     string
+}
+
+type compiled struct {
+	matcher
+	expression *regexp.Regexp
+}
+
+// maySee reports a text with one of the words in it.
+func (m matcher) maySee(text string) bool {
+	return slices.ContainsFunc(m.words, func(word string) bool { return strings.Contains(text, word) })
+}
+
+// File is a file to look through. Data is its text, or the beginning of it.
+type File struct {
+	ModuleID string
+	Path     string
+	Mode     fs.FileMode
+	Size     int64
+	Data     []byte
+}
+
+// Inspect is what is to be known of a file, the most severe first. Of a rule the first few are told, and how many more there are.
+func (i *Inspector) Inspect(f File) []Finding {
+	c := collector{Inspector: i, file: f}
+	if hidden, is := visible.FindHidden("", f.Path); is {
+		c.add(HiddenText, High, 0, "its name: "+hidden.String())
+	}
+	if what := program(f); what != "" {
+		c.add(Programs, Medium, 0, what)
+	}
+	switch {
+	case !deployment.IsText(f.Data):
+		c.add(Unread, Low, 0, fmt.Sprintf("it is not text (%d bytes)", f.Size))
+		return c.done()
+	case f.Size > int64(len(f.Data)) || len(f.Data) > MaxBytes:
+		c.add(Unread, Medium, 0, fmt.Sprintf("it has %d bytes, and only its first %d were looked through", f.Size, min(len(f.Data), MaxBytes)))
+	}
+	text := f.Data[:min(len(f.Data), MaxBytes)]
+	c.hidden(string(text))
+	c.head(text)
+	c.lines(string(text))
+	return c.done()
+}
+
+// program is in a few words why an agent would run a file; empty where it would not.
+func program(f File) string {
+	switch {
+	case f.Mode == deployment.ExecutableMode:
+		return "it is executable"
+	case bytes.HasPrefix(f.Data, []byte("#!")):
+		line, _, _ := bytes.Cut(f.Data, []byte("\n"))
+		return "it is a script: " + short(string(line))
+	case slices.Contains([]string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}, strings.ToLower(path.Ext(f.Path))):
+		return "it is a program by its name"
+	}
+	return ""
+}
+
+// collector is the findings of one file.
+type collector struct {
+	*Inspector
+	file     File
+	findings []Finding
+	more     map[Rule]int
+}
+
+func (c *collector) add(rule Rule, severity Severity, line int, text string) {
+	same := 0
+	for _, f := range c.findings {
+		if f.Rule == rule && f.Severity == severity {
+			if f.Line == line && line > 0 {
+				return
+			}
+			same++
+		}
+	}
+	if same == maxEach {
+		if c.more == nil {
+			c.more = map[Rule]int{}
+		}
+		c.more[rule]++
+		return
+	}
+	c.findings = append(c.findings, Finding{Severity: severity, Rule: rule, ModuleID: c.file.ModuleID, Path: c.file.Path, Line: line, Text: text})
+}
+
+func (c *collector) done() []Finding {
+	for i := range slices.Backward(c.findings) {
+		if n := c.more[c.findings[i].Rule]; n > 0 {
+			c.findings[i].Text += fmt.Sprintf(" (and %d more)", n)
+			delete(c.more, c.findings[i].Rule)
+		}
+	}
+	Sort(c.findings)
+	return c.findings
+}
+
+// hidden finds characters that cannot be seen. Those that change the reading order, and those that can carry a whole text unseen, are severe.
+func (c *collector) hidden(text string) {
+	found, is := visible.FindHidden("", text)
+	if !is {
+		return
+	}
+	severity, rule := Medium, HiddenText
+	at := -1
+	for i, r := range text {
+		if turns(r) {
+			severity, rule, at = High, Bidirectional, i
+			break
+		}
+		if carries(r) && at < 0 {
+			severity, at = High, i
+		}
+	}
+	line := 0
+	if at >= 0 {
+		line = 1 + strings.Count(text[:at], "\n")
+	}
+	c.add(rule, severity, line, short(found.String()))
+}
+
+// turns reports a character that changes the order in which text is read.
+func turns(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// carries reports a character out of a range in which a text can be written that nobody sees.
+func carries(r rune) bool {
+	return r >= '\U000e0000' && r <= '\U000e007f' || r >= '\U000e0100' && r <= '\U000e01ef'
+}
+
+// head finds leave that is given in advance in the frontmatter.
+func (c *collector) head(text []byte) {
+	fields, found, err := c.frontmatter(text)
+	if err != nil || !found {
+		return
+	}
+	for _, name := range []string{"allowed-tools", "tools", "permissionMode", "permission", "permissions"} {
+		value, there := fields[name]
+		if !there {
+			continue
+		}
+		said := strings.Join(words(value), ", ")
+		severity := Low
+		for _, one := range words(value) {
+			severity = worse(severity, leave(one))
+		}
+		if name == "tools" && severity == Low {
+			continue // a list of tools that an agent is bounded to
+		}
+		c.add(AllowedTools, severity, 0, short(name+": "+said))
+	}
+	for _, name := range []string{"hooks", "mcpServers"} {
+		if _, there := fields[name]; there {
+			c.add(RunsCommands, High, 0, "its frontmatter has "+name+", which run programs")
+		}
+	}
+}
+
+// words are the texts in a value of frontmatter.
+func words(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return split(v)
+	case []any:
+		var out []string
+		for _, one := range v {
+			out = append(out, words(one)...)
+		}
+		return out
+	case []string:
+		return v
+	case map[string]any:
+		var out []string
+		for name, one := range v {
+			for _, word := range words(one) {
+				out = append(out, name+"="+word)
+			}
+		}
+		slices.Sort(out)
+		return out
+	case nil:
+		return nil
+	}
+	return []string{fmt.Sprint(value)}
+}
+
+// split divides a list of tools at commas and blanks outside of parentheses.
+func split(list string) []string {
+	depth := 0
+	return strings.FieldsFunc(list, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+		return depth == 0 && (r == ',' || r == ' ' || r == '\n')
+	})
+}
+
+// leave is how far one tool that may be used without asking goes.
+func leave(one string) Severity {
+	name, bound, bounded := strings.Cut(strings.TrimSpace(one), "(")
+	bound = strings.TrimSpace(strings.TrimSuffix(bound, ")"))
+	name = strings.ToLower(strings.TrimSpace(name))
+	switch {
+	case name == "*" || name == "bypasspermissions" || strings.HasSuffix(name, "=allow"):
+		return High
+	case slices.Contains([]string{"bash", "shell", "powershell", "execute", "terminal"}, name) && (!bounded || bound == "" || bound == "*" || bound == "*:*" || bound == ":*"):
+		return High
+	case slices.Contains([]string{"webfetch", "websearch", "write", "edit", "multiedit", "notebookedit"}, name), name == "bash", strings.HasPrefix(name, "mcp__"):
+		return Medium
+	}
+	return Low
+}
+
+func worse(a, b Severity) Severity {
+	if b.rank() < a.rank() {
+		return b
+	}
+	return a
+}
+
+// lines finds what is written in single lines.
+func (c *collector) lines(text string) {
+	if runs := c.file.Data; deployment.RunsShell(runs) || bytes.Contains(runs, []byte("!{")) {
+		c.add(RunsCommands, Medium, 0, "it runs commands as soon as it is used")
+	}
+	lower := strings.ToLower(text)
+	hosts, first := map[string]bool{}, 0
+	urls := strings.Contains(lower, "://")
+	likely := slices.DeleteFunc(slices.Clone(c.matchers), func(m compiled) bool { return !m.maySee(lower) })
+	if !urls && len(likely) == 0 {
+		return
+	}
+	number := 0
+	for original := range strings.Lines(text) {
+		number++
+		line := strings.ToLower(original)
+		for _, m := range likely {
+			if m.maySee(line) && m.expression.MatchString(line) {
+				c.add(m.rule, m.severity, number, short(original))
+			}
+		}
+		if !urls || !strings.Contains(line, "://") {
+			continue
+		}
+		for _, m := range c.addresses.FindAllStringSubmatch(line, -1) {
+			if host := hostOf(m[2]); host != "" && !hosts[host] {
+				hosts[host] = true
+				first = cmp.Or(first, number)
+			}
+		}
+	}
+	if len(hosts) > 0 {
+		names := make([]string, 0, len(hosts))
+		for host := range hosts {
+			names = append(names, visible.OneLine(host))
+		}
+		slices.Sort(names)
+		const most = 10
+		said := strings.Join(names[:min(len(names), most)], ", ")
+		if more := len(names) - most; more > 0 {
+			said += fmt.Sprintf(" and %d more", more)
+		}
+		c.add(NetworkAddress, Low, first, said)
+	}
+}
+
+// hostOf is the host of what stands between scheme and path of a URL; empty for examples and the machine itself.
+func hostOf(authority string) string {
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	host = strings.TrimRight(host, ".,;:*_")
+	switch {
+	case host == "localhost", host == "127.0.0.1", host == "example.com", strings.HasSuffix(host, ".example.com"), host == "example.org", strings.ContainsAny(host, "{}$[]\\"):
+		return ""
+	}
+	return host
+}
+
+// short is a line as it is told.
+func short(line string) string {
+	line = visible.OneLine(line)
+	if runes := []rune(line); len(runes) > maxText {
+		return string(runes[:maxText]) + "…"
+	}
+	return line
+}
+
+// Sort puts findings into the order in which they are told: the most severe first, then by module, path and line.
+func Sort(all []Finding) {
+	sorting.By(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+	})
+}
+
+// Severe are the modules with findings of high severity, each once and sorted.
+func Severe(all []Finding) []string {
+	var out []string
+	for _, f := range all {
+		if f.Severity == High && !slices.Contains(out, f.ModuleID) {
+			out = append(out, f.ModuleID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Name is what a person types to take over what severe findings are in: the module's id, or all of them, with commas between.
+func Name(all []Finding) string { return strings.Join(Severe(all), ",") }
