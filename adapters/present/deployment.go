@@ -135,6 +135,18 @@ type Plan struct {
 	SnapshotID string   `json:"snapshot_id"`
 	Summary    Summary  `json:"summary"`
 	Targets    []string `json:"targets"`
+
+	Findings []Finding `json:"findings"` // of a deployment
+}
+
+// Finding is one thing to know of a module's file before agents read it.
+type Finding struct {
+	Severity string `json:"severity"`
+	Rule     string `json:"rule"`
+	ModuleID string `json:"module_id"`
+	Path     string `json:"path"`
+	Line     int    `json:"line"`
+	Text     string `json:"text"`
 }
 
 // Adoptions are the changes that need adopt.

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -43,8 +44,13 @@ func (p *deployPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibi
 // TTL is how long the confirmation of a deployment may be answered.
 func (p *deployPlan) TTL() time.Duration { return TokenTTL }
 
-// Assessment is of high risk where the deployment hands power on.
-func (p *deployPlan) Assessment() policy.Assessment { return p.handed.Assessment() }
+// Assessment is of high risk where the deployment hands power on, and asks for names where what it writes has severe findings.
+func (p *deployPlan) Assessment() policy.Assessment {
+	return planner.RaisedBy(p.findings, p.handed.Assessment())
+}
+
+// Target is what is typed then.
+func (p *deployPlan) Target() string { return inspection.Name(p.findings) }
 
 // Idle reports a deployment that changes nothing.
 func (p *deployPlan) Idle() bool { return p.result.Plan.Empty() }
@@ -81,7 +87,7 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, in PlanInput) (Depl
 		return DeployOffer{}, planner.WithWarnings(err, p.warnings)
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
-	data.Applied = new(bool)
+	data.Applied, data.Findings = new(bool), planner.Told(p.findings)
 	if listed := (deployment.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
 		// A token would cover overwriting what nobody was shown.
 		return DeployOffer{}, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
@@ -100,7 +106,11 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, 
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &deployPlan{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(planner.EditWarnings(result.Plan), handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
+	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
+	if err != nil {
+		return nil, planner.WithWarnings(err, result.Warnings)
+	}
+	return &deployPlan{shown: shown{result: result, findings: findings, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(planner.EditWarnings(result.Plan), handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 

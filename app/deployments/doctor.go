@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -21,10 +22,18 @@ const ManifestIgnoreLine = ".agentpack.manifest*.json"
 
 // DoctorData is the data of doctor (agentpack contract §5.7).
 type DoctorData struct {
-	GitignoreFixes []GitignoreFix `json:"gitignore_fixes"`
-	MachineID      string         `json:"machine_id"`
-	NextActions    []string       `json:"next_actions,omitempty"`
-	Roots          []DoctorRoot   `json:"roots"`
+	Findings       []inspection.Finding `json:"findings,omitempty"` // what to know of the modules that are deployed
+	GitignoreFixes []GitignoreFix       `json:"gitignore_fixes"`
+	MachineID      string               `json:"machine_id"`
+	NextActions    []string             `json:"next_actions,omitempty"`
+	Roots          []DoctorRoot         `json:"roots"`
+	Unread         []UnreadModule       `json:"unread_modules,omitempty"` // of which no host gets anything
+}
+
+// UnreadModule is a module of which nothing is deployed, and why.
+type UnreadModule struct {
+	ModuleID string `json:"module_id"`
+	Reason   string `json:"reason"`
 }
 
 // GitignoreFix is one work tree whose .gitignore lacks the line, or lacked it.
@@ -82,11 +91,45 @@ func (s *service) examine(ctx context.Context, c planner.Selection) (none planne
 		data.NextActions = append(data.NextActions, planner.CommandPrefix(c)+" doctor --fix --yes --json")
 	}
 	warnings = append(warnings, s.doctorHidden(ctx, state)...)
+	data.Unread = unread(state)
+	if findings, failed := s.Compiler.InspectAll(ctx, state); failed == nil { // what cannot be read stops a deployment, and is told of there
+		data.Findings = planner.Told(findings)
+	}
 	more, err := s.doctorOverlays(ctx, state)
 	if err != nil {
 		return none, planner.WithWarnings(err, warnings)
 	}
 	return planner.Report[DoctorData]{Data: data, Warnings: planner.UniqueWarnings(warnings, more, s.interrupted(ctx, state))}, nil
+}
+
+// unread are the enabled modules that no target writes anything of. Where the modules could not be rendered it tells of none.
+func unread(state planner.State) (out []UnreadModule) {
+	if state.Output.Files == nil {
+		return nil
+	}
+	written := map[string]bool{}
+	for _, f := range state.Output.Files {
+		for _, id := range f.Modules {
+			written[id] = true
+		}
+	}
+	for _, m := range state.Config.Manifest.Modules {
+		if !m.Enabled || written[m.ID] {
+			continue
+		}
+		reason := fmt.Sprintf("none of the targets %s takes a module of the type %s as they are configured", strings.Join(state.Targets, ", "), m.Type)
+		switch {
+		case !slices.ContainsFunc(state.Targets, m.For):
+			reason = fmt.Sprintf("it is for %s, and %s is what is deployed to", strings.Join(m.Targets, ", "), strings.Join(state.Targets, ", "))
+		case !slices.ContainsFunc(state.Modules, func(s planner.Module) bool { return s.ID == m.ID }):
+			if state.Config.Manifest.Included(m) {
+				continue // another profile has it
+			}
+			reason = "no profile includes its id or one of its tags"
+		}
+		out = append(out, UnreadModule{m.ID, reason})
+	}
+	return out
 }
 
 // problem is a fault as a warning that names its reason.

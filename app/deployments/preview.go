@@ -10,20 +10,22 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // ChangesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
 type ChangesData struct {
-	Applied    *bool               `json:"applied,omitempty"`
-	Changes    []deployment.Change `json:"changes"`
-	Omitted    int                 `json:"changes_omitted,omitempty"` // of a list too long for the caller
-	Profile    string              `json:"profile"`
-	Reason     string              `json:"reason,omitempty"`
-	SnapshotID string              `json:"snapshot_id,omitempty"`
-	Summary    deployment.Summary  `json:"summary"`
-	Targets    []string            `json:"targets"`
+	Applied    *bool                `json:"applied,omitempty"`
+	Changes    []deployment.Change  `json:"changes"`
+	Omitted    int                  `json:"changes_omitted,omitempty"` // of a list too long for the caller
+	Findings   []inspection.Finding `json:"findings,omitempty"`        // of a deployment: what to know of the modules that it writes
+	Profile    string               `json:"profile"`
+	Reason     string               `json:"reason,omitempty"`
+	SnapshotID string               `json:"snapshot_id,omitempty"`
+	Summary    deployment.Summary   `json:"summary"`
+	Targets    []string             `json:"targets"`
 }
 
 // dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
@@ -81,10 +83,11 @@ func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planne
 
 // PreviewData is the data of preview.
 type PreviewData struct {
-	Diff    *DiffData   `json:"diff,omitempty"`
-	Plan    PlanSummary `json:"plan"`
-	Profile string      `json:"profile"`
-	Targets []string    `json:"targets"`
+	Diff     *DiffData            `json:"diff,omitempty"`
+	Findings []inspection.Finding `json:"findings,omitempty"` // what to know of the modules that are written
+	Plan     PlanSummary          `json:"plan"`
+	Profile  string               `json:"profile"`
+	Targets  []string             `json:"targets"`
 }
 
 // PlanSummary is the changes of a preview.
@@ -117,16 +120,20 @@ type FileDiff struct {
 const maxUnified = 102400
 
 func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (none planner.Report[PreviewData], err error) {
-	_, result, err := s.look(ctx, c.Selection())
+	state, result, err := s.look(ctx, c.Selection())
 	if err != nil {
 		return none, err
+	}
+	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
+	if err != nil {
+		return none, planner.WithWarnings(err, result.Warnings)
 	}
 	limit := sc.MaxOutput
 	if c.Diff {
 		limit /= 4 // the changes stand there twice, beside the diffs
 	}
 	data, warnings := dataOf(result.Plan, limit)
-	out := PreviewData{Plan: PlanSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
+	out := PreviewData{Findings: planner.Told(findings), Plan: PlanSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
 	warnings = slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, warnings)
 	if c.Diff {
 		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
@@ -227,12 +234,14 @@ type shown struct {
 	result   planner.Result
 	limit    int
 	warnings []string
+	findings []inspection.Finding
 	applied  bool // the data of a deployment says that nothing was applied yet
 }
 
 // MarshalJSON is the report that a dry run gives.
 func (p shown) MarshalJSON() ([]byte, error) {
 	data, cut := dataOf(p.result.Plan, p.limit)
+	data.Findings = planner.Told(p.findings)
 	if p.applied {
 		data.Applied = new(bool)
 	}

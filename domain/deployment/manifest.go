@@ -201,13 +201,27 @@ func (m Manifest) Select(profile string) ([]Module, error) {
 	}
 	var out []Module
 	for _, mod := range m.Modules {
-		wanted := slices.Contains(p.IncludeModules, mod.ID) || slices.ContainsFunc(mod.Tags, func(t string) bool { return slices.Contains(p.IncludeTags, t) })
-		if mod.Enabled && wanted && !slices.Contains(p.ExcludeModules, mod.ID) {
+		if p.includes(mod) {
 			out = append(out, mod)
 		}
 	}
 	sorting.By(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
+}
+
+func (p Profile) includes(mod Module) bool {
+	wanted := slices.Contains(p.IncludeModules, mod.ID) || slices.ContainsFunc(mod.Tags, func(t string) bool { return slices.Contains(p.IncludeTags, t) })
+	return mod.Enabled && wanted && !slices.Contains(p.ExcludeModules, mod.ID)
+}
+
+// Included reports whether any profile selects the module.
+func (m Manifest) Included(mod Module) bool {
+	for _, p := range m.Profiles {
+		if p.includes(mod) {
+			return true
+		}
+	}
+	return false
 }
 
 // Module is the module of that identifier, or fails with ErrConfig.

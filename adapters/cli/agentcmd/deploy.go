@@ -215,6 +215,7 @@ func (g group) present(ctx context.Context, p present.Plan) error {
 			return err
 		}
 		screen.Adoptions(p)
+		screen.Findings(p.Findings)
 	}
 	screen.Total(p.Summary)
 	return nil

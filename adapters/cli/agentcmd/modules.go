@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -155,18 +156,8 @@ func (g author) update() *cobra.Command {
 
 // updated is the data of update.
 type updated struct {
-	Changes []struct {
-		ID      string   `json:"module_id"`
-		Op      string   `json:"op"`
-		Ref     string   `json:"ref"`
-		WasRef  string   `json:"locked_ref"`
-		From    string   `json:"from"`
-		To      string   `json:"to"`
-		Created []string `json:"created"`
-		Updated []string `json:"updated"`
-		Deleted []string `json:"deleted"`
-	} `json:"changes"`
-	Findings []finding `json:"findings"`
+	Changes  []authoring.ModuleChange `json:"changes"`
+	Findings []present.Finding        `json:"findings"`
 	Steps    []struct {
 		Name   string `json:"name"`
 		Detail fields `json:"detail"`
@@ -183,7 +174,7 @@ func (g author) drawUpdate(data json.RawMessage, done bool) error {
 		if c.WasRef != "" && c.WasRef != c.Ref {
 			ref = " (ref " + c.WasRef + " -> " + c.Ref + ")"
 		}
-		g.Line("%s  %s  %s -> %s%s", g.Tinted(c.Op, command.Changed), command.Plain(c.ID), command.Plain(brief(c.From)), command.Plain(brief(c.To)), command.Plain(ref))
+		g.Line("%s  %s  %s -> %s%s", g.Tinted(string(c.Op), command.Changed), command.Plain(c.ID), command.Plain(brief(c.From)), command.Plain(brief(c.To)), command.Plain(ref))
 		g.Screen().files("  +", c.Created)
 		g.Screen().files("  ~", c.Updated)
 		g.Screen().files("  -", c.Deleted)

@@ -85,8 +85,9 @@ func (s Screen) Plan(data json.RawMessage) error {
 
 // preview is the data of preview.
 type preview struct {
-	Plan present.Plan `json:"plan"`
-	Diff struct {
+	Findings []present.Finding `json:"findings"`
+	Plan     present.Plan      `json:"plan"`
+	Diff     struct {
 		Files []file `json:"files"`
 	} `json:"diff"`
 }
@@ -112,6 +113,7 @@ func (s Screen) Preview(ctx context.Context, data json.RawMessage) error {
 	if err := s.Diffs(ctx, p.Diff.Files); err != nil {
 		return err
 	}
+	s.Findings(p.Findings)
 	s.Total(p.Plan.Summary)
 	return nil
 }

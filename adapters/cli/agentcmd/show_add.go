@@ -6,20 +6,12 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 )
 
-// finding is one thing to know of a file before agents read it.
-type finding struct {
-	Severity string `json:"severity"`
-	Rule     string `json:"rule"`
-	ID       string `json:"module_id"`
-	Path     string `json:"path"`
-	Line     int    `json:"line"`
-	Text     string `json:"text"`
-}
-
 // Findings shows what is to be known of files, the most severe first.
-func (s Screen) Findings(all []finding) {
+func (s Screen) Findings(all []present.Finding) {
 	for _, f := range all {
 		tint := command.Faded
 		switch f.Severity {
@@ -32,8 +24,20 @@ func (s Screen) Findings(all []finding) {
 		if f.Line > 0 {
 			at += fmt.Sprintf(":%d", f.Line)
 		}
-		s.Line("%s  %s  %s %s: %s", s.Tinted(fmt.Sprintf("%-6s", f.Severity), tint), strings.ReplaceAll(command.Plain(f.Rule), "_", " "), command.Plain(f.ID), command.Plain(at), command.Plain(f.Text))
+		if f.ModuleID != "" {
+			at = f.ModuleID + " " + at
+		}
+		s.Line("%s  %s  %s: %s", s.Tinted(fmt.Sprintf("%-6s", f.Severity), tint), strings.ReplaceAll(command.Plain(f.Rule), "_", " "), command.Plain(at), command.Plain(f.Text))
 	}
+}
+
+// FindingsIn shows those of an answer's data.
+func (s Screen) FindingsIn(data json.RawMessage) {
+	var d struct {
+		Findings []present.Finding `json:"findings"`
+	}
+	_ = json.Unmarshal(data, &d) // what shows the answer says so when it is not understood
+	s.Findings(d.Findings)
 }
 
 // files lists paths behind a mark.
@@ -58,18 +62,7 @@ func brief(version string) string {
 
 // Skills shows the skills of a repository.
 func (s Screen) Skills(data json.RawMessage, source string) error {
-	d, err := DecodeData[struct {
-		URL    string `json:"url"`
-		Ref    string `json:"ref"`
-		Commit string `json:"commit"`
-		Skills []struct {
-			Name        string `json:"name"`
-			Description string `json:"description"`
-			Subdir      string `json:"subdir"`
-			Files       int    `json:"files"`
-			Problem     string `json:"problem"`
-		} `json:"skills"`
-	}](data)
+	d, err := DecodeData[authoring.SkillsData](data)
 	if err != nil {
 		return err
 	}
@@ -90,21 +83,7 @@ func (s Screen) Skills(data json.RawMessage, source string) error {
 
 // AddedFrom shows what is added from a repository.
 func (s Screen) AddedFrom(data json.RawMessage, done bool) error {
-	d, err := DecodeData[struct {
-		Manifest string `json:"manifest"`
-		URL      string `json:"url"`
-		Ref      string `json:"ref"`
-		Commit   string `json:"commit"`
-		Modules  []struct {
-			ID          string   `json:"module_id"`
-			Description string   `json:"description"`
-			Tags        []string `json:"tags"`
-			Files       []struct {
-				Path string `json:"path"`
-			} `json:"file_manifest"`
-		} `json:"modules"`
-		Findings []finding `json:"findings"`
-	}](data)
+	d, err := DecodeData[authoring.AddFromData](data)
 	if err != nil {
 		return err
 	}
@@ -117,7 +96,7 @@ func (s Screen) AddedFrom(data json.RawMessage, done bool) error {
 		}
 		s.files("  +", paths)
 	}
-	s.Findings(d.Findings)
+	s.FindingsIn(data)
 	s.Line("%s %s to %s and locked to the commit", DoneVerb(done, "added", "add"), count(len(d.Modules), "module", "modules"), command.Plain(d.Manifest))
 	if done {
 		s.Next([]string{"countersign agents preview --diff", "countersign agents deploy"})
@@ -127,22 +106,7 @@ func (s Screen) AddedFrom(data json.RawMessage, done bool) error {
 
 // Checked shows how modules compare with what was locked.
 func (s Screen) Checked(data json.RawMessage) error {
-	d, err := DecodeData[struct {
-		Modules []struct {
-			ID        string `json:"module_id"`
-			Status    string `json:"status"`
-			Ref       string `json:"ref"`
-			LockedRef string `json:"locked_ref"`
-			Locked    string `json:"locked"`
-			Latest    string `json:"latest"`
-			Error     string `json:"error"`
-		} `json:"modules"`
-		Summary struct {
-			Modules  int `json:"modules"`
-			Outdated int `json:"outdated"`
-			Unknown  int `json:"unknown"`
-		} `json:"summary"`
-	}](data)
+	d, err := DecodeData[authoring.CheckData](data)
 	if err != nil {
 		return err
 	}
@@ -151,16 +115,16 @@ func (s Screen) Checked(data json.RawMessage) error {
 	for _, m := range d.Modules {
 		word := strings.ReplaceAll(m.Status, "_", " ")
 		switch m.Status {
-		case "update_available":
+		case authoring.StatusNewer:
 			s.Line("%s  %s  %s -> %s (%s)", s.Tinted(word, command.Changed), command.Plain(m.ID), brief(m.Locked), brief(m.Latest), command.Plain(m.Ref))
 			outdated = append(outdated, m.ID)
-		case "ref_changed":
+		case authoring.StatusRefChanged:
 			s.Line("%s  %s  %s -> %s", s.Tinted(word, command.Changed), command.Plain(m.ID), command.Plain(m.LockedRef), command.Plain(m.Ref))
 			outdated = append(outdated, m.ID)
-		case "edited", "not_locked":
+		case authoring.StatusEdited, authoring.StatusUnlocked:
 			s.Line("%s  %s", s.Tinted(word, command.Changed), command.Plain(m.ID))
 			local = true
-		case "unknown":
+		case authoring.StatusUnknown:
 			s.Line("%s  %s  %s", s.Tinted(word, command.Removed), command.Plain(m.ID), command.Plain(m.Error))
 		}
 	}

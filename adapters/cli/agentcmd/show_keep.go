@@ -121,6 +121,7 @@ func (s Screen) Lint(data json.RawMessage) error {
 		return err
 	}
 	s.Issues(d.Issues)
+	s.FindingsIn(data)
 	s.Line("%s in %s, %s looked at", count(d.Summary.Violations, "violation", "violations"), command.Plain(d.Root), count(d.Summary.Files, "file", "files"))
 	return nil
 }

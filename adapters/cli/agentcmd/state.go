@@ -118,6 +118,10 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 			s.Line("%s the line for manifests to %s", DoneVerb(done, "added", "add"), command.Plain(f.Path))
 		}
 	}
+	for _, m := range d.Unread {
+		s.Line("no host reads %s: %s", command.Plain(m.ModuleID), command.Plain(m.Reason))
+	}
+	s.FindingsIn(data)
 	attention := "nothing needs attention"
 	if problems > 0 {
 		attention = count(problems, "directory needs attention", "directories need attention")

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/visible"
@@ -30,6 +31,8 @@ func (s *policyService) lint(ctx context.Context, sc tool.Scope, c planner.RepoI
 		return none, err
 	}
 	report := governance.NewReport(at.Repo, append(files.issues, broken...), files.skills, files.commands)
+	inspection.Sort(files.findings)
+	report.Findings = planner.Told(files.findings)
 	fit(&report, sc.MaxOutput)
 	for i := range report.Issues {
 		report.Issues[i].Path = strings.ReplaceAll(report.Issues[i].Path, "/", string(s.Compiler.Sep))
@@ -51,6 +54,7 @@ func fit(r *governance.Report, limit int) {
 // looked is what came of looking into files.
 type looked struct {
 	issues           []governance.Issue
+	findings         []inspection.Finding
 	skills, commands int
 }
 
@@ -61,6 +65,7 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 		return out, err
 	}
 	mask := redact.New(redact.Options{})
+	eye, owner := inspection.New(s.Compiler.Configs.Frontmatter), s.owner(ctx, at)
 	for _, f := range list {
 		skill, command := governance.IsSkill(f.Path), governance.IsCommand(f.Path)
 		if f.Err != nil {
@@ -77,6 +82,9 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 		}
 		out.issues = append(out.issues, hidden(f.Path, doc)...)
 		out.issues = append(out.issues, literal(mask, f.Path, doc)...)
+		if id, rest, of := owner(f.Path); of {
+			out.findings = append(out.findings, eye.Inspect(inspection.File{ModuleID: id, Path: rest, Mode: deployment.PlainMode, Size: int64(len(doc)), Data: doc})...)
+		}
 		if skill {
 			out.skills++
 			out.issues = append(out.issues, governance.CheckSkill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
@@ -87,6 +95,26 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 		}
 	}
 	return out, nil
+}
+
+// owner gives the module that a file of the repository belongs to, with its path there; for an overlay's file no module, and the path as it is. Any other
+// file is deployed nowhere. Without a config file that can be read nothing belongs to anything.
+func (s *policyService) owner(ctx context.Context, at deployment.Place) func(path string) (id, rest string, of bool) {
+	config, _ := s.Compiler.Configs.Load(ctx, at.Repo)
+	return func(path string) (string, string, bool) {
+		for _, m := range config.Manifest.Modules {
+			if m.Source.Git != nil {
+				continue
+			}
+			if rest, in := strings.CutPrefix(path, m.Source.Local+"/"); in {
+				return m.ID, rest, true
+			}
+			if path == m.Source.Local {
+				return m.ID, path[strings.LastIndexByte(path, '/')+1:], true
+			}
+		}
+		return "", path, strings.HasPrefix(path, "overlays/") || strings.HasPrefix(path, "projects/")
+	}
 }
 
 // hidden is what a reader would not see in a file, or in its name.

@@ -39,6 +39,44 @@ func (look InspectFunc) Tree(ctx context.Context, id string, tree deployment.Tre
 	return out, nil
 }
 
+// InspectChanges looks through the modules of which changes write something.
+func (c Compiler) InspectChanges(ctx context.Context, s State, changes []deployment.Change) ([]inspection.Finding, error) {
+	written := map[string]bool{}
+	for _, change := range changes {
+		if change.Op == deployment.OpDelete {
+			continue
+		}
+		for _, id := range change.Modules {
+			written[id] = true
+		}
+	}
+	if len(written) == 0 {
+		return nil, nil
+	}
+	return c.inspectModules(ctx, s, func(id string) bool { return written[id] })
+}
+
+// InspectAll looks through every module that is deployed.
+func (c Compiler) InspectAll(ctx context.Context, s State) ([]inspection.Finding, error) {
+	return c.inspectModules(ctx, s, func(string) bool { return true })
+}
+
+func (c Compiler) inspectModules(ctx context.Context, s State, wanted func(id string) bool) (out []inspection.Finding, err error) {
+	look := c.Inspector()
+	for _, m := range s.Modules {
+		if !wanted(m.ID) {
+			continue
+		}
+		found, err := look.Tree(ctx, m.ID, m.Tree)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	inspection.Sort(out)
+	return out, nil
+}
+
 // MaxFindings is how many findings an answer carries, the most severe first.
 const MaxFindings = 200
 

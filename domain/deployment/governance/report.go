@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -50,11 +51,12 @@ func NewIssue(rule rule, path, message string, details deployment.Details) Issue
 
 // Report is what lint says of a repository.
 type Report struct {
-	Issues    []Issue `json:"issues"` // sorted by path, rule and message
-	Omitted   int     `json:"issues_omitted,omitempty"`
-	Root      string  `json:"root"`
-	RootPosix string  `json:"root_posix"`
-	Summary   summary `json:"summary"`
+	Findings  []inspection.Finding `json:"findings,omitempty"` // what to know of modules' files; they break nothing
+	Issues    []Issue              `json:"issues"`             // sorted by path, rule and message
+	Omitted   int                  `json:"issues_omitted,omitempty"`
+	Root      string               `json:"root"`
+	RootPosix string               `json:"root_posix"`
+	Summary   summary              `json:"summary"`
 }
 
 // summary counts files that were looked into, and issues by rule.
@@ -86,6 +88,9 @@ func (r Report) Fault() error {
 	}
 	details := deployment.ReasonDetails("policy_violations", "fix_policy_violations", "retry_policy_lint").
 		Add("issues", r.Issues).Add("summary", r.Summary).AddPath("root", r.Root)
+	if len(r.Findings) > 0 {
+		details.Add("findings", r.Findings)
+	}
 	if r.Omitted > 0 {
 		details.Add("issues_omitted", r.Omitted)
 	}

@@ -1,6 +1,8 @@
 // Package inspection looks through the files of modules for what a person should know before agents read them: characters that cannot be seen, text that
 // asks an agent to set its instructions aside or to send something away, commands, permissions given in advance, and addresses on the network. It judges
 // text, not intent: a finding is a reason to read, and no finding is no promise.
+//
+// Its API may change at any time.
 package inspection
 
 import (
@@ -53,10 +55,10 @@ const (
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
-	ModuleID string   `json:"module_id"`
-	Path     string   `json:"path"`           // in the module, with slashes
-	Line     int      `json:"line,omitempty"` // counted from 1; none where it is about the whole file
-	Text     string   `json:"text"`           // what was found, in one line in which nothing is hidden
+	ModuleID string   `json:"module_id,omitempty"` // none for a file of no one module
+	Path     string   `json:"path"`                // in the module, with slashes
+	Line     int      `json:"line,omitempty"`      // counted from 1; none where it is about the whole file
+	Text     string   `json:"text"`                // what was found, in one line in which nothing is hidden
 }
 
 // String is the finding in one line.
@@ -65,7 +67,10 @@ func (f Finding) String() string {
 	if f.Line > 0 {
 		at += fmt.Sprintf(":%d", f.Line)
 	}
-	return fmt.Sprintf("%s: %s in %s of %s: %s", f.Severity, strings.ReplaceAll(string(f.Rule), "_", " "), visible.OneLine(at), visible.OneLine(f.ModuleID), f.Text)
+	if f.ModuleID != "" {
+		at += " of " + f.ModuleID
+	}
+	return fmt.Sprintf("%s: %s in %s: %s", f.Severity, strings.ReplaceAll(string(f.Rule), "_", " "), visible.OneLine(at), f.Text)
 }
 
 // The bounds of looking.
@@ -257,13 +262,19 @@ func carries(r rune) bool {
 	return r >= '\U000e0000' && r <= '\U000e007f' || r >= '\U000e0100' && r <= '\U000e01ef'
 }
 
+// allows are the members of frontmatter that give leave in advance; the last two run programs.
+var allows = []string{"allowed-tools", "tools", "permissionMode", "permission", "permissions", "hooks", "mcpServers"}
+
 // head finds leave that is given in advance in the frontmatter.
 func (c *collector) head(text []byte) {
+	if !bytes.HasPrefix(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("---")) || !slices.ContainsFunc(allows, func(name string) bool { return bytes.Contains(text, []byte(name)) }) {
+		return // most files have nothing of it, and YAML takes long to read
+	}
 	fields, found, err := c.frontmatter(text)
 	if err != nil || !found {
 		return
 	}
-	for _, name := range []string{"allowed-tools", "tools", "permissionMode", "permission", "permissions"} {
+	for _, name := range allows[:len(allows)-2] {
 		value, there := fields[name]
 		if !there {
 			continue
@@ -278,7 +289,7 @@ func (c *collector) head(text []byte) {
 		}
 		c.add(AllowedTools, severity, 0, short(name+": "+said))
 	}
-	for _, name := range []string{"hooks", "mcpServers"} {
+	for _, name := range allows[len(allows)-2:] {
 		if _, there := fields[name]; there {
 			c.add(RunsCommands, High, 0, "its frontmatter has "+name+", which run programs")
 		}
