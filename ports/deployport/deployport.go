@@ -184,6 +184,10 @@ type History interface {
 type Remote interface {
 	// Init creates a repository unless there is one.
 	Init(ctx context.Context, dir string) error
+	// Clone makes dir, which is absent or empty, a clone of a repository with that branch or tag checked out at that commit, whole or not at all. Its remote is
+	// origin. It fails with ErrConfig if there is something in dir, ErrConfigMissing if the repository has no agentpack.yaml, ErrStale if the ref is another
+	// commit by now, and ErrGit.
+	Clone(ctx context.Context, dir, url, ref, commit string) error
 	// SetRemote adds or changes a remote.
 	SetRemote(ctx context.Context, dir, name, url string) error
 	// State returns the branch (empty if detached), whether there are uncommitted changes, and the remotes' names. It fails with ErrGitRepo if there is no .git.

@@ -271,9 +271,12 @@ func (g author) sync() *cobra.Command {
 func (g author) initialise() *cobra.Command {
 	var git, bootstrap, guided bool
 	var targets []string
-	var scope string
-	c := g.Command("init", "Make a config repository", func(cmd *cobra.Command, _ []string) error {
-		args := command.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
+	var scope, from string
+	c := g.Command("init", "Make a config repository, or clone an existing one", func(cmd *cobra.Command, _ []string) error {
+		args := command.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope, "from": from}
+		if guided && from != "" {
+			return g.Misused(cmd, "--guided makes a new config repository, and --from clones one; leave one of them out")
+		}
 		if guided {
 			if err := g.form(cmd, args); err != nil {
 				return err
@@ -286,10 +289,18 @@ func (g author) initialise() *cobra.Command {
 	c.Flags().BoolVar(&guided, "guided", false, "ask for targets, scope and bootstrap; needs a terminal")
 	c.Flags().StringSliceVar(&targets, "targets", nil, "targets to configure (default: codex, claude_code)")
 	c.Flags().StringVar(&scope, "scope", "", "where files go: user, project or both (default: both)")
+	c.Flags().StringVar(&from, "from", "", "clone this config repository: owner/repo[@ref] or a git URL")
 	return c
 }
 
 func (g author) sayInit(data fields, done bool) {
+	if data["from"] != nil {
+		g.Line("%s %s (%s, commit %s) into %s", DoneVerb(done, "cloned", "clone"), data.Text("from"), data.Text("ref"), brief(data.Text("commit")), data.Text("repo"))
+		if done {
+			g.Screen().Next([]string{"countersign agents preview --diff", "countersign agents deploy --apply"})
+		}
+		return
+	}
 	g.Line("%s a config repository: %s", DoneVerb(done, "made", "make"), data.Text("repo"))
 	if list, ok := data["targets"].([]any); ok {
 		words := make([]string, len(list))

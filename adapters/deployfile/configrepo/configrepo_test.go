@@ -2,8 +2,10 @@ package configrepo_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
@@ -97,6 +99,24 @@ func TestLoad(t *testing.T) {
 	r.link("gone.json", "agentpack.lock.json")
 	_, err = configs().Load(ctx, r.at.Repo)
 	require.ErrorIs(t, err, deployment.ErrLock, "a link to nothing unpins nothing")
+}
+
+// TestAHugeManifestIsRefusedUnread: by its size, in words that say what to do; five thousand modules are read.
+func TestAHugeManifestIsRefusedUnread(t *testing.T) {
+	r := newRepo(t)
+	var text strings.Builder
+	text.WriteString("version: 1\nprofiles: {default: {include_tags: [base]}}\nmodules:\n")
+	for i := range 5000 {
+		fmt.Fprintf(&text, "  - {id: 'instructions:%d', type: instructions, tags: [base], source: {local_path: {path: modules/%d}}}\n", i, i)
+	}
+	r.file("agentpack.yaml", text.String())
+	config, err := configs().Load(t.Context(), r.at.Repo)
+	require.NoError(t, err)
+	assert.Len(t, config.Manifest.Modules, 5000)
+	require.NoError(t, os.Truncate(r.path("agentpack.yaml"), 8<<20))
+	_, err = configs().Load(t.Context(), r.at.Repo)
+	require.ErrorIs(t, err, deployment.ErrConfig)
+	assert.ErrorContains(t, err, "larger than 2097152 bytes")
 }
 
 func TestLoadReadsNothingOutsideTheRepository(t *testing.T) {

@@ -83,6 +83,9 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 		const hint = "make one with countersign agents init, or name another config repository with --repo"
 		return nil, nil, deployment.ErrConfigMissing.Sayf("there is no %s; %s", path, hint).
 			With(deployment.ReasonDetails("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
+	case errors.Is(err, docfile.ErrTooLarge):
+		return nil, nil, deployment.ErrConfig.Sayf("%s is larger than %d bytes, and is not read; divide its modules among several config repositories (--repo), or take out what does not belong there", path, MaxManifestBytes).
+			With(deployment.FieldDetails("max_bytes", MaxManifestBytes).AddPath("path", path)).Because(err)
 	case err != nil:
 		return nil, nil, unreadable(path, err)
 	}
@@ -91,7 +94,7 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 
 func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	path := filepath.Join(repo, deployment.LockFile)
-	data, _, err := docfile.NewDir(repo).Read(deployment.LockFile, MaxManifestBytes)
+	data, _, err := docfile.NewDir(repo).Read(deployment.LockFile, maxLockBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything

@@ -10,8 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// MaxManifestBytes is how large either document may be.
-const MaxManifestBytes = 16 << 20
+// How large the two documents may be. YAML takes more than a hundred times its size in memory while it is read; ten thousand modules fit.
+const (
+	MaxManifestBytes = 2 << 20
+	maxLockBytes     = 64 << 20
+)
 
 // Targets are the targets there are, each with the scopes it can be deployed to.
 type Targets map[string][]deployment.Scope

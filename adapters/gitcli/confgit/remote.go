@@ -3,6 +3,7 @@ package confgit
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -26,6 +27,50 @@ func (c *Client) Init(ctx context.Context, dir string) error {
 	}
 	_, err := c.git(ctx, gitcli.Command{Dir: dir, Env: ceiling(dir), Args: []string{"init", "--quiet", "--initial-branch=main"}})
 	return err
+}
+
+// Clone implements deployport.Remote. Nothing that the repository names runs, and no submodule is fetched.
+func (c *Client) Clone(ctx context.Context, dir, url, ref, commit string) error {
+	if err := checkURL(url, false); err != nil {
+		return err
+	}
+	if _, err := git.ParseBranch(ref); err != nil {
+		return deployment.ErrConfig.Sayf("%q is no name of a branch or tag: %v", ref, err).Because(err)
+	}
+	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return deployment.ErrConfig.Sayf("%s is there already; name another directory with --repo, or move it away", dir).With(deployment.Details{}.AddPath("repo", dir))
+	}
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return disk(err, parent)
+	}
+	partial, err := os.MkdirTemp(parent, ".clone-*")
+	if err != nil {
+		return disk(err, parent)
+	}
+	defer func() { _ = os.RemoveAll(partial) }()
+	work := filepath.Join(partial, "repo")
+	_, err = c.git(ctx, gitcli.Command{Dir: partial, Env: ceiling(partial), Protocols: gitcli.Network, Timeout: c.options.Transfer,
+		Args: []string{"clone", "--quiet", "--template=", "--no-recurse-submodules", "--origin=origin", "--branch=" + ref, "--", url, work}})
+	if err != nil {
+		return err
+	}
+	head, err := c.git(ctx, gitcli.Command{Dir: work, Env: pinned(work), Args: []string{"rev-parse", "--verify", "HEAD"}})
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(string(head)) != commit:
+		return deployment.ErrStale.Sayf("%s of %s is another commit by now; nothing was written, look again", ref, shown(url))
+	}
+	if info, err := os.Lstat(filepath.Join(work, deployment.ManifestFile)); err != nil || !info.Mode().IsRegular() {
+		return deployment.ErrConfigMissing.Sayf("%s has no %s at its root, so it is no config repository; add its skills with countersign agents add", shown(url), deployment.ManifestFile).
+			With(deployment.Details{"url": shown(url)})
+	}
+	_ = os.Remove(dir) // an empty one; whatever else is there keeps the next step from succeeding
+	if err := os.Rename(work, dir); err != nil {
+		return disk(err, dir)
+	}
+	return nil
 }
 
 // own reports whether dir is the top of a repository, or of one of its work trees.

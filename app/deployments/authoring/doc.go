@@ -25,6 +25,9 @@
 // operator assets for the repository as project. Data: {repo, git?: {initialized, gitignore_updated, gitignore_path}, bootstrap?, guided?, targets?,
 // scope?}.
 //
+// With from, agents_init clones an existing config repository instead, whole or not at all, at the commit that was shown (ErrStale otherwise); it needs an
+// agentpack.yaml (ErrConfigMissing), and nothing may be there yet (ErrConfig). Data: {repo, from, ref, commit}.
+//
 // agents_add and agents_remove (§5.2) change the list of modules and leave every other byte of agentpack.yaml as it is. A source is local:<path> or
 // git:<url>[#ref=…&subdir=…&shallow=…] (§2.3); the id is <type>:<name of the source> unless given. A source that could not be deployed is a warning.
 // ErrConfig: an id that exists, or does not; a source that is none. Data: {module_id, manifest}.

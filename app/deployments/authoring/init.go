@@ -14,8 +14,11 @@ import (
 // InitData is the data of init (agentpack contract §5.1).
 type InitData struct {
 	Bootstrap *BootstrapData `json:"bootstrap,omitempty"`
+	Commit    string         `json:"commit,omitempty"` // of From
+	From      string         `json:"from,omitempty"`   // the URL that is cloned
 	Git       *InitGit       `json:"git,omitempty"`
 	Guided    bool           `json:"guided,omitempty"`
+	Ref       string         `json:"ref,omitempty"` // of From
 	Repo      string         `json:"repo"`
 	RepoPosix string         `json:"repo_posix"`
 	Scope     string         `json:"scope,omitempty"`
@@ -33,11 +36,43 @@ type InitGit struct {
 // initPlan is the files that are missing, and whether git is asked for.
 type initPlan struct {
 	planner.Edit[InitData]
-	git bool
+	git  bool
+	from *origin
+}
+
+// prepareClone works out which commit of an existing config repository is going to be this machine's.
+func (s *service) prepareClone(ctx context.Context, c InitInput) (*initPlan, error) {
+	if c.Git || c.Bootstrap || len(c.Targets) > 0 || c.Scope != "" {
+		return nil, tool.ErrArguments.Sayf("agents_init: from clones a config repository that is complete; leave git, bootstrap, targets and scope out")
+	}
+	at, err := s.place(ctx, c.EditInput)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.seen(ctx, at, at.Repo, s.in(at.Repo, deployment.ManifestFile))
+	if err != nil {
+		return nil, err
+	}
+	if seen[s.in(at.Repo, deployment.ManifestFile)].Kind != deployment.Absent {
+		return nil, deployment.ErrConfig.Sayf("%s is a config repository already; name another directory with --repo, or move it away", at.Repo).
+			With(deployment.Details{}.AddPath("repo", at.Repo))
+	}
+	o, err := s.origin(ctx, c.From)
+	if err != nil {
+		return nil, err
+	}
+	if o.source.Subdir != "" || o.source.Ref == o.commit {
+		return nil, deployment.ErrConfig.Sayf("a config repository is cloned as a whole, at a branch or tag; leave the path out, and name no commit")
+	}
+	data := InitData{Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), From: o.source.URL, Ref: o.source.Ref, Commit: o.commit}
+	return &initPlan{Edit: planner.Edit[InitData]{Command: "init --from " + c.From, Place: at, From: []string{o.source.URL}, Report: planner.NewReport(data)}, from: &o}, nil
 }
 
 // prepareInit works out which files a config repository lacks.
 func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*initPlan, error) {
+	if c.From != "" {
+		return s.prepareClone(ctx, c)
+	}
 	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
 		return nil, err
@@ -149,6 +184,12 @@ func (s *service) ignoring(ctx context.Context, e *initPlan, data *InitData) (wa
 
 // create writes the files, and makes the repository once there is something in it.
 func (s *service) create(ctx context.Context, sc tool.Scope, e *initPlan) (planner.Report[InitData], error) {
+	if e.from != nil {
+		if err := s.Remote.Clone(ctx, e.Place.Repo, e.from.source.URL, e.from.source.Ref, e.from.commit); err != nil {
+			return planner.Report[InitData]{}, err
+		}
+		return e.Report, nil
+	}
 	out, err := write(ctx, s.Machine, sc, &e.Edit)
 	if err == nil && e.git {
 		err = s.Remote.Init(ctx, e.Place.Repo)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 func TestInit(t *testing.T) {
@@ -149,4 +152,48 @@ func TestWhatIsRequired(t *testing.T) {
 	}
 	w.Refused(tool.ErrArguments, "agents_remove", yes("module_id", ""))
 	w.Refused(tool.ErrArguments, "agents_remote_set", yes("url", " "))
+}
+
+// TestInitFrom clones a config repository, whole or not at all, with its remote, at the commit that was shown.
+func TestInitFrom(t *testing.T) {
+	w, r := newWorld(t), gitfixture.New(t, "team\n-- agentpack.yaml --\nversion: 1\nprofiles: {default: {}}\n-- modules/a.md --\na\n")
+	w.Quiet("agents_init", args{"dry_run": true, "from": r.Remote})
+	assert.NoDirExists(t, w.repo)
+	w.Refused(tool.ErrArguments, "agents_init", yes("from", r.Remote, "git", true))
+	w.Refused(deployment.ErrConfig, "agents_init", yes("from", r.Remote+"#subdir=modules"))
+	var data authoring.InitData
+	w.Decode(w.Call("agents_init", yes("from", r.Remote)), &data)
+	assert.Equal(t, authoring.InitData{Commit: r.Head(), From: r.Remote, Ref: "main", Repo: "/w/user/.agentpack/repo", RepoPosix: "/w/user/.agentpack/repo"}, data)
+	assert.Equal(t, "a\n", w.Text(w.in("modules/a.md")))
+	state, err := w.deps.Remote.State(t.Context(), w.repo)
+	require.NoError(t, err)
+	assert.Equal(t, deployport.RepoState{Branch: "main", Remotes: []string{"origin"}}, state)
+	w.Refused(deployment.ErrConfig, "agents_init", yes("from", r.Remote)) // it is there
+
+	other := gitfixture.New(t, "no config\n-- README.md --\nx\n")
+	elsewhere := filepath.Join(w.Top, "other")
+	w.Refused(deployment.ErrConfigMissing, "agents_init", yes("from", other.Remote, "repo", elsewhere))
+	assert.NoDirExists(t, elsewhere)
+	begun, err := w.Begin("agents_init", yes("from", r.Remote, "repo", elsewhere))
+	require.NoError(t, err)
+	r.Write("-- modules/b.md --\nb\n")
+	r.Commit("more")
+	r.Git("push", "origin", "main")
+	_, err = begun.Commit()
+	require.ErrorIs(t, err, deployment.ErrStale, "it is another commit than was shown")
+	left, err := os.ReadDir(w.Top)
+	require.NoError(t, err)
+	for _, e := range left {
+		assert.NotContains(t, e.Name(), "clone")
+	}
+}
+
+// TestNamesThatDifferInCaseAlone are told: elsewhere they are one file.
+func TestNamesThatDifferInCaseAlone(t *testing.T) {
+	w := newWorld(t)
+	w.manifest("  - {id: 'skill:Review', type: skill, tags: [base], source: {local_path: {path: a}}}\n  - {id: 'skill:review', type: skill, tags: [base], source: {local_path: {path: a}}}\n")
+	w.Write(w.in("a/SKILL.md"), "---\nname: review\ndescription: x\n---\nx\n")
+	state, err := w.deps.Compiler.Compile(t.Context(), asks(w))
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(state.Warnings, "\n"), "differ in upper and lower case alone")
 }

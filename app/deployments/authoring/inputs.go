@@ -14,6 +14,7 @@ type InitInput struct {
 	Bootstrap bool             `json:"bootstrap,omitempty" jsonschema_description:"Also write the operator assets."`
 	Targets   []string         `json:"targets,omitempty" jsonschema_description:"Targets to configure."`
 	Scope     deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,enum=both" jsonschema_description:"Where files go (default: both)."`
+	From      string           `json:"from,omitempty" jsonschema_description:"Clone this config repository: owner/repo[@ref] or URL[#ref=..]."`
 }
 
 // AddInput is the arguments of agents_add.

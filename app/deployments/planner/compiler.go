@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -127,6 +128,7 @@ func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
 	}
 	s.Output, err = target.Render(c.Input(ctx, s))
 	s.Warnings = append(s.Warnings, s.Output.Warnings...)
+	s.Warnings = append(s.Warnings, caseClashes(s.Output.Files)...)
 	return s, err
 }
 
@@ -141,6 +143,23 @@ func shared(m deployment.Module, targets map[string]deployment.TargetConfig) boo
 		}
 	}
 	return false
+}
+
+// caseClashes warns of files whose paths differ in upper and lower case alone: they are one file where the file system takes no account of case.
+func caseClashes(files []deployment.Desired) (out []string) {
+	const most = 20
+	known := make(map[string]string, len(files))
+	for _, f := range files {
+		lower := strings.ToLower(f.Path)
+		have, there := known[lower]
+		switch {
+		case !there:
+			known[lower] = f.Path
+		case have != f.Path && len(out) < most:
+			out = append(out, fmt.Sprintf("%s and %s differ in upper and lower case alone; on macOS and Windows they are one file, so rename one of them", have, f.Path))
+		}
+	}
+	return out
 }
 
 // refWarning says that the manifest names another ref than a module was locked for; empty where it does not.
