@@ -221,9 +221,10 @@ func TestUpdate(t *testing.T) {
 	w.Golden("update_fetch", "agents_update", yes())
 	assert.Equal(t, first, w.lock().Modules[1].Version, "a lockfile that is there stays")
 	w.Quiet("agents_update", yes("no_fetch", true))
-	for _, flag := range []string{"lock", "latest"} {
+	for _, c := range [][2]string{{"lock", "update_changes"}, {"latest", "update"}} { // a commit that changes is told
+		flag, file := c[0], c[1]
 		w.clock.Advance(time.Minute)
-		w.Golden("update", "agents_update", yes(flag, true))
+		w.Golden(file, "agents_update", yes(flag, true))
 		assert.Equal(t, r.Head(), w.lock().Modules[1].Version)
 		require.NoError(t, os.WriteFile(w.in("modules/base/AGENTS.md"), []byte(flag), 0o644))
 	}
