@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
@@ -278,4 +279,16 @@ func TestArgumentsStayAsTheyAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(doc), string(room))
 	assert.Equal(t, make([]byte, 1000-len(doc)), room[len(doc):1000])
+}
+
+func TestRoot(t *testing.T) {
+	for text, format := range map[string]deployment.Format{"{\"a\": {\"b\": 1.5}, // c\n}": deployment.FormatJSONC, "{\"a\":{\"b\":1.5}}": deployment.FormatJSON, "[a]\nb = 1.5\n": deployment.FormatTOML} {
+		root, err := docedit.Documents{}.Root(format, []byte("\ufeff"+text))
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"a":{"b":1.5}}`, string(root))
+	}
+	for _, text := range []string{`{"a":1,"a":2}`, `{`, `[]`} {
+		_, err := docedit.Documents{}.Root(deployment.FormatJSON, []byte(text))
+		assert.Error(t, err, text)
+	}
 }

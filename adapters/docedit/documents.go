@@ -10,6 +10,23 @@ import (
 // Documents is an Editor in the words of deployments: deployport.Documents. A key that is an item is one value of the list at its path.
 type Documents struct{ editor Editor }
 
+// Root implements deployport.Documents.
+func (d Documents) Root(f deployment.Format, doc []byte) (json.RawMessage, error) {
+	syntax, err := syntaxOf(string(f))
+	if err != nil {
+		return nil, err
+	}
+	_, text := cutMark(doc)
+	read, err := syntax.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(read.Twice) > 0 {
+		return nil, ErrShape.Sayf("%s stands twice in the document", keyText(read.Twice[0]))
+	}
+	return canonical(read.Root)
+}
+
 // Values implements deployport.Documents.
 func (d Documents) Values(f deployment.Format, doc []byte, keys []deployment.Key) (map[int]json.RawMessage, error) {
 	plain, items := parted(keys)

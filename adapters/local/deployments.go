@@ -73,7 +73,7 @@ func (p deploymentParts) authoring() tool.Capability {
 	rules := configrepo.NewPolicyReader()
 	return deployments.AuthoringCapability(
 		authoring.ConfigRepoEntries(authoring.ConfigRepoDeps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScanner(p.files), Differ: docedit.Differ{}, Clock: clock,
-			Bootstrap: deployments.InitialAssets(boot)}),
+			Bootstrap: deployments.InitialAssets(boot), Documents: docedit.Documents{}}),
 		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Registry: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
 		authoring.OverlayEntries(authoring.OverlayDeps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: docedit.Differ{}, Clock: clock}),

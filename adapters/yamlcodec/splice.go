@@ -48,6 +48,37 @@ func Append(doc []byte, path []string, item any) ([]byte, error) {
 	return s.addBlock(at, item)
 }
 
+// Add puts a value where path leads to, key by key from the root, unless something is there. Keys that are missing, and those that are null or empty, are
+// made. Otherwise it is as Append.
+func Add(doc []byte, path []string, value any) ([]byte, error) {
+	s, err := open(doc)
+	if err != nil {
+		return nil, err
+	}
+	below := func(keys []string) any {
+		out := value
+		for i := len(keys) - 1; i >= 0; i-- {
+			out = Pairs{{Key: keys[i], Value: out}}
+		}
+		return out
+	}
+	at := s.root
+	for i, key := range path {
+		if at.Kind() != Mapping || at.Form() == alias {
+			return nil, errPlace(at)
+		}
+		f, found := find(at, key)
+		switch {
+		case !found:
+			return s.addField(at, key, below(path[i+1:]))
+		case empty(f.Value):
+			return s.fill(at, f, below(path[i+1:]))
+		}
+		at = f.Value
+	}
+	return doc, nil
+}
+
 // Remove takes the item of that index out of the list that path leads to, with the comment lines that stand right above it at its own
 // indentation, and the blank lines that set it apart. A list that becomes empty is written []. Errors are those of Append.
 func Remove(doc []byte, path []string, index int) ([]byte, error) {

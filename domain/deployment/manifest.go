@@ -131,6 +131,7 @@ type Module struct {
 	Tags    []string
 	Targets []string // empty is all
 	Scope   Scope    // where it goes at most; empty is wherever its targets write
+	Called  string   // what it is called where it is deployed; empty is by its identifier (a skill), or by its file
 	Source  Source
 	Line    int // of the manifest; 0 when it is not known
 }
@@ -166,8 +167,11 @@ func isProjectTag(tag string) bool {
 	return ok && len(id) == 16 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// Name is the part of the identifier after its first colon, or the whole of it.
+// Name is what the module is called where it is deployed: as it says, or the part of the identifier after its first colon, or the whole of it.
 func (m Module) Name() string {
+	if m.Called != "" {
+		return m.Called
+	}
 	if _, name, ok := strings.Cut(m.ID, ":"); ok {
 		return name
 	}
@@ -238,4 +242,13 @@ func (m Manifest) Module(id string) (Module, error) {
 // NeedsLock reports whether an enabled module comes from git, so that plans need the lockfile.
 func (m Manifest) NeedsLock() bool {
 	return slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Enabled && mod.Source.Git != nil })
+}
+
+// Single reports a type of modules that are one file each.
+func (t ModuleType) Single() bool {
+	switch t {
+	case ModulePrompt, ModuleCommand, ModuleAgent, ModuleStyle:
+		return true
+	}
+	return false
 }

@@ -143,7 +143,7 @@ func (c check) text(path string, fields map[string]any, name string) error {
 
 // skill checks SKILL.md, and that the skill's directory is one below the skills of an agent and nowhere else (agentpack contract §10.2).
 func (c check) skill() error {
-	if _, name, ok := strings.Cut(c.module.ID, ":"); ok && !component(name) { // an identifier without a colon is made safe by its target
+	if name := c.module.Name(); (c.module.Called != "" || strings.Contains(c.module.ID, ":")) && !component(name) { // an identifier without a colon is made safe by its target
 		return c.refuse(fmt.Sprintf("%q cannot be the name of a directory", name), "choose an identifier like skill:my-skill",
 			c.details("").Add("field", "id").Add("expected", "one path component after the colon"))
 	}

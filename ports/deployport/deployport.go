@@ -40,6 +40,8 @@ type ManifestEdit struct {
 	Profile  string             // with Tags: make sure the profile exists and includes them
 	Tags     []string
 	Metadata map[string]any // of Add: passed through
+	Target   string         // with Config: make sure the target exists, and set those of the options that are not set
+	Config   deployment.TargetConfig
 }
 
 // Configs reads config repositories and computes edits of them. It writes nothing: edits are returned as writes.
@@ -141,6 +143,8 @@ type Recovery interface {
 
 // Documents edits single keys in documents that the user owns.
 type Documents interface {
+	// Root returns the whole document as a JSON object.
+	Root(f deployment.Format, doc []byte) (json.RawMessage, error)
 	// Values returns the canonical JSON of the keys that exist, by index into keys.
 	Values(f deployment.Format, doc []byte, keys []deployment.Key) (map[int]json.RawMessage, error)
 	// Made lists the containers that Set would create.

@@ -3,6 +3,7 @@ package agentcmd
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,15 +19,41 @@ func (s Screen) Import(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	within := func(source, key string) string {
+		if key != "" {
+			source += " " + key
+		}
+		return command.Plain(source)
+	}
 	for _, i := range d.Plan {
+		i.Source = within(i.Source, i.Key)
 		if i.SkipReason != "" {
 			s.Line("%s    %s  %s", s.Tinted("skip", command.Faded), command.Plain(i.ModuleID), s.Tinted(i.Source+" ("+strings.ReplaceAll(i.SkipReason, "_", " ")+")", command.Faded))
 			continue
 		}
+		if len(i.Also) > 0 {
+			i.Source += ", " + strings.Join(i.Also, ", ")
+		}
 		s.Line("%s  %s  %s -> %s", s.Tinted("create", command.Added), command.Plain(i.ModuleID), command.Plain(i.Source), command.Plain(i.Dest))
+		if i.Aside != "" {
+			s.Line("        switched off: %s", command.Plain(strings.ReplaceAll(i.Aside, "_", " ")))
+		}
+		for _, r := range i.References {
+			s.Line("        %s is a secret: the module says ${%s}, and the value stays in %s alone", command.Plain(r.At), command.Plain(r.Variable), command.Plain(r.Source))
+		}
+	}
+	for _, o := range d.Options {
+		line := command.Plain(o.Target)
+		if o.New {
+			line += " (new)"
+		}
+		for _, name := range slices.Sorted(maps.Keys(o.Options)) {
+			line += "  " + command.Plain(fmt.Sprintf("%s: %v", name, o.Options[name]))
+		}
+		s.Line("%s  %s", s.Tinted("target", command.Added), line)
 	}
 	for _, l := range d.LeftOut {
-		s.Line("%s  %s", s.Tinted("left out", command.Faded), s.Tinted(command.Plain(l.Source+" ("+strings.ReplaceAll(l.Reason, "_", " ")+")"), command.Faded))
+		s.Line("%s  %s", s.Tinted("left out", command.Faded), s.Tinted(command.Plain(within(l.Source, l.Key)+" ("+strings.ReplaceAll(l.Reason, "_", " ")+")"), command.Faded))
 	}
 	if more := d.Summary.LeftOut - len(d.LeftOut); more > 0 {
 		s.Line("%s  %d more", s.Tinted("left out", command.Faded), more)
@@ -41,12 +68,16 @@ func (s Screen) Import(data json.RawMessage) error {
 	if d.Summary.LeftOut > 0 {
 		left = fmt.Sprintf("; %d left out", d.Summary.LeftOut)
 	}
+	off := ""
+	if d.Summary.Aside > 0 {
+		off = fmt.Sprintf(" (%d switched off)", d.Summary.Aside)
+	}
 	switch {
 	case d.Summary.Create == 0:
 		s.Line("nothing to import: %d found; %d there already, %d not usable%s", d.Summary.Candidates, d.Summary.Existing, d.Summary.Invalid, left)
 	default:
 		s.Line("%s %s of %d found into %s; %d there already, %d not usable%s", DoneVerb(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
-			d.Summary.Candidates, command.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid, left)
+			d.Summary.Candidates, command.Plain(d.Repo)+off, d.Summary.Existing, d.Summary.Invalid, left)
 	}
 	if d.Applied || d.Summary.Create > 0 {
 		s.Next(d.NextActions)

@@ -144,16 +144,23 @@ func TestRebaseAndImport(t *testing.T) {
 		drawn(t, func(s agentcmd.Screen) error { return s.Rebased(rebase, false) }))
 	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents import --apply --yes --json"],
 		"plan":[{"op":"create","module_id":"prompt:a","source_path":"/h/a.md","dest_path":"/r/a.md"},
+		{"op":"create","disabled":true,"aside_reason":"holds_references_to_set","module_id":"mcp:gh","source_path":"/h/.claude.json","key":"mcpServers.gh","also_at":["/h/x"],"dest_path":"/r/gh","references":[{"at":"env.TOKEN","variable":"TOKEN","source_path":"/h/.claude.json"}]},
 		{"op":"skip_invalid","module_id":"skill:b","source_path":"/h/b","dest_path":"/r/b","skip_reason":"invalid_module_source"}],
-		"left_out":[{"source_path":"/h/.claude/CLAUDE.md","reason":"kind_not_imported"}],
-		"summary":{"candidates":2,"create":1,"skipped_existing_module":0,"skipped_invalid":1,"left_out":3}}`)
+		"left_out":[{"source_path":"/h/.claude/CLAUDE.md","reason":"kind_not_imported"},{"source_path":"/h/s.json","key":"env","reason":"literal_secret"}],
+		"options":[{"target":"zed","new":true,"options":{"b":"x","a":true}}],
+		"summary":{"candidates":3,"create":2,"disabled":1,"skipped_existing_module":0,"skipped_invalid":1,"left_out":3}}`)
 	assert.Equal(t, `create  prompt:a  /h/a.md -> /r/a.md
+create  mcp:gh  /h/.claude.json mcpServers.gh, /h/x -> /r/gh
+        switched off: holds references to set
+        env.TOKEN is a secret: the module says ${TOKEN}, and the value stays in /h/.claude.json alone
 skip    skill:b  /h/b (invalid module source)
+target  zed (new)  a: true  b: x
 left out  /h/.claude/CLAUDE.md (kind not imported)
-left out  2 more
+left out  /h/s.json env (literal secret)
+left out  1 more
 conflict  dest path exists: /r/x
           move it
-would import 1 module of 2 found into /r; 0 there already, 1 not usable; 3 left out
+would import 2 modules of 3 found into /r (1 switched off); 0 there already, 1 not usable; 3 left out
 next: countersign agents import --apply
 `, drawn(t, func(s agentcmd.Screen) error { return s.Import(found) }))
 }

@@ -82,6 +82,9 @@ func apply(doc []byte, m *deployment.Manifest, e deployport.ManifestEdit) (_ []b
 		}
 		m.Modules = append(slices.Clone(m.Modules), read(*e.Add))
 	}
+	if e.Target != "" {
+		return configure(doc, m, e.Target, e.Config)
+	}
 	if e.Profile != "" {
 		return include(doc, m, e.Profile, e.Tags)
 	}
@@ -113,6 +116,43 @@ func include(doc []byte, m *deployment.Manifest, name string, tags []string) (_ 
 	return doc, nil
 }
 
+// configure makes sure that a target is there, with that scope where it is new, and that those of the options are set that are not.
+func configure(doc []byte, m *deployment.Manifest, name string, config deployment.TargetConfig) (_ []byte, err error) {
+	have, there := m.Targets[name]
+	var set yamlcodec.Pairs
+	options := maps.Clone(have.Options)
+	for _, option := range slices.Sorted(maps.Keys(config.Options)) {
+		if _, is := have.Options[option]; is {
+			continue
+		}
+		if options == nil {
+			options = deployment.Options{}
+		}
+		options[option] = config.Options[option]
+		set = append(set, yamlcodec.Pair{Key: option, Value: config.Options[option]})
+	}
+	m.Targets = maps.Clone(m.Targets)
+	if !there {
+		have.Scope = config.Scope
+		pairs := yamlcodec.Pairs{{Key: "mode", Value: "files"}, {Key: "scope", Value: string(config.Scope)}}
+		if len(set) > 0 {
+			pairs = append(pairs, yamlcodec.Pair{Key: "options", Value: set})
+		}
+		doc, err = yamlcodec.Add(doc, []string{"targets", name}, pairs)
+	}
+	for _, p := range set {
+		if there && err == nil {
+			doc, err = yamlcodec.Add(doc, []string{"targets", name, "options", p.Key}, p.Value)
+		}
+	}
+	have.Options = options
+	if m.Targets == nil {
+		m.Targets = map[string]deployment.TargetConfig{}
+	}
+	m.Targets[name] = have
+	return doc, err
+}
+
 // pairsOf is a module as it is written: what has its default value is left out.
 func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	out := yamlcodec.Pairs{{Key: "id", Value: m.ID}, {Key: "type", Value: string(m.Type)}}
@@ -127,6 +167,9 @@ func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	}
 	if m.Scope != "" {
 		out = append(out, yamlcodec.Pair{Key: "scope", Value: string(m.Scope)})
+	}
+	if m.Called != "" {
+		out = append(out, yamlcodec.Pair{Key: "name", Value: m.Called})
 	}
 	source := yamlcodec.Pairs{{Key: "local_path", Value: yamlcodec.Pairs{{Key: "path", Value: m.Source.Local}}}}
 	if g := m.Source.Git; g != nil {

@@ -157,3 +157,33 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+// TestEditConfiguresTargets: a target that is missing is made, options that are not set are set, and those that are stay.
+func TestEditConfiguresTargets(t *testing.T) {
+	edit := deployport.ManifestEdit{Target: "codex", Config: deployment.TargetConfig{Scope: deployment.ScopeBoth, Options: deployment.Options{"skills_dir": "codex", "write_mcp": true}}}
+	made := "  codex:\n    mode: files\n    scope: both\n    options:\n      skills_dir: codex\n      write_mcp: true\n"
+	for in, want := range map[string]string{
+		"":                  "targets:\n" + made,
+		"targets: {} # c\n": "targets: # c\n" + made,
+		"targets:\n  cursor: {mode: files, scope: project}\n":                                                          "targets:\n  cursor: {mode: files, scope: project}\n" + made,
+		"targets:\n  codex: {mode: files, scope: user}\n":                                                              "targets:\n  codex: {mode: files, scope: user, options: {skills_dir: codex, write_mcp: true}}\n",
+		"targets:\n  codex:\n    scope: user\n    mode: files\n    options:\n      write_mcp: false # no\n":            "targets:\n  codex:\n    scope: user\n    mode: files\n    options:\n      write_mcp: false # no\n      skills_dir: codex\n",
+		"targets:\n  codex: {mode: files, scope: user, options: {skills_dir: agents, write_mcp: true}}\nmodules: []\n": "targets:\n  codex: {mode: files, scope: user, options: {skills_dir: agents, write_mcp: true}}\nmodules: []\n",
+	} {
+		out, err := configrepo.EditManifest([]byte(head+in), path, targets(), edit)
+		require.NoError(t, err, in)
+		assert.Equal(t, head+want, string(out))
+	}
+}
+
+func TestNamesOfModules(t *testing.T) {
+	m := added()
+	m.ID, m.Type, m.Called, m.Scope = "command:new", deployment.ModuleCommand, "git/new.md", deployment.ScopeProject
+	out, err := configrepo.EditManifest([]byte(head+"modules: []\n"), path, targets(), deployport.ManifestEdit{Add: &m})
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "scope: project\n    name: git/new.md\n")
+	for _, bad := range []string{"../x", "/x", "a//b", "."} {
+		_, _, err := configrepo.DecodeManifest([]byte(head+"modules:\n  - {id: a, type: command, name: "+bad+", source: {local_path: {path: p}}}\n"), path, targets())
+		assert.ErrorIs(t, err, deployment.ErrConfig, bad)
+	}
+}

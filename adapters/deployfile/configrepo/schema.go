@@ -191,7 +191,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 			what = "module " + f.Value.Say()
 		}
 	}
-	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "scope", "source", "metadata")
+	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "scope", "name", "source", "metadata")
 	id, hasID := r.required(n, fields["id"], "the id of a module")
 	kind, hasType := r.required(n, fields["type"], "the type of "+what)
 	m = deployment.Module{
@@ -203,6 +203,14 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 	}
 	if scope := fields["scope"]; scope.Given() {
 		m.Scope = r.scope(scope, "", deployment.Scope(r.text(scope, "scope")))
+	}
+	if name := fields["name"]; name.Given() {
+		m.Called = r.text(name, "name")
+		clean, problem := localPath(m.Called)
+		if problem == "" && (clean != m.Called || clean == ".") {
+			problem = "the name is no path in its shortest form"
+		}
+		r.unfit(name, "name", problem)
 	}
 	if metadata := fields["metadata"]; metadata.Given() && metadata.Kind() != yamlcodec.Mapping {
 		r.wrong(metadata, "%s where a mapping is expected for metadata", metadata.Say())

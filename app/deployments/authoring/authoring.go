@@ -23,6 +23,7 @@ type ConfigRepoDeps struct {
 	Differ    deployport.Differ
 	Clock     ports.Clock
 	Bootstrap BootstrapFunc
+	Documents deployport.Documents
 }
 
 // BootstrapFunc works out the operator assets of a place, for init: what to write, and what to show of it.
@@ -95,7 +96,7 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 			writes("")), s.prepareRemote, s.setRemote),
 		bind.Command(Sync, planner.CommandSpec("Pull and push", "Pull the config repository's branch from its remote, then push it. Needs a clean work tree.", syncSchema,
 			planner.CommandOptions{}), s.prepareSync, s.sync),
-	}, importEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
+	}, importEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner, Documents: d.Documents}))
 }
 
 // place is where the call works.

@@ -3,6 +3,7 @@ package authoring
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -26,6 +27,8 @@ type ImportDeps struct {
 	Compiler planner.Compiler
 	Machine  deployport.Machine
 	Scanner  deployport.Scanner
+
+	Documents deployport.Documents
 }
 
 type importService struct{ ImportDeps }
@@ -49,6 +52,7 @@ type ImportData struct {
 	HomeRootPosix string           `json:"home_root_posix"`
 	LeftOut       []ImportLeftOut  `json:"left_out,omitempty"` // the first maxLeftOut
 	NextActions   []string         `json:"next_actions"`
+	Options       []ImportOptions  `json:"options,omitempty"` // what the targets get, so that everything is deployed where it was found
 	Plan          []ImportItem     `json:"plan"`
 	Omitted       int              `json:"plan_omitted,omitempty"` // of a list too long for the caller
 	Project       ImportProject    `json:"project"`
@@ -73,6 +77,15 @@ type ImportSummary struct {
 	Existing   int `json:"skipped_existing_module"`
 	Invalid    int `json:"skipped_invalid"`
 	LeftOut    int `json:"left_out,omitempty"`
+	Aside      int `json:"disabled,omitempty"`   // of Create: taken and switched off
+	References int `json:"references,omitempty"` // secrets that modules refer to
+}
+
+// ImportOptions is a target that is configured, or gets options.
+type ImportOptions struct {
+	Target  string             `json:"target"`
+	New     bool               `json:"new,omitempty"`
+	Options deployment.Options `json:"options,omitempty"`
 }
 
 // found is what a scan came to.
@@ -81,8 +94,13 @@ type found struct {
 	config   deployport.Config
 	home     string // whose agents are looked at
 	codex    string
+	place    deployment.Place // at, with the home directory that is looked through
+	in       target.Input     // what the tables of agents are resolved with
+	needs    map[string]deployment.TargetConfig
+	chosen   map[string]string // by agent and option
 	items    []ImportItem
 	left     []ImportLeftOut // by source, once it was judged
+	differ   []string        // sources that a module of the same name does not say
 	warnings []string
 }
 
@@ -102,6 +120,11 @@ func (s *importService) survey(ctx context.Context, c ImportInput) (found, error
 	if f.home, f.codex, err = s.homes(f.at, c.HomeRoot); err != nil {
 		return f, planner.WithWarnings(err, f.warnings)
 	}
+	f.chosen, f.place = map[string]string{}, f.at
+	if f.place.UserHome = f.home; c.HomeRoot != "" {
+		f.place.Env, f.place.CodexHome = nil, ""
+	}
+	f.in = s.Compiler.Input(ctx, planner.State{Place: f.place, Config: f.config})
 	candidates, err := s.scan(ctx, &f)
 	if err == nil {
 		err = s.judge(ctx, &f, candidates)
@@ -112,7 +135,9 @@ func (s *importService) survey(ctx context.Context, c ImportInput) (found, error
 	if err != nil {
 		return f, planner.WithWarnings(err, f.warnings)
 	}
-	sorting.By(f.left, func(a, b ImportLeftOut) int { return cmp.Compare(a.Source, b.Source) })
+	sorting.By(f.left, func(a, b ImportLeftOut) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
+	})
 	return f, nil
 }
 
@@ -139,7 +164,7 @@ const maxLeftOut = 50
 // data is what is shown of a survey, within limit bytes of list.
 func (s *importService) data(f found, c planner.Selection, limit int) ImportData {
 	d := ImportData{HomeRoot: f.home, HomeRootPosix: deployment.PosixPath(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.PosixPath(f.at.Repo),
-		Conflicts: conflicts(f.items), Reason: "dry_run",
+		Conflicts: conflicts(f), Reason: "dry_run",
 		Project: ImportProject{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.PosixPath(f.at.ProjectRoot)}}
 	if f.at.Origin != "" {
 		d.Project.Origin = &f.at.Origin
@@ -149,6 +174,10 @@ func (s *importService) data(f found, c planner.Selection, limit int) ImportData
 		switch i.Op {
 		case opCreate:
 			d.Summary.Create++
+			d.Summary.References += len(i.References)
+			if i.Disabled {
+				d.Summary.Aside++
+			}
 		case opExisting:
 			d.Summary.Existing++
 		case opInvalid:
@@ -159,7 +188,11 @@ func (s *importService) data(f found, c planner.Selection, limit int) ImportData
 		}
 	}
 	d.NextActions = []string{planner.CommandPrefix(c) + " preview --diff --json", planner.CommandPrefix(c) + " deploy --apply --yes --json"}
-	const slack, fixed = 16 << 10, 480
+	for _, name := range slices.Sorted(maps.Keys(f.needs)) {
+		_, there := f.config.Manifest.Targets[name]
+		d.Options = append(d.Options, ImportOptions{name, !there, f.needs[name].Options})
+	}
+	const slack, fixed = 16 << 10, 640
 	size := slack
 	for n, i := range f.items {
 		if size += 2*(len(i.Source)+len(i.Dest)) + fixed; limit > 0 && size > limit {
@@ -230,7 +263,7 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 		edits = append(edits, deployport.ManifestEdit{Add: &i.module})
 		for _, file := range i.tree {
 			path := i.Dest
-			if i.module.Type == deployment.ModuleSkill || i.module.Type == deployment.ModuleInstructions {
+			if !i.module.Type.Single() {
 				path = s.paths().Join(i.Dest, file.Path)
 			}
 			out = append(out, deployment.Write{Op: deployment.OpCreate, Path: path, Root: f.at.Repo, Data: file.Content,
@@ -239,6 +272,9 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 	}
 	if ofProject {
 		edits = append(edits, deployport.ManifestEdit{Profile: profileOf(f.at), Tags: []string{"base", profileOf(f.at)}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.needs)) {
+		edits = append(edits, deployport.ManifestEdit{Target: name, Config: f.needs[name]})
 	}
 	w, err := s.Compiler.Configs.Edit(ctx, f.at.Repo, edits...)
 	return append(out, w), err
@@ -253,6 +289,8 @@ func refusal(taken []string) error {
 
 const (
 	hintExists     = "Move those files away, or list them in agentpack.yaml as they are"
+	hintDiffers    = "A deployment with --adopt would replace it by the module: take its text into the module first, or rename it"
+	hintJoined     = "Take that module out, or keep it from these targets, before deploying: its text would come into the file beside yours"
 	hintDuplicates = "Rename one of the sources: names that differ only in letter case or punctuation come to one id"
 )
 
@@ -289,7 +327,8 @@ func occupied(items []ImportItem) (taken []string) {
 }
 
 // conflicts are the identifiers that several sources come to, in order, and then the destinations that are taken; never nil.
-func conflicts(items []ImportItem) []ImportConflict {
+func conflicts(f found) []ImportConflict {
+	items := f.items
 	out := []ImportConflict{}
 	add := func(kind, id, hint string, of []string) {
 		paths, posix := samples(of)
@@ -311,6 +350,13 @@ func conflicts(items []ImportItem) []ImportConflict {
 	}
 	if taken := occupied(items); len(taken) > 0 {
 		add("dest_path_exists", "", hintExists, taken)
+	}
+	if len(f.differ) > 0 {
+		add("differs_from_module", "", hintDiffers, f.differ)
+	}
+	joined := f.joined()
+	for _, id := range slices.Sorted(maps.Keys(joined)) {
+		add("file_shared_with_module", id, hintJoined, joined[id])
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -26,12 +27,17 @@ const (
 
 // ImportItem is one line of the plan.
 type ImportItem struct {
+	Also        []string              `json:"also_at,omitempty"` // where else the very same stands
+	Aside       string                `json:"aside_reason,omitempty"`
 	DestExists  bool                  `json:"dest_exists,omitempty"`
 	Dest        string                `json:"dest_path"`
 	DestPosix   string                `json:"dest_path_posix"`
+	Disabled    bool                  `json:"disabled,omitempty"` // the module is taken and switched off, because deploying it would change something
+	Key         string                `json:"key,omitempty"`      // of the document that it stands in
 	ModuleID    string                `json:"module_id"`
 	ModuleType  deployment.ModuleType `json:"module_type"`
 	Op          string                `json:"op"`
+	References  []ImportReference     `json:"references,omitempty"`
 	Scope       deployment.Scope      `json:"scope"`
 	SkipReason  string                `json:"skip_reason,omitempty"`
 	Source      string                `json:"source_path"`
@@ -42,6 +48,15 @@ type ImportItem struct {
 	tree        deployment.Tree
 }
 
+// Why a module is taken and switched off, beside what the tables of agents say.
+const (
+	asideSecret  = "holds_references_to_set" // a literal secret became a reference: the variable has to be set first
+	asideOption  = "switched_off"            // an option of the target says so
+	asideScope   = "scope_of_target"
+	asideElse    = "other_place_chosen" // the agent's files of that kind go into another of its directories
+	asideChanges = "would_be_written_differently"
+)
+
 // judge decides on every candidate.
 func (s *importService) judge(ctx context.Context, f *found, candidates []candidate) error {
 	deployed, err := s.deployed(ctx, f)
@@ -49,52 +64,84 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 		return err
 	}
 	f.items = []ImportItem{}
+	f.config.Manifest.Targets = maps.Clone(f.config.Manifest.Targets)
+	had := f.config.Manifest.Targets
 	taken := map[string]bool{}
 	left := 0
+	var checked []candidate
 	for _, c := range candidates {
-		dest := s.paths().Join(f.at.Repo, c.module.Source.Local)
-		i := ImportItem{Dest: dest, DestPosix: deployment.PosixPath(dest), ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
-			SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, module: c.module}
-		_, unknown := f.config.Manifest.Module(c.module.ID)
+		i := c.item(s.paths(), f.at.Repo)
+		known, unknown := f.config.Manifest.Module(c.module.ID)
 		switch {
 		case unknown == nil:
 			i.Op, i.SkipReason = opExisting, reasonExisting
-		case deployed(c.Path):
+			if !deployed(c) && s.differs(ctx, f, c, known) {
+				f.differ = append(f.differ, c.Path)
+			}
+		case deployed(c):
 			left++
-			f.leave(c.Path, leftDeployed)
+			f.leaveKey(c.Path, c.key, leftDeployed)
 			continue
 		case taken[c.module.ID]:
 			i.Op, i.SkipReason = opInvalid, reasonDuplicate
 		default:
-			if err := s.check(ctx, f, c, &i); err != nil {
+			if err := s.check(ctx, f, &c, &i); err != nil {
 				return err
 			}
 			taken[c.module.ID] = i.Op == opCreate
 		}
-		f.items = append(f.items, i)
+		f.items, checked = append(f.items, i), append(checked, c)
 	}
 	if left > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("sources left out because a deployment wrote them: %d", left))
 	}
+	if err := s.settle(ctx, f, checked); err != nil {
+		return err
+	}
+	f.config.Manifest.Targets = had
 	return nil
 }
 
-// check reads a candidate and holds it to the rules of its type.
-func (s *importService) check(ctx context.Context, f *found, c candidate, i *ImportItem) error {
+// differs reports a module of the config repository that says something else than what stands under its name here, and that goes to an agent that has it.
+func (s *importService) differs(ctx context.Context, f *found, c candidate, known deployment.Module) bool {
+	goes := known.Enabled && known.In(c.scope, f.at.ProjectID) && c.aside != target.KeptUnread && slices.ContainsFunc(c.from, func(l target.ActiveRule) bool { return known.For(l.Agent) })
+	if !goes {
+		return false
+	}
+	if known.Source.Git != nil || c.err != nil || known.Type != c.module.Type {
+		return true
+	}
+	tree, err := s.Compiler.Sources.Local(ctx, f.at, known.Source.Local)
+	return err != nil || tree.Sum() != c.tree.Sum()
+}
+
+// item is the line of the plan about a candidate.
+func (c candidate) item(n target.Paths, repo string) ImportItem {
+	dest := n.Join(repo, c.module.Source.Local)
+	return ImportItem{Also: c.also, Dest: dest, DestPosix: deployment.PosixPath(dest), Key: c.key, ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
+		SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, References: c.refs, module: c.module}
+}
+
+// check holds a candidate to the rules of its type.
+func (s *importService) check(ctx context.Context, f *found, c *candidate, i *ImportItem) error {
 	i.Op, i.SkipReason = opInvalid, reasonMissing
 	if c.Kind == deployment.Absent {
 		f.warnings = append(f.warnings, c.Path+" is a link that leads nowhere, and was left out")
 		return nil
 	}
-	tree, err := s.Scanner.Tree(ctx, c.Path)
+	err := c.err
 	if err == nil {
 		i.SkipReason = reasonInvalid
-		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
-		err = s.valid(c, tree, read)
+		err = s.valid(*c, c.tree, s.content(ctx))
+		if err == nil {
+			if err = secretless(c, s.content(ctx)); err != nil {
+				i.SkipReason = leftSecret
+			}
+		}
 	}
 	switch cause := fault.From(err); {
 	case err == nil:
-		i.Op, i.SkipReason, i.tree = opCreate, "", tree
+		i.Op, i.SkipReason, i.tree = opCreate, "", c.tree
 		if c.Link && c.Kind == deployment.Directory {
 			f.warnings = append(f.warnings, c.Path+": dereferenced symlinked directory source, its files are copied")
 		}
@@ -135,7 +182,7 @@ func (s *importService) destinations(ctx context.Context, f *found) error {
 }
 
 // deployed reports sources that a deployment wrote, as the manifests of the configured targets tell: they came from modules.
-func (s *importService) deployed(ctx context.Context, f *found) (func(path string) bool, error) {
+func (s *importService) deployed(ctx context.Context, f *found) (func(c candidate) bool, error) {
 	targets := f.config.Manifest.Targets
 	chosen, err := target.SelectTargets(targets, target.AllTargets)
 	if err != nil {
@@ -160,9 +207,12 @@ func (s *importService) deployed(ctx context.Context, f *found) (func(path strin
 	}
 	f.warnings = append(f.warnings, o.Warnings...)
 	owned := append(o.Owned(), o.Others...)
-	return func(path string) bool {
+	return func(c candidate) bool {
 		return slices.ContainsFunc(owned, func(o deployment.Owned) bool {
-			return o.Part == nil && deployment.IsBelow(path, o.Path, s.Compiler.Sep)
+			if o.Part == nil {
+				return deployment.IsBelow(c.Path, o.Path, s.Compiler.Sep)
+			}
+			return c.path != nil && o.Path == c.Path && slices.ContainsFunc(o.Part.Keys, func(k deployment.Key) bool { return slices.Equal(k.Path, c.path) })
 		})
 	}, nil
 }

@@ -3,10 +3,13 @@ package authoring
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -16,145 +19,509 @@ type candidate struct {
 	deployport.Found
 	module deployment.Module // Source is where it would go
 	scope  deployment.Scope
+	from   []target.ActiveRule // of the agents that keep it there: one an agent, in the order of their table
+	where  []string            // each of these has it
+	also   []string            // where else the very same stands
+	name   string              // below the directory of its kind, as its agents have it
+	key    string              // of the document it stands in, with dots; otherwise empty
+	path   []string            // the same, key by key
+	tree   deployment.Tree     // its files as a module has them
+	err    error               // why there are none
+	prompt bool                // without the frontmatter of a command it is a prompt
+	aside  string              // why it is taken, and not deployed; otherwise empty
+	refs   []ImportReference
 }
 
-// kind is one of the places to look in.
-type kind struct {
-	dir   string
-	of    deployment.ModuleType
-	scope deployment.Scope
-	agent string
-	into  string // slash path below the config repository
+// place is one of the places to look in.
+type importPlace struct {
+	target.ActiveRule
+	aside string
 }
 
-// kinds are the directories whose entries could become modules.
-func (s *importService) kinds(f found) []kind {
-	const (
-		codex, claude = "codex", "claude_code"
-		commands      = "modules/claude-commands/imported/"
-		skills        = "modules/skills/imported"
-	)
-	in := s.paths().Join
-	out := []kind{
-		{in(f.codex, "prompts"), deployment.ModulePrompt, deployment.ScopeUser, codex, "modules/prompts/imported"},
-		{in(f.codex, "skills"), deployment.ModuleSkill, deployment.ScopeUser, codex, skills},
-		{in(f.home, ".claude/commands"), deployment.ModuleCommand, deployment.ScopeUser, claude, commands + "user"},
+// places are where agents keep what modules could be made of. Those of a project are left out where the home directory itself is the project.
+func (s *importService) places(f found) (out []importPlace) {
+	out = []importPlace{{target.ActiveRule{Agent: codexName, Dir: s.paths().Join(f.codex, "prompts"),
+		AgentRule: target.AgentRule{Of: deployment.ModulePrompt, Shape: target.ShapeVerbatim, Path: "{file}"}}, target.KeptUnread}}
+	for _, l := range target.Places(f.in) {
+		if l.Agent == exportName || l.Scope() == deployment.ScopeProject && f.place.ProjectRoot == f.home {
+			continue
+		}
+		out = append(out, importPlace{l, ""})
 	}
-	if f.at.ProjectRoot == f.home {
-		return out
-	}
-	return append(out,
-		kind{f.at.ProjectRoot, deployment.ModuleInstructions, deployment.ScopeProject, codex, "modules/instructions/imported"},
-		kind{in(f.at.ProjectRoot, ".claude/commands"), deployment.ModuleCommand, deployment.ScopeProject, claude, commands + profileOf(f.at)},
-		kind{in(f.at.ProjectRoot, ".codex/skills"), deployment.ModuleSkill, deployment.ScopeProject, codex, skills})
+	return out
 }
 
-// Why something that agents keep is no candidate at all.
+// The agents of which more is known here than their tables say.
+const (
+	codexName  = "codex"
+	claudeName = "claude_code"
+	exportName = "export_dir" // no agent reads it
+)
+
+func scopeOf(l target.ActiveRule) deployment.Scope {
+	return cmp.Or(l.Scope(), deployment.ScopeUser)
+}
+
+// scanner finds candidates, each directory and document read once.
+type scanner struct {
+	*importService
+	f    *found
+	dirs map[string][]deployport.Found
+	docs map[string]target.Object
+	at   map[string]int // of out, by path and key
+	out  []candidate
+}
+
+// scan lists all candidates by identifier, then source.
+func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error) {
+	c := &scanner{importService: s, f: f, dirs: map[string][]deployport.Found{}, docs: map[string]target.Object{}, at: map[string]int{}}
+	places := s.places(*f)
+	for _, p := range places {
+		if err := c.look(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	c.leaveOthers(ctx, places)
+	c.leaveNested(ctx)
+	if err := c.present(ctx); err != nil {
+		return nil, err
+	}
+	c.prompts(ctx)
+	c.out = alike(c.out)
+	c.identify()
+	sorting.Stable(c.out, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.module.ID, b.module.ID), cmp.Compare(a.Path, b.Path))
+	})
+	return c.out, nil
+}
+
+// looksFor reports a rule whose files can be told from others, and be turned back into modules.
+func looksFor(l target.ActiveRule) bool {
+	switch {
+	case l.Shape == target.ShapeKeys:
+		return l.Of == deployment.ModuleMCP || l.Of == deployment.ModuleSettings
+	case l.Shape == target.ShapeAggregate:
+		return true
+	case l.Shape == target.ShapeDirectory:
+		return l.Path == "{skill}"
+	case l.Shape == target.ShapePromptSkill:
+		return false // what stands there is a skill
+	}
+	fits := slices.ContainsFunc([]string{"x.md", "x.mdc", "x.instructions.md", "x.toml", "x.prompt.md", "x.agent.md"}, func(name string) bool {
+		_, ok := l.RestOf(name)
+		return ok
+	})
+	return fits && (l.Of != deployment.ModuleInstructions || l.Headed())
+}
+
+// look finds what stands at one place.
+func (c *scanner) look(ctx context.Context, p importPlace) error {
+	switch {
+	case !looksFor(p.ActiveRule):
+		return nil
+	case p.Shape == target.ShapeKeys:
+		return c.keys(ctx, p)
+	case p.Shape == target.ShapeAggregate:
+		entries, err := c.entries(ctx, p.Dir)
+		for _, e := range entries {
+			if e.Name == p.Path && e.Kind != deployment.Directory {
+				c.add(ctx, p, e, "")
+			}
+		}
+		return err
+	case p.Shape == target.ShapeDirectory:
+		entries, err := c.entries(ctx, p.Dir)
+		for _, e := range entries {
+			switch {
+			case strings.HasPrefix(e.Name, "."), p.Agent == claudeName && e.Name == "synced":
+			case e.Kind == deployment.Directory || e.Kind == deployment.Absent:
+				c.add(ctx, p, e, e.Name)
+			default:
+				c.f.leave(e.Path, leftForm)
+			}
+		}
+		return err
+	}
+	return c.files(ctx, p, p.Dir, "", 0)
+}
+
+// deepest is how far files are looked for below the directory of their kind.
+const deepest = 6
+
+// files finds the files of a place, also below directories.
+func (c *scanner) files(ctx context.Context, p importPlace, dir, below string, depth int) error {
+	entries, err := c.entries(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(below, e.Name)
+		_, fits := p.RestOf(name)
+		switch {
+		case strings.HasPrefix(e.Name, "."):
+		case fits && e.Kind != deployment.Directory:
+			c.add(ctx, p, e, name)
+		case e.Kind == deployment.Directory && depth < deepest && !fits:
+			if err := c.files(ctx, p, e.Path, name, depth+1); err != nil {
+				return err
+			}
+		default:
+			c.f.leave(e.Path, leftForm)
+		}
+	}
+	return nil
+}
+
+func (c *scanner) entries(ctx context.Context, dir string) ([]deployport.Found, error) {
+	if entries, ok := c.dirs[dir]; ok {
+		return entries, nil
+	}
+	entries, err := c.Scanner.Scan(ctx, dir)
+	if err == nil {
+		c.dirs[dir] = entries
+	}
+	return entries, err
+}
+
+// add keeps a candidate, or that one more agent has it.
+func (c *scanner) add(ctx context.Context, p importPlace, e deployport.Found, name string) {
+	if i, known := c.at[e.Path]; known {
+		have := &c.out[i]
+		switch same := slices.ContainsFunc(have.from, func(l target.ActiveRule) bool { return l.Agent == p.Agent }); {
+		case same && have.module.Type == deployment.ModuleCommand && p.Of == deployment.ModulePrompt:
+			have.prompt = true
+		case !same && have.module.Type == p.Of:
+			have.from, have.where = append(have.from, p.ActiveRule), append(have.where, e.Path)
+		}
+		return
+	}
+	one := candidate{Found: e, module: deployment.Module{Type: p.Of, Enabled: true, Scope: scopeOf(p.ActiveRule)}, scope: scopeOf(p.ActiveRule),
+		from: []target.ActiveRule{p.ActiveRule}, where: []string{e.Path}, name: name, aside: p.aside}
+	c.read(ctx, &one)
+	c.at[e.Path] = len(c.out)
+	c.out = append(c.out, one)
+}
+
+// read makes the files of a module out of what stands there.
+func (c *scanner) read(ctx context.Context, one *candidate) {
+	if one.Kind == deployment.Absent {
+		return
+	}
+	if one.tree, one.err = c.Scanner.Tree(ctx, one.Path); one.err != nil || one.module.Type == deployment.ModuleSkill || len(one.tree) != 1 {
+		return
+	}
+	l, file := one.from[0], &one.tree[0]
+	if l.Shape == target.ShapeVerbatim {
+		return
+	}
+	data, err := c.content(ctx)(file.Content)
+	if err != nil {
+		one.tree, one.err = nil, err
+		return
+	}
+	switch {
+	case l.Shape == target.ShapeGeminiTOML:
+		text, err := target.CommandOfTOML(data)
+		if err != nil {
+			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
+			return
+		}
+		one.name = strings.TrimSuffix(one.name, ".toml") + ".md"
+		*file = made(path.Base(one.name), text)
+	case l.Shape == target.ShapeAgentMD || l.Shape == target.ShapeAgentTOML:
+		text, err := target.AgentOf(l.Agent, l.Shape == target.ShapeAgentTOML, data, c.Compiler.Configs.Frontmatter)
+		if err != nil {
+			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
+			return
+		}
+		for _, ext := range []string{".toml", ".agent.md"} {
+			if stem, ok := strings.CutSuffix(one.name, ext); ok {
+				one.name = stem + ".md"
+			}
+		}
+		*file = made(path.Base(one.name), text)
+	case l.Headed():
+		head, body := target.SplitHeader(data)
+		one.tree = deployment.Tree{made("AGENTS.md", body), made(l.Agent+"/"+one.name, head)}
+		one.tree.Sort()
+	default:
+		file.Path = "AGENTS.md"
+	}
+}
+
+func made(path string, data []byte) deployment.File {
+	return deployment.File{Path: path, Mode: deployment.PlainMode, Content: deployment.ContentOf(data)}
+}
+
+// prompts makes prompts of what stands among commands and is none, where the agents take both.
+func (c *scanner) prompts(ctx context.Context) {
+	for i := range c.out {
+		one := c.out[i]
+		if !one.prompt || one.err != nil || len(one.tree) != 1 {
+			continue
+		}
+		one.module.ID, one.module.Source.Local = "command:x", "x"
+		if c.valid(one, one.tree, c.content(ctx)) == nil {
+			continue
+		}
+		if one.module.Type, one.module.ID = deployment.ModulePrompt, "prompt:x"; c.valid(one, one.tree, c.content(ctx)) == nil {
+			c.out[i].module.Type = deployment.ModulePrompt
+		}
+	}
+}
+
+// content reads what stands somewhere, or was made.
+func (s *importService) content(ctx context.Context) func(deployment.Content) ([]byte, error) {
+	return func(content deployment.Content) ([]byte, error) {
+		if content.Data != nil {
+			return content.Data, nil
+		}
+		return s.Compiler.Sources.Content(ctx, content)
+	}
+}
+
+// alike makes one candidate of those that are the same for several agents.
+func alike(all []candidate) (out []candidate) {
+	at := map[string]int{}
+	for _, one := range all {
+		key := ""
+		if one.err == nil && len(one.tree) > 0 && one.aside == "" {
+			key = strings.Join([]string{string(one.module.Type), string(one.scope), one.name, one.tree.Sum().String()}, "\x00")
+			for _, f := range one.tree {
+				key += f.Mode.String()
+			}
+		}
+		i, known := at[key]
+		if key == "" || !known {
+			if key != "" {
+				at[key] = len(out)
+			}
+			out = append(out, one)
+			continue
+		}
+		have := &out[i]
+		have.also = append(have.also, one.Path)
+		for n, l := range one.from {
+			if !slices.ContainsFunc(have.from, func(h target.ActiveRule) bool { return h.Agent == l.Agent }) {
+				have.from, have.where = append(have.from, l), append(have.where, one.where[n])
+			}
+		}
+		have.refs = append(have.refs, one.refs...)
+	}
+	return out
+}
+
+// present keeps, of the agents that would have a file, those that are there: configured, or with a directory of their own. Of a file of which none is, the
+// first of the table keeps it.
+func (c *scanner) present(ctx context.Context) error {
+	here, marks := map[string]bool{}, map[string][]string{}
+	var look []string
+	for _, name := range target.TargetNames() {
+		_, here[name] = c.f.config.Manifest.Targets[name]
+		marks[name] = target.MarksOf(c.f.in, name)
+		look = append(look, marks[name]...)
+	}
+	o, err := c.Machine.Observe(ctx, deployport.Look{Place: c.f.at, Paths: look, GoOn: true})
+	if err != nil {
+		return err
+	}
+	for name, dirs := range marks {
+		here[name] = here[name] || slices.ContainsFunc(dirs, func(dir string) bool { return o.Files[dir].Kind == deployment.Directory })
+	}
+	for _, one := range c.out {
+		if len(one.from) == 1 {
+			here[one.from[0].Agent] = true
+		}
+	}
+	for i := range c.out {
+		one := &c.out[i]
+		first := 0
+		for n, l := range one.from {
+			if here[l.Agent] {
+				one.from[first], one.where[first] = one.from[n], one.where[n]
+				first++
+			}
+		}
+		one.from, one.where = one.from[:max(first, 1)], one.where[:max(first, 1)]
+	}
+	return nil
+}
+
+// identify gives every candidate its identifier, its place in the config repository, and what else its module says.
+func (c *scanner) identify() {
+	taken := map[string]string{}
+	for i := range c.out {
+		one := &c.out[i]
+		m, agent := &one.module, one.from[0].Agent
+		name, ofProject := one.called(c.f.place.ProjectRoot), one.scope == deployment.ScopeProject
+		if ofProject {
+			name = strings.TrimSuffix(profileOf(c.f.at)+"-"+name, "-")
+		}
+		if by, used := taken[string(m.Type)+":"+name]; used && by != agent {
+			name += "-" + agent
+		}
+		m.ID = string(m.Type) + ":" + name
+		if _, used := taken[m.ID]; !used {
+			taken[m.ID] = agent
+		}
+		m.Source.Local = one.into(c.f.at, name)
+		switch {
+		case m.Type == deployment.ModuleSkill && one.name != name,
+			m.Type != deployment.ModuleInstructions && strings.Contains(one.name, "/"):
+			m.Called = one.name
+		}
+		m.Targets = nil
+		for _, l := range one.from {
+			m.Targets = append(m.Targets, l.Agent)
+		}
+		one.tag(c.f.at)
+	}
+}
+
+func (c *candidate) tag(at deployment.Place) {
+	c.module.Tags = append([]string{"base", "imported", "user"}, c.module.Targets...)
+	if c.scope == deployment.ScopeProject {
+		c.module.Tags = append([]string{"imported", "project", profileOf(at)}, c.module.Targets...)
+	}
+}
+
+// called is the candidate's own part of its identifier; empty for the instructions that a project has at its root.
+func (c *candidate) called(root string) string {
+	switch {
+	case c.module.Type == deployment.ModuleSettings:
+		return c.from[0].Agent
+	case c.module.Type == deployment.ModuleInstructions && c.name == "":
+		if c.scope == deployment.ScopeProject && c.Name == "AGENTS.md" && c.from[0].Dir == root {
+			return ""
+		}
+		return c.from[0].Agent
+	case c.module.Type == deployment.ModuleSkill || c.module.Type == deployment.ModuleMCP:
+		return component(c.name)
+	}
+	stem := c.name
+	for _, ext := range []string{".md", ".mdc", ".prompt", ".instructions"} {
+		stem = strings.TrimSuffix(stem, ext)
+	}
+	return component(stem)
+}
+
+// into is where a candidate goes in the config repository (agentpack contract §5.13).
+func (c *candidate) into(at deployment.Place, name string) string {
+	whose := "user"
+	if c.scope == deployment.ScopeProject {
+		whose = profileOf(at)
+	}
+	agent := c.from[0].Agent
+	switch c.module.Type {
+	case deployment.ModulePrompt:
+		if agent == codexName {
+			return "modules/prompts/imported/" + c.name
+		}
+		return path.Join("modules/prompts/imported", agent, whose, c.name)
+	case deployment.ModuleCommand:
+		if agent == claudeName {
+			return path.Join("modules/claude-commands/imported", whose, c.name)
+		}
+		return path.Join("modules/commands/imported", agent, whose, c.name)
+	case deployment.ModuleAgent, deployment.ModuleStyle:
+		return path.Join("modules", string(c.module.Type)+"s", "imported", agent, whose, c.name)
+	case deployment.ModuleInstructions:
+		if name == profileOf(at) {
+			name = at.ProjectID
+		}
+		return "modules/instructions/imported/" + name
+	case deployment.ModuleSkill:
+		return "modules/skills/imported/" + name
+	}
+	return "modules/" + string(c.module.Type) + "/imported/" + name
+}
+
+// Why something that agents keep is no candidate at all, beside what the table of them says.
 const (
 	leftDeployed = "written_by_a_deployment"
-	leftForm     = "not_of_the_expected_form" // a file among skills, or anything but a Markdown file among prompts and commands
-	leftKind     = "kind_not_imported"
+	leftForm     = "not_of_the_expected_form" // a file among skills, or anything but what files of that kind look like
+	leftSecret   = "literal_secret"
+	leftNested   = "of_a_part_of_the_project"
 )
 
 // ImportLeftOut is something that agents keep and that is no candidate.
 type ImportLeftOut struct {
+	Key         string `json:"key,omitempty"` // of a document that is looked into
 	Reason      string `json:"reason"`
 	Source      string `json:"source_path"`
 	SourcePosix string `json:"source_path_posix"`
 }
 
-func (f *found) leave(path, reason string) {
-	f.left = append(f.left, ImportLeftOut{reason, path, deployment.PosixPath(path)})
+func (f *found) leave(path, reason string) { f.leaveKey(path, "", reason) }
+
+func (f *found) leaveKey(path, key, reason string) {
+	one := ImportLeftOut{key, reason, path, deployment.PosixPath(path)}
+	if !slices.Contains(f.left, one) {
+		f.left = append(f.left, one)
+	}
 }
 
-// others are the directories of agents, and the names in them of what they keep that is of no kind.
-func (s *importService) others(f found) map[string][]string {
-	in := s.paths().Join
-	out := map[string][]string{
-		f.codex:               {"AGENTS.md", "config.toml", "rules"},
-		in(f.home, ".claude"): {"CLAUDE.md", "agents", "hooks", "settings.json", "skills"},
-	}
-	if f.at.ProjectRoot != f.home {
-		out[f.at.ProjectRoot] = []string{".cursorrules", ".mcp.json", "CLAUDE.md", "GEMINI.md"}
-		out[in(f.at.ProjectRoot, ".claude")] = []string{"agents", "hooks", "settings.json", "skills"}
-		out[in(f.at.ProjectRoot, ".codex")] = []string{"config.toml"}
-		out[in(f.at.ProjectRoot, ".cursor")] = []string{"mcp.json", "rules"}
-		out[in(f.at.ProjectRoot, ".github")] = []string{"copilot-instructions.md"}
-	}
-	return out
-}
-
-// lookBeside finds what agents keep that is of no kind. What cannot be looked at is not told of: nothing of it would be imported.
-func (s *importService) lookBeside(ctx context.Context, f *found) {
-	for dir, names := range s.others(*f) {
-		entries, _ := s.Scanner.Scan(ctx, dir)
+// leaveOthers tells of what agents keep and no place is for. What cannot be looked at is not told of: nothing of it would be imported.
+func (c *scanner) leaveOthers(ctx context.Context, places []importPlace) {
+	sep := c.Compiler.Sep
+	for _, k := range target.KeptApart(c.f.in) {
+		if k.Scope == deployment.ScopeProject && c.f.place.ProjectRoot == c.f.home {
+			continue
+		}
+		looked := slices.ContainsFunc(places, func(p importPlace) bool {
+			at := p.Dir
+			if p.Shape == target.ShapeAggregate || p.Shape == target.ShapeKeys {
+				at = c.paths().Join(p.Dir, p.Path)
+			}
+			return looksFor(p.ActiveRule) && deployment.IsBelow(k.Path, at, sep)
+		})
+		if k.Reason == target.KeptKind && looked {
+			continue
+		}
+		dir, name := k.Path[:strings.LastIndexByte(k.Path, sep)], k.Path[strings.LastIndexByte(k.Path, sep)+1:]
+		entries, err := c.entries(ctx, dir)
+		if err != nil {
+			continue
+		}
 		for _, e := range entries {
-			if slices.Contains(names, e.Name) {
-				f.leave(e.Path, leftKind)
+			if fits, err := path.Match(name, e.Name); err == nil && fits {
+				c.f.leave(e.Path, k.Reason)
 			}
 		}
 	}
 }
 
-// scan lists all candidates by identifier, then source.
-func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error) {
-	s.lookBeside(ctx, f)
-	var out []candidate
-	for _, k := range s.kinds(*f) {
-		entries, err := s.Scanner.Scan(ctx, k.dir)
+// How far instructions below a project's root are looked for: they are told of, and not taken.
+const (
+	nestedDepth = 3
+	nestedDirs  = 400
+)
+
+// leaveNested tells of instructions that a project has for parts of itself. Directories that are other people's work, or hidden, are passed over.
+func (c *scanner) leaveNested(ctx context.Context) {
+	type level struct {
+		dir   string
+		depth int
+	}
+	queue := []level{{c.f.place.ProjectRoot, 0}}
+	if c.f.place.ProjectRoot == c.f.home || !c.f.place.Marked {
+		return
+	}
+	for n := 0; n < len(queue) && n < nestedDirs; n++ {
+		entries, err := c.Scanner.Scan(ctx, queue[n].dir)
 		if err != nil {
-			return nil, err
+			return
 		}
 		for _, e := range entries {
 			switch {
-			case k.takes(e):
-				out = append(out, k.candidate(e, f.at))
-			case k.of != deployment.ModuleInstructions && !strings.HasPrefix(e.Name, "."):
-				f.leave(e.Path, leftForm)
+			case e.Kind == deployment.Directory && !e.Link && queue[n].depth < nestedDepth && !strings.HasPrefix(e.Name, ".") &&
+				!slices.Contains([]string{"node_modules", "vendor", "third_party", "target", "dist", "build"}, e.Name):
+				queue = append(queue, level{e.Path, queue[n].depth + 1})
+			case e.Kind == deployment.Regular && queue[n].depth > 0 && slices.Contains([]string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}, e.Name):
+				c.f.leave(e.Path, leftNested)
 			}
 		}
 	}
-	sorting.Stable(out, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.module.ID, b.module.ID), cmp.Compare(a.Path, b.Path))
-	})
-	return out, nil
-}
-
-// takes reports an entry that is of the kind by its name and form. A link to nothing could be anything.
-func (k kind) takes(e deployport.Found) bool {
-	switch k.of {
-	case deployment.ModuleSkill:
-		return (e.Kind == deployment.Directory || e.Kind == deployment.Absent) && e.Name != ".git" && e.Name != ".agentpack"
-	case deployment.ModuleInstructions:
-		return e.Name == "AGENTS.md" && e.Kind != deployment.Directory
-	}
-	return strings.HasSuffix(e.Name, ".md") && e.Kind != deployment.Directory
-}
-
-func (k kind) candidate(e deployport.Found, at deployment.Place) candidate {
-	ofProject := k.scope == deployment.ScopeProject
-	m := deployment.Module{Type: k.of, Enabled: true, Targets: []string{k.agent}, Scope: k.scope}
-	name := component(e.Name)
-	if k.of != deployment.ModuleSkill {
-		name = component(strings.TrimSuffix(e.Name, ".md"))
-	}
-	if ofProject {
-		name = profileOf(at) + "-" + name
-	}
-	m.Source.Local = k.into + "/" + e.Name
-	switch k.of {
-	case deployment.ModuleSkill:
-		m.Source.Local = k.into + "/" + name
-	case deployment.ModuleInstructions:
-		name, m.Source.Local = profileOf(at), k.into+"/"+at.ProjectID
-		m.Targets = []string{"codex", "cursor", "vscode"}
-	}
-	m.ID = string(k.of) + ":" + name
-	m.Tags = append([]string{"base", "imported", "user"}, m.Targets...)
-	if ofProject {
-		m.Tags = append([]string{"imported", "project", profileOf(at)}, m.Targets...)
-	}
-	return candidate{e, m, k.scope}
 }
 
 // component is a name as part of an identifier: lower-case ASCII letters, digits, - and _; each other character is a -, none at either end.

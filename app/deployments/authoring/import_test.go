@@ -43,7 +43,8 @@ func imports(t *testing.T) *world {
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(w.user, ".codex/skills/gone")))
 	home(".claude/commands/go.md", commandText)
 	home(".claude/commands/bad.md", "no front matter\n")
-	home(".claude/CLAUDE.md", "of no kind that is imported\n")
+	home(".claude/CLAUDE.md", "mine\n")
+	home(".claude/workflows/a.md", "of no kind that is imported\n")
 	project("AGENTS.md", "# Project\n")
 	project(".mcp.json", "{}")
 	project(".claude/commands/ship.md", commandText)
@@ -70,7 +71,7 @@ func TestImport(t *testing.T) {
 		"prompts/imported/Draft PR.md": "draft\n", "prompts/imported/draft_pr.md": "other id\n",
 		"skills/imported/review/SKILL.md": skillText, "skills/imported/review/bin/run.sh": "#!/bin/sh\n", "skills/imported/linked/SKILL.md": skillText,
 		"claude-commands/imported/user/go.md": commandText, "claude-commands/imported/project-" + pid + "/ship.md": commandText,
-		"instructions/imported/" + pid + "/AGENTS.md": "# Project\n", "skills/imported/project-" + pid + "-local/SKILL.md": skillText,
+		"instructions/imported/" + pid + "/AGENTS.md": "# Project\n", "instructions/imported/claude_code/AGENTS.md": "mine\n", "skills/imported/project-" + pid + "-local/SKILL.md": skillText,
 	}, got)
 	info, err := os.Stat(w.in("modules/skills/imported/review/bin/run.sh"))
 	require.NoError(t, err)
@@ -83,10 +84,16 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, []string{"base", "project-" + pid}, config.Manifest.Profiles["project-"+pid].IncludeTags)
 	m, err := config.Manifest.Module("instructions:project-" + pid)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"codex", "cursor", "vscode"}, m.Targets)
+	assert.Equal(t, []string{"codex"}, m.Targets)
+	assert.Equal(t, deployment.ScopeProject, m.Scope)
 	state, err := w.deps.Compiler.Compile(t.Context(), planner.Request{Profile: "project-" + pid, Target: "all"})
 	require.NoError(t, err)
-	assert.Len(t, state.Modules, 6, "what was imported can be deployed: codex's four of the user and two of the project")
+	var deployed []string
+	for _, m := range state.Modules {
+		deployed = append(deployed, m.ID)
+	}
+	assert.Equal(t, []string{"command:go", "command:project-" + pid + "-ship", "instructions:claude_code", "instructions:project-" + pid, "skill:linked",
+		"skill:project-" + pid + "-local", "skill:review"}, deployed, "what was imported is deployed, but prompts, which Codex does not read any more")
 
 	again := w.Quiet("agents_import_apply", yes())
 	golden.JSON(t, "import_again", again)
@@ -231,4 +238,70 @@ func TestImportIsBounded(t *testing.T) {
 	assert.Equal(t, 200, len(data.Plan)+data.Omitted)
 	assert.Positive(t, data.Omitted)
 	assert.Equal(t, 200, data.Summary.Create)
+}
+
+// TestImportSwitchesOffWhatWouldChange: what the targets' options keep from being deployed where it was found is taken and switched off, with the reason;
+// what a module of the same name says otherwise is told, as is a module that would be written into a file beside what was imported.
+func TestImportSwitchesOffWhatWouldChange(t *testing.T) {
+	w := newWorld(t)
+	w.Write(w.in("agentpack.yaml"), `version: 1
+profiles: {default: {include_tags: [base]}}
+targets:
+  codex: {mode: files, scope: both, options: {skills_dir: agents}}
+  claude_code: {mode: files, scope: both, options: {write_instructions: false}}
+  gemini_cli: {mode: files, scope: project}
+modules:
+  - {id: 'command:ship', type: command, tags: [base], source: {local_path: {path: ship.md}}}
+  - {id: 'instructions:house', type: instructions, tags: [base], targets: [codex], scope: user, source: {local_path: {path: house}}}
+`)
+	w.Write(w.in("ship.md"), commandText)
+	w.Write(w.in("house/AGENTS.md"), "# House\n")
+	home := func(file, text string) { w.Write(filepath.Join(w.user, filepath.FromSlash(file)), text) }
+	home(".claude/CLAUDE.md", "mine, for Claude\n")
+	home(".claude/commands/ship.md", commandText+"Mine.\n")
+	home(".gemini/GEMINI.md", "mine, for Gemini\n")
+	home(".codex/AGENTS.md", "mine\n")
+	home(".codex/skills/old/SKILL.md", skillText)
+	home(".gemini/commands/odd.toml", "prompt = \"Say \\\"it\\\"\" # mine\n")
+	home(".claude/commands/token.md", commandText+"ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789\n")
+	home(".claude.json", `{"mcpServers":{"bad":{"command":"x","args":["--token","ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"]}}}`)
+
+	home(".config/opencode/AGENTS.md", "mine\n")
+	home(".qwen/QWEN.md", "mine, for Gemini\n")
+
+	out := w.Call("agents_import_apply", yes())
+	assert.NotContains(t, string(out.Data), "ghp_")
+	assert.Contains(t, out.Warnings, "/w/user/.gemini/GEMINI.md is the same as what is taken for qwen, and is not deployed for gemini_cli: scope of target")
+	var data struct {
+		Plan []struct {
+			ID     string `json:"module_id"`
+			Aside  string `json:"aside_reason"`
+			Reason string `json:"skip_reason"`
+		}
+		Left      []struct{ Key, Reason string } `json:"left_out"`
+		Conflicts []struct {
+			Kind  string
+			Paths []string `json:"sample_paths"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(out.Data, &data))
+	got := map[string]string{}
+	for _, i := range data.Plan {
+		got[i.ID] = i.Aside + i.Reason
+	}
+	assert.Equal(t, map[string]string{"command:ship": "module_id_already_exists", "command:token": "literal_secret", "instructions:claude_code": "switched_off", "instructions:codex": "",
+		"instructions:gemini_cli": "", "prompt:odd": "scope_of_target", "skill:old": "other_place_chosen"}, got)
+	assert.Equal(t, []struct{ Key, Reason string }{{"mcpServers.bad", "literal_secret"}}, data.Left)
+	require.Len(t, data.Conflicts, 2)
+	assert.Equal(t, "differs_from_module", data.Conflicts[0].Kind)
+	assert.Equal(t, []string{"/w/user/.claude/commands/ship.md"}, data.Conflicts[0].Paths)
+	assert.Equal(t, "file_shared_with_module", data.Conflicts[1].Kind)
+	assert.Equal(t, []string{"/w/user/.codex/AGENTS.md"}, data.Conflicts[1].Paths)
+	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
+	require.NoError(t, err)
+	for id, enabled := range map[string]bool{"instructions:codex": true, "instructions:claude_code": false, "skill:old": false} {
+		m, err := config.Manifest.Module(id)
+		require.NoError(t, err)
+		assert.Equal(t, enabled, m.Enabled, id)
+	}
 }

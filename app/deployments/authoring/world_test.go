@@ -33,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	w.Write(filepath.Join(w.project, ".git", "HEAD"), "ref: refs/heads/main\n")
 	w.Write(filepath.Join(w.project, ".git", "config"), "[remote \"origin\"]\n\turl = https://github.com/example/example.git\n")
 	wired := deployrig.Wire(deployrig.Wiring{Env: map[string]string{"HOME": w.user, "HOSTNAME": "Box 1"}, Dir: w.project, Clock: &w.clock})
-	w.deps = authoring.ConfigRepoDeps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: configrepo.NewScanner(wired.Files), Differ: docedit.Differ{}, Clock: &w.clock}
+	w.deps = authoring.ConfigRepoDeps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: configrepo.NewScanner(wired.Files), Differ: docedit.Differ{}, Clock: &w.clock, Documents: wired.Planner.Documents}
 	w.Unwatched = append(w.Unwatched, "cache")
 	w.Tools = func() []tool.Entry { return authoring.ConfigRepoEntries(w.deps) }
 	return w

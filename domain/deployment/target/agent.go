@@ -88,6 +88,15 @@ type ActiveRule struct {
 	Options deployment.Options
 	Dir     string // absolute, native
 	Project bool   // Dir is where it is because the project root is
+	OwnOnly bool   // its option is off: it is for modules alone that have a file of their own for the agent
+}
+
+// Scope is where the rule's files go: user or project.
+func (r AgentRule) Scope() deployment.Scope { return r.scope }
+
+// Headed reports a rule that puts a header before the text of instructions: each module has a file of its own.
+func (r AgentRule) Headed() bool {
+	return r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD || r.Shape == ShapeClaudeRule
 }
 
 // ResolveContext is what a table is resolved with: the target as it is configured, the place, and the system's paths.
@@ -96,6 +105,7 @@ type ResolveContext struct {
 	Place  deployment.Place
 	Paths  Paths
 	System string // linux, darwin or windows; empty: windows or not, by the separator of paths
+	Own    bool   // rules with a header are in force too where their option is not set: some module has a file of its own
 }
 
 // The option that lets an aggregated file stay its user's, except for one block, and its values.
@@ -125,10 +135,13 @@ func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	}
 	var out []ActiveRule
 	for _, r := range a.Rules {
-		if r.Connects || !cfg.Scope.Has(r.scope) || in.Place.Only != "" && !in.Place.Only.Has(r.scope) || r.option != "" && !cfg.Options.Bool(r.option, r.on) || !a.chosen(r.only, cfg.Options) {
+		off := r.option != "" && !cfg.Options.Bool(r.option, r.on)
+		_, set := cfg.Options[r.option]
+		own := off && !set && in.Own && r.Headed()
+		if r.Connects || !cfg.Scope.Has(r.scope) || in.Place.Only != "" && !in.Place.Only.Has(r.scope) || off && !own || !a.chosen(r.only, cfg.Options) {
 			continue
 		}
-		l := ActiveRule{AgentRule: r, Agent: a.Name, Options: cfg.Options}
+		l := ActiveRule{AgentRule: r, Agent: a.Name, Options: cfg.Options, OwnOnly: own}
 		l.Scan = r.Scan && (a.scan == "" || cfg.Options.Bool(a.scan, true))
 		var err error
 		if l.Dir, l.Project, err = a.root(in, r); err != nil {
@@ -162,7 +175,7 @@ func (a agent) Knows() []string {
 	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
 	for _, r := range a.Rules {
 		names[r.option] = true
-		if r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD || r.Shape == ShapeClaudeRule {
+		if r.Headed() {
 			names["globs"], names["description"], names["always_apply"] = true, true, true
 		}
 	}

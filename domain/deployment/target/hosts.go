@@ -233,6 +233,20 @@ func CheckTables() (problems []string) {
 			say("events", line, "there is no event %s", c[1])
 		}
 	})
+	each("kept", keptTable, 5, func(line int, c []string) {
+		a, _ := FindAgent(c[0])
+		name, _, _ := strings.Cut(strings.TrimPrefix(c[2], "{"), "}")
+		reasons := []string{KeptCredentials, KeptState, KeptPersonal, KeptKind, KeptUnread, KeptShadow, KeptCode}
+		switch {
+		case !slices.Contains(scopes[:2], c[1]):
+			say("kept", line, "there is no scope %s", c[1])
+		case name != "home" && name != "project" && !slices.ContainsFunc(a.dirs, func(d dir) bool { return d.name == name }):
+			say("kept", line, "there is no directory %s", name)
+		case !slices.Contains(reasons, c[4]):
+			say("kept", line, "there is no reason %s", c[4])
+		}
+	})
+	each("settings", settingsTable, 3, func(int, []string) {})
 	each("dialects", dialectTable, 11, func(line int, c []string) {
 		if !slices.Contains([]references{ReferencesPlain, ReferencesEnv, ReferencesBraces, ReferencesByName, ReferencesNone}, references(c[10])) {
 			say("dialects", line, "there is no form of references %s", c[10])

@@ -63,6 +63,9 @@ func Invert(in DriftedFile) (Inverse, error) {
 		if o.data, err = r.bytes(o.module, o.file); err != nil {
 			return Inverse{}, err
 		}
+		if o.head, o.own, err = r.header(&o.line, o.module); err != nil {
+			return Inverse{}, err
+		}
 		found = append(found, o)
 	}
 	if in.File.Part != nil {
@@ -89,6 +92,8 @@ type origin struct {
 	module Module
 	file   deployment.File
 	data   []byte
+	head   string // before it, in the form of the line
+	own    bool   // head is the module's own file
 }
 
 func (o origin) edit(data []byte) Inverse {
@@ -157,11 +162,13 @@ func (in DriftedFile) single(r *renderer, o origin) (Inverse, error) {
 		}
 		return o.edit(text), nil
 	case ShapeCursorMDC, ShapeCopilotMD, ShapeClaudeRule:
-		head, err := o.line.frontmatter(o.module)
-		if err != nil {
-			return Inverse{}, err
+		text, ok := UnwrapHeader(o.head, o.data, in.Actual)
+		if o.own {
+			text, ok = bytes.CutPrefix(in.Actual, []byte(o.head))
 		}
-		text, ok := UnwrapHeader(head, o.data, in.Actual)
+		if !ok && o.own {
+			return no(ReasonHeaderChanged, "the frontmatter was changed; change it in the module's file in the directory "+o.line.Agent), nil
+		}
 		if !ok {
 			return no(ReasonHeaderChanged, "the frontmatter was changed, which is generated: set description, globs or always_apply in the options of target "+o.line.Agent), nil
 		}

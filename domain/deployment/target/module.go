@@ -25,12 +25,18 @@ func (l *line) source(m Module) (source, error) {
 		if !ok {
 			return source{}, lacks(m, instructionsFile, "a file "+instructionsFile+" at its root")
 		}
+		if _, rel, own := ownFile(m, l.Agent); own && l.Headed() {
+			return source{rel, f}, nil
+		}
 		return source{strings.Replace(l.Path, "{key}", deployment.ModuleKey(m.ID), 1), f}, nil
 	}
 	if len(m.Tree) != 1 {
 		return source{}, lacks(m, "", "exactly one file")
 	}
 	file := path.Base(m.Tree[0].Path)
+	if m.Called != "" {
+		file = m.Called
+	}
 	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file), "{skill}", l.prompts[m.ID]).Replace(l.Path)
 	return source{rel, m.Tree[0]}, nil
 }
@@ -41,6 +47,20 @@ func (l *line) directory(m Module, n Paths) (string, error) {
 	return strings.Replace(l.Path, "{skill}", skill, 1), err
 }
 
+// ownFile is the file by which instructions are a file of their own for an agent: it stands in a directory that is called like the agent, has the path
+// below it that the agent's file has below its directory of rules, and is the header that comes before AGENTS.md there, to the byte.
+func ownFile(m Module, agent string) (header deployment.File, rel string, own bool) {
+	if m.Type != deployment.ModuleInstructions {
+		return header, "", false
+	}
+	for _, f := range m.Tree {
+		if rel, own = strings.CutPrefix(f.Path, agent+"/"); own {
+			return f, rel, true
+		}
+	}
+	return header, "", false
+}
+
 func lacks(m Module, file, what string) error {
 	return deployment.ErrConfig.Sayf("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
 		With(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
@@ -49,7 +69,7 @@ func lacks(m Module, file, what string) error {
 // skillDir is the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
 func skillDir(m deployment.Module, n Paths) (string, error) {
 	name := deployment.SafeName(m.ID)
-	if strings.Contains(m.ID, ":") {
+	if m.Called != "" || strings.Contains(m.ID, ":") {
 		name = m.Name()
 	}
 	if !n.Component(name) {

@@ -114,7 +114,7 @@ func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module
 func (l *line) always() bool {
 	switch l.Of {
 	case deployment.ModuleInstructions, deployment.ModuleSkill, deployment.ModulePrompt, deployment.ModuleCommand:
-		return l.Shape != ShapeKeys && l.Shape != ShapeClaudeRule
+		return l.Shape != ShapeKeys && l.Shape != ShapeClaudeRule && !l.OwnOnly
 	}
 	return false
 }
@@ -221,7 +221,7 @@ func expected(jobs []job) (n int) {
 
 // line puts what one line takes from the modules of its type, and reports whether that was anything.
 func (r *renderer) line(l *line, of []Module) (bool, error) {
-	if l.ruled || l.Shape == ShapeClaudeRule {
+	if l.Of == deployment.ModuleInstructions && (l.ruled || l.headed || l.Headed()) {
 		of = slices.DeleteFunc(slices.Clone(of), func(m Module) bool { return !l.takes(m) })
 	}
 	switch {
@@ -291,8 +291,24 @@ func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Conten
 		}
 		return deployment.ContentOf(data), deployment.PlainMode, nil
 	}
+	if head, own, err := r.header(l, m); err != nil || own {
+		return deployment.ContentOf(append([]byte(head), data...)), deployment.PlainMode, err
+	}
 	data, err = l.encode(m, data)
 	return deployment.ContentOf(data), deployment.PlainMode, err
+}
+
+// header is what comes before a module's text in the line's form, and whether it is the module's own, to the byte.
+func (r *renderer) header(l *line, m Module) (head string, own bool, err error) {
+	if !l.Headed() {
+		return "", false, nil
+	}
+	if f, _, own := ownFile(m, l.Agent); own {
+		data, err := r.bytes(m, f)
+		return string(data), true, err
+	}
+	head, err = l.frontmatter(m)
+	return head, false, err
 }
 
 // encode is a module's file in the line's form.

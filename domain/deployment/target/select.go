@@ -48,16 +48,25 @@ func notConfigured(name string) error {
 type line struct {
 	ActiveRule
 	ruled   bool              // of an aggregate: modules with globs go elsewhere
+	headed  bool              // of an aggregate: modules with a file of their own go elsewhere
 	prompts map[string]string // the names of prompts that are written as skills
 }
 
 // takes reports whether the line has a place for a module of its type.
 func (l *line) takes(m Module) bool {
+	if l.Of != deployment.ModuleInstructions || !l.Headed() && !l.ruled && !l.headed {
+		return true
+	}
+	_, _, own := ownFile(m, l.Agent)
 	switch {
+	case l.OwnOnly:
+		return own
 	case l.Shape == ShapeClaudeRule:
-		return len(l.globs(m)) > 0
+		return own || len(l.globs(m)) > 0
 	case l.ruled:
-		return len(l.globs(m)) == 0
+		return !own && len(l.globs(m)) == 0
+	case l.headed:
+		return !own
 	}
 	return true
 }
@@ -95,14 +104,16 @@ func linesOf(in Input, name string) (agent, []line, error) {
 		return a, nil, notConfigured(name)
 	}
 	n := Paths{Sep: in.Sep}
-	inForce, err := a.Lines(ResolveContext{Config: cfg, Place: in.Place, Paths: n})
+	own := slices.ContainsFunc(in.Modules, func(m Module) bool { _, _, own := ownFile(m, name); return own })
+	inForce, err := a.Lines(ResolveContext{Config: cfg, Place: in.Place, Paths: n, Own: own})
 	lines := make([]line, len(inForce))
-	ruled := slices.ContainsFunc(inForce, func(l ActiveRule) bool { return l.Shape == ShapeClaudeRule })
+	ruled := slices.ContainsFunc(inForce, func(l ActiveRule) bool { return l.Shape == ShapeClaudeRule && !l.OwnOnly })
+	headed := slices.ContainsFunc(inForce, func(l ActiveRule) bool { return l.Headed() })
 	for i, l := range inForce {
 		if in.Has != nil && (len(l.Names) > 1 && l.Shape == ShapeKeys || len(l.Newer) > 0) {
 			l.choose(n, in.Has)
 		}
-		lines[i] = line{ActiveRule: l, ruled: ruled && l.Shape == ShapeAggregate}
+		lines[i] = line{ActiveRule: l, ruled: ruled && l.Shape == ShapeAggregate, headed: headed && l.Shape == ShapeAggregate}
 		if l.Shape == ShapePromptSkill {
 			lines[i].prompts = promptSkills(in.Modules, n)
 		}
