@@ -62,7 +62,7 @@ func Capability(d Deps) tool.Capability {
 		bind.Query(Diff, planner.QuerySpec("Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
 		bind.Query(Preview, planner.QuerySpec("Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
 		bind.Query(Status, planner.QuerySpec("Show drift",
-			"Show the deployed agent configuration files that are not up to date: changed upstream, edited here, both (conflict), missing or not deployed yet; and what to do next.", statusSchema), s.status),
+			"Show deployed agent configuration files that are not up to date: changed upstream, edited here, both (conflict), missing or not deployed yet.", statusSchema), s.status),
 		bind.Query(Doctor, planner.QuerySpec("Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
 		bind.Query(Deploy, planner.QuerySpec("Prepare a deployment",
 			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
