@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -208,7 +209,7 @@ func TestDefect12HomeIsNoProject(t *testing.T) {
 		changes := a.does("plan", nil).Changes
 		require.NotEmpty(t, changes, "the user's own files are")
 		for _, c := range changes {
-			assert.True(t, strings.HasPrefix(c.Path, s.home+"/.codex/") || strings.HasPrefix(c.Path, s.home+"/.claude/"), c.Path)
+			assert.Regexp(t, `^`+regexp.QuoteMeta(s.home)+`/\.(codex|agents|claude)/`, c.Path)
 		}
 	}
 	assert.True(t, a.ask("doctor", nil).OK, "doctor says what is wrong instead of failing")
