@@ -157,7 +157,7 @@ func TestTheMainJob(t *testing.T) {
 	p.WaitText("#waiting", "@@ -1 +1 @@\n-what a person wrote\n+# Base <script>")
 	p.Axe()
 	p.Shot("a deployment")
-	p.Press("Approve: deploy to vscode: 0 to create, 1 to update, 0 to delete (1 of them overwrite or delete work that no deployment wrote)")
+	p.Press("Approve: deploy to vscode: 0 to create, 1 to update, 0 to delete (1 of them overwrite or delete files that no deployment wrote, or edits made here)")
 	require.NoError(t, m.came(deployed).Err)
 	assert.Equal(t, "# Base <script>\n", m.read("project/.github/copilot-instructions.md"))
 	p.WaitText(".notice", "approved, and done")
