@@ -125,6 +125,31 @@ modules:
 	assert.Equal(t, strings.Replace(before, `"Bash(git:*)",`, `"Bash(git:*)", "Bash(make:*)",`, 1), w.Read(w.UserHome, settings))
 }
 
+// TestValuesOfOneListAreToldApart: an edit that the config repository has as well is taken for that each time, beside several values of one list.
+func TestValuesOfOneListAreToldApart(t *testing.T) {
+	const settings, module = ".claude/settings.json", "modules/settings/claude_code.json"
+	w := &world{Rig: deployrig.New(t, `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [base]}}
+targets:
+  claude_code: {mode: files, scope: user}
+modules:
+  - {id: "settings:mine", type: settings, tags: [base], source: {local_path: {path: modules/settings}}}
+-- modules/settings/claude_code.json --
+{"permissions": {"allow": ["Bash(ls:*)", "Read(./docs/**)", "Edit(./src/**)"], "defaultMode": "plan"}}
+`)}
+	w.version("1.2.3")
+	w.Must("deploy_apply", `{"yes":true}`)
+	w.Write(w.UserHome, settings, strings.Replace(w.Read(w.UserHome, settings), `"plan"`, `"acceptEdits"`, 1))
+	w.Write(w.Repo.Dir, module, strings.NewReplacer(`"plan"`, `"acceptEdits"`, `"Edit(./src/**)"`, `"Edit(./src/**)", "Edit(./web/**)"`).Replace(w.Read(w.Repo.Dir, module)))
+	for range 30 {
+		assert.NotContains(t, w.Must("preview", `{}`), `"state":"conflict"`)
+	}
+	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"applied":true`)
+	assert.Contains(t, w.Read(w.UserHome, settings), "Edit(./web/**)")
+}
+
 // TestTheDocumentThatIsThereDecides: opencode's goes by two names and has had two shapes; what is deployed goes into the one that is there, as it is.
 func TestTheDocumentThatIsThereDecides(t *testing.T) {
 	const repo = `
@@ -357,6 +382,7 @@ Hello.
 {"command": "m", "env": {"K": "${K}"}}
 `)}
 	w.version("1.2.3")
+	assert.Contains(t, w.Must("deploy", `{"target":"x_robot"}`), "a place that the config repository chose, and that no agent known here reads: ")
 	w.Must("deploy_apply", `{"yes":true,"target":"x_robot"}`)
 	assert.Equal(t, "# All\n", w.Read(w.Project, "ROBOT.md"))
 	assert.FileExists(t, filepath.Join(w.UserHome, ".robot/skills/s/SKILL.md"))
@@ -367,10 +393,13 @@ Hello.
 
 	good := w.Read(w.Repo.Dir, "agentpack.yaml")
 	for was, c := range map[string]struct{ is, says string }{
-		"x_robot":                         {"robot", "call it x_robot"},
-		"form: tree":                      {"form: aggregate", "rule 2: form \"aggregate\" is none for skill; write one of tree"},
-		`root: "{project}", path`:         {`root: "/etc", path`, "rule 1: root \"/etc\" begins neither with ~/ nor with {project}"},
-		"path: ROBOT.md":                  {"path: ../ROBOT.md", "leads out of its root"},
+		"x_robot":                           {"robot", "call it x_robot"},
+		"form: tree":                        {"form: aggregate", "rule 2: form \"aggregate\" is none for skill; write one of tree"},
+		`root: "{project}", path`:           {`root: "/etc", path`, "rule 1: root \"/etc\" begins neither with ~/ nor with {project}"},
+		"path: ROBOT.md":                    {"path: ../ROBOT.md", "leads out of its root"},
+		`root: "{project}", path: ROBOT.md`: {`root: "{project}/.git", path: config`, `rule 1: root "{project}/.git" with path "config" is no place of an agent`},
+		`root: "~/.robot/skills", path: "{skill}", form`:       {`root: "~/.ssh", path: "{skill}", form`, `rule 2: root "~/.ssh" with path "{skill}" is no place of an agent`},
+		`root: "~/.robot/skills", path: "{skill}", form: tree`: {`root: "~", path: "{skill}", form: tree`, `rule 2: root "~" with path`},
 		"path: mcp.json":                  {"path: robot.json", "rule 4: path \"robot.json\" is no document that plans know to hand power on"},
 		`at: tools/servers, `:             {"", "rule 4: at is missing"},
 		"type: prompt, scope: user":       {"type: poem, scope: user", "rule 3: type \"poem\" is none"},

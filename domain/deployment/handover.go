@@ -34,7 +34,7 @@ func HandoverOf(file string, mode fs.FileMode) string {
 		return "a plugin"
 	case has("tool", "tools") && program(name):
 		return "a tool"
-	case mode == ExecutableMode || program(name):
+	case mode&0o111 != 0 || program(name):
 		return "a program"
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -74,6 +75,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 		After      *Sum      `json:"after_sha256"`
 		Before     *Sum      `json:"before_sha256"`
 		DeleteKind Gate      `json:"delete_kind"`
+		Link       string    `json:"link"`
 		Mode       string    `json:"mode"`
 		Op         Op        `json:"op"`
 		Path       string    `json:"path"`
@@ -85,7 +87,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &shown); err != nil {
 		return err
 	}
-	*c = Change{Target: shown.Target, Op: shown.Op, Path: shown.Path, Gate: cmp.Or(shown.UpdateKind, shown.DeleteKind), Reason: shown.Reason, State: shown.State}
+	*c = Change{Target: shown.Target, Op: shown.Op, Path: shown.Path, Gate: cmp.Or(shown.UpdateKind, shown.DeleteKind), Reason: shown.Reason, State: shown.State, Link: shown.Link}
 	if shown.After != nil {
 		c.After.Sum = *shown.After
 	}
@@ -93,9 +95,13 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 		c.Before.Sum = *shown.Before
 	}
 	switch {
-	case c.Op == OpDelete:
+	case c.Op == OpDelete || c.Link != "":
 	case shown.Mode != "":
-		c.Mode = ExecutableMode
+		mode, err := strconv.ParseUint(shown.Mode, 8, 9)
+		if err != nil {
+			return err
+		}
+		c.Mode = fs.FileMode(mode)
 	default:
 		c.Mode = PlainMode
 	}
@@ -111,8 +117,11 @@ func (c Change) appendJSON(b []byte) []byte {
 	if c.Gate == DriftedDelete {
 		b = append(b, `,"delete_kind":"drifted_delete"`...)
 	}
-	if c.Op != OpDelete && c.Mode == ExecutableMode {
-		b = append(b, `,"mode":"0755"`...)
+	if c.Link != "" {
+		b = appendText(append(b, `,"link":`...), c.Link)
+	}
+	if c.Op != OpDelete && c.Link == "" && c.Mode != PlainMode && c.Mode != 0 { // without a mode, it is the plain one
+		b = fmt.Appendf(b, `,"mode":"%04o"`, c.Mode.Perm())
 	}
 	b = append(append(b, `,"op":"`...), c.Op...)
 	b = appendText(append(b, `","path":`...), c.Path)

@@ -264,11 +264,14 @@ func TestTheHashIsOverWhatIsShown(t *testing.T) {
 		"what is there": func(p *deployment.Plan) {
 			p.Changes[0].Before = file("old")
 		},
-		"path":  func(p *deployment.Plan) { p.Changes[0].Path = "/b" },
-		"op":    func(p *deployment.Plan) { p.Changes[0].Op = deployment.OpDelete },
-		"mode":  func(p *deployment.Plan) { p.Changes[0].Mode = 0o755 },
-		"owner": func(p *deployment.Plan) { p.Owner = deployment.OwnerBootstrap },
-		"more":  func(p *deployment.Plan) { p.Changes = append(p.Changes, p.Changes[0]) },
+		"path":       func(p *deployment.Plan) { p.Changes[0].Path = "/b" },
+		"op":         func(p *deployment.Plan) { p.Changes[0].Op = deployment.OpDelete },
+		"mode":       func(p *deployment.Plan) { p.Changes[0].Mode = 0o755 },
+		"other mode": func(p *deployment.Plan) { p.Changes[0].Mode = 0o600 },
+		"link":       func(p *deployment.Plan) { p.Changes[0].Link = "/elsewhere" },
+		"other link": func(p *deployment.Plan) { p.Changes[0].Link = "/nowhere" },
+		"owner":      func(p *deployment.Plan) { p.Owner = deployment.OwnerBootstrap },
+		"more":       func(p *deployment.Plan) { p.Changes = append(p.Changes, p.Changes[0]) },
 	} {
 		p := base()
 		change(&p)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -35,6 +36,13 @@ func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]
 			} else {
 				what = deployment.TextHandover(text)
 			}
+		}
+		switch {
+		case c.Op == deployment.OpDelete:
+		case c.Link != "":
+			what = "a link to " + c.Link
+		case what == "" && strings.HasPrefix(c.Target, target.OwnPrefix):
+			what = "a place that the config repository chose, and that no agent known here reads"
 		}
 		if what != "" {
 			h = append(h, handing{c.Path, what})

@@ -216,7 +216,7 @@ type KeyEdit struct {
 	Key   deployment.Key // as the config repository says, or as it was deployed where it says nothing any more
 	State deployment.FileState
 	Value json.RawMessage // with the edit on top of what the config repository says now; nil where they conflict
-	Taken bool            // the config repository says so already
+	Taken bool            // writing what the config repository says takes nothing from the user: it says so already, or the key is new
 }
 
 // MergeKeys compares the managed keys of a document one by one, and merges those that were edited here.
@@ -232,7 +232,7 @@ func (p Planner) MergeKeys(ctx context.Context, home string, d *deployment.Desir
 	all := slices.Clone(d.Part.Keys)
 	if have != nil && have.Part != nil {
 		for _, k := range have.Part.Keys {
-			if !slices.ContainsFunc(all, func(w deployment.Key) bool { return slices.Equal(k.Path, w.Path) }) {
+			if !slices.ContainsFunc(all, k.Same) {
 				all = append(all, k)
 			}
 		}
@@ -253,6 +253,8 @@ func (p Planner) MergeKeys(ctx context.Context, home string, d *deployment.Desir
 		switch e.State {
 		case deployment.StateEditedHere:
 			e.Value = is
+		case deployment.StateNotDeployed:
+			e.Taken = is == nil // nobody here has it
 		case deployment.StateConflict:
 			if e.Value, err = p.mergeValues(ctx, was, is, want); err != nil {
 				return nil, err
@@ -297,7 +299,14 @@ func (p Planner) keyVersions(f deployment.Format, doc []byte, keys []deployment.
 	return out, nil
 }
 
-func keyName(k deployment.Key) string { return strings.Join(k.Path, "\x00") }
+// keyName returns what a key is known by: its path, and of a value of a list also that value, because several of them share a path.
+func keyName(k deployment.Key) string {
+	name := strings.Join(k.Path, "\x00")
+	if k.Item {
+		name += "\x00\x00" + string(k.Value)
+	}
+	return name
+}
 
 func valueVersion(v json.RawMessage) deployment.FileVersion {
 	if v == nil {
@@ -380,6 +389,6 @@ func (p Planner) isTaken(ctx context.Context, home string, d *deployment.Desired
 	}
 	keys, err := p.MergeKeys(ctx, home, d, have)
 	return err == nil && !slices.ContainsFunc(keys, func(k KeyEdit) bool {
-		return k.State.IsEdited() && !k.Taken || k.State == deployment.StateNotDeployed || k.State == deployment.StateMissing
+		return k.State.IsEdited() && !k.Taken || k.State == deployment.StateNotDeployed && !k.Taken || k.State == deployment.StateMissing
 	})
 }

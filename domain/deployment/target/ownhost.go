@@ -56,6 +56,8 @@ func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 			say("scope %q is neither user nor project", r.Scope)
 		case !strings.HasPrefix(r.Root+"/", "~/") && !strings.HasPrefix(r.Root+"/", "{project}/"):
 			say("root %q begins neither with ~/ nor with {project}", r.Root)
+		case !ownPlace(r.Root + "/" + r.Path):
+			say("root %q with path %q is no place of an agent; for the user that is a directory of its own below ~/.NAME or ~/.config/NAME, for a project anything but .git", r.Root, r.Path)
 		case strings.HasPrefix(r.Root, "{project}") != (r.Scope == string(deployment.ScopeProject)):
 			say("root %q is not of the scope %s", r.Root, r.Scope)
 		case (Paths{Sep: '/'}).Confined(r.Path) != nil || strings.Contains("/"+r.Root+"/", "/../"):
@@ -77,4 +79,27 @@ func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 		}
 	}
 	return problems
+}
+
+// notAgents are directories of a home, below it and below its .config, that are of other programs, which run or trust what stands there.
+var notAgents = []string{".ssh", ".gnupg", ".git", ".local", ".cache", ".countersign", ".agentpack", ".pki", ".aws", ".kube", ".docker", ".cargo", ".rustup", ".npm", ".nvm",
+	".pyenv", ".rbenv", ".gem", ".m2", ".gradle", ".mozilla", ".vim", ".emacs.d", ".oh-my-zsh", ".zfunc", ".bashrc.d", ".profile.d", ".fonts", ".themes", ".icons", ".terraform.d", ".password-store",
+	"systemd", "autostart", "environment.d", "git", "fish", "zsh", "bash", "nushell", "pip", "nvim", "gtk-3.0", "gtk-4.0", "containers", "plasma-workspace", "amof", "countersign"}
+
+// ownPlace reports a path that a host which a config repository describes may write to. It is no proof that nothing but an agent reads it: plans say of
+// each such file that the config repository chose its place.
+func ownPlace(path string) bool {
+	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' })
+	if len(parts) == 0 || slices.Contains(parts, ".git") {
+		return false
+	}
+	if parts[0] != "~" {
+		return true
+	}
+	parts = parts[1:]
+	if len(parts) > 0 && parts[0] == ".config" {
+		parts = parts[1:]
+		return len(parts) > 1 && !slices.Contains(notAgents, parts[0]) && !strings.Contains(parts[0], "{")
+	}
+	return len(parts) > 1 && strings.HasPrefix(parts[0], ".") && !slices.Contains(notAgents, parts[0]) && !strings.Contains(parts[0], "{")
 }

@@ -165,6 +165,11 @@ func TestNoToolRunsWhatARepositoryNames(t *testing.T) {
 	repo, demo, site, shop := args{"repo": m.config}, args{"ecosystem": "demo"}, args{"project_path": m.shop}, args{"git_url": m.url}
 	changed := func() { m.Write(m.checkout(), "new.txt", "new\n") }
 	uncached := func() { require.NoError(t, os.RemoveAll(filepath.Join(m.Top, "agentpack", "cache"))) }
+	manifested := func() { // as earlier versions left it: doctor asks whether git ignores it
+		for _, dir := range []string{m.shop, m.config} {
+			m.Write(dir, ".agentpack.manifest.codex.json", `{"schema_version":1,"tool":"codex","managed_files":[]}`)
+		}
+	}
 	reads, changes, unconfirmed := []string{"ask"}, []string{"ask", "plan", "execute"}, []string{"ask", "plan"}
 	for _, call := range []struct {
 		tool   tool.Name
@@ -180,7 +185,7 @@ func TestNoToolRunsWhatARepositoryNames(t *testing.T) {
 		{"amof_push_ecosystem", changes, []args{demo, {"commit_all": true, "message": "x"}}, changed}, {"amof_discard_ecosystem", changes, []args{demo}, nil},
 		{"amof_sync_ecosystem", unconfirmed, []args{demo}, nil}, {"amof_ticket_start", changes, []args{demo, {"ticket_id": "T-1"}}, nil},
 
-		{"doctor", reads, []args{repo}, nil}, {"plan", reads, []args{repo}, uncached}, {"preview", reads, []args{repo, {"diff": true}}, uncached}, {"deploy", reads, []args{repo}, uncached},
+		{"doctor", reads, []args{repo}, manifested}, {"plan", reads, []args{repo}, uncached}, {"preview", reads, []args{repo, {"diff": true}}, uncached}, {"deploy", reads, []args{repo}, uncached},
 		{"agents_policy_audit", reads, []args{repo}, nil}, {"agents_lock", changes, []args{repo, {"dry_run": true}}, uncached}, {"agents_fetch", changes, []args{repo, {"yes": true}}, uncached},
 		{"evolve_propose", changes, []args{repo, {"yes": true}}, nil}, {"agents_sync", unconfirmed, []args{repo, {"yes": true}}, nil},
 
