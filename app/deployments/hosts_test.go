@@ -150,6 +150,27 @@ modules:
 	assert.Contains(t, w.Read(w.UserHome, settings), "Edit(./web/**)")
 }
 
+// TestWhatWasThereBeforeIsNotDeletedUnsaid: a file of the user that was taken over as it is goes with a profile that does not have it, and the plan says so.
+func TestWhatWasThereBeforeIsNotDeletedUnsaid(t *testing.T) {
+	w := &world{Rig: deployrig.New(t, `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [none]}, work: {include_tags: [base]}}
+targets:
+  codex: {mode: files, scope: project}
+modules:
+  - {id: "instructions:mine", type: instructions, tags: [base], source: {local_path: {path: modules/mine}}}
+-- modules/mine/AGENTS.md --
+# Mine
+`)}
+	w.version("1.2.3")
+	w.Write(w.Project, "AGENTS.md", "# Mine\n")
+	w.Must("deploy_apply", `{"yes":true,"profile":"work","adopt":true}`)
+	assert.Equal(t, "# Mine\n", w.Read(w.Project, "AGENTS.md"))
+	assert.Contains(t, w.Must("deploy", `{}`), "a deployment deletes what was there before any deployment: /project/AGENTS.md; the profile default does not have it")
+	assert.NotContains(t, w.Must("deploy", `{"profile":"work"}`), "before any deployment")
+}
+
 // TestTheDocumentThatIsThereDecides: opencode's goes by two names and has had two shapes; what is deployed goes into the one that is there, as it is.
 func TestTheDocumentThatIsThereDecides(t *testing.T) {
 	const repo = `

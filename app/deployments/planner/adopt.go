@@ -37,7 +37,7 @@ func AdoptError(adoptions []deployment.Change) error {
 	return deployment.ErrAdopt.Sayf("%s", what).With(details)
 }
 
-// maxEdited is how many files a warning of edits names.
+// maxEdited is how many files a warning names.
 const maxEdited = 5
 
 // EditWarnings says which files with edits made here a plan would overwrite or delete, and what to do instead.
@@ -52,10 +52,38 @@ func EditWarnings(p deployment.Plan) []string {
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	named := strings.Join(paths[:min(len(paths), maxEdited)], ", ")
-	if more := len(paths) - maxEdited; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return []string{"a deployment overwrites or deletes edits made here: " + named +
+	return []string{"a deployment overwrites or deletes edits made here: " + named(paths) +
 		"; countersign agents evolve propose takes them into the config repository first, and what is overwritten stays in a snapshot"}
+}
+
+// deletionWarnings says which files a plan would delete that were there before a deployment first wrote them: they may be wanted by another profile, or
+// by nobody but the user.
+func deletionWarnings(p deployment.Plan, originals []deployment.Original) []string {
+	were := map[string]bool{}
+	for _, o := range originals {
+		if o.Settled == "" && o.Kind != deployment.Absent {
+			were[o.Path] = true
+		}
+	}
+	var paths []string
+	for _, c := range p.Changes {
+		if c.Op == deployment.OpDelete && were[c.Path] {
+			paths = append(paths, c.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	return []string{"a deployment deletes what was there before any deployment: " + named(slices.Compact(paths)) +
+		"; the profile " + p.Profile + " does not have it (another one may: --profile), and a rollback brings it back"}
+}
+
+// named names the first of many paths.
+func named(paths []string) string {
+	text := strings.Join(paths[:min(len(paths), maxEdited)], ", ")
+	if more := len(paths) - maxEdited; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

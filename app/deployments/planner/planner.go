@@ -43,6 +43,11 @@ func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 		r.Plan, err = deployment.NewPlan(w, r.Observed)
 	}
 	r.Warnings = append(r.Warnings, r.Plan.Warnings()...)
+	if err != nil || !slices.ContainsFunc(r.Plan.Changes, func(c deployment.Change) bool { return c.Op == deployment.OpDelete }) {
+		return r, err
+	}
+	all, err := p.Snapshots.Originals(ctx, s.Place.Home)
+	r.Warnings = append(r.Warnings, deletionWarnings(r.Plan, all)...)
 	return r, err
 }
 
