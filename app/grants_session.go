@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -63,7 +62,7 @@ func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 		d.Scope = visible.Text(d.Scope)
 		all = append(all, d.Always())
 	}
-	sorting.Stable(all, func(a, b confirm.Always) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b confirm.Always) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -160,7 +159,7 @@ func keys[V any](a, b map[string]V) []string {
 	}
 	maps.Copy(all, b)
 	sorted := slices.Collect(maps.Keys(all))
-	sorting.Stable(sorted, compare)
+	slices.SortStableFunc(sorted, compare)
 	return sorted
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // holding names a root of a target.
@@ -110,7 +109,7 @@ func (op *operation) claims() ([]deployment.Write, error) {
 			}
 		}
 	}
-	sorting.By(op.records, func(a, b Text) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(op.records, func(a, b Text) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -345,7 +344,7 @@ func (op *operation) prunable() ([]Folder, error) {
 			candidates = append(candidates, dir)
 		}
 	}
-	sorting.By(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	slices.SortFunc(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	return op.emptied(candidates)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The files below <home>/state.
@@ -94,7 +94,7 @@ func (h *home) IDs() ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	sorting.By(ids, CompareIDs)
+	slices.SortFunc(ids, CompareIDs)
 	return ids, nil
 }
 

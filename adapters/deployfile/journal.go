@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // journalVersion is the only form of journals there is.
@@ -157,7 +156,7 @@ func EncodeOriginals(all []deployment.Original) []byte {
 		}
 		out = append(out, entry)
 	}
-	sorting.Stable(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
 	return lines(out)
 }
 

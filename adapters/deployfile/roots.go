@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -42,7 +41,7 @@ func (op *operation) knownRoots(before []byte) ([]byte, error) {
 	if !added {
 		return before, nil
 	}
-	sorting.By(known, func(a, b deployport.KnownRoot) int {
+	slices.SortFunc(known, func(a, b deployport.KnownRoot) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
 	})
 	text, err := json.MarshalIndent(known, "", "  ")

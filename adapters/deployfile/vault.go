@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -177,7 +177,7 @@ func (v *Vault) names() ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	sorting.By(names, func(a, b string) int {
+	slices.SortFunc(names, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b) // names are decimal numbers
 		}

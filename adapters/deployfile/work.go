@@ -15,7 +15,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // direction is where an operation goes.
@@ -233,7 +232,7 @@ func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir *os.R
 		}
 	}
 	at := func(i int) observe.ResolvedDir { return w.Jobs[i].At }
-	sorting.Stable(all, func(a, b int) int {
+	slices.SortStableFunc(all, func(a, b int) int {
 		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
 	})
 	var groups [][]int

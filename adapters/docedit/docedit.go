@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The formats an Editor knows. Comments and trailing commas are read in both kinds of JSON and written in neither.
@@ -90,7 +88,7 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 		return nil, err
 	}
 	if format == TOML { // keys at the root go above the tables; with the tables still to come, Remove can undo the empty lines exactly
-		sorting.Stable(work.changes, func(a, b change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
+		slices.SortStableFunc(work.changes, func(a, b change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
 	}
 	text, now, want := work.text, work.before, work.before
 	for _, e := range work.changes {
@@ -167,7 +165,7 @@ func (Editor) Made(format string, doc []byte, entries []Entry) ([][]string, erro
 			}
 		}
 	}
-	sorting.Stable(made, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
+	slices.SortStableFunc(made, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
 	return made, nil
 }
 
@@ -282,7 +280,7 @@ func removal(m document, paths, made [][]string) (steps []step) {
 			steps = append(steps, s)
 		}
 	}
-	sorting.Stable(steps, func(a, b step) int {
+	slices.SortStableFunc(steps, func(a, b step) int {
 		if a.rank == b.rank && a.container {
 			return cmp.Compare(len(b.path), len(a.path))
 		}

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // What is remembered of a listing. A file that was changed a moment before it was read may change again without its time showing it.
@@ -99,6 +99,6 @@ func (s *RunStore) all(ctx context.Context, f ecosystem.RunFilter) ([]*ecosystem
 	s.mu.Lock()
 	s.seen = now
 	s.mu.Unlock()
-	sorting.By(found, func(a, b *ecosystem.Run) int { return ecosystem.CompareAge(*b, *a) })
+	slices.SortFunc(found, func(a, b *ecosystem.Run) int { return ecosystem.CompareAge(*b, *a) })
 	return found, nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -53,7 +52,7 @@ func (a *API) served(x *Exchange) (specs []tool.Spec) {
 			}
 		}
 	}
-	sorting.By(specs, func(a, b tool.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(specs, func(a, b tool.Spec) int { return cmp.Compare(a.Name, b.Name) })
 	return specs
 }
 

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // family is one metric with all its labels. Each has a set of its own, so that its head can stand before it.
@@ -100,7 +98,7 @@ func (h *histograms) write(w io.Writer) {
 		values = append(values, value.(string))
 		return true
 	})
-	sorting.By(values, strings.Compare)
+	slices.Sort(values)
 	head(w, h.name, h.help, "histogram")
 	for _, value := range values {
 		h.of(value).write(w, h.name, h.label+"="+quoted(value))

@@ -1,15 +1,14 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -42,7 +41,7 @@ func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
 		paths[a.Prefix+"/tools/"+string(s.Name)] = object{"post": call(s)}
 		sets = append(sets, s.Toolset)
 	}
-	sorting.By(sets, cmp.Compare[string])
+	slices.Sort(sets)
 	tags := []any{tag("catalogue", "which tools there are"), tag("confirmations", "what waits for a person"), tag("records", "what was asked and done"),
 		tag("settings", "what people set"), tag("events", "what happens"), tag("api", "this document")}
 	responses := refusals()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -98,7 +97,7 @@ func (Sockets) Foreign(ctx context.Context, dirs []string) ([]sandboxport.Foreig
 		cmd, _ := redactor.Text(redact.StripControl(strings.Join(c.argv, " ")))
 		servers = append(servers, sandboxport.ForeignServer{PID: c.pid, Dir: c.dir, Cmd: shortened(cmd)})
 	}
-	sorting.By(servers, func(a, b sandboxport.ForeignServer) int { return a.PID - b.PID })
+	slices.SortFunc(servers, func(a, b sandboxport.ForeignServer) int { return a.PID - b.PID })
 	return servers, nil
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // What is in the directory: a directory a process, with its state, its mailbox and its output, and the names of those that have not
@@ -298,7 +297,7 @@ func (p *Processes) prune() {
 			olds = append(olds, old{id, ended})
 		}
 	}
-	sorting.By(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
+	slices.SortFunc(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
 	for i, o := range olds {
 		if i >= keepMost || now.Sub(o.ended) > keepEnded {
 			_ = os.RemoveAll(p.path(o.id, "")) // the next time, if not now

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/process"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Inspect is ports.Processes.
@@ -58,7 +58,7 @@ func (p *Processes) List(ctx context.Context) ([]process.State, error) {
 		}
 		states = append(states, s)
 	}
-	sorting.By(states, func(a, b process.State) int {
+	slices.SortFunc(states, func(a, b process.State) int {
 		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return states, nil

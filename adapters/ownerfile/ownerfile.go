@@ -11,12 +11,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/owner"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -85,7 +85,7 @@ func (l *leases) List(ctx context.Context) ([]owner.Lease, error) {
 			all = append(all, found)
 		}
 	}
-	sorting.By(all, func(a, b owner.Lease) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b owner.Lease) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

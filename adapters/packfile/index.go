@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // settleAfter is how old a file's time stamp must be when the file is read before a later change surely shows in it. Younger files are read again
@@ -190,5 +190,5 @@ func (x *index) settle(seen int, stale []*entry) {
 		}
 		x.order = append(x.order, e)
 	}
-	sorting.By(x.order, func(a, b *entry) int { return cmp.Compare(a.file, b.file) })
+	slices.SortFunc(x.order, func(a, b *entry) int { return cmp.Compare(a.file, b.file) })
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -122,7 +121,7 @@ func shown(o tool.Outcome, own map[string]json.RawMessage) (amofEnvelope, prose,
 
 // chosen returns the actions that may be suggested: those the mode lets run, each once, the most urgent, and not what was just done.
 func chosen(all []action, o tool.Outcome) []action {
-	sorting.Stable(all, func(a, b action) int { return a.Priority - b.Priority })
+	slices.SortStableFunc(all, func(a, b action) int { return a.Priority - b.Priority })
 	most := mostAfterChange
 	if o.Spec.Class == policy.ClassRead {
 		most = mostAfterQuery

@@ -11,13 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"modernc.org/sqlite/lib"
 
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // copiesKept is how many copies of older schemas stay beside the database.
@@ -65,7 +65,7 @@ func SchemaCopies(path string) []SchemaCopy {
 			all = append(all, SchemaCopy{Path: filepath.Join(filepath.Dir(path), e.Name()), Schema: schema, At: at})
 		}
 	}
-	sorting.Stable(all, func(a, b SchemaCopy) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Schema, a.Schema)) })
+	slices.SortStableFunc(all, func(a, b SchemaCopy) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Schema, a.Schema)) })
 	return all
 }
 

@@ -6,10 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -102,7 +102,7 @@ func (l *dated) List(ctx context.Context) ([]confirm.Dated, error) {
 		}
 		return rows.Err()
 	})
-	sorting.Stable(all, func(a, b confirm.Dated) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b confirm.Dated) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, err
 }
 

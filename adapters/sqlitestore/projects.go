@@ -5,10 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -43,7 +43,7 @@ func projects(store *Store) Projects {
 // List returns every project by name, whatever the case, then by path. SQLite would know the case of ASCII letters only.
 func (s Projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.all(ctx, selectProjects)
-	sorting.By(found, func(a, b project.Project) int {
+	slices.SortFunc(found, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
 	})
 	return found, err

@@ -3,11 +3,11 @@ package sqlitestore
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -34,7 +34,7 @@ func templates(store *Store) Templates {
 // List returns every custom template by name, whatever the case; the first created first among equals.
 func (s Templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.kept.all(ctx, selectTemplates)
-	sorting.Stable(found, func(a, b shellcmd.Template) int {
+	slices.SortStableFunc(found, func(a, b shellcmd.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return found, err

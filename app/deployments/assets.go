@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // AssetOptions is everything that decides which files should be where.
@@ -55,7 +54,7 @@ func AssetFiles(in AssetOptions) (AssetSet, error) {
 		set.Roots = append(set.Roots, deployment.Root{Target: s.Agent, Path: s.Dir, ScanExtras: s.Scan})
 		set.Files = append(set.Files, s.files(in)...)
 	}
-	sorting.By(set.Files, func(a, b deployment.Desired) int {
+	slices.SortFunc(set.Files, func(a, b deployment.Desired) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	return set, nil
@@ -115,7 +114,7 @@ func (in AssetOptions) spots() ([]spot, error) {
 			}
 		}
 	}
-	sorting.Stable(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
+	slices.SortStableFunc(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
 	return out, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/redact"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
@@ -402,10 +401,10 @@ func (f *found) skip(of drifted, in search, reason, message string) {
 }
 
 func (f *found) sort() {
-	sorting.By(f.candidates, func(a, b EvolveCandidate) int {
+	slices.SortFunc(f.candidates, func(a, b EvolveCandidate) int {
 		return cmp.Or(cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path))
 	})
-	sorting.By(f.skipped, func(a, b EvolveSkip) int {
+	slices.SortFunc(f.skipped, func(a, b EvolveSkip) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	f.warnings = planner.UniqueWarnings(f.warnings)

@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // RestoredFile is one file that is recreated.
@@ -138,7 +137,7 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 				After: deployment.Seen{Kind: deployment.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
 		}
 	}
-	sorting.By(out.data.Restored, func(a, b RestoredFile) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	slices.SortFunc(out.data.Restored, func(a, b RestoredFile) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
 	changes := make([]deployment.Change, len(out.writes))
 	for i, w := range out.writes {
 		changes[i] = deployment.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -161,6 +160,6 @@ func (t *tally) sorted() []ModuleScore {
 		}
 		return *m.Rate
 	}
-	sorting.By(out, func(a, b ModuleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b ModuleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/packport"
 )
@@ -76,7 +75,7 @@ func (s PackFinder) Pick(ctx context.Context, identifier string, want pack.Statu
 		}
 		return 1
 	}
-	sorting.By(found, func(a, b pack.Summary) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), latestFirst(a, b)) })
+	slices.SortFunc(found, func(a, b pack.Summary) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), latestFirst(a, b)) })
 	p, err := s.Packs.Get(ctx, found[0].ID)
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +105,7 @@ func (s PackFinder) List(ctx context.Context, a Args) (Listing, error) {
 		return Listing{}, err
 	}
 	all = slices.DeleteFunc(all, func(p pack.Summary) bool { return !keep(p) })
-	sorting.By(all, latestFirst)
+	slices.SortFunc(all, latestFirst)
 	out := Listing{Total: len(all)}
 	offset, _ := a.Count("offset")
 	all = all[min(offset, len(all)):]

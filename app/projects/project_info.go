@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/redact"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -105,7 +104,7 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 		return out, err
 	}
 	all = slices.DeleteFunc(all, func(p project.Project) bool { return !p.Matches(in.Query) })
-	sorting.Stable(all, func(a, b project.Project) int {
+	slices.SortStableFunc(all, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
 	})
 	flows, err := s.Workflows.List(ctx, "")

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -149,7 +148,7 @@ func (s adminService) duplicates(ctx context.Context, _ tool.Scope, _ AdminNoInp
 			out.Duplicates = append(out.Duplicates, s.duplicate(g))
 		}
 	}
-	sorting.By(out.Duplicates, func(a, b Duplicate) int { return strings.Compare(a.URL, b.URL) })
+	slices.SortFunc(out.Duplicates, func(a, b Duplicate) int { return strings.Compare(a.URL, b.URL) })
 	out.Found = len(out.Duplicates)
 	found, err := s.Sockets.Foreign(ctx, dirs)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // rewriter copies one valid JSON document into canonical form in a single pass. Decoding into a tree and encoding that again does the
@@ -176,7 +174,7 @@ func (w *rewriter) object() error {
 func (w *rewriter) sort(members []member, start int) error {
 	byKey := func(a, b member) int { return bytes.Compare(a.key, b.key) }
 	if !slices.IsSortedFunc(members, byKey) {
-		sorting.By(members, byKey)
+		slices.SortFunc(members, byKey)
 		w.scratch = append(w.scratch[:0], w.out[start:]...)
 		w.out = w.out[:start]
 		for i, m := range members {

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Sum is the SHA-256 of some content. Its text form is 64 lower-case hex digits; the zero Sum stands for no content at all.
@@ -102,7 +100,7 @@ type File struct {
 type Tree []File
 
 // Sort puts the tree into its order.
-func (t Tree) Sort() { sorting.By(t, func(a, b File) int { return cmp.Compare(a.Path, b.Path) }) }
+func (t Tree) Sort() { slices.SortFunc(t, func(a, b File) int { return cmp.Compare(a.Path, b.Path) }) }
 
 // Find is the file of that path.
 func (t Tree) Find(path string) (File, bool) {

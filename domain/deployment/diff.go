@@ -4,8 +4,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Wanted is what should be on the machine.
@@ -50,7 +48,7 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 	p.leave(mine.left(), w, o)
 	p.TakesOver = w.takesOver(o)
 	p.Stale = p.Stale || p.lacksManifest(o) || len(p.TakesOver) > 0
-	sorting.By(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
+	slices.SortFunc(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
 	p.sortOwned()
 	return p, nil
 }
@@ -59,7 +57,7 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 func (p *Plan) sortOwned() {
 	for i := 1; i < len(p.Owned); i++ {
 		if p.Owned[i-1].place().compare(p.Owned[i].place()) > 0 {
-			sorting.By(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
+			slices.SortFunc(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
 			return
 		}
 	}

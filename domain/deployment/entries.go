@@ -4,8 +4,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // place is a file of a target.
@@ -57,7 +55,7 @@ func entriesOf(w Wanted, o Observed) *entries {
 	}
 	order := func(a, b *Owned) int { return a.place().compare(b.place()) }
 	if !slices.IsSortedFunc(e.all, order) {
-		sorting.Stable(e.all, order)
+		slices.SortStableFunc(e.all, order)
 	}
 	kept := e.all[:0]
 	for i, have := range e.all {

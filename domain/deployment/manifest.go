@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ManifestVersion is the only version of agentpack.yaml there is.
@@ -209,7 +207,7 @@ func (m Manifest) Select(profile string) ([]Module, error) {
 			out = append(out, mod)
 		}
 	}
-	sorting.By(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -68,7 +66,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 		}
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
-	sorting.By(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
 	return p
 }
 

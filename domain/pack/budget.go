@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // budget keeps the most important of the pieces, whole, within o.MaxTokens, and returns the others as rest. Both keep the order of
@@ -78,7 +76,7 @@ func (s Shown) byImportance(all []piece) []int {
 	for i := range order {
 		order[i] = i
 	}
-	sorting.Stable(order, func(a, b int) int { return cmp.Compare(s.weight(all[b]), s.weight(all[a])) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.weight(all[b]), s.weight(all[a])) })
 	return order
 }
 

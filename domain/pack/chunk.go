@@ -3,9 +3,8 @@ package pack
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ungrouped is where refs without a group are shown.
@@ -45,7 +44,7 @@ func chunks(s State) []chunk {
 			out = append(out, chunk{kind: aRef, section: i, index: next, ref: j, group: group})
 			next++
 		}
-		sorting.Stable(out[first:], func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
+		slices.SortStableFunc(out[first:], func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
 		for j := range sec.Diagrams {
 			out = append(out, chunk{kind: aDiagram, section: i, index: j})
 		}

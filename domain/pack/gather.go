@@ -3,8 +3,6 @@ package pack
 import (
 	"cmp"
 	"slices"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // usualLine is the bytes a line of source code has, for sizing buffers.
@@ -28,7 +26,7 @@ type span struct {
 
 func newGather(ranges []LineRange) *gather {
 	sorted := slices.Clone(ranges)
-	sorting.By(sorted, func(a, b LineRange) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(sorted, func(a, b LineRange) int { return cmp.Compare(a.Start, b.Start) })
 	g := &gather{}
 	for _, l := range sorted {
 		if n := len(g.spans); n > 0 && l.Start <= g.spans[n-1].End+1 {

@@ -3,9 +3,8 @@ package pack
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -139,7 +138,7 @@ func (r *resolver) look(n int, line []byte) int {
 func (r *resolver) choose(i int, starts []int) {
 	ref := r.refs[i]
 	best, bestScore := Evidence{}, 0
-	sorting.Stable(starts, func(a, b int) int {
+	slices.SortStableFunc(starts, func(a, b int) int {
 		return cmp.Compare(distance(a, ref.Lines.Start), distance(b, ref.Lines.Start))
 	})
 	for _, s := range starts {

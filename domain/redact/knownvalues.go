@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -53,7 +51,7 @@ func (k *knownValues) index(form string) {
 	bit := bloomBit(head)
 	k.bloom[bit/64] |= 1 << (bit % 64)
 	k.heads[head] = append(k.heads[head], form)
-	sorting.By(k.heads[head], func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(k.heads[head], func(a, b string) int { return len(b) - len(a) })
 }
 
 // window returns the first eight bytes of s as a number.

@@ -3,8 +3,6 @@ package redact
 import (
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Options is what a Redactor knows beyond the rules. The zero Options is usable.
@@ -67,7 +65,7 @@ func merge(s string, spans []span) []span {
 	if len(spans) < 2 {
 		return spans
 	}
-	sorting.Stable(spans, func(a, b span) int {
+	slices.SortStableFunc(spans, func(a, b span) int {
 		if a.From != b.From {
 			return a.From - b.From
 		}

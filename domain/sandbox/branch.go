@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/git"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // BranchPrefix is before the branches that are made for sandboxes (opencode contract §12.3).
@@ -161,7 +160,7 @@ func SimilarNames(wish string, among []string, limit int) []string {
 			found = append(found, candidate{name, d})
 		}
 	}
-	sorting.By(found, func(a, b candidate) int {
+	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
 	near := make([]string, 0, min(len(found), limit))

@@ -3,9 +3,8 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // DefaultCleanupAge is how old a sandbox is before a clean-up takes it.
@@ -38,7 +37,7 @@ func PlanCleanup(found []CleanupCandidate, now time.Time, age time.Duration) []C
 		remove, reason := f.judge(now, age)
 		verdicts = append(verdicts, CleanupDecision{Name: f.Sandbox.Name, Directory: f.Sandbox.Directory, Remove: remove, Reason: reason})
 	}
-	sorting.Stable(verdicts, func(a, b CleanupDecision) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(verdicts, func(a, b CleanupDecision) int { return cmp.Compare(a.Name, b.Name) })
 	return verdicts
 }
 

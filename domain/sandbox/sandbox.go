@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/git"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The figures of the contract (opencode contract §7, §8, §18).
@@ -140,7 +139,7 @@ func SandboxNames(p Project) []string {
 // ProjectsByName returns the projects sorted by name.
 func ProjectsByName(s State) []Project {
 	out := slices.Collect(maps.Values(s.Projects))
-	sorting.By(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

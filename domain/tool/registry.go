@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Capability is one toolset: its name, contract, default mode and tools.
@@ -76,7 +76,7 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 			r.entries, r.order, r.index[e.Spec.Name] = append(r.entries, e), append(r.order, i), i
 		}
 	}
-	sorting.By(r.order, func(a, b int) int { return cmp.Compare(r.entries[a].Spec.Name, r.entries[b].Spec.Name) })
+	slices.SortFunc(r.order, func(a, b int) int { return cmp.Compare(r.entries[a].Spec.Name, r.entries[b].Spec.Name) })
 	return r, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -78,7 +77,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 	for spec := range core.App.Specs() {
 		views = append(views, viewOf(ctx, s, core, spec))
 	}
-	sorting.Stable(views, func(x, y toolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
+	slices.SortStableFunc(views, func(x, y toolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
 	if s.JSON {
 		return s.PrintJSON(views)
 	}

@@ -2,8 +2,7 @@ package agentcmd
 
 import (
 	"cmp"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
+	"slices"
 )
 
 // Help is the data of help --json. Field names are sorted, as those of all data.
@@ -52,14 +51,14 @@ func (a HelpArg) rank() int {
 // SortArgs is arguments in the order of the catalogue; never nil.
 func SortArgs(args []HelpArg) []HelpArg {
 	out := append([]HelpArg{}, args...)
-	sorting.By(out, func(a, b HelpArg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b HelpArg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
 // NewHelp is the catalogue of commands and the flags that all of them take.
 func NewHelp(commands []HelpCommand, global []HelpArg) Help {
-	sorting.By(commands, func(a, b HelpCommand) int { return cmp.Compare(a.ID, b.ID) })
-	sorting.By(global, func(a, b HelpArg) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(commands, func(a, b HelpCommand) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(global, func(a, b HelpArg) int { return cmp.Compare(a.ID, b.ID) })
 	return Help{Commands: commands, Global: global, Mutating: MutatingCommands(), Notes: notes(), Targets: Targets()}
 }
 

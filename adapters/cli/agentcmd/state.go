@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 type drift struct {
@@ -57,7 +56,7 @@ func (s Screen) Status(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	sorting.Stable(d.Drift, func(a, b drift) int {
+	slices.SortStableFunc(d.Drift, func(a, b drift) int {
 		if c := strings.Compare(a.Target, b.Target); c != 0 {
 			return c
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/present"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // PlanContextText returns a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
@@ -81,7 +80,7 @@ func block(fields []present.Field) []string {
 			}
 		}
 	}
-	sorting.Stable(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
 	width := 0
 	for _, r := range rows {
 		if r.line != "" {

@@ -8,8 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // What is chosen.
@@ -55,7 +53,7 @@ func (a anchor) why() string {
 // choose picks the definitions that most of the repository leans on, one a file, spread over its directories, the entry point first.
 func (s survey) choose() []anchor {
 	candidates := s.candidates()
-	sorting.Stable(candidates, func(a, b anchor) int {
+	slices.SortStableFunc(candidates, func(a, b anchor) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.path), len(b.path)))
 	})
 	var out []anchor
@@ -204,7 +202,7 @@ func (s survey) plain() []anchor {
 	}
 	defer root.Close()
 	files := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return strings.HasPrefix(path.Base(f), ".") || !nameable(f) })
-	sorting.Stable(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	slices.SortStableFunc(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	var out []anchor
 	for _, f := range files[:min(len(files), maxRead)] {
 		text, ok := readText(root, f)

@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // How much of the layout is drawn.
@@ -105,7 +103,7 @@ func (s survey) group(parent string, depth int) []directory {
 	for _, d := range byPath {
 		out = append(out, *d)
 	}
-	sorting.By(out, func(a, b directory) int { return cmp.Or(b.files-a.files, cmp.Compare(a.path, b.path)) })
+	slices.SortFunc(out, func(a, b directory) int { return cmp.Or(b.files-a.files, cmp.Compare(a.path, b.path)) })
 	return out
 }
 

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Bounds of the survey: a look at a repository, not a study of it.
@@ -89,7 +87,7 @@ func skipped(dir string) bool {
 // read reads the source files worth pointing at, the ones near the root first.
 func (s *survey) read() {
 	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return LanguageOf(f) == "" || aside(f) || !nameable(f) })
-	sorting.Stable(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return

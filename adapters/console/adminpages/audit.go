@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // clipped is how much of a record's arguments the list shows, in bytes.
@@ -185,6 +184,6 @@ func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpa
 
 // inOrder is records in the order of the chain, each once.
 func inOrder(records []audit.Record) []audit.Record {
-	sorting.By(records, func(a, b audit.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(records, func(a, b audit.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	return slices.CompactFunc(records, func(a, b audit.Record) bool { return a.Seq == b.Seq })
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -77,7 +76,7 @@ func (s *toolSection) sets(v httpauth.Visitor, q, only string) []set {
 				one.specs = append(one.specs, spec)
 			}
 		}
-		sorting.Stable(one.specs, func(a, b tool.Spec) int {
+		slices.SortStableFunc(one.specs, func(a, b tool.Spec) int {
 			return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(string(a.Name), string(b.Name)))
 		})
 		if len(one.specs) > 0 || q == "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -102,7 +101,7 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 	}
 	diffs := pv.Diffs(pv.Diff.Changes)
 	items := slices.Clone(st.Drift)
-	sorting.Stable(items, func(a, b drift) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortStableFunc(items, func(a, b drift) int { return cmp.Compare(a.Target, b.Target) })
 	var out ui.Group
 	left, target := MaxLines, ""
 	for _, d := range items {

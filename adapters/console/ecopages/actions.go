@@ -3,11 +3,11 @@ package ecopages
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -135,7 +135,7 @@ func ticked(member string, form url.Values) []string {
 			names = append(names, name)
 		}
 	}
-	sorting.By(names, strings.Compare)
+	slices.Sort(names)
 	return names
 }
 

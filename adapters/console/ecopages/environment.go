@@ -2,14 +2,13 @@ package ecopages
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // spun is what is deployed.
@@ -75,7 +74,7 @@ func (n spun) show(name string) ui.Node {
 	for key := range n.Outputs {
 		names = append(names, key)
 	}
-	sorting.By(names, strings.Compare)
+	slices.Sort(names)
 	for _, key := range names {
 		outputs = append(outputs, ui.Fact{Name: key, Value: mono(n.Outputs[key])})
 	}

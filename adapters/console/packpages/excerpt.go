@@ -2,10 +2,9 @@ package packpages
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ChunkKind is what a Chunk is.
@@ -39,7 +38,7 @@ func Chunks(p Pack) []Chunk {
 		for j := range sec.Refs {
 			out = append(out, Chunk{AnchorChunk, i, j})
 		}
-		sorting.Stable(out[first:], func(a, b Chunk) int {
+		slices.SortStableFunc(out[first:], func(a, b Chunk) int {
 			return cmp.Compare(cmp.Or(sec.Refs[a.Index].Group, ungrouped), cmp.Or(sec.Refs[b.Index].Group, ungrouped))
 		})
 		for j := range sec.Diagrams {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // MaxFiles is how many files one module or overlay may have.
@@ -150,7 +149,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 		return unreadable(dir, err)
 	}
 	skip := len(dir) + 1
-	sorting.By(children, func(a, b observe.DirEntry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
+	slices.SortFunc(children, func(a, b observe.DirEntry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
 	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
 	for _, c := range children {
 		name := c.Path[skip:]

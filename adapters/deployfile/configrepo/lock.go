@@ -9,7 +9,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	domaingit "github.com/countersign-dev/countersign/domain/git"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // DecodeLock reads and validates agentpack.lock.json (agentpack contract §2.4). Its modules come sorted by identifier. It fails with
@@ -36,7 +35,7 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 	if problem := lockProblem(l); problem != "" {
 		return nil, badLock(path, problem)
 	}
-	sorting.By(l.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(l.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
 	return &l, nil
 }
 
@@ -143,7 +142,7 @@ func EncodeLock(l deployment.Lock) ([]byte, error) {
 	l.Version = deployment.LockVersion
 	l.GeneratedAt = l.GeneratedAt.UTC()
 	l.Modules = append([]deployment.LockedModule{}, l.Modules...) // never null
-	sorting.By(l.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(l.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range l.Modules {
 		l.Modules[i].Manifest = append([]deployment.Entry{}, l.Modules[i].Manifest...)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -181,7 +180,7 @@ func (*PolicyReader) List(ctx context.Context, dir string, skip []string) ([]dep
 		}
 		return nil
 	})
-	sorting.By(out, func(a, b deployport.Listed) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(out, func(a, b deployport.Listed) int { return strings.Compare(a.Path, b.Path) })
 	return out, err
 }
 

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -62,7 +62,7 @@ func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, err
 		}
 		out = append(out, f)
 	}
-	sorting.By(out, func(a, b deployport.Found) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b deployport.Found) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // document is the file's form. The first fields are the format's own, in its order; an entry's from mode on are ours.
@@ -56,7 +56,7 @@ func EncodeManifest(m Manifest) ([]byte, error) {
 		}
 		doc.Files = append(doc.Files, e)
 	}
-	sorting.Stable(doc.Files, func(a, b entry) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Owner, b.Owner)) })
+	slices.SortStableFunc(doc.Files, func(a, b entry) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Owner, b.Owner)) })
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Extras implements deployport.Machine. Only regular files count, links are not followed (but the root may be one), and what is called
@@ -46,7 +45,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 		return nil, refused("listed", dir, err)
 	}
 	name := func(e DirEntry) string { return e.Path[len(dir)+1:] }
-	sorting.By(entries, func(a, b DirEntry) int { return strings.Compare(name(a), name(b)) })
+	slices.SortFunc(entries, func(a, b DirEntry) int { return strings.Compare(name(a), name(b)) })
 	entries = slices.DeleteFunc(entries, func(e DirEntry) bool {
 		return name(e) == ".git" || name(e) == ".agentpack" || e.Kind != fs.ModeDir && (e.Kind != 0 || IsManifestName(name(e)))
 	})

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -77,7 +77,7 @@ func mayRepeat(paths []string) bool {
 		}
 		stretches[len(stretches)-1][1] = path
 	}
-	sorting.By(stretches, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	slices.SortFunc(stretches, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	for i := 1; i < len(stretches); i++ {
 		if stretches[i][0] <= stretches[i-1][1] {
 			return true

@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -100,7 +99,7 @@ func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []stri
 		}
 		out = append(out, Record{m})
 	}
-	sorting.By(out, func(a, b Record) int { return strings.Compare(a.Repo, b.Repo) })
+	slices.SortFunc(out, func(a, b Record) int { return strings.Compare(a.Repo, b.Repo) })
 	return out, warnings
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -219,7 +218,7 @@ func (x *Index) news() []folder {
 			out = append(out, folder{f.path, kept})
 		}
 	}
-	sorting.By(out, func(a, b folder) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b folder) int { return strings.Compare(a.path, b.path) })
 	return out
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/git"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -125,7 +124,7 @@ func noRef(url, ref string, all map[string]string) error {
 			names = append(names, short)
 		}
 	}
-	sorting.By(names, func(a, b string) int { return cmp.Or(likeness(b, ref)-likeness(a, ref), cmp.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(likeness(b, ref)-likeness(a, ref), cmp.Compare(a, b)) })
 	names = names[:min(len(names), nearby)]
 	offer := "and no other branch or tag was seen"
 	if len(names) > 0 {

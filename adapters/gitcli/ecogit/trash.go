@@ -14,7 +14,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -167,7 +166,7 @@ func (a *Trash) List(_ context.Context, l ecosystem.Layout) (entries []ecosystem
 			entries = append(entries, s)
 		}
 	}
-	sorting.Stable(entries, func(x, y ecosystemport.TrashEntry) int { return y.At.Compare(x.At) })
+	slices.SortStableFunc(entries, func(x, y ecosystemport.TrashEntry) int { return y.At.Compare(x.At) })
 	for _, name := range slices.Backward(listed(filepath.Join(l.Dir, "archives"), l.Name+"-", ".json")) {
 		one := ecosystemport.Archived{ID: strings.TrimSuffix(name, ".json"), File: filepath.Join(l.Dir, "archives", name)}
 		for _, bundle := range listed(filepath.Join(archives(l), one.ID), "", ".bundle") {

@@ -3,11 +3,11 @@ package worktree
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -30,7 +30,7 @@ func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup
 			found = append(found, sandboxport.Backup{Ref: ref, Sandbox: set.Sandbox, Commit: commit, Stash: kind.IsStash(), At: set.At})
 		}
 	}
-	sorting.By(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
+	slices.SortFunc(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
 	return found, nil
 }
 

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app"
@@ -9,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -173,7 +173,7 @@ func (p *pump) joint() joint {
 			questions = append(questions, q)
 		}
 	}
-	sorting.By(questions, func(a, b waiting) int { return a.view.IssuedAt.Compare(b.view.IssuedAt) })
+	slices.SortFunc(questions, func(a, b waiting) int { return a.view.IssuedAt.Compare(b.view.IssuedAt) })
 	at := joint{seq: p.seq}
 	for _, q := range questions {
 		at.open = append(at.open, q.event)

@@ -2,11 +2,11 @@ package events
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -113,7 +113,7 @@ func (r *replay) silent(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	sorting.Stable(runs, func(a, b tool.Record) int { return a.EndedAt.Compare(b.EndedAt) })
+	slices.SortStableFunc(runs, func(a, b tool.Record) int { return a.EndedAt.Compare(b.EndedAt) })
 	for _, run := range runs {
 		if run.EndedAt.After(since) {
 			r.end(run)

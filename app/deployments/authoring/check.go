@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -63,7 +62,7 @@ func (s *service) check(ctx context.Context, sc tool.Scope, c planner.RepoInput)
 		return none, planner.WithWarnings(s.noLock(at), config.Warnings)
 	}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
-	sorting.By(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
 	data := CheckData{Modules: make([]CheckedModule, len(enabled))}
 	err = each(ctx, sc, "asking remotes", len(enabled), func(ctx context.Context, i int) (err error) {
 		data.Modules[i], err = s.checkOne(ctx, at, config.Lock, enabled[i])
@@ -194,7 +193,7 @@ func (s *service) compare(ctx context.Context, at deployment.Place, old *deploym
 			changes = append(changes, ModuleChange{ID: was.ID, Op: deployment.OpDelete, From: was.Version})
 		}
 	}
-	sorting.By(changes, func(a, b ModuleChange) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(changes, func(a, b ModuleChange) int { return cmp.Compare(a.ID, b.ID) })
 	inspection.Sort(findings)
 	return changes, shown, findings, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -284,7 +283,7 @@ func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Pla
 			l.lock.Refs[id] = m.Source.Git.Ref
 		}
 	}
-	sorting.By(l.lock.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(l.lock.Modules, func(a, b deployment.LockedModule) int { return cmp.Compare(a.ID, b.ID) })
 	path := s.in(at.Repo, deployment.LockFile)
 	l.data = LockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(l.lock.Modules)}
 	l.fresh = !l.lock.Same(config.Lock)

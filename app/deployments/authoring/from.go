@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -134,7 +133,7 @@ func (s *service) skills(ctx context.Context, at deployment.Place, o origin) ([]
 			roots = append(roots, path.Dir(f.Path))
 		}
 	}
-	sorting.By(roots, func(a, b string) int {
+	slices.SortFunc(roots, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
 	})
 	out := []FoundSkill{}
@@ -150,7 +149,7 @@ func (s *service) skills(ctx context.Context, at deployment.Place, o origin) ([]
 		}
 		out = append(out, found)
 	}
-	sorting.By(out, func(a, b FoundSkill) int { return cmp.Compare(a.Subdir, b.Subdir) })
+	slices.SortFunc(out, func(a, b FoundSkill) int { return cmp.Compare(a.Subdir, b.Subdir) })
 	return out, nil
 }
 
@@ -484,7 +483,7 @@ func differences(before, after deployment.Tree) []difference {
 			out = append(out, difference{deployment.OpDelete, before[i].Path, &before[i], nil})
 		}
 	}
-	sorting.By(out, func(a, b difference) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b difference) int { return cmp.Compare(a.path, b.path) })
 	return out
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -135,7 +134,7 @@ func (s *importService) survey(ctx context.Context, c ImportInput) (found, error
 	if err != nil {
 		return f, planner.WithWarnings(err, f.warnings)
 	}
-	sorting.By(f.left, func(a, b ImportLeftOut) int {
+	slices.SortFunc(f.left, func(a, b ImportLeftOut) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
 	})
 	return f, nil

@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -89,7 +88,7 @@ func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error)
 	c.prompts(ctx)
 	c.out = alike(c.out)
 	c.identify()
-	sorting.Stable(c.out, func(a, b candidate) int {
+	slices.SortStableFunc(c.out, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.module.ID, b.module.ID), cmp.Compare(a.Path, b.Path))
 	})
 	return c.out, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/git"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -99,7 +98,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place
 	path := s.in(at.Repo, deployment.LockFile)
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
-	sorting.By(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
 	l.lock.Modules, l.lock.Refs = make([]deployment.LockedModule, len(enabled)), refsOf(enabled)
 	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
 		if l.lock.Modules[i], err = s.resolve(ctx, at, enabled[i]); err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment/target"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // masked stands for a value that is not shown.
@@ -25,7 +24,7 @@ func SecretValues(docs ...json.RawMessage) (out []string) {
 			out = gather(out, all, false)
 		}
 	}
-	sorting.By(out, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one that holds another goes first
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one that holds another goes first
 	return slices.Compact(out)
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -95,7 +94,7 @@ func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmana
 		d.Warnings = append(d.Warnings, "no ownership manifest is here, so no file counts as deployed and drift may be inaccurate; a deployment writes one")
 	}
 	roots := slices.Clone(r.Plan.Roots)
-	sorting.By(roots, func(a, b deployment.Root) int {
+	slices.SortFunc(roots, func(a, b deployment.Root) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path))
 	})
 	for _, root := range roots {
@@ -172,7 +171,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 			found(DriftItem{Path: have.Path, Kind: DriftExtra, Actual: labelled(now.Sum), Modules: have.Modules, State: state})
 		}
 	}
-	sorting.Stable(items, func(a, b DriftItem) int { return byComponents(a.Path, b.Path) })
+	slices.SortStableFunc(items, func(a, b DriftItem) int { return byComponents(a.Path, b.Path) })
 	if !ledger.Present && len(wanted) > 0 {
 		d.NeedsDeploy = true
 		if d.AnyManifest {
@@ -272,7 +271,7 @@ func DriftByRoot(items []DriftItem) []RootDrift {
 			out[i].States[string(item.State)]++
 		}
 	}
-	sorting.By(out, func(a, b RootDrift) int {
+	slices.SortFunc(out, func(a, b RootDrift) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.RootPosix, b.RootPosix))
 	})
 	return out

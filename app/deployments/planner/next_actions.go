@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Action is a command that is worth running next, with a stable name for what it does (agentpack contract §5.6).
@@ -96,7 +95,7 @@ func kindOf(command string) (action string, order int) {
 
 // OrderCommands is the commands in the order of doing, each once, and beside them what each does.
 func OrderCommands(commands []string) ([]string, []Action) {
-	sorting.By(commands, func(a, b string) int {
+	slices.SortFunc(commands, func(a, b string) int {
 		_, x := kindOf(a)
 		_, y := kindOf(b)
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))

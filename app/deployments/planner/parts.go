@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
@@ -147,7 +146,7 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 			gone = append(gone, have)
 		}
 	}
-	sorting.By(gone, func(a, b deployment.Owned) int {
+	slices.SortFunc(gone, func(a, b deployment.Owned) int {
 		return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path)
 	})
 	return gone
@@ -399,7 +398,7 @@ func (p Planner) valuesSum(f deployment.Format, doc []byte, keys []deployment.Ke
 			pairs = append(pairs, pair{k.Path, v})
 		}
 	}
-	sorting.By(pairs, func(a, b pair) int { return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value)) })
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value)) })
 	text, err := json.Marshal(pairs)
 	if canonical, canonErr := canon.Canonical(text); canonErr == nil {
 		text = canonical // numbers with a fraction have no canonical form and stay as they are written

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/relpath"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -261,7 +260,7 @@ func (s *ReleaseState) NewestCommits(most int) []UnreleasedCommit {
 			all = append(all, &place{c.At, m, i})
 		}
 	}
-	sorting.Stable(all, func(a, b *place) int { return b.at.Compare(a.at) })
+	slices.SortStableFunc(all, func(a, b *place) int { return b.at.Compare(a.at) })
 	out := []UnreleasedCommit{}
 	for _, p := range all[:min(most, len(all))] {
 		c := p.m.History.Commits[p.index]

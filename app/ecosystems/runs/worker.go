@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -55,7 +54,7 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 		if err != nil || len(waiting) == 0 {
 			return errors.Join(err, w.Runs.Purge(ctx))
 		}
-		sorting.By(waiting, ecosystem.CompareAge)
+		slices.SortFunc(waiting, ecosystem.CompareAge)
 		if err := w.next(ctx, waiting, settings); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -167,7 +167,7 @@ func oldestFirst(s ecosystem.State) []string {
 	for id := range s.Tickets {
 		ids = append(ids, id)
 	}
-	sorting.By(ids, func(a, b string) int {
+	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(s.Tickets[a].CreatedAt.Compare(s.Tickets[b].CreatedAt), cmp.Compare(a, b))
 	})
 	return ids
@@ -206,7 +206,7 @@ func removedRepos(state ecosystem.State, id string) []TicketRepo {
 			out = append(out, TicketRepo{Name: name, Branch: branch, Worktree: path.Join(baseOf(state, id), path.Base(name)), Problem: "not in the workspace any more"})
 		}
 	}
-	sorting.By(out, func(a, b TicketRepo) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b TicketRepo) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

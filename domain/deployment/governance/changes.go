@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Changes is what became of a lockfile since a commit (agentpack contract §5.17).
@@ -53,7 +52,7 @@ func CompareLocks(before, after *deployment.Lock) Changes {
 	}
 	slices.Sort(c.Added)
 	slices.Sort(c.Removed)
-	sorting.By(c.Changed, func(a, b change) int {
+	slices.SortFunc(c.Changed, func(a, b change) int {
 		if a.ID < b.ID {
 			return -1
 		}

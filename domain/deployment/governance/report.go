@@ -2,10 +2,10 @@ package governance
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // rule names what an issue breaks (agentpack contract §5.17).
@@ -72,7 +72,7 @@ type summary struct {
 func NewReport(root string, issues []Issue, skills, commands int) Report {
 	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.PosixPath(root),
 		Summary: summary{Commands: commands, Files: skills + commands, Rules: map[rule]int{}, Skills: skills, Violations: len(issues)}}
-	sorting.Stable(r.Issues, func(a, b Issue) int {
+	slices.SortStableFunc(r.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.PathPosix, b.PathPosix), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	for _, i := range issues {

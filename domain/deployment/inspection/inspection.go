@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
@@ -432,7 +431,7 @@ func short(line string) string {
 
 // Sort puts findings into the order in which they are told: the most severe first, then by module, path and line.
 func Sort(all []Finding) {
-	sorting.By(all, func(a, b Finding) int {
+	slices.SortFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // NewBaseline is upstream as an overlay starts from it. The origin may be nil: then the overlay cannot be rebased by it.
@@ -41,7 +40,7 @@ func (b *Baseline) kept(unsolved []UnresolvedFile, old map[string]deployment.Ent
 			b.Manifest = append(b.Manifest, e)
 		}
 	}
-	sorting.By(b.Manifest, func(x, y deployment.Entry) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.Manifest, func(x, y deployment.Entry) int { return strings.Compare(x.Path, y.Path) })
 	tree := make(deployment.Tree, len(b.Manifest))
 	for i, e := range b.Manifest {
 		tree[i] = deployment.File{Path: e.Path, Content: deployment.Content{Sum: e.Sum, Size: e.Bytes}}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ComposeInput is a module's files as they come, and what lies over them.
@@ -41,7 +40,7 @@ func (c Composed) Layer(path string) string {
 func Compose(in ComposeInput) (Composed, error) {
 	c := composer{in: in, out: Composed{Tree: in.Upstream}}
 	layers := slices.DeleteFunc(slices.Clone(in.Layers), func(l Layer) bool { return !l.Exists })
-	sorting.Stable(layers, func(a, b Layer) int { return rank(a.Scope) - rank(b.Scope) })
+	slices.SortStableFunc(layers, func(a, b Layer) int { return rank(a.Scope) - rank(b.Scope) })
 	for _, l := range layers {
 		if err := c.add(about(in.Module, l)); err != nil {
 			return Composed{}, err

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // subject is a layer of a module, with what its faults say of it.
@@ -25,7 +24,7 @@ func (s subject) patches() (files []LayerPatch) {
 			files = append(files, s.patch(f.Name, f.Content))
 		}
 	}
-	sorting.By(files, func(a, b LayerPatch) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(files, func(a, b LayerPatch) int { return strings.Compare(a.Name, b.Name) })
 	return files
 }
 

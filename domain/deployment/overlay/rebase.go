@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // RebaseInput is an overlay that is to follow its upstream.
@@ -342,7 +341,7 @@ func (r *rebaser) base(f file) ([]byte, error) {
 
 func (r *rebaser) finish() Rebased {
 	out := Rebased{Files: r.files, Remove: r.remove}
-	sorting.By(out.Files, func(a, b FileWrite) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(out.Files, func(a, b FileWrite) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(out.Remove)
 	list := func(o outcome) []string { return append([]string{}, r.lists[o]...) }
 	out.Report = RebaseReport{Updated: list(updated), Deleted: list(deleted), Skipped: list(skipped), Conflicts: list(conflicted)}

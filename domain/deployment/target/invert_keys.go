@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // KeyChange is what makes a key of a document come out with another value: members of a module's JSON file to set and to remove. Or it is why there is
@@ -89,8 +88,8 @@ func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 		}
 	}
 	byPath := func(a, b deployment.Key) int { return slices.Compare(a.Path, b.Path) }
-	sorting.By(change.Set, byPath)
-	sorting.By(change.Remove, byPath)
+	slices.SortFunc(change.Set, byPath)
+	slices.SortFunc(change.Remove, byPath)
 	return change
 }
 

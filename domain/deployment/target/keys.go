@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // keys puts the keys that modules want in the line's document, and reports whether there were any.
@@ -80,7 +79,7 @@ func (l line) entries(m Module, name string, object Object) (out []deployment.Ke
 		return l.permission(m, object)
 	}
 	err = l.settings(m, nil, object, &out)
-	sorting.By(out, byKey)
+	slices.SortFunc(out, byKey)
 	return out, err
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
@@ -538,7 +537,7 @@ func (r *renderer) sortFiles() {
 	for i := range at {
 		at[i] = i
 	}
-	sorting.By(at, order)
+	slices.SortFunc(at, order)
 	files := make([]deployment.Desired, len(at))
 	for i, from := range at {
 		files[i] = r.out.Files[from]
@@ -551,7 +550,7 @@ func (r *renderer) dir(path string) string { return path[:max(strings.LastIndexB
 
 // sortRoots sorts the roots and makes one of those that repeat.
 func (r *renderer) sortRoots() {
-	sorting.By(r.out.Roots, func(a, b deployment.Root) int {
+	slices.SortFunc(r.out.Roots, func(a, b deployment.Root) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	roots := r.out.Roots[:0]

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ParseTags returns the versions that a repository's tags name, by tag: those with the prefix before a version.
@@ -69,7 +67,7 @@ func SortRecords(records []Record) []Record {
 		v, err := ParseVersion(records[i].Version)
 		keys[i] = &key{at: i, version: v, good: err == nil}
 	}
-	sorting.Stable(keys, func(a, b *key) int {
+	slices.SortStableFunc(keys, func(a, b *key) int {
 		switch {
 		case a.good != b.good && a.good:
 			return -1

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Verdict is what becomes of a command.
@@ -139,7 +138,7 @@ func (f *findings) report() CheckReport {
 		worst[found.Fragment] = worst[found.Fragment] || found.Verdict == VerdictBlock
 	}
 	f.all = slices.DeleteFunc(f.all, func(found Finding) bool { return found.Rule == "outside" && worst[found.Fragment] })
-	sorting.Stable(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
+	slices.SortStableFunc(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
 	if len(f.all) > maxFindings {
 		f.all = f.all[:maxFindings]
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Bounds and defaults of a script action (packageflow contract §1.6).
@@ -221,7 +220,7 @@ func SortActionRules(rules []ActionRule) {
 		}
 		return 2
 	}
-	sorting.Stable(rules, func(a, b ActionRule) int {
+	slices.SortStableFunc(rules, func(a, b ActionRule) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

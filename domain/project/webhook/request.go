@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Header is one header of a request.
@@ -58,7 +57,7 @@ func (c Config) Build(in Input) (Request, error) {
 	if len(r.Body) > 0 && r.header(contentType) == "" {
 		r.Headers = append(r.Headers, Header{Name: contentType, Value: "application/json"})
 	}
-	sorting.By(r.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	if n := r.size(); n > MaxRequest {
 		return Request{}, project.ErrArgument.Sayf("the request has %d bytes; at most %d are allowed", n, MaxRequest)
 	}

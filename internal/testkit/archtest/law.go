@@ -100,7 +100,7 @@ var pure = []string{
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
 	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/git", "domain/notice", "domain/owner", "domain/policy", "domain/process",
-	"domain/redact", "domain/relpath", "domain/sorting", "domain/spelling", "domain/tool", "domain/visible",
+	"domain/redact", "domain/relpath", "domain/spelling", "domain/tool", "domain/visible",
 }
 
 // Law is the import table of this module.
@@ -114,32 +114,30 @@ func Law() []Row {
 
 func domainRows() []Row {
 	return []Row{
-		{Packages: []string{"domain/fault"}, Std: pure, Module: []string{"domain/sorting"},
+		{Packages: []string{"domain/fault"}, Std: pure,
 			Reason: "every package depends on the one error, so it depends on nothing that can fail"},
-		{Packages: []string{"domain/sorting"}, Std: []string{"sort"},
-			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
-		{Packages: []string{"domain/redact"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
+		{Packages: []string{"domain/redact"}, Std: pure, Module: []string{"domain/fault"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
 		{Packages: []string{"domain/spelling"}, Std: []string{"strings"},
 			Reason: "which word was meant is a question of letters alone"},
 		{Packages: []string{"domain/visible"}, Std: pure,
 			Reason: "what a reader cannot see is a question of characters alone"},
-		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/git"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
+		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/git"}, Std: pure, Module: []string{"domain/fault"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
-		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},
+		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath"},
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
 		{Packages: []string{"domain/enrolled"}, Std: pure, Module: []string{"domain/canon", "domain/fault"},
 			Reason: "which key proves what is a question of bytes, names and sums"},
-		{Packages: []string{"domain/confirm"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
+		{Packages: []string{"domain/confirm"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy"},
 			Reason: "confirmations are hashes over decisions, and know no tool"},
-		{Packages: []string{"domain/audit"}, Std: append([]string{"crypto/ed25519"}, pure...), Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
+		{Packages: []string{"domain/audit"}, Std: append([]string{"crypto/ed25519"}, pure...), Module: []string{"domain/canon", "domain/fault", "domain/policy"},
 			Reason: "audit records are hashes over decisions and know no tool; whether a head was signed is arithmetic"},
-		{Packages: []string{"domain/access"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting", "domain/tool"},
+		{Packages: []string{"domain/access"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/tool"},
 			Reason: "what lets a request in says how far it reaches, in the words of the door"},
 		{Packages: []string{"domain/notice"}, Std: pure,
 			Reason: "what people are told knows no plan, no argument and no token, so that no message can carry one"},
 		{Packages: []string{"domain/deployment/target"}, Std: append([]string{"embed"}, pure...),
-			Module: []string{"domain/canon", "domain/deployment/...", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"},
+			Module: []string{"domain/canon", "domain/deployment/...", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/spelling"},
 			Reason: "where hosts read is data, in the binary, and needs no machine"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
@@ -147,7 +145,7 @@ func domainRows() []Row {
 }
 
 func stemRows(s Stem) []Row {
-	values := []string{"domain/canon", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling", "domain/visible"}
+	values := []string{"domain/canon", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/spelling", "domain/visible"}
 	own := "domain/" + s.Name + "/..."
 	return []Row{
 		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),

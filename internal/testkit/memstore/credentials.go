@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/access"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Credentials is a ports.Credentials; Store.Credentials makes it. A function handed to Change must not call it: it would wait for itself.
@@ -99,7 +98,7 @@ func (s *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	for _, c := range s.all {
 		found = append(found, c.Copy())
 	}
-	sorting.Stable(found, func(a, b access.Credential) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(found, func(a, b access.Credential) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return found, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Dated is a ports.DatedGrants; Store.Dated makes it.
@@ -77,7 +76,7 @@ func (s *Dated) List(ctx context.Context) ([]confirm.Dated, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.all)
-	sorting.Stable(all, func(a, b confirm.Dated) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b confirm.Dated) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 

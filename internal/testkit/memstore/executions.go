@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // executions is a projectport.Executions; New makes it.
@@ -60,6 +59,6 @@ func (s *executions) Prune(ctx context.Context, workflowID string, keep int, bef
 
 func (s *executions) sorted(ctx context.Context, wanted func(project.Execution) bool) ([]project.Execution, error) {
 	found, err := s.newest(ctx, wanted)
-	sorting.Stable(found, func(a, b project.Execution) int { return b.StartedAt.Compare(a.StartedAt) })
+	slices.SortStableFunc(found, func(a, b project.Execution) int { return b.StartedAt.Compare(a.StartedAt) })
 	return found, err
 }

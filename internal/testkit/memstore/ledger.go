@@ -7,7 +7,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -61,7 +60,7 @@ func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Tim
 			found = append(found, copied(*g))
 		}
 	}
-	sorting.Stable(found, func(a, b confirm.Request) int { return a.IssuedAt.Compare(b.IssuedAt) })
+	slices.SortStableFunc(found, func(a, b confirm.Request) int { return a.IssuedAt.Compare(b.IssuedAt) })
 	return found, nil
 }
 

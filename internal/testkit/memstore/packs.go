@@ -3,10 +3,10 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/packport"
 )
@@ -74,7 +74,7 @@ func (r *Packs) matching(want func(*pack.Pack) bool) []pack.Summary {
 			found = append(found, p.Summary())
 		}
 	}
-	sorting.By(found, func(a, b pack.Summary) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(found, func(a, b pack.Summary) int { return cmp.Compare(a.ID, b.ID) })
 	return found
 }
 

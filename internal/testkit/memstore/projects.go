@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // projects is a projectport.Projects; New makes it.
@@ -31,7 +30,7 @@ func newProjects(d *catalogueLock, workflows *workflows, actions *actions) *proj
 // List returns every project by name, whatever the case, then by path.
 func (s *projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.newest(ctx, nil)
-	sorting.By(found, func(a, b project.Project) int {
+	slices.SortFunc(found, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
 	})
 	return found, err
@@ -78,7 +77,7 @@ func newWorkflows(d *catalogueLock) *workflows {
 // List returns every workflow, or those of a project, the last updated first, and of those updated at once the last created.
 func (s *workflows) List(ctx context.Context, of project.ID) ([]project.Workflow, error) {
 	found, err := s.newest(ctx, func(w project.Workflow) bool { return of == "" || w.ProjectID == of })
-	sorting.Stable(found, func(a, b project.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	slices.SortStableFunc(found, func(a, b project.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
@@ -112,7 +111,7 @@ func newActions(d *catalogueLock, rules *rules) *actions {
 // List returns every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
 func (s *actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
 	found, err := s.newest(ctx, func(a webhook.Action) bool { return of == "" || a.ProjectID == string(of) || a.ProjectID == "" })
-	sorting.Stable(found, func(a, b webhook.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	slices.SortStableFunc(found, func(a, b webhook.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
@@ -143,7 +142,7 @@ func newTemplates(d *catalogueLock) *templates {
 func (s *templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.newest(ctx, nil)
 	slices.Reverse(found)
-	sorting.Stable(found, func(a, b shellcmd.Template) int {
+	slices.SortStableFunc(found, func(a, b shellcmd.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return found, err

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -89,7 +88,7 @@ func (s *Runs) newest() []int {
 	for i := range order {
 		order[i] = len(s.all) - 1 - i
 	}
-	sorting.Stable(order, func(a, b int) int { return s.all[b].At.Compare(s.all[a].At) })
+	slices.SortStableFunc(order, func(a, b int) int { return s.all[b].At.Compare(s.all[a].At) })
 	return order
 }
 
