@@ -265,13 +265,13 @@ func TestDrift(t *testing.T) {
 
 	short := func(text string) string { return deployment.SumOf([]byte(text)).Short(12) }
 	assert.Equal(t, []string{
-		"overlay drift (global) module skill:x: upstream changed a (" + short("1\n") + " -> " + short("2\n") + "); rebase the overlay",
-		"overlay drift (global) module skill:x: upstream removed b (baseline " + short("1\n") + "); rebase the overlay",
+		"overlay drift (global) module skill:x: upstream changed a (" + short("1\n") + " -> " + short("2\n") + "); to rebase the overlay: countersign agents overlay rebase skill:x --scope global",
+		"overlay drift (global) module skill:x: upstream removed b (baseline " + short("1\n") + "); to rebase the overlay: countersign agents overlay rebase skill:x --scope global",
 	}, warnings(after, based(dirLayer(global, files), before)))
 
 	sums := before.tree().Sum().Short(12) + " -> " + after.tree().Sum().Short(12)
 	general := func(scope string) string {
-		return "overlay drift (" + scope + ") module skill:x: upstream changed (" + sums + "); rebase the overlay"
+		return "overlay drift (" + scope + ") module skill:x: upstream changed (" + sums + "); to rebase the overlay: countersign agents overlay rebase skill:x --scope " + scope
 	}
 	assert.Equal(t, []string{general("global"), general("project")}, warnings(after,
 		based(dirLayer(project, texts{"c": "mine"}), before), based(dirLayer(global, texts{"new": "mine"}), before)))

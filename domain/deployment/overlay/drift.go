@@ -19,7 +19,8 @@ func (c *composer) drift(s subject, touched []string) {
 	found := false
 	warn := func(format string, args ...any) {
 		found = true
-		c.warn(fmt.Sprintf("overlay drift (%s) module %s: ", s.Scope, s.Module) + fmt.Sprintf(format, args...) + "; rebase the overlay")
+		c.warn(fmt.Sprintf("overlay drift (%s) module %s: ", s.Scope, s.Module) + fmt.Sprintf(format, args...) +
+			fmt.Sprintf("; to rebase the overlay: countersign agents overlay rebase %s --scope %s", s.Module, s.Scope))
 	}
 	entries := base.entries()
 	for _, path := range touched {
