@@ -228,16 +228,16 @@ func (c *scanner) read(ctx context.Context, one *candidate) {
 		one.name = strings.TrimSuffix(one.name, ".toml") + ".md"
 		*file = made(path.Base(one.name), text)
 	case l.Shape == target.ShapeAgentMD || l.Shape == target.ShapeAgentTOML:
-		text, err := target.AgentOf(l.Agent, l.Shape == target.ShapeAgentTOML, data, c.Compiler.Configs.Frontmatter)
+		stem := strings.TrimSuffix(one.name, ".md")
+		for _, ext := range []string{".toml", ".agent"} {
+			stem = strings.TrimSuffix(stem, ext)
+		}
+		text, err := target.AgentOf(l.Agent, path.Base(stem), l.Shape == target.ShapeAgentTOML, data, c.Compiler.Configs.Frontmatter)
 		if err != nil {
 			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
 			return
 		}
-		for _, ext := range []string{".toml", ".agent.md"} {
-			if stem, ok := strings.CutSuffix(one.name, ext); ok {
-				one.name = stem + ".md"
-			}
-		}
+		one.name = stem + ".md"
 		*file = made(path.Base(one.name), text)
 	case l.Headed():
 		head, body := target.SplitHeader(data)

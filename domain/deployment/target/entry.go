@@ -74,6 +74,7 @@ type Dialect struct {
 	Events           string // the same where events are streamed the old way; empty: URL
 	Headers, Env     string // the keys of the headers and of the environment
 	List             bool   // command and arguments are one list
+	SaysStdio        bool   // a local server's type may be said although Stdio is empty: it is stdio, where the module says so
 	NoEvents         bool   // servers that stream events the old way cannot be used
 	References       references
 }
@@ -107,6 +108,9 @@ func (d Dialect) Server(o Object) (Object, error) {
 	switch {
 	case kind == stdio:
 		d.command(o, out)
+		if d.SaysStdio && o["type"] == stdio {
+			name = stdio
+		}
 	case kind == events && d.NoEvents:
 		return nil, ErrDialect.Sayf("it streams events (type sse), which the agent does not know; use streamable HTTP")
 	case kind == events:

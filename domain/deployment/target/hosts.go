@@ -155,6 +155,9 @@ func ruleOf(c []string, dialects [][]string) AgentRule {
 
 func dialectOf(c []string) Dialect {
 	d := Dialect{Stdio: c[2], HTTP: c[3], SSE: c[4], URL: c[5], Events: c[6], Headers: c[7], Env: c[8], List: c[9] == "list", References: references(c[10])}
+	if d.SaysStdio = d.Stdio == "said"; d.SaysStdio {
+		d.Stdio = ""
+	}
 	if c[4] == "none" {
 		d.SSE, d.NoEvents = "", true
 	}

@@ -179,7 +179,7 @@ func (d Dialect) Described(value Object) (Object, error) {
 		switch {
 		case far && d.SSE != "" && kind == d.SSE && d.SSE != d.HTTP:
 			out["type"] = events
-		case local && kind != d.Stdio:
+		case local && (kind != d.Stdio || d.SaysStdio):
 			out["type"] = kind
 		}
 	}
@@ -286,8 +286,8 @@ func (l ActiveRule) FirstChoice() bool {
 }
 
 // AgentOf is the Markdown of an agent that no module made: what only its host understands stands under the host's name in the frontmatter. It fails with
-// ErrText where something of it has no place there.
-func AgentOf(host string, isTOML bool, doc []byte, frontmatter deployment.FrontmatterFunc) ([]byte, error) {
+// ErrText where something of it has no place there. Where the file says no name, it is called.
+func AgentOf(host, called string, isTOML bool, doc []byte, frontmatter deployment.FrontmatterFunc) ([]byte, error) {
 	fields, body := map[string]any{}, ""
 	if isTOML {
 		values, err := parse(string(doc))
@@ -310,6 +310,9 @@ func AgentOf(host string, isTOML bool, doc []byte, frontmatter deployment.Frontm
 			return nil, err
 		}
 		_, body = split(string(doc))
+	}
+	if fields["name"] == nil && len(fields) > 0 {
+		fields["name"] = called
 	}
 	var b strings.Builder
 	b.WriteString("---\n")

@@ -29,6 +29,7 @@ func TestServersAreDescribed(t *testing.T) {
 		{"claude_code", `{"type":"http","url":"u","headers":{"A":"${B}"}}`, `{"url":"u","headers":{"A":"${B}"}}`},
 		{"claude_code", `{"type":"sse","url":"u"}`, `{"type":"sse","url":"u"}`},
 		{"claude_code", `{"command":"c","args":[]}`, `{"command":"c","args":[]}`},
+		{"claude_code", `{"type":"stdio","command":"c","env":{}}`, `{"type":"stdio","command":"c","env":{}}`},
 		{"codex", `{"command":"c","env_vars":["T"],"env":{"A":"1"},"enabled":false}`, `{"command":"c","env":{"A":"1","T":"${T}"},"enabled":false}`},
 		{"codex", `{"url":"u","bearer_token_env_var":"T","env_http_headers":{"X":"Y"}}`, `{"url":"u","headers":{"Authorization":"Bearer ${T}","X":"${Y}"}}`},
 		{"cursor", `{"command":"c","env":{"A":"x-${env:B}-${env:C}"}}`, `{"command":"c","env":{"A":"x-${B}-${C}"}}`},
@@ -43,7 +44,7 @@ func TestServersAreDescribed(t *testing.T) {
 		require.NoError(t, err)
 		assert.JSONEq(t, c.ours, string(text), c.agent)
 	}
-	for agent, text := range map[string]string{"claude_code": `{"type":"stdio","command":"c"}`, "opencode": `{"command":["c"]}`, "cursor": `{}`} {
+	for agent, text := range map[string]string{"claude_code": `{"type":"local","command":"c"}`, "gemini_cli": `{"type":"stdio","command":"c"}`, "opencode": `{"command":["c"]}`, "cursor": `{}`} {
 		_, err := dialect(agent).Described(object(t, text))
 		assert.ErrorIs(t, err, target.ErrDialect, "%s %s", agent, text)
 	}
