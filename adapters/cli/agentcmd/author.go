@@ -79,8 +79,13 @@ func (s Screen) Import(data json.RawMessage) error {
 		s.Line("%s %s of %d found into %s; %d there already, %d not usable%s", DoneVerb(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
 			d.Summary.Candidates, command.Plain(d.Repo)+off, d.Summary.Existing, d.Summary.Invalid, left)
 	}
-	if d.Applied || d.Summary.Create > 0 {
+	switch {
+	case d.Applied:
 		s.Next(d.NextActions)
+	case d.Summary.Create > 0 && len(d.NextActions) > 0: // the profile that they name is there once it is applied
+		prefix, _, _ := strings.Cut(d.NextActions[0], " preview")
+		prefix, _, _ = strings.Cut(prefix, " --profile ")
+		s.Next([]string{prefix + " import --apply"})
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (g author) addModule() *cobra.Command {
 			return g.Simple(cmd, "agents_add", call, func(data fields, done bool) {
 				g.Line("%s %s to %s", DoneVerb(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
 				if done {
-					g.Screen().Next([]string{"countersign agents deploy"})
+					g.Screen().Next([]string{g.here() + "deploy"})
 				}
 			})
 		}
@@ -297,7 +297,7 @@ func (g author) sayInit(data fields, done bool) {
 	if data["from"] != nil {
 		g.Line("%s %s (%s, commit %s) into %s", DoneVerb(done, "cloned", "clone"), data.Text("from"), data.Text("ref"), brief(data.Text("commit")), data.Text("repo"))
 		if done {
-			g.Screen().Next([]string{"countersign agents preview --diff", "countersign agents deploy --apply"})
+			g.Screen().Next([]string{g.here() + "preview --diff", g.here() + "deploy --apply"})
 		}
 		return
 	}
@@ -319,6 +319,6 @@ func (g author) sayInit(data fields, done bool) {
 		if list, ok := data["targets"].([]any); !ok || slices.Contains(list, any("claude_code")) {
 			g.Note("claude_code gets commands alone until agentpack.yaml says write_instructions: true (CLAUDE.md), write_user_skills: true or write_repo_skills: true in its options")
 		}
-		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents preview --diff"})
+		g.Screen().Next([]string{g.here() + "add instructions local:modules/instructions/base --tags base", g.here() + "preview --diff"})
 	}
 }

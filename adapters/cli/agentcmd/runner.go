@@ -19,6 +19,14 @@ type Runner struct {
 	flags   *flags
 }
 
+// here begins a command in the config repository of this one.
+func (d Runner) here() string {
+	if d.flags.repo == "" {
+		return "countersign agents "
+	}
+	return "countersign agents --repo " + d.flags.repo + " "
+}
+
 // flags are those that every command of the group takes.
 type flags struct {
 	repo, profile, target, machine, project, scope string

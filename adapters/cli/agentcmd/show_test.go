@@ -142,7 +142,7 @@ func TestRebaseAndImport(t *testing.T) {
 	rebase := json.RawMessage(`{"module_id":"skill:x","overlay_dir":"/o","report":{"updated":["a"],"deleted":["b"],"skipped":["c"],"conflicts":["d"]}}`)
 	assert.Equal(t, "update    a\ndelete    b\nskip      c\nconflict  d\nwould rebase the overlay of skill:x in /o\n",
 		drawn(t, func(s agentcmd.Screen) error { return s.Rebased(rebase, false) }))
-	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents import --apply --yes --json"],
+	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents --repo /r --profile project-1 preview --diff --json"],
 		"plan":[{"op":"create","module_id":"prompt:a","source_path":"/h/a.md","dest_path":"/r/a.md"},
 		{"op":"create","disabled":true,"aside_reason":"holds_references_to_set","module_id":"mcp:gh","source_path":"/h/.claude.json","key":"mcpServers.gh","also_at":["/h/x"],"dest_path":"/r/gh","references":[{"at":"env.TOKEN","variable":"TOKEN","source_path":"/h/.claude.json"}]},
 		{"op":"skip_invalid","module_id":"skill:b","source_path":"/h/b","dest_path":"/r/b","skip_reason":"invalid_module_source"}],
@@ -161,7 +161,7 @@ left out  1 more
 conflict  dest path exists: /r/x
           move it
 would import 2 modules of 3 found into /r (1 switched off); 0 there already, 1 not usable; 3 left out
-next: countersign agents import --apply
+next: countersign agents --repo /r import --apply
 `, drawn(t, func(s agentcmd.Screen) error { return s.Import(found) }))
 }
 
