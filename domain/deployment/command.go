@@ -7,7 +7,7 @@ import (
 
 // RunsShell reports a command document that runs shell commands by itself, or says the words that the agentpack contract §2.5 looks for.
 func RunsShell(doc []byte) bool {
-	return bytes.Contains(doc, []byte("!bash")) || shell(string(doc))
+	return bytes.IndexByte(doc, '!') >= 0 && (bytes.Contains(doc, []byte("!bash")) || shell(string(doc)))
 }
 
 // shell reports what makes Claude Code run a command while it reads the file: an exclamation mark and a command in backticks, a fence of

@@ -81,6 +81,11 @@ func TextHandover(doc []byte) string {
 		return ""
 	}
 	head, _, _ = bytes.Cut(head, []byte("\n---"))
+	lower := bytes.ToLower(head)
+	leave := func(word string) bool { return bytes.Contains(lower, []byte(word)) }
+	if !slices.ContainsFunc([]string{"tools", "permission", "hooks", "mcpservers"}, leave) {
+		return "" // most say nothing of it, and making the expression takes longer than reading a file
+	}
 	if regexp.MustCompile(`(?mi)^\s*"?(allowed-tools|tools|permission|permissions|permissionMode|hooks|mcpServers)"?\s*:`).Match(head) {
 		return "leave to use tools by itself"
 	}

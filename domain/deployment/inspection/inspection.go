@@ -86,12 +86,20 @@ const secrets = `(api[ _-]?keys?|access[ _-]?tokens?|auth(entication)?[ _-]?toke
 type Inspector struct {
 	frontmatter deployment.FrontmatterFunc
 	matchers    []compiled
+	vocabulary  *vocabulary    // the words of all matchers
 	addresses   *regexp.Regexp // the URLs of a line
 }
 
 // New is an inspector that reads frontmatter so. Making one takes longer than looking through a short file.
 func New(frontmatter deployment.FrontmatterFunc) *Inspector {
-	return &Inspector{frontmatter, matchers(), regexp.MustCompile(`\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`)}
+	known := &vocabulary{}
+	all := matchers()
+	for i := range all {
+		for _, word := range all[i].words {
+			all[i].some |= known.add(word)
+		}
+	}
+	return &Inspector{frontmatter, all, known, regexp.MustCompile(`\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`)}
 }
 
 // matchers are tried on every line in lower case that has one of their words in it.
@@ -119,7 +127,7 @@ func matchers() (out []compiled) {
 		{NetworkAddress, Medium, []string{"bit.ly", "tinyurl.com", "t.co", "goo.gl", "is.gd", "pastebin.com", "webhook.site", "requestbin.", "ngrok", "transfer.sh"},
 			`\b(https?://)?(bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|pastebin\.com|webhook\.site|requestbin\.[a-z]+|[a-z0-9-]+\.ngrok(-free)?\.(io|app|dev)|transfer\.sh)(/|\s|$)`},
 	} {
-		out = append(out, compiled{m, regexp.MustCompile(m.form)})
+		out = append(out, compiled{matcher: m, expression: regexp.MustCompile(m.form)})
 	}
 	return out
 }
@@ -134,6 +142,7 @@ type matcher struct {
 
 type compiled struct {
 	matcher
+	some       wordSet // its words
 	expression *regexp.Regexp
 }
 
@@ -368,7 +377,13 @@ func (c *collector) lines(text string) {
 	lower := strings.ToLower(text)
 	hosts, first := map[string]bool{}, 0
 	urls := strings.Contains(lower, "://")
-	likely := slices.DeleteFunc(slices.Clone(c.matchers), func(m compiled) bool { return !m.maySee(lower) })
+	said := c.vocabulary.in(lower)
+	var likely []compiled
+	for _, m := range c.matchers {
+		if m.some&said != 0 {
+			likely = append(likely, m)
+		}
+	}
 	if !urls && len(likely) == 0 {
 		return
 	}
@@ -398,11 +413,11 @@ func (c *collector) lines(text string) {
 		}
 		slices.Sort(names)
 		const most = 10
-		said := strings.Join(names[:min(len(names), most)], ", ")
+		list := strings.Join(names[:min(len(names), most)], ", ")
 		if more := len(names) - most; more > 0 {
-			said += fmt.Sprintf(" and %d more", more)
+			list += fmt.Sprintf(" and %d more", more)
 		}
-		c.add(NetworkAddress, Low, first, said)
+		c.add(NetworkAddress, Low, first, list)
 	}
 }
 
