@@ -60,6 +60,7 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	compile := planner.Compiler{
 		Places: configrepo.NewPlaces(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator, Machine: machine, Documents: docedit.Documents{},
+		Judged: planner.NewJudgements(),
 	}
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}, Sources: compile.Sources, Merger: git}
 	return deploymentParts{git: git, files: files, machine: machine, deps: deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine,

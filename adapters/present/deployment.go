@@ -117,6 +117,9 @@ type Summary struct {
 // Empty reports that there is nothing to change.
 func (s Summary) Empty() bool { return s == Summary{} }
 
+// Total is all of them together.
+func (s Summary) Total() int { return s.Create + s.Update + s.Delete }
+
 // Words is the counts in words.
 func (s Summary) Words() string {
 	if s.Empty() {
@@ -130,6 +133,7 @@ type Plan struct {
 	Applied    bool     `json:"applied"`
 	Changes    []Change `json:"changes"`
 	Omitted    int      `json:"changes_omitted"`
+	Places     []Place  `json:"directories"` // where some are omitted: of all of them
 	Profile    string   `json:"profile"`
 	Reason     string   `json:"reason"`
 	SnapshotID string   `json:"snapshot_id"`
@@ -138,6 +142,16 @@ type Plan struct {
 
 	Findings []Finding `json:"findings"` // of a deployment
 }
+
+// Place is a directory of a target, and how many changes are below it.
+type Place struct {
+	Target  string  `json:"target"`
+	Path    string  `json:"path"`
+	Summary Summary `json:"summary"`
+}
+
+// Len is how many changes there are, listed or not.
+func (p Plan) Len() int { return len(p.Changes) + p.Omitted }
 
 // Finding is one thing to know of a module's file before agents read it.
 type Finding struct {

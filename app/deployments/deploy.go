@@ -102,11 +102,11 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, 
 	if err != nil {
 		return nil, err
 	}
-	handed, err := planner.FindHandovers(result.Plan.Changes, func(c deployment.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
+	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
+	handed, err := s.Compiler.Handovers(ctx, result.Plan.Changes)
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}

@@ -143,7 +143,7 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 		changes[i] = deployment.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}
 	}
 	var err error
-	if out.handed, err = planner.FindHandovers(changes, func(c deployment.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
+	if out.handed, err = e.Compiler.Handovers(ctx, changes); err != nil {
 		return nil, err
 	}
 	out.warnings = planner.UniqueWarnings(out.handed.Warnings(), out.ways.Warnings(), out.warnings)

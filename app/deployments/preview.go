@@ -20,6 +20,7 @@ type ChangesData struct {
 	Applied    *bool                `json:"applied,omitempty"`
 	Changes    []deployment.Change  `json:"changes"`
 	Omitted    int                  `json:"changes_omitted,omitempty"` // of a list too long for the caller
+	Places     []ChangedPlace       `json:"directories,omitempty"`     // of such a list: where all of the changes are
 	Findings   []inspection.Finding `json:"findings,omitempty"`        // of a deployment: what to know of the modules that it writes
 	Profile    string               `json:"profile"`
 	Reason     string               `json:"reason,omitempty"`
@@ -28,8 +29,38 @@ type ChangesData struct {
 	Targets    []string             `json:"targets"`
 }
 
+// ChangedPlace counts the changes below one directory of a target.
+type ChangedPlace struct {
+	Target    string             `json:"target"`
+	Path      string             `json:"path"`
+	PathPosix string             `json:"path_posix"`
+	Summary   deployment.Summary `json:"summary"`
+}
+
+// changedPlaces counts all changes of a plan by target and root, in the order in which these come.
+func changedPlaces(p deployment.Plan) (out []ChangedPlace) {
+	at := map[deployment.Root]int{}
+	for _, c := range p.Changes {
+		root, ok := deployment.BestRoot(p.Roots, c.Target, c.Path, '/')
+		if !ok {
+			root, ok = deployment.BestRoot(p.Roots, c.Target, c.Path, '\\')
+		}
+		if !ok {
+			root = deployment.Root{Target: c.Target, Path: "<unknown>"}
+		}
+		key := deployment.Root{Target: root.Target, Path: root.Path}
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key], out = i, append(out, ChangedPlace{Target: c.Target, Path: root.Path, PathPosix: deployment.PosixPath(root.Path)})
+		}
+		out[i].Summary.Add(c.Op)
+	}
+	return out
+}
+
 // dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
-// listed before anything else, because a confirmation covers it.
+// listed before anything else, because a confirmation covers it; then what else is there already, and then what is new.
 func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
 	d := ChangesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
 	size := planner.AnswerOverhead
@@ -41,9 +72,9 @@ func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
 	}
 	listed := make([]bool, len(p.Changes))
 	left, adoptions := limit-planner.AnswerOverhead, 0
-	for _, adopting := range []bool{true, false} {
+	for rank := range 3 {
 		for i, c := range p.Changes {
-			if c.Gate.Adopts() != adopting {
+			if rankOf(c) != rank {
 				continue
 			}
 			if left -= weight(c); left < 0 {
@@ -60,12 +91,23 @@ func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
 			adoptions++
 		}
 	}
-	d.Omitted = len(p.Changes) - len(d.Changes)
+	d.Omitted, d.Places = len(p.Changes)-len(d.Changes), changedPlaces(p)
 	warnings := []string{fmt.Sprintf("%d of %d changes are not listed here; countersign agents plan --json lists all of them", d.Omitted, len(p.Changes))}
 	if adoptions > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of those not listed would overwrite or delete work that no deployment wrote", adoptions))
 	}
 	return d, warnings
+}
+
+// rankOf is where a change comes in a list that is too long.
+func rankOf(c deployment.Change) int {
+	switch {
+	case c.Gate.Adopts():
+		return 0
+	case c.Op != deployment.OpCreate:
+		return 1
+	}
+	return 2
 }
 
 // weight is at most how many bytes a change takes as JSON.
@@ -93,6 +135,8 @@ type PreviewData struct {
 // PlanSummary is the changes of a preview.
 type PlanSummary struct {
 	Changes []deployment.Change `json:"changes"`
+	Omitted int                 `json:"changes_omitted,omitempty"`
+	Places  []ChangedPlace      `json:"directories,omitempty"`
 	Summary deployment.Summary  `json:"summary"`
 }
 
@@ -133,7 +177,7 @@ func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (n
 		limit /= 4 // the changes stand there twice, beside the diffs
 	}
 	data, warnings := dataOf(result.Plan, limit)
-	out := PreviewData{Findings: planner.Told(findings), Plan: PlanSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
+	out := PreviewData{Findings: planner.Told(findings), Plan: PlanSummary{data.Changes, data.Omitted, data.Places, data.Summary}, Profile: data.Profile, Targets: data.Targets}
 	warnings = slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, warnings)
 	if c.Diff {
 		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
@@ -188,9 +232,19 @@ type exhibited struct {
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
-// exhibit is the lines that those changes would change.
+// exhibit is the lines that those changes would change. Of too many, those of files that are there already come first.
 func (s *service) exhibit(ctx context.Context, r planner.Result, changes []deployment.Change) (any, error) {
-	most := changes[:min(len(changes), filesExhibited)]
+	most := changes
+	if len(changes) > filesExhibited {
+		most = make([]deployment.Change, 0, filesExhibited)
+		for _, creates := range []bool{false, true} {
+			for _, c := range changes {
+				if len(most) < filesExhibited && (c.Op == deployment.OpCreate) == creates {
+					most = append(most, c)
+				}
+			}
+		}
+	}
 	files, warnings, err := s.diffs(ctx, r, most, maxExhibit)
 	if left := len(changes) - len(most); left > 0 {
 		warnings = append(warnings, fmt.Sprintf("the lines of %d more files are not shown here; countersign agents preview --diff shows them", left))

@@ -197,17 +197,22 @@ type Plan struct {
 // Summary counts the plan's changes.
 func (p Plan) Summary() Summary {
 	var s Summary
-	for _, c := range p.Changes {
-		switch c.Op {
-		case OpCreate:
-			s.Create++
-		case OpUpdate:
-			s.Update++
-		case OpDelete:
-			s.Delete++
-		}
+	for i := range p.Changes {
+		s.Add(p.Changes[i].Op)
 	}
 	return s
+}
+
+// Add counts one change more.
+func (s *Summary) Add(op Op) {
+	switch op {
+	case OpCreate:
+		s.Create++
+	case OpUpdate:
+		s.Update++
+	case OpDelete:
+		s.Delete++
+	}
 }
 
 // Warnings say what a plan does besides its changes, for whoever decides: which manifests it takes over, and where it meets another owner.

@@ -18,6 +18,9 @@ import (
 // maxOutput is how long an answer to a person may be, in bytes: nothing is cut.
 const maxOutput = 256 << 20
 
+// pageOutput is how long the answer is that a long plan is shown from, in bytes: it lists more changes than are shown, and counts the others.
+const pageOutput = 64 << 10
+
 // call is a call on its way: the tool, with the flags of the group put into its arguments as far as it takes them.
 type call struct {
 	tool.Call
@@ -87,12 +90,32 @@ func (d Runner) Query(ctx context.Context, name tool.Name, args command.Argument
 	return d.Send(ctx, c)
 }
 
-// Try calls a tool that changes something, so that it only shows what it would change.
-func (d Runner) Try(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
+// Glance is Query for an answer of which no more than about a page is shown.
+func (d Runner) Glance(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
 	c, err := d.Prepare(name, args)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
+	c.MaxOutput = pageOutput
+	return d.Send(ctx, c)
+}
+
+// Try calls a tool that changes something, so that it only shows what it would change.
+func (d Runner) Try(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
+	return d.try(ctx, name, args, maxOutput)
+}
+
+// TryGlance is Try for an answer of which no more than about a page is shown.
+func (d Runner) TryGlance(ctx context.Context, name tool.Name, args command.Arguments) (tool.Outcome, error) {
+	return d.try(ctx, name, args, pageOutput)
+}
+
+func (d Runner) try(ctx context.Context, name tool.Name, args command.Arguments, most int) (tool.Outcome, error) {
+	c, err := d.Prepare(name, args)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	c.MaxOutput = most
 	if _, ok := c.takes["dry_run"]; ok {
 		c.args["dry_run"] = true
 	} else {

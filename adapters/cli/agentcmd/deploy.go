@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,23 +14,26 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 func (g group) deploy() *cobra.Command {
 	var apply, adopt bool
+	var all *bool
 	c := g.Command("deploy", "Show a deployment, and with --apply carry out exactly what was shown", func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case !apply || g.DryRun():
-			return g.rehearse(cmd, apply)
+			return g.rehearse(cmd, apply, *all)
 		case g.JSON:
 			return g.deployJSON(cmd, adopt)
 		}
-		return g.deployShown(cmd, adopt)
+		return g.deployShown(cmd, adopt, *all)
 	})
 	c.Flags().BoolVar(&apply, "apply", false, "carry it out, once you said yes to what it shows")
 	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
+	all = listAll(c)
 	return g.Scoped(c)
 }
 
@@ -58,9 +63,13 @@ func applying(yes, adopt bool) command.Arguments {
 }
 
 // rehearse shows a deployment that nobody means to carry out: no token is given out for it.
-func (g group) rehearse(cmd *cobra.Command, apply bool) error {
+func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 	ctx := cmd.Context()
-	o, err := g.Try(ctx, "deploy_apply", nil)
+	try := g.Try
+	if !all && !g.JSON {
+		try = g.TryGlance
+	}
+	o, err := try(ctx, "deploy_apply", nil)
 	if !apply {
 		o.Spec.Name = "deploy"
 	}
@@ -72,7 +81,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		if err != nil {
 			return err
 		}
-		if err := g.present(ctx, p); err != nil {
+		if err := g.present(ctx, p, nil, all); err != nil {
 			return err
 		}
 		if apply {
@@ -93,7 +102,10 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	var asked *tool.Issued
 	yes := g.Yes || g.PeopleApprove(ctx)
 	if yes {
-		o, err := g.Query(ctx, "deploy", nil)
+		o, err := g.Glance(ctx, "deploy", nil)   // only the token is wanted
+		if errors.Is(err, deployment.ErrAdopt) { // more than it lists
+			o, err = g.Query(ctx, "deploy", nil)
+		}
 		if err != nil {
 			o.Spec.Name = "deploy_apply"
 			return g.Failed(cmd, o, err)
@@ -102,7 +114,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 			token = asked.Token
 		}
 	}
-	o, err := g.redeem(ctx, token, applying(yes, adopt))
+	o, err := g.redeem(ctx, token, applying(yes, adopt), maxOutput)
 	if err != nil {
 		if !token.IsZero() {
 			g.withdraw(ctx, asked)
@@ -113,19 +125,26 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 }
 
 // redeem applies the plan that the token was given for. Under approval by users only there is none, and the shell asks.
-func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arguments) (tool.Outcome, error) {
+func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arguments, most int) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	c.Token = token
+	c.Token, c.MaxOutput = token, most
 	return g.Send(ctx, c)
 }
 
-// deployShown is deploy --apply for people: the plan with its diffs, one question, and then that very plan.
-func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
-	ctx := cmd.Context()
-	o, err := g.Query(ctx, "deploy", nil)
+// deployShown is deploy --apply for people: the plan with its diffs, one question, and then that very plan. Of a long plan about a page is shown, with
+// the way to see the rest; where people approve, the question shows all of it.
+func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
+	ctx, most, query := cmd.Context(), pageOutput, g.Glance
+	if all || g.PeopleApprove(ctx) {
+		most, query = maxOutput, g.Query
+	}
+	o, err := query(ctx, "deploy", nil)
+	if errors.Is(err, deployment.ErrAdopt) && most < maxOutput { // more than a page of what somebody wrote
+		o, err = g.Query(ctx, "deploy", nil)
+	}
 	if err != nil {
 		o.Spec.Name = "deploy_apply"
 		return g.Failed(cmd, o, err)
@@ -133,15 +152,15 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 	p, err := DecodeData[present.Plan](dataOf(o))
 	if err == nil {
 		g.warned(o)
-		err = g.present(ctx, p)
+		err = g.present(ctx, p, o.Issued, all)
 	}
 	if err != nil {
 		g.withdraw(ctx, o.Issued)
 		return g.Broken(cmd, tool.Outcome{}, err)
 	}
 	if o.Issued != nil && o.Issued.Names { // people approve: the call that presents the token asks
-		g.Shown = g.Drawn()
-		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt))
+		g.Shown = g.Drawn() && (all || p.Len() <= manyChanges)
+		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt), maxOutput)
 		if err != nil && done.Issued != nil { // nobody has approved it
 			return g.Broken(cmd, done, err)
 		}
@@ -164,7 +183,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 	if o.Issued != nil {
 		token = o.Issued.Token
 	}
-	done, err := g.redeem(ctx, token, applying(yes, adopt))
+	done, err := g.redeem(ctx, token, applying(yes, adopt), most)
 	if err != nil {
 		if !token.IsZero() {
 			g.withdraw(ctx, o.Issued)
@@ -201,24 +220,62 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 	}
 }
 
-// present shows a plan with its diffs, and the summary last, where it stands beside the question.
-func (g group) present(ctx context.Context, p present.Plan) error {
+// present shows a plan with its diffs, and the summary last, where it stands beside the question. Of a long plan it shows no diffs of new files, unless all
+// are asked for.
+func (g group) present(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) error {
 	screen := g.Screen()
 	screen.Directories(p, g.Project())
-	screen.Changes(p)
+	screen.Changes(p, all)
 	if !p.Summary.Empty() {
-		files, err := g.diffs(ctx, p)
+		files, left, err := g.lines(ctx, p, asked, all)
 		if err != nil {
 			return err
 		}
 		if err := screen.Diffs(ctx, files); err != nil {
 			return err
 		}
+		if left {
+			g.Note("countersign agents preview --diff shows every line")
+		}
 		screen.Adoptions(p)
 		screen.Findings(p.Findings)
 	}
 	screen.Total(p.Summary)
 	return nil
+}
+
+// pageLines is how many lines of diffs are shown of a long plan.
+const pageLines = 60
+
+// lines are the diffs that are shown with a plan, and whether there are more. They are those that were worked out for whoever confirms, where that is all
+// of them.
+func (g group) lines(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) (files []file, left bool, err error) {
+	var exhibit struct {
+		Files    []file   `json:"files"`
+		Warnings []string `json:"warnings"`
+	}
+	if asked != nil && len(asked.Exhibit) > 0 && json.Unmarshal(asked.Exhibit, &exhibit) != nil {
+		return nil, false, fault.ErrInternal.Sayf("the diffs are not understood")
+	}
+	long := p.Len() > manyChanges
+	switch {
+	case all || !long && (len(exhibit.Warnings) > 0 || len(exhibit.Files) != p.Len()):
+		files, err = g.diffs(ctx, p)
+		return files, false, err
+	case !long:
+		return exhibit.Files, false, nil
+	}
+	room := pageLines
+	for _, f := range exhibit.Files {
+		if f.Op == "create" || f.Unified == nil {
+			continue
+		}
+		if room -= strings.Count(*f.Unified, "\n") + 1; room < 0 {
+			break
+		}
+		files = append(files, f)
+	}
+	return files, true, nil
 }
 
 // diffs are those of a plan, and of no other.

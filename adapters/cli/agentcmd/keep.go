@@ -60,7 +60,7 @@ func (g group) drawRollback(data json.RawMessage, done bool) error {
 			d.Summary.Delete, command.Plain(d.Event))
 		return nil
 	}
-	g.Screen().Changes(d.Plan)
+	g.Screen().Changes(d.Plan, false)
 	g.Screen().Total(d.Summary)
 	return nil
 }

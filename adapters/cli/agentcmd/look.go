@@ -31,12 +31,16 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 	}
 }
 
-// review is a command that shows a plan and may exit with what it found.
-func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc)) *cobra.Command {
+// review is a command that shows a plan and may exit with what it found. What brief is true of is asked for as far as people are shown it.
+func (g group) review(c *cobra.Command, brief func() bool, ask func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc)) *cobra.Command {
 	exit := detailed(g.Scoped(c))
 	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
 		name, args, draw := ask(cmd)
-		o, err := g.Query(cmd.Context(), name, args)
+		query := g.Query
+		if !g.JSON && brief() {
+			query = g.Glance
+		}
+		o, err := query(cmd.Context(), name, args)
 		if err != nil {
 			return g.Failed(cmd, o, err)
 		}
@@ -49,14 +53,16 @@ func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name,
 }
 
 func (g group) plan() *cobra.Command {
-	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
-		return "plan", nil, g.Screen().Plan
+	c := g.Command("plan", "Show which files a deployment would create, update or delete", nil)
+	all := listAll(c)
+	return g.review(c, func() bool { return !*all }, func(*cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
+		return "plan", nil, func(data json.RawMessage) error { return g.Screen().Plan(data, *all) }
 	})
 }
 
 // diff is plan for programs, and diffs for people.
 func (g group) diff() *cobra.Command {
-	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
+	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func() bool { return false }, func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
 		if g.JSON {
 			return "diff", nil, nil
 		}
@@ -72,10 +78,15 @@ func (g group) diff() *cobra.Command {
 
 func (g group) preview() *cobra.Command {
 	c := g.Command("preview", "Show a deployment's changes, with --diff every line of them", nil)
-	diff := c.Flags().Bool("diff", false, "include diffs")
-	return g.review(c, func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
-		return "preview", command.Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
+	diff, all := c.Flags().Bool("diff", false, "include diffs"), listAll(c)
+	return g.review(c, func() bool { return !*diff && !*all }, func(cmd *cobra.Command) (tool.Name, command.Arguments, DrawFunc) {
+		return "preview", command.Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data, *diff || *all) }
 	})
+}
+
+// listAll gives a command --all, and reports whether it is set.
+func listAll(c *cobra.Command) *bool {
+	return c.Flags().Bool("all", false, "list every change, however many there are")
 }
 
 func (g group) status() *cobra.Command {

@@ -227,7 +227,7 @@ func (g author) bootstrap() *cobra.Command {
 			case done && (p.Applied || p.Summary.Empty()):
 				return g.Screen().Deployed(data)
 			}
-			g.Screen().Changes(p)
+			g.Screen().Changes(p, true)
 			g.Screen().Adoptions(p)
 			g.Screen().Total(p.Summary)
 			return nil

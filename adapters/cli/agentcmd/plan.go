@@ -25,7 +25,26 @@ func tintOf(op string) command.Tint {
 
 // Directories shows which directories a plan writes into: first the project that one stands in, then those outside of it, one for each target.
 func (s Screen) Directories(p present.Plan, project string) {
+	below := func(path string) bool {
+		return strings.HasPrefix(path+string(filepath.Separator), strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator))
+	}
 	inside, outside := 0, map[string]string{}
+	for _, at := range p.Places {
+		if below(at.Path) {
+			inside += at.Summary.Total()
+		}
+	}
+	if len(p.Places) > 0 { // not all changes are here
+		if inside > 0 {
+			s.insideProject(project, inside)
+		}
+		for _, at := range p.Places {
+			if !below(at.Path) {
+				s.Line("writes into %s (%s, %s)", command.Plain(at.Path), command.Plain(at.Target), count(at.Summary.Total(), "file", "files"))
+			}
+		}
+		return
+	}
 	for _, c := range p.Changes {
 		if strings.HasPrefix(c.Path, strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator)) {
 			inside++
@@ -41,15 +60,43 @@ func (s Screen) Directories(p present.Plan, project string) {
 		outside[c.Target] = dir
 	}
 	if inside > 0 {
-		s.Line("writes into the project %s (%s; --project-root names another)", command.Plain(project), count(inside, "file", "files"))
+		s.insideProject(project, inside)
 	}
 	for _, target := range slices.Sorted(maps.Keys(outside)) {
 		s.Line("writes into %s (%s)", command.Plain(outside[target]), command.Plain(target))
 	}
 }
 
-// Changes shows one line for each change.
-func (s Screen) Changes(p present.Plan) {
+func (s Screen) insideProject(project string, files int) {
+	s.Line("writes into the project %s (%s; --project-root names another)", command.Plain(project), count(files, "file", "files"))
+}
+
+// How many changes people are shown one by one: a plan of more than manyChanges is cut to about a page, of which each change takes a line.
+const (
+	manyChanges = 60
+	pageChanges = 40
+)
+
+// page is the changes that are shown of a long plan, what concerns files that are there already before what is new.
+func page(all []present.Change) []present.Change {
+	var out []present.Change
+	for _, creates := range []bool{false, true} {
+		for _, c := range all {
+			if len(out) < pageChanges && (c.Op == "create") == creates {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// Changes shows one line for each change, of a long plan for the most important ones, unless all are asked for.
+func (s Screen) Changes(p present.Plan, all bool) {
+	total := p.Len()
+	if !all && total > manyChanges {
+		p.Changes = page(p.Changes)
+	}
+	p.Omitted = total - len(p.Changes)
 	wide := 0
 	for _, c := range p.Changes {
 		wide = max(wide, len(c.Target))
@@ -62,7 +109,7 @@ func (s Screen) Changes(p present.Plan) {
 		s.Line("%s", line)
 	}
 	if p.Omitted > 0 {
-		s.Line("… and %d more", p.Omitted)
+		s.Line("… and %d more; countersign agents plan --all lists every one, preview --diff shows every line", p.Omitted)
 	}
 }
 
@@ -73,12 +120,12 @@ func (s Screen) Total(sum present.Summary) {
 }
 
 // Plan shows the data of plan.
-func (s Screen) Plan(data json.RawMessage) error {
+func (s Screen) Plan(data json.RawMessage, all bool) error {
 	p, err := DecodeData[present.Plan](data)
 	if err != nil {
 		return err
 	}
-	s.Changes(p)
+	s.Changes(p, all)
 	s.Total(p.Summary)
 	return nil
 }
@@ -104,12 +151,12 @@ type file struct {
 }
 
 // Preview shows the data of preview: the changes, and the diffs where there are any.
-func (s Screen) Preview(ctx context.Context, data json.RawMessage) error {
+func (s Screen) Preview(ctx context.Context, data json.RawMessage, all bool) error {
 	p, err := DecodeData[preview](data)
 	if err != nil {
 		return err
 	}
-	s.Changes(p.Plan)
+	s.Changes(p.Plan, all)
 	if err := s.Diffs(ctx, p.Diff.Files); err != nil {
 		return err
 	}

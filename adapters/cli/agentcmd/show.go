@@ -33,6 +33,9 @@ func (s Screen) Next(actions []string) {
 func (s Screen) Warnings(warnings []string) {
 	offered := false
 	for _, w := range warnings {
+		if strings.HasSuffix(w, " lists all of them") {
+			continue // the list says itself where it ends
+		}
 		if !strings.HasPrefix(w, "operator assets missing ") {
 			s.Note("warning: %s", Prose(w))
 			continue

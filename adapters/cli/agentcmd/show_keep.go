@@ -50,7 +50,7 @@ func (s Screen) Snapshot(data json.RawMessage) error {
 	for i, c := range d.FileChanges {
 		changes[i] = present.Change{Target: c.Target, Op: c.Op, Path: c.Path, Before: c.Before, After: c.After}
 	}
-	s.Changes(present.Plan{Changes: changes})
+	s.Changes(present.Plan{Changes: changes}, true)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,9 +48,9 @@ update  vscode  /p/b  (overwrites a file that no deployment wrote)
 update  vscode  /p/c  (changed upstream)
 update  vscode  /p/m  (adds to the file, and leaves the rest of it alone)
 delete  vscode  /p/d  (both (conflict): deletes a file with edits made since it was deployed)
-… and 2 more
+… and 2 more; countersign agents plan --all lists every one, preview --diff shows every line
 Plan: +1 ~3 -1
-`, drawn(t, func(s agentcmd.Screen) error { return s.Plan(plan) }))
+`, drawn(t, func(s agentcmd.Screen) error { return s.Plan(plan, false) }))
 	assert.Equal(t, `2 files are somebody's own work:
   /p/b  overwrites a file that no deployment wrote
   /p/d  both (conflict): deletes a file with edits made since it was deployed
@@ -58,6 +60,25 @@ Plan: +1 ~3 -1
 		assert.False(t, s.Adoptions(present.Plan{}))
 		return err
 	}))
+}
+
+// TestALongPlanIsAPage has what is there already before what is new, where not everything is shown.
+func TestALongPlanIsAPage(t *testing.T) {
+	p := present.Plan{Omitted: 900, Summary: present.Summary{Create: 999, Update: 1},
+		Places: []present.Place{{Target: "codex", Path: "/h/.agents/skills", Summary: present.Summary{Create: 400}}, {Target: "cursor", Path: "/p/.cursor", Summary: present.Summary{Create: 599, Update: 1}}}}
+	for i := range 99 {
+		p.Changes = append(p.Changes, present.Change{Target: "codex", Op: "create", Path: fmt.Sprintf("/h/.agents/skills/%d", i)})
+	}
+	p.Changes = append(p.Changes, present.Change{Target: "cursor", Op: "update", Path: "/p/.cursor/z"})
+	short := drawn(t, func(s agentcmd.Screen) error { s.Directories(p, "/p"); s.Changes(p, false); return nil })
+	lines := strings.Split(strings.TrimSuffix(short, "\n"), "\n")
+	assert.Equal(t, "writes into the project /p (600 files; --project-root names another)", lines[0])
+	assert.Equal(t, "writes into /h/.agents/skills (codex, 400 files)", lines[1])
+	assert.Equal(t, "update  cursor  /p/.cursor/z", lines[2])
+	assert.Len(t, lines, 2+40+1)
+	assert.Contains(t, lines[42], "… and 960 more; countersign agents plan --all")
+	p.Omitted = 0
+	assert.Equal(t, 100, strings.Count(drawn(t, func(s agentcmd.Screen) error { s.Changes(p, true); return nil }), "\n"))
 }
 
 func TestPreview(t *testing.T) {
@@ -74,7 +95,7 @@ update codex /h/bin
 (no text to show)
 delete codex /h/gone
 Plan: +1 ~1 -1
-`, drawn(t, func(s agentcmd.Screen) error { return s.Preview(context.Background(), preview) }))
+`, drawn(t, func(s agentcmd.Screen) error { return s.Preview(context.Background(), preview, false) }))
 }
 
 func TestStatusIsByRoot(t *testing.T) {
@@ -171,7 +192,7 @@ func TestWhatIsNotUnderstood(t *testing.T) {
 	for _, data := range []string{``, `[]`, `{"changes":1,"drift":1,"roots":1,"snapshots":1,"modules":1,"restored":1,"plan":1,"pruned":1,"issues":1,"candidates":1,"report":1,"commands":1,"id":1,"applied":1}`} {
 		raw := json.RawMessage(data)
 		for name, err := range map[string]error{
-			"plan": s.Plan(raw), "preview": s.Preview(context.Background(), raw), "status": s.Status(raw), "doctor": s.Doctor(raw, false, false), "explain": s.Explained(raw),
+			"plan": s.Plan(raw, false), "preview": s.Preview(context.Background(), raw, false), "status": s.Status(raw), "doctor": s.Doctor(raw, false, false), "explain": s.Explained(raw),
 			"deployed": s.Deployed(raw), "snapshots": s.Snapshots(raw), "snapshot": s.Snapshot(raw), "pruned": s.Pruned(raw, true), "score": s.Score(raw), "lint": s.Lint(raw),
 			"audit": s.Audit(raw), "import": s.Import(raw), "proposal": s.Proposal(raw), "restored": s.Restored(raw, true), "rebased": s.Rebased(raw, true), "synced": s.Synced(raw, true),
 		} {

@@ -32,6 +32,7 @@ type Compiler struct {
 	Overlays deployport.Overlays
 	Offline  bool // fetch nothing
 	Sep      byte // the native path separator
+	Judged   *Judgements
 
 	// Of documents that hosts have, their names and shapes decide how they are written to; without these two the tables alone do.
 	Machine   deployport.Machine

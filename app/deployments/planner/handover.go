@@ -21,7 +21,15 @@ const (
 )
 
 // FindHandovers finds them. read is the content that a change leaves, for files whose text decides; a nil content is not known, and is taken for nothing.
-func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (h Handovers, err error) {
+func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (Handovers, error) {
+	return findHandovers(changes, func(c deployment.Change) (string, error) {
+		text, err := read(c)
+		return deployment.TextHandover(text), err
+	})
+}
+
+// findHandovers finds them. judge is what the content of a change hands on.
+func findHandovers(changes []deployment.Change, judge func(deployment.Change) (string, error)) (h Handovers, err error) {
 	for _, c := range changes {
 		path := deployment.PosixPath(c.Path)
 		what := deployment.HandoverOf(path, c.Mode)
@@ -31,10 +39,8 @@ func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]
 		if what == "" && c.Op != deployment.OpDelete && c.Link == "" && deployment.MayHandOver(path) {
 			if c.After.Size > maxRead {
 				what = "too long to be looked through"
-			} else if text, err := read(c); err != nil {
+			} else if what, err = judge(c); err != nil {
 				return nil, err
-			} else {
-				what = deployment.TextHandover(text)
 			}
 		}
 		switch {

@@ -11,18 +11,28 @@ import (
 // InspectFunc is what is to be known of a module's file before agents read it, the most severe first.
 type InspectFunc func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error)
 
-// Inspector looks through files, one after the other.
+// Inspector looks through files, one after the other, as far as it is not known what is in them.
 func (c Compiler) Inspector() InspectFunc {
-	eye := inspection.New(c.Configs.Frontmatter)
+	var eye *inspection.Inspector
 	return func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error) {
+		of := judged{id, f.Path, f.Mode, f.Content.Sum}
+		if all, known := c.Judged.found(of); known {
+			return all, nil
+		}
 		look := inspection.File{ModuleID: id, Path: f.Path, Mode: f.Mode, Size: f.Content.Size}
 		if f.Content.Size <= inspection.MaxBytes { // of a longer one it is said that it was not read
 			var err error
 			if look.Data, err = c.Sources.Content(ctx, f.Content); err != nil {
 				return nil, err
 			}
+			c.Judged.setHandover(f.Content.Sum, deployment.TextHandover(look.Data))
 		}
-		return eye.Inspect(look), nil
+		if eye == nil {
+			eye = inspection.New(c.Configs.Frontmatter)
+		}
+		all := eye.Inspect(look)
+		c.Judged.setFound(of, all)
+		return all, nil
 	}
 }
 

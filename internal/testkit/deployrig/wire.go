@@ -56,7 +56,7 @@ func Wire(w Wiring) Wired {
 	out.Machine = deployfile.NewMachine(deployfile.Options{Index: index, Clock: w.Clock, Env: env, Step: w.Step})
 	out.Compiler = planner.Compiler{Places: configrepo.NewPlaces(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
 		Overlays: configrepo.NewOverlays(out.Files), Sep: os.PathSeparator,
-		Machine: out.Machine, Documents: docedit.Documents{}}
+		Machine: out.Machine, Documents: docedit.Documents{}, Judged: planner.NewJudgements()}
 	out.Planner = planner.Planner{Machine: out.Machine, Snapshots: out.Machine, Registry: out.Machine, Documents: docedit.Documents{}, Sources: out.Compiler.Sources, Merger: out.Git}
 	return out
 }
