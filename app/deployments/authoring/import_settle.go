@@ -110,6 +110,13 @@ func (s *importService) exact(ctx context.Context, f *found, given map[string]de
 			with.Options[option] = value
 		}
 	}
+	l.Options = with.Options
+	if name := l.Imports(); name != "" && i.ModuleType == deployment.ModuleInstructions {
+		if other := s.paths().Join(l.Dir, name); i.Source == other || slices.Contains(i.Also, other) { // the same stands there, and was written out here all the same
+			option, value := target.Copying()
+			with.Options[option] = value
+		}
+	}
 	same, err := s.rendersSame(ctx, f, i, l.Agent, with)
 	switch {
 	case err != nil:

@@ -74,7 +74,7 @@ type AgentRule struct {
 	Dialect  Dialect
 	Lists    [][]string        // of settings: the lists that are sets, and the user's beside ours; * is any key
 	Events   map[string]string // of hooks: the host's names of events
-	Style    string            // of hooks and permissions: how they are written; of agents: a field=value that all have there
+	Style    string            // of hooks and permissions: how they are written; of agents: a field=value that all have there; of aggregates: @FILE, which it may import
 	Connects bool              // only whoever connects a host goes there; nothing is deployed to it
 }
 
@@ -119,6 +119,25 @@ const (
 func (l ActiveRule) Section() bool {
 	return l.Shape == ShapeAggregate && l.Options.Text(modeOption, modeFile) == modeSection
 }
+
+// The option that has a file of instructions repeat what another file says, instead of importing that, and its values.
+const (
+	importOption = "agents_md"
+	importFile   = "import"
+	importNot    = "copy"
+)
+
+// Imports is the file beside a file of instructions that the host can be told to read, instead of a copy of it; empty: none.
+func (l ActiveRule) Imports() string {
+	name, ok := strings.CutPrefix(l.Style, "@")
+	if !ok || l.Shape != ShapeAggregate || l.Section() || l.Options.Text(importOption, importFile) != importFile {
+		return ""
+	}
+	return name
+}
+
+// Copying is the option, and its value, by which a file of instructions never imports another one.
+func Copying() (option, value string) { return importOption, importNot }
 
 // Lines are the rules in force, in the order of the table. It fails with ErrConfig on an option that cannot be.
 func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {

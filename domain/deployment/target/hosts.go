@@ -226,6 +226,8 @@ func CheckTables() (problems []string) {
 			say("rules", line, "there is no form %s", c[7])
 		case (c[7] == "keys") != (c[8] != nothing):
 			say("rules", line, "keys, and nothing else, need the format of a document")
+		case strings.HasPrefix(c[10], "@") && (c[7] != "aggregate" || !slices.ContainsFunc(a.choices, func(o choice) bool { return o.option == importOption })):
+			say("rules", line, "only one file of all instructions imports another one, of a host with the option %s", importOption)
 		case c[8] != nothing && !slices.Contains([]deployment.Format{deployment.FormatJSON, deployment.FormatJSONC, deployment.FormatTOML}, deployment.Format(c[8])):
 			say("rules", line, "there is no format %s", c[8])
 		}

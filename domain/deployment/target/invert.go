@@ -75,6 +75,18 @@ func Invert(in DriftedFile) (Inverse, error) {
 		}
 		in.Actual = []byte(block)
 	}
+	if len(found) > 0 && found[0].line.Imports() != "" {
+		if _, err := r.jobs(); err != nil {
+			return Inverse{}, err
+		}
+		switch name := r.imports[in.File.Path]; {
+		case name == "":
+		case string(in.Actual) == importing(name):
+			return Inverse{}, nil
+		default:
+			return no(ReasonUnsupported, "it only imports "+name+", where every host reads what modules say; put what was added into that file, or into a module"), nil
+		}
+	}
 	switch {
 	case len(found) == 0:
 		return no(ReasonUnrelated, "no module made this file"), nil

@@ -26,6 +26,7 @@ type renderer struct {
 	warned  map[string]bool
 	outside []string            // targets with files for a project, where there is none
 	common  map[string][]Module // by path: the instructions of all targets that have one file of them
+	imports map[string]string   // by path: the file beside it that says the same
 }
 
 // job is what is rendered for one target.
@@ -48,15 +49,10 @@ type spot struct {
 func Render(in Input) (Output, error) {
 	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
-	jobs := make([]job, len(in.Chosen))
-	for i, name := range in.Chosen {
-		var err error
-		if jobs[i].agent, jobs[i].lines, err = linesOf(in, name); err != nil {
-			return Output{}, err
-		}
-		jobs[i].mine = r.mine(jobs[i].agent)
+	jobs, err := r.jobs()
+	if err != nil {
+		return Output{}, err
 	}
-	r.share(r.withOthers(jobs))
 	n := expected(jobs)
 	r.at, r.out.Files = make(map[string]int, n), make([]deployment.Desired, 0, n)
 	for i := range jobs {
@@ -68,6 +64,20 @@ func Render(in Input) (Output, error) {
 		return Output{}, err
 	}
 	return r.out, nil
+}
+
+// jobs are those of the chosen targets. What the files of instructions of all targets hold, and import, is settled.
+func (r *renderer) jobs() ([]job, error) {
+	jobs := make([]job, len(r.in.Chosen))
+	for i, name := range r.in.Chosen {
+		var err error
+		if jobs[i].agent, jobs[i].lines, err = linesOf(r.in, name); err != nil {
+			return nil, err
+		}
+		jobs[i].mine = r.mine(jobs[i].agent)
+	}
+	r.share(r.withOthers(jobs))
+	return jobs, nil
 }
 
 func (r *renderer) render(j *job) error {
@@ -132,13 +142,15 @@ func (r *renderer) withOthers(jobs []job) []job {
 	return all
 }
 
+// wish is what a target wants in a file of instructions.
+type wish struct {
+	target  string
+	scope   deployment.Scope
+	modules []Module
+}
+
 // share finds the files of instructions that several targets have. All of their agents read the whole of it, so it holds what any of them is to be told.
 func (r *renderer) share(jobs []job) {
-	type wish struct {
-		target  string
-		scope   deployment.Scope
-		modules []Module
-	}
 	wishes := map[string][]wish{}
 	for _, j := range jobs {
 		for _, l := range j.lines {
@@ -175,6 +187,36 @@ func (r *renderer) share(jobs []job) {
 			}
 		}
 		r.common[path] = all
+	}
+	r.importing(jobs, wishes)
+}
+
+// importing finds the files of instructions that would say what another one says that the host can import: that is written once.
+func (r *renderer) importing(jobs []job, wishes map[string][]wish) {
+	r.imports = map[string]string{}
+	for _, j := range jobs {
+		for i := range j.lines {
+			l := &j.lines[i]
+			name := l.Imports()
+			if name == "" || l.Project && !r.in.Place.Marked {
+				continue
+			}
+			other := r.Join(l.Dir, name)
+			there, shared := r.common[other]
+			if !shared && len(wishes[other]) == 1 {
+				there = wishes[other][0].modules
+			}
+			mine := slices.DeleteFunc(forScope(j.mine[l.Of], l.scope, r.in.Place), func(m Module) bool { return !l.takes(m) })
+			if len(mine) == 0 || !slices.EqualFunc(mine, there, func(a, b Module) bool { return a.ID == b.ID && a.user == b.user }) {
+				continue
+			}
+			path := r.Join(l.Dir, l.Path)
+			r.imports[path] = name
+			written := slices.ContainsFunc(wishes[other], func(w wish) bool { return slices.Contains(r.in.Chosen, w.target) })
+			if slices.Contains(r.in.Chosen, l.Agent) && !written {
+				r.warn(fmt.Sprintf("%s imports %s, which is written for %s; deploy that too", path, name, wishes[other][0].target))
+			}
+		}
 	}
 }
 
@@ -377,6 +419,10 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 		ids, files = append(ids, m.ID), append(files, s.file)
 	}
 	d := deployment.Desired{Mode: deployment.PlainMode, Modules: ids}
+	if name := r.imports[r.Join(l.Dir, l.Path)]; name != "" {
+		d.Content = deployment.ContentOf([]byte(importing(name)))
+		return r.put(l, l.Path, d)
+	}
 	if len(of) == 1 && !l.Section() {
 		d.Content = files[0].Content
 		return r.put(l, l.Path, d)
@@ -390,6 +436,9 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 	}
 	return r.put(l, l.Path, d)
 }
+
+// importing is a file of instructions that says nothing but to read another one.
+func importing(name string) string { return "@" + name + "\n" }
 
 // joined is the instructions of modules in one text, made once for all targets that want the same modules.
 func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (deployment.Content, error) {
