@@ -15,7 +15,7 @@ import (
 // holding names a root of a target.
 type holding struct{ target, root string }
 
-// holdings are the roots whose manifests the transaction is about: those it looked at, and those that own something.
+// holdings are the roots whose manifests the transaction is about: those it is made for, and those that own something.
 func (op *operation) holdings() []deployment.Root {
 	known := map[holding]bool{}
 	var out []deployment.Root
@@ -44,7 +44,14 @@ func (op *operation) readLedgers() error {
 	for i := range op.t.Owned {
 		wanted[op.t.Owned[i].Path] = true
 	}
-	for _, root := range op.holdings() {
+	roots := op.holdings()
+	op.own = len(roots)
+	for _, root := range op.t.Beside {
+		if !slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Target == root.Target && r.Path == root.Path }) {
+			roots = append(roots, root)
+		}
+	}
+	for _, root := range roots {
 		l, _, err := owned.Read(root, func(path string) bool { return wanted[path] })
 		if err != nil {
 			return err
@@ -65,36 +72,47 @@ func (op *operation) claims() ([]deployment.Write, error) {
 		f.Repo = mine
 		owned[key] = append(owned[key], f)
 	}
-	adopted := map[string]bool{}
-	for _, w := range op.t.Writes {
-		adopted[w.Path] = w.After.Kind != deployment.Absent
-	}
+	heirs := op.heirs()
 	var out []deployment.Write
-	for _, l := range op.ledgers {
-		byRepo, touched := map[string][]deployment.Owned{}, map[string]bool{mine: true}
-		for repo := range l.Taken {
-			touched[repo] = true
+	for i, l := range op.ledgers {
+		ours := i < op.own
+		byRepo, touched := map[string][]deployment.Owned{}, map[string]bool{}
+		if ours {
+			touched[mine] = true
+			for repo := range l.Taken {
+				touched[repo] = true
+			}
 		}
-		heirs := op.heirs(l, owned[holding{l.Root.Target, l.Root.Path}])
 		for _, f := range slices.Concat(l.Owned, l.Others) {
 			if left, ok := heirs[f.Path]; ok && f.Part != nil && f.Repo != "" && f.Repo != mine {
 				f.Made, f.Created = slices.Concat(f.Made, left.Made), f.Created || left.Created
 				touched[f.Repo] = true
 				delete(heirs, f.Path)
 			}
+			taken, found := op.taken(f)
 			switch {
-			case f.Owner == op.t.Owner && f.Repo == mine: // what becomes of these the transaction says
-			case f.Repo != "" && f.Repo != op.t.Repo && f.Part == nil && adopted[f.Path]:
+			case f.Owner == op.t.Owner && f.Repo == mine && ours: // what becomes of these the transaction says
+			case found && (f.Sum != taken.From.Sum || f.PartSum != taken.From.PartSum): // it was deployed again since the plan was made
+				return nil, StaleError([]string{f.Path})
+			case found:
 				touched[f.Repo] = true
+				if taken.Left != nil {
+					f.Part, f.PartSum = taken.Left.Part, taken.Left.PartSum
+					byRepo[f.Repo] = append(byRepo[f.Repo], f)
+				}
 			default:
 				byRepo[f.Repo] = append(byRepo[f.Repo], f)
 			}
 		}
-		byRepo[mine] = append(byRepo[mine], owned[holding{l.Root.Target, l.Root.Path}]...)
-		for repo := range touched {
-			if err := op.record(l.Root, repo, byRepo[repo]); err != nil {
+		if !ours {
+			if err := op.recordAll(l.Root, byRepo, touched); err != nil {
 				return nil, err
 			}
+			continue
+		}
+		byRepo[mine] = append(byRepo[mine], owned[holding{l.Root.Target, l.Root.Path}]...)
+		if err := op.recordAll(l.Root, byRepo, touched); err != nil {
+			return nil, err
 		}
 		for _, path := range l.Beside {
 			if !slices.Contains(op.t.TakesOver, path) { // nobody was shown that one
@@ -113,23 +131,43 @@ func (op *operation) claims() ([]deployment.Write, error) {
 	return out, nil
 }
 
+// taken is what the transaction says of an entry of another config repository that it takes over.
+func (op *operation) taken(f deployment.Owned) (deployment.Takeover, bool) {
+	i := slices.IndexFunc(op.t.Taken, func(t deployment.Takeover) bool {
+		return t.From.Repo == f.Repo && t.From.Owner == f.Owner && t.From.Target == f.Target && t.From.Root == f.Root && t.From.Path == f.Path
+	})
+	if i < 0 {
+		return deployment.Takeover{}, false
+	}
+	return op.t.Taken[i], true
+}
+
 // heirs are the parts of documents that the owner lets go of: what it made for them, the document or containers in it, is another owner's to take
 // away, where one still has a part there.
-func (op *operation) heirs(l observe.RootOwnership, now []deployment.Owned) map[string]deployment.Owned {
+func (op *operation) heirs() map[string]deployment.Owned {
 	left := map[string]deployment.Owned{}
-	if len(l.Others) == 0 {
-		return left
-	}
 	mine := op.t.Owner.Repo(op.t.Repo)
-	for _, f := range l.Owned {
-		if f.Part != nil && f.Owner == op.t.Owner && f.Repo == mine && (f.Created || len(f.Made) > 0) {
-			left[f.Path] = f
+	for _, l := range op.ledgers[:op.own] {
+		for _, f := range l.Owned {
+			if f.Part != nil && f.Owner == op.t.Owner && f.Repo == mine && (f.Created || len(f.Made) > 0) {
+				left[f.Path] = f
+			}
 		}
 	}
-	for _, f := range now {
-		delete(left, f.Path)
+	for i := range op.t.Owned {
+		delete(left, op.t.Owned[i].Path)
 	}
 	return left
+}
+
+// recordAll has what the touched config repositories own in a root written down.
+func (op *operation) recordAll(root deployment.Root, byRepo map[string][]deployment.Owned, touched map[string]bool) error {
+	for repo := range touched {
+		if err := op.record(root, repo, byRepo[repo]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // record has what a config repository owns in a root written down; nothing is no record.
@@ -175,7 +213,7 @@ func (op *operation) orphans() []string {
 		}
 	}
 	var out []string
-	for _, l := range op.ledgers {
+	for _, l := range op.ledgers[:op.own] {
 		for _, f := range l.Owned {
 			if f.Owner != op.t.Owner || f.Repo != op.t.Owner.Repo(op.t.Repo) || f.Part != nil || known[f.Path] || held[f.Path] > 1 {
 				continue
@@ -246,7 +284,7 @@ func (op *operation) settle(originals []deployment.Original) (any bool) {
 		return false
 	}
 	ours := map[string]bool{}
-	for _, l := range op.ledgers {
+	for _, l := range op.ledgers[:op.own] {
 		for _, f := range l.Owned {
 			ours[f.Path] = f.Owner == op.t.Owner && f.Repo == op.t.Owner.Repo(op.t.Repo)
 		}
@@ -256,6 +294,11 @@ func (op *operation) settle(originals []deployment.Original) (any bool) {
 	}
 	for _, f := range op.t.Owned {
 		delete(ours, f.Path)
+	}
+	for _, l := range op.ledgers { // who still has it goes back from it later
+		for _, f := range l.Others {
+			delete(ours, f.Path)
+		}
 	}
 	for i, o := range originals {
 		if o.Settled == "" && ours[o.Path] {

@@ -21,6 +21,7 @@ type operation struct {
 	at       time.Time
 	umask    fs.FileMode
 	ledgers  []observe.RootOwnership
+	own      int    // how many of them, the first, are of roots that the transaction is made for; others may have the same files
 	records  []Text // what is owned, where that changes
 	jobs     []job  // of t.Writes, then of manifests that are taken over
 	ground   *observe.PathResolver

@@ -48,6 +48,14 @@ func StateWords(state string) string {
 	return ""
 }
 
+// Held is how a file stands that another config repository deployed, in words: it is that one's, or this one deployed it as well.
+func Held(state, repo string) string {
+	if state == "not_deployed" {
+		return "owned by " + repo
+	}
+	return cmp.Or(StateWords(state), state) + ", also deployed by " + repo
+}
+
 // Note is what people have to know of a change besides what it does: the state of the file, and whose work is concerned; often nothing.
 func (c Change) Note() string {
 	words := StateWords(c.State)

@@ -89,6 +89,7 @@ const (
 	reasonLink       = "symbolic_link"
 	reasonUserScope  = "user_scope"       // the edit is of the user's file, and the proposal would be for a project
 	reasonUnmanaged  = "not_deployed"     // no deployment wrote what stands there
+	reasonOwned      = "owned_by_another" // another config repository deployed what stands there
 	reasonUnknown    = "base_unknown"     // what was deployed last is kept nowhere
 	reasonConflict   = "conflict"         // the edit and what the config repository says do not merge
 	reasonUpstream   = "removed_upstream" // the config repository does not want the file, key or section any more
@@ -102,6 +103,7 @@ const (
 func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, error) {
 	f := found{candidates: []EvolveCandidate{}, skipped: []EvolveSkip{}}
 	var edited []drifted
+	others := r.Observed.OthersByPath()
 	input, entries, wanted := e.Compiler.Input(ctx, in.state), r.Entries(deployment.OwnerDeploy), map[string]bool{}
 	for i := range r.Files {
 		d := &r.Files[i]
@@ -115,7 +117,8 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 		}
 		one := drifted{DriftedFile: target.DriftedFile{Input: input, File: *d}, have: entries[[2]string{d.Target, d.Path}]}
 		now := r.Observed.Files[d.Path]
-		one.state = d.State(one.have, now)
+		one.state, one.others = others.StateOf(d, one.have, now), others
+		holder, shared := others.Holder(d, one.have, now)
 		switch {
 		case one.state == deployment.StateUpToDate, one.state == deployment.StateChangedUpstream, one.state == "":
 		case now.Kind == deployment.Absent, one.state == deployment.StateMissing:
@@ -124,7 +127,9 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 			f.skip(one, in, reasonUserScope, "it is the user's, and what a project lays over a module is for that project alone; propose with scope global or machine")
 		case now.Kind == deployment.Link:
 			f.skip(one, in, reasonLink, "a symbolic link stands there; what it leads to is not proposed")
-		case one.state == deployment.StateNotDeployed:
+		case holder != "" && !shared && (one.have == nil || !one.keyed()):
+			f.skip(one, in, reasonOwned, "the config repository "+holder+" deployed what stands there, so it is no edit of a module of this one; "+takeOver)
+		case one.state == deployment.StateNotDeployed && holder == "":
 			f.skip(one, in, reasonUnmanaged, "no deployment wrote what stands there, so it is no edit of a module; countersign agents import takes files over")
 		case d.Part != nil && d.Merge.Ours.IsZero():
 			f.skip(one, in, reasonUpstream, "it was edited here, and the config repository does not want it any more; a deployment with --adopt takes it out")
@@ -156,9 +161,10 @@ func (e Evolver) lines(f *found) {
 
 // orphans tells of files that were edited here and that the config repository does not want any more.
 func (e Evolver) orphans(f *found, r planner.Result, in search, wanted map[string]bool) {
+	others := r.Observed.OthersByPath()
 	for have := range r.Observed.Entries() {
 		inside := slices.ContainsFunc(r.Roots, func(root deployment.Root) bool { return root.Target == have.Target && root.Path == have.Root })
-		if have.Owner != deployment.OwnerDeploy || have.Part != nil || !inside || wanted[have.Path] || in.module != "" && !slices.Contains(have.Modules, in.module) {
+		if have.Owner != deployment.OwnerDeploy || have.Part != nil || !inside || wanted[have.Path] || len(others[have.Path]) > 0 || in.module != "" && !slices.Contains(have.Modules, in.module) {
 			continue
 		}
 		if state := have.State(r.Observed.Files[have.Path]); state == deployment.StateConflict {
@@ -171,9 +177,13 @@ func (e Evolver) orphans(f *found, r planner.Result, in search, wanted map[strin
 // drifted is a file that was edited here, and its entry in the ownership manifest.
 type drifted struct {
 	target.DriftedFile
-	have  *deployment.Owned
-	state deployment.FileState
+	have   *deployment.Owned
+	state  deployment.FileState
+	others deployment.Others
 }
+
+// takeOver is how a file of another config repository becomes this one's.
+const takeOver = "countersign agents deploy --apply --adopt takes it over"
 
 // mergeAll puts the edits of files on top of what the config repository says now, and traces what comes of it back to the modules.
 func (e Evolver) mergeAll(ctx context.Context, f *found, edited []drifted, in search) error {

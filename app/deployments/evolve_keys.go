@@ -28,6 +28,9 @@ func (e Evolver) mergeKeys(ctx context.Context, f *found, d drifted, in search) 
 		name := strings.Join(k.Key.Path, ".")
 		switch {
 		case in.module != "" && k.Key.Module != in.module, !k.State.IsEdited() && k.State != deployment.StateMissing && k.State != deployment.StateNotDeployed, k.Taken:
+		case d.others.HasKey(d.File.Path, k.Key, d.have) != "":
+			one.state = deployment.StateNotDeployed
+			f.skip(one, in, reasonOwned, "the config repository "+d.others.HasKey(d.File.Path, k.Key, d.have)+" deployed the key "+name+", so it is no edit of a module of this one; "+takeOver)
 		case k.State == deployment.StateMissing:
 			f.skip(one, in, reasonGone, "the key "+name+" is not there, so there is nothing to propose")
 		case k.State == deployment.StateNotDeployed:

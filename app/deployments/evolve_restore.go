@@ -113,8 +113,9 @@ func (r *EvolveRestoration) MarshalJSON() ([]byte, error) {
 // missing and the call is no dry run, it needs yes.
 func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c RestoreInput) (*EvolveRestoration, error) {
 	out := &EvolveRestoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: RestoreData{Reason: "no_missing", Restored: []RestoredFile{}}}
-	done := map[string]bool{}
+	done, others, entries := map[string]bool{}, r.Observed.OthersByPath(), r.Entries(deployment.OwnerDeploy)
 	for _, d := range r.Files {
+		holder, shared := others.Holder(&d, entries[[2]string{d.Target, d.Path}], r.Observed.Files[d.Path])
 		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
 		switch {
 		case c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID):
@@ -127,6 +128,9 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 			continue
 		case now.Kind != deployment.Absent:
 			out.data.Summary.SkippedExisting++
+			continue
+		case holder != "" && !shared:
+			out.warnings = append(out.warnings, d.Path+" is missing and belongs to the config repository "+holder+", which recreates it; "+takeOver)
 			continue
 		}
 		out.data.Summary.Missing++

@@ -23,7 +23,7 @@ type Wanted struct {
 func NewPlan(w Wanted, o Observed) (Plan, error) {
 	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Repo: w.Repo, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
 		Owned: make([]Owned, 0, len(w.Files))}
-	mine, others := entriesOf(w, o), o.othersByPath()
+	mine, others := entriesOf(w, o), o.OthersByPath()
 	for i := range w.Files {
 		d := &w.Files[i]
 		have, now := mine.take(place{d.Target, d.Path}), o.at(i, d.Path)
@@ -35,7 +35,8 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 			return Plan{}, err
 		}
 		if differs {
-			c.yield(d, others[d.Path])
+			c.State = others.StateOf(d, have, now)
+			p.takeOver(c.yield(d, others[d.Path]))
 			p.Changes = append(p.Changes, c)
 		}
 		if next, keep := d.owned(have, now, w); keep {
@@ -45,7 +46,9 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 			p.Stale = p.Stale || have != nil
 		}
 	}
+	p.inherit()
 	p.leave(mine.left(), w, o)
+	p.Beside = w.beside(o)
 	p.TakesOver = w.takesOver(o)
 	p.Stale = p.Stale || p.lacksManifest(o) || len(p.TakesOver) > 0
 	slices.SortFunc(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
@@ -106,6 +109,16 @@ func (w Wanted) takesOver(o Observed) (paths []string) {
 	return slices.Compact(paths)
 }
 
+// beside are the roots that were looked at besides those that the plan is about.
+func (w Wanted) beside(o Observed) (roots []Root) {
+	for i := range o.Ledgers {
+		if r := o.Ledgers[i].Root; !w.Has(Owned{Target: r.Target, Root: r.Path}) {
+			roots = append(roots, r)
+		}
+	}
+	return roots
+}
+
 // lacksManifest reports a root that owns files and has no manifest under its own name.
 func (p Plan) lacksManifest(o Observed) bool {
 	present := map[place]bool{}
@@ -128,7 +141,7 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	if d.Part == nil && now.Is(d.Content.Sum, d.Mode) {
 		return Change{}, false, nil
 	}
-	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules, State: d.State(have, now)}
+	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
 	switch {
 	case now.Kind == Directory || now.Kind == Special:
 		return c, false, ErrPath.Sayf("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,12 +12,12 @@ import (
 // reasonOther begins the reason of a change in a file that another config repository deployed.
 const reasonOther = "belongs to the config repository "
 
-// othersByPath are the entries of other config repositories. Mostly there are none.
-func (o Observed) othersByPath() map[string][]*Owned {
+// OthersByPath are the entries of other config repositories. Mostly there are none.
+func (o Observed) OthersByPath() Others {
 	if len(o.Others) == 0 {
 		return nil
 	}
-	all := make(map[string][]*Owned, len(o.Others))
+	all := make(Others, len(o.Others))
 	for i := range o.Others {
 		all[o.Others[i].Path] = append(all[o.Others[i].Path], &o.Others[i])
 	}
@@ -32,29 +33,180 @@ func Contends(ours, theirs *Part) bool {
 	if ours.Format == FormatMarkdown || theirs.Format == FormatMarkdown {
 		return ours.Format != theirs.Format || ours.Label == theirs.Label
 	}
-	for _, k := range ours.Keys {
-		for _, other := range theirs.Keys {
-			n := min(len(k.Path), len(other.Path))
-			if slices.Equal(k.Path[:n], other.Path[:n]) && (len(k.Path) != len(other.Path) || !bytes.Equal(k.Value, other.Value)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(ours.Keys, theirs.contends)
 }
 
-// yield has a change of a file that another config repository deployed need adopt. A file that is gone is nobody's to lose; who deployed it is
-// said all the same.
-func (c *Change) yield(d *Desired, others []*Owned) {
+// contends reports a key that cannot be had beside the part's own.
+func (p *Part) contends(k Key) bool { return slices.ContainsFunc(p.Keys, k.Contends) }
+
+// Contends reports two keys that cannot both be had: the same one with different values, or one within the other. Values of one list stand side by side.
+func (k Key) Contends(other Key) bool {
+	n := min(len(k.Path), len(other.Path))
+	switch {
+	case !slices.Equal(k.Path[:n], other.Path[:n]):
+		return false
+	case len(k.Path) != len(other.Path) || k.Item != other.Item:
+		return true
+	}
+	return !k.Item && !sameValue(k.Value, other.Value)
+}
+
+// sameValue reports two JSON values that are written alike but for their spaces.
+func sameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// Others are the entries of other config repositories by path.
+type Others map[string][]*Owned
+
+// Holder is the config repository that deployed what d wants otherwise; empty where nobody else did. have is the own entry, or nil. Both have one
+// where they agreed until now: then it is shared, and what is there is this one's as well.
+func (o Others) Holder(d *Desired, have *Owned, now Seen) (repo string, shared bool) {
+	for _, other := range o[d.Path] {
+		if !Contends(d.Part, other.Part) {
+			continue
+		}
+		if repo == "" {
+			repo, shared = other.Repo, true
+		}
+		shared = shared && d.shares(have, other, now)
+	}
+	return repo, shared
+}
+
+// shares reports an own entry that stands beside another one's: both say the same, or what is there is as this one says.
+func (d *Desired) shares(have, other *Owned, now Seen) bool {
+	switch {
+	case have == nil || (have.Part == nil) != (other.Part == nil):
+		return false
+	case have.Part == nil:
+		return have.Sum == other.Sum || now.Sum == have.Sum
+	case have.Part.Format == FormatMarkdown:
+		return have.PartSum == other.PartSum || d.Merge.Now == have.PartSum
+	case Contends(have.Part, other.Part):
+		return d.Merge.Now == have.PartSum
+	}
+	return !slices.ContainsFunc(d.Part.Keys, func(k Key) bool {
+		return other.Part.contends(k) && !slices.ContainsFunc(have.Part.Keys, func(h Key) bool { return slices.Equal(h.Path, k.Path) })
+	})
+}
+
+// HasKey is the config repository that deployed a key of a document which is wanted here otherwise, and that this one does not have as well.
+func (o Others) HasKey(path string, k Key, have *Owned) string {
+	for _, other := range o[path] {
+		if other.Part == nil || !other.Part.contends(k) {
+			continue
+		}
+		if have == nil || have.Part == nil || !slices.ContainsFunc(have.Part.Keys, func(h Key) bool { return h.Same(k) && !other.Part.contends(h) }) {
+			return other.Repo
+		}
+	}
+	return ""
+}
+
+// StateOf is how a wanted file stands. What another config repository deployed was never this one's, whatever is done to it: it counts as not deployed.
+func (o Others) StateOf(d *Desired, have *Owned, now Seen) FileState {
+	state := d.State(have, now)
+	if len(o[d.Path]) == 0 || state == StateUpToDate || state == StateMissing || state == "" {
+		return state
+	}
+	if holder, shared := o.Holder(d, have, now); holder != "" && !shared {
+		if d.Part != nil && have != nil && state.IsEdited() && d.Merge.Now != have.PartSum && !Contends(have.Part, o.partOf(holder, d.Path)) {
+			return state // its own keys were edited
+		}
+		return StateNotDeployed
+	}
+	return state
+}
+
+func (o Others) partOf(repo, path string) *Part {
+	for _, other := range o[path] {
+		if other.Repo == repo {
+			return other.Part
+		}
+	}
+	return nil
+}
+
+// yield has a change of a file that another config repository deployed need adopt, and lists what is taken over then. A file that is gone is nobody's
+// to lose; who deployed it is said all the same.
+func (c *Change) yield(d *Desired, others []*Owned) (taken []Takeover) {
 	for _, other := range others {
 		if !Contends(d.Part, other.Part) {
 			continue
 		}
-		c.Holder, c.Reason = other.Repo, reasonOther+other.Repo
-		if c.Op == OpUpdate {
-			c.Gate = AdoptUpdate
+		if c.Holder == "" {
+			c.Holder, c.Reason = other.Repo, reasonOther+other.Repo
+			if c.Op == OpUpdate {
+				c.Gate = AdoptUpdate
+			}
 		}
-		return
+		taken = append(taken, Takeover{From: *other, Left: other.without(d.Part)})
+	}
+	return taken
+}
+
+// Takeover is an entry of another config repository that a plan takes over: what it has from then on of the file. Left is nil where that is
+// nothing. Keys that both can have stay with it; the sum over them is whoever plans' to work out.
+type Takeover struct {
+	From Owned
+	Left *Owned
+}
+
+// without is the entry without what the part takes.
+func (f *Owned) without(part *Part) *Owned {
+	if part == nil || f.Part == nil || f.Part.Format == FormatMarkdown || part.Format == FormatMarkdown {
+		return nil
+	}
+	left := *f
+	kept := *f.Part
+	kept.Keys = slices.DeleteFunc(slices.Clone(f.Part.Keys), part.contends)
+	if left.Part = &kept; len(kept.Keys) == 0 {
+		return nil
+	}
+	return &left
+}
+
+// takeOver adds what is taken over, each entry once: two targets may want one file.
+func (p *Plan) takeOver(taken []Takeover) {
+	for _, t := range taken {
+		i := slices.IndexFunc(p.Taken, func(have Takeover) bool { return have.From.is(&t.From) })
+		if i < 0 {
+			p.Taken = append(p.Taken, t)
+			continue
+		}
+		if p.Taken[i].Left != nil && t.Left != nil {
+			kept := *p.Taken[i].Left.Part
+			kept.Keys = slices.DeleteFunc(slices.Clone(kept.Keys), func(k Key) bool { return !slices.ContainsFunc(t.Left.Part.Keys, k.Same) })
+			left := *p.Taken[i].Left
+			if left.Part = &kept; len(kept.Keys) > 0 {
+				p.Taken[i].Left = &left
+				continue
+			}
+		}
+		p.Taken[i].Left = nil
+	}
+}
+
+// is reports two entries of one place and owner.
+func (f *Owned) is(other *Owned) bool {
+	return f.Repo == other.Repo && f.Owner == other.Owner && f.Target == other.Target && f.Root == other.Root && f.Path == other.Path
+}
+
+// inherit hands on who made a document, and the containers in it: who takes over everything of another one's takes that away, too.
+func (p *Plan) inherit() {
+	for _, t := range p.Taken {
+		if t.Left != nil || t.From.Part == nil {
+			continue
+		}
+		if i := slices.IndexFunc(p.Owned, func(f Owned) bool { return f.Path == t.From.Path && f.Part != nil }); i >= 0 {
+			f := &p.Owned[i]
+			f.Made, f.Created = slices.Concat(f.Made, t.From.Made), f.Created || t.From.Created
+		}
 	}
 }
 
@@ -95,7 +247,7 @@ func (p Plan) LeaveOthers(o Observed) (Plan, []string) {
 		}
 	}
 	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return left[c.Path] })
-	p.Owned = slices.DeleteFunc(slices.Clone(p.Owned), func(f Owned) bool { return left[f.Path] })
+	p.Owned, p.Taken = slices.DeleteFunc(slices.Clone(p.Owned), func(f Owned) bool { return left[f.Path] }), nil
 	count := map[string]int{}
 	for i := range o.Others {
 		count[o.Others[i].Repo]++

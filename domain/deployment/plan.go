@@ -190,6 +190,8 @@ type Plan struct {
 	Roots   []Root
 	// TakesOver are the ownership manifests of earlier versions, and of the original, that go into the home's records and are removed.
 	TakesOver []string
+	Taken     []Takeover    // what other config repositories own and this plan takes over
+	Beside    []Root        // that were looked at because the same files may be there
 	Stale     bool          // a manifest has to be written although no file changes
 	Ways      *ResolvedDirs // where the directories really were that it was made for; another place is another plan
 }

@@ -39,7 +39,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	for i := range p.Owned {
 		owned[p.Owned[i].Path] = true
 	}
-	changed, others := map[string]bool{}, o.othersByPath()
+	changed, others := map[string]bool{}, o.OthersByPath()
 	for i, c := range p.Changes {
 		changed[c.Path], p.Changes[i].State = true, "" // it is not the config repository that the file is compared with
 		original, known := first[c.Path]

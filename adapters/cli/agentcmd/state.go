@@ -20,10 +20,16 @@ type drift struct {
 	Root    string   `json:"root"`
 	Path    string   `json:"path"`
 	Modules []string `json:"modules"`
+	OwnedBy string   `json:"owned_by"` // another config repository
 }
 
 // word is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
-func (d drift) word() string { return cmp.Or(present.StateWords(d.State), d.Kind) }
+func (d drift) word() string {
+	if d.OwnedBy != "" && d.State == "not_deployed" {
+		return "owned by another"
+	}
+	return cmp.Or(present.StateWords(d.State), d.Kind)
+}
 
 func (s Screen) driftLine(indent string, d drift, path string) {
 	tint := command.Changed
@@ -36,6 +42,9 @@ func (s Screen) driftLine(indent string, d drift, path string) {
 	line := indent + s.Tinted(fmt.Sprintf("%-16s", d.word()), tint) + "  " + command.Plain(path)
 	if d.Kind == "extra" && d.State != "" {
 		line += "  " + s.Tinted("(not wanted any more)", command.Faded)
+	}
+	if d.OwnedBy != "" {
+		line += "  " + s.Tinted("("+command.Plain(present.Held(d.State, d.OwnedBy))+")", command.Faded)
 	}
 	if len(d.Modules) > 0 {
 		line += "  " + s.Tinted("("+strings.Join(d.Modules, ", ")+")", command.Faded)

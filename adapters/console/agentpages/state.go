@@ -21,6 +21,7 @@ type drift struct {
 	Modules  []string `json:"modules"`
 	Expected *string  `json:"expected"`
 	Actual   *string  `json:"actual"`
+	OwnedBy  string   `json:"owned_by"` // another config repository
 }
 
 // Key names the file, as Change.Key does.
@@ -33,6 +34,9 @@ func stateTone(state string) string {
 
 // Badge is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
 func (d drift) Badge() ui.Node {
+	if d.OwnedBy != "" {
+		return ui.Badge(ui.Plain, ui.Printable(present.Held(d.State, d.OwnedBy)))
+	}
 	if words := present.StateWords(d.State); words != "" {
 		return ui.Badge(stateTone(d.State), words)
 	}

@@ -25,8 +25,8 @@ func AdoptError(adoptions []deployment.Change) error {
 	if n := len(adoptions); n > 1 {
 		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
 	}
-	if holder := adoptions[0].Holder; holder != "" && len(adoptions) == 1 {
-		what = sample[0] + " belongs to the config repository " + holder + ", which wants it otherwise; look at it, then repeat with adopt (--adopt) to take it over"
+	if held := byHolder(adoptions); held != "" {
+		what = held + "; leave it there, or look at it and repeat with adopt (--adopt) to take it over"
 	}
 	details := deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
@@ -35,6 +35,26 @@ func AdoptError(adoptions []deployment.Change) error {
 		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back")
 	}
 	return deployment.ErrAdopt.Sayf("%s", what).With(details)
+}
+
+// byHolder says which other config repositories deployed what would be overwritten; empty where that is not all of it.
+func byHolder(adoptions []deployment.Change) string {
+	var holders []string
+	for _, c := range adoptions {
+		if c.Holder == "" {
+			return ""
+		}
+		holders = append(holders, c.Holder)
+	}
+	slices.Sort(holders)
+	holders = slices.Compact(holders)
+	switch {
+	case len(adoptions) == 1:
+		return adoptions[0].Path + " belongs to the config repository " + holders[0] + ", which wants it otherwise"
+	case len(holders) == 1:
+		return fmt.Sprintf("%d files (%s …) belong to the config repository %s, which wants them otherwise", len(adoptions), adoptions[0].Path, holders[0])
+	}
+	return fmt.Sprintf("%d files (%s …) belong to the config repositories %s, which want them otherwise", len(adoptions), adoptions[0].Path, named(holders))
 }
 
 // maxEdited is how many files a warning names.

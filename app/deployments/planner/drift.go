@@ -30,6 +30,7 @@ type DriftItem struct {
 	State     deployment.FileState `json:"state,omitempty"` // which side changed; empty for an extra file that no deployment wrote
 	Target    string               `json:"target"`
 	Modules   []string             `json:"-"`
+	OwnedBy   string               `json:"owned_by,omitempty"` // another config repository, which deployed it and wants it otherwise
 }
 
 // DriftSummary counts files by kind of drift.
@@ -137,6 +138,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 		items = append(items, item)
 	}
 	leaving := map[string]*deployment.Desired{} // parts that go
+	others := r.Observed.OthersByPath()
 	for i := range r.Files {
 		f := &r.Files[i]
 		if f.Target != root.Target || f.Root != root.Path {
@@ -148,17 +150,18 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 		}
 		wanted[f.Path] = true
 		now := r.Observed.Files[f.Path]
-		state := f.State(entries[f.Path], now)
+		state := others.StateOf(f, entries[f.Path], now)
 		d.States.count(state)
 		if item, differs := differsFrom(f, now); differs {
 			item.State = state
+			item.OwnedBy, _ = others.Holder(f, entries[f.Path], now)
 			found(item)
 		}
 	}
 	for i := range ledger.Owned {
 		have := &ledger.Owned[i]
-		if wanted[have.Path] || have.Owner != deployment.OwnerDeploy {
-			continue
+		if wanted[have.Path] || have.Owner != deployment.OwnerDeploy || have.Part == nil && len(others[have.Path]) > 0 {
+			continue // what others have stays with them
 		}
 		if now := r.Observed.Files[have.Path]; now.Kind != deployment.Absent {
 			state := have.State(now)

@@ -28,7 +28,7 @@ func (d Drift) Next(prefix string) []string {
 	work, edited, due := false, false, d.NeedsDeploy
 	for _, item := range d.Items {
 		edited = edited || item.State.IsEdited()
-		work = work || item.State == deployment.StateNotDeployed && item.Kind == DriftModified // no deployment wrote what stands there
+		work = work || item.OwnedBy != "" || item.State == deployment.StateNotDeployed && item.Kind == DriftModified // no deployment of this repository wrote what stands there
 		due = due || item.Kind != DriftExtra
 	}
 	if len(d.Items) > 0 {

@@ -25,7 +25,7 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 	if len(owned) == 0 && !anyPart(w.Files) {
 		return w.Files, nil
 	}
-	files, theirs, docs := slices.Clone(w.Files), partsOfOthers(o), documents{}
+	files, theirs, docs := slices.Clone(w.Files), o.OthersByPath(), documents{}
 	for i := range files {
 		key := [2]string{files[i].Target, files[i].Path}
 		have, managed := owned[key]
@@ -34,15 +34,15 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 			continue
 		}
 		files[i].Part = withLabel(*files[i].Part, have.Part, o, files[i].Path, w.Repo)
-		kept := slices.Concat(others(files[i].Target, files[i].Path, w, o), theirs[files[i].Path])
-		if err := p.merge(ctx, docs, ownedPart{have, managed, w.Binding.Home, kept}, &files[i]); err != nil && !passedOver(ctx, o, files[i].Path, err) {
+		kept := slices.Concat(others(files[i].Target, files[i].Path, w, o), keysOf(theirs[files[i].Path]))
+		if err := p.merge(ctx, docs, ownedPart{have, managed, w.Binding.Home, kept, theirs}, &files[i]); err != nil && !passedOver(ctx, o, files[i].Path, err) {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
 		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format, Label: have.Part.Label}}
-		kept := slices.Concat(others(have.Target, have.Path, w, o), theirs[have.Path])
-		if err := p.merge(ctx, docs, ownedPart{have, true, w.Binding.Home, kept}, &d); err == nil {
+		kept := slices.Concat(others(have.Target, have.Path, w, o), keysOf(theirs[have.Path]))
+		if err := p.merge(ctx, docs, ownedPart{have, true, w.Binding.Home, kept, theirs}, &d); err == nil {
 			files = append(files, d)
 		} else if !passedOver(ctx, o, d.Path, err) {
 			return nil, err
@@ -233,17 +233,36 @@ type ownedPart struct {
 	managed bool
 	home    string
 	others  []deployment.Key // of other targets and other config repositories in the same document
+	theirs  deployment.Others
 }
 
-// partsOfOthers are the keys that other config repositories own in documents, by path.
-func partsOfOthers(o deployment.Observed) map[string][]deployment.Key {
-	all := map[string][]deployment.Key{}
-	for i := range o.Others {
-		if other := &o.Others[i]; other.Part != nil {
-			all[other.Path] = append(all[other.Path], other.Part.Keys...)
+// keysOf are the keys of entries.
+func keysOf(entries []*deployment.Owned) (keys []deployment.Key) {
+	for _, f := range entries {
+		if f.Part != nil {
+			keys = append(keys, f.Part.Keys...)
 		}
 	}
-	return all
+	return keys
+}
+
+// sumLeft works out the sums over what a plan leaves to other config repositories of documents in which it takes keys over: over the values that were
+// deployed, so that what was edited here stays an edit.
+func (p Planner) sumLeft(ctx context.Context, home string, plan *deployment.Plan) error {
+	for i := range plan.Taken {
+		left := plan.Taken[i].Left
+		if left == nil {
+			continue
+		}
+		doc, err := p.deployedDocument(ctx, home, left.Part.Format, left)
+		if err == nil {
+			left.PartSum, err = p.valuesSum(left.Part.Format, doc, left.Part.Keys)
+		}
+		if err != nil {
+			return about(err, left.Path)
+		}
+	}
+	return nil
 }
 
 func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at document, have ownedPart) ([]byte, error) {
@@ -276,7 +295,7 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at docume
 		return merged, nil
 	}
 	if managed {
-		if d.Merge.Theirs, err = p.wouldReplace(d, at.disk, have.Part.Keys); err != nil {
+		if d.Merge.Theirs, err = p.wouldReplace(d, at.disk, have); err != nil {
 			return nil, err
 		}
 	}
@@ -294,10 +313,11 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at docume
 	return merged, err
 }
 
-// wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are its user's own.
-func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, deployed []deployment.Key) (bool, error) {
+// wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are its user's own, but for
+// what another config repository deployed.
+func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, have ownedPart) (bool, error) {
 	added := slices.DeleteFunc(slices.Clone(d.Part.Keys), func(k deployment.Key) bool {
-		return slices.ContainsFunc(deployed, k.Same)
+		return slices.ContainsFunc(have.Part.Keys, k.Same) || have.theirs.HasKey(d.Path, k, &have.Owned) != ""
 	})
 	if len(added) == 0 {
 		return false, nil

@@ -42,6 +42,9 @@ func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 		w.Files = r.Files
 		r.Plan, err = deployment.NewPlan(w, r.Observed)
 	}
+	if err == nil {
+		err = p.sumLeft(ctx, s.Place.Home, &r.Plan)
+	}
 	r.Warnings = append(r.Warnings, r.Plan.Warnings()...)
 	if err != nil || !slices.ContainsFunc(r.Plan.Changes, func(c deployment.Change) bool { return c.Op == deployment.OpDelete }) {
 		return r, err

@@ -271,19 +271,23 @@ func (p Planner) deployedKeys(ctx context.Context, home string, f deployment.For
 	if have == nil || have.Part == nil {
 		return nil, nil
 	}
-	var doc []byte
-	var err error
-	if slices.ContainsFunc(have.Part.Keys, func(k deployment.Key) bool { return len(k.Value) == 0 }) {
-		if doc, err = p.Snapshots.Blob(ctx, home, have.Sum); errors.Is(err, deployment.ErrSnapshotDamaged) {
-			return nil, nil
-		}
-	} else {
-		doc, err = p.Documents.Set(f, nil, have.Part.Keys)
-	}
+	doc, err := p.deployedDocument(ctx, home, f, have)
 	if err != nil {
 		return nil, err
 	}
 	return p.keyVersions(f, doc, have.Part.Keys)
+}
+
+// deployedDocument is a document with the values that were deployed; without any where they are kept nowhere.
+func (p Planner) deployedDocument(ctx context.Context, home string, f deployment.Format, have *deployment.Owned) ([]byte, error) {
+	if !slices.ContainsFunc(have.Part.Keys, func(k deployment.Key) bool { return len(k.Value) == 0 }) {
+		return p.Documents.Set(f, nil, have.Part.Keys)
+	}
+	doc, err := p.Snapshots.Blob(ctx, home, have.Sum)
+	if errors.Is(err, deployment.ErrSnapshotDamaged) {
+		return nil, nil
+	}
+	return doc, err
 }
 
 // keyVersions are the canonical values of keys by their names.
