@@ -121,9 +121,9 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			s, err := standing(ctx, sc)
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
-		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
+		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Trash: a.trash, Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
 		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
-		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash},
+		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash, Releases: a.releases},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Git: a.releases},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -59,6 +60,8 @@ type StatusAnswer struct {
 	LastPushed map[string]ecosystem.Push `json:"last_pushed"`
 	Spin       EnvironmentStatus         `json:"spin"`
 	Hint       string                    `json:"hint,omitempty"`
+
+	UnpushedReleases map[string][]string `json:"unpushed_releases,omitempty"` // tags by repository, as far as is on record
 	runs.Envelope
 }
 
@@ -90,6 +93,9 @@ func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		if r.LastPush != nil {
 			out.LastPushed[r.Name] = *r.LastPush
 		}
+	}
+	if out.UnpushedReleases = releases.Unpushed(ctx, s.States, f.Layout); len(out.UnpushedReleases) > 0 {
+		out.Hint = "a release that was made here is not pushed everywhere; amof_release_status says what is where, amof_push_ecosystem pushes it"
 	}
 	if seen.Invalid {
 		out.Hint = "the manifest has errors, so the repositories are shown as far as it can be read; amof_validate_manifest says which"

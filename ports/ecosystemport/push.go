@@ -11,6 +11,7 @@ import (
 type Worktree struct {
 	Dir     string
 	Outside []string // paths in it, relative, that are not its own: the workspace's clones and tickets
+	Tags    bool     // its repository's tags are looked at too
 }
 
 // WorktreeStatus is the current state of a worktree.
@@ -22,14 +23,17 @@ type WorktreeStatus struct {
 	Changes    []Change // what is not committed
 	Porcelain  string   // hash over the changes
 	Stashes    int
-	Remote     string   // origin's address to push to, credentials masked; empty: there is none
-	RemoteHead string   // of the branch, by what origin says, or else by what it last said; empty is none
-	Asked      bool     // origin answered
-	Ahead      int      // commits that a push would bring
-	Behind     int      // commits of origin's branch that are not in this one; -1: unknown, but there are
-	Hooks      []string // that a commit or a push would run
-	HooksHash  string   // over them and the filters
-	Filters    []string // that the repository's own configuration names and that a commit would run, as git writes settings
+	Remote     string // origin's address to push to, credentials masked; empty: there is none
+	RemoteHead string // of the branch, by what origin says, or else by what it last said; empty is none
+	Asked      bool   // origin answered
+	Ahead      int    // commits that a push would bring
+	Behind     int    // commits of origin's branch that are not in this one; -1: unknown, but there are
+
+	Tags       map[string]string // the repository's tags and their objects, where they are wanted
+	RemoteTags map[string]string // those that origin has, where it answered
+	Hooks      []string          // that a commit or a push would run
+	HooksHash  string            // over them and the filters
+	Filters    []string          // that the repository's own configuration names and that a commit would run, as git writes settings
 }
 
 // Change is an uncommitted file. A path that ends in a slash is another repository.
@@ -48,9 +52,9 @@ type PushGit interface {
 
 	// Look returns the state of a worktree. With ask it contacts origin for at most 10 seconds; an origin that does not answer is not an error.
 	Look(ctx context.Context, b Worktree, ask bool) (WorktreeStatus, error)
-	// Push pushes a branch to the branch of that name at origin and sets it as upstream. It never uses force, runs the hooks, and retries after network
-	// failures. A push that git rejects is reported in the result; the error is that of ctx only.
-	Push(ctx context.Context, dir, branch string) (Pushed, error)
+	// Push pushes a branch to the branch of that name at origin and sets it as upstream, and those tags with it: all of it or nothing. It never uses
+	// force, runs the hooks, and retries after network failures. A push that git rejects is reported in the result; the error is that of ctx only.
+	Push(ctx context.Context, dir, branch string, tags []string) (Pushed, error)
 	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. A directory
 	// that is not a repository has none.
 	Heads(ctx context.Context, dir, prefix string) ([]Head, error)
@@ -84,9 +88,9 @@ type PushGit interface {
 	// Alone returns what a repository has that origin lacks. It asks origin, and fetches if that is needed to decide. Without an origin everything counts. It
 	// fails with ecosystem.ErrGit if origin does not answer.
 	Alone(ctx context.Context, dir string) (UnpushedWork, error)
-	// Bundle writes a git bundle with every branch, tag and stash of a repository; with rest, only of what is on no known remote branch. It returns false without
-	// writing if there is nothing to save.
-	Bundle(ctx context.Context, dir, file string, rest bool) (bool, error)
+	// Bundle writes a git bundle with every branch, tag and stash of a repository; with rest, only of what is on no known remote branch, and those tags. It
+	// returns false without writing if there is nothing to save.
+	Bundle(ctx context.Context, dir, file string, rest bool, tags []string) (bool, error)
 	// Strays returns the relative paths in directories of the workspace that are not among the known ones.
 	Strays(ctx context.Context, workspace string, known []string) ([]string, error)
 	// Drop removes a bundle, or a directory of them, and what an interrupted Bundle left in those repositories.
@@ -118,6 +122,7 @@ type UnpushedWork struct {
 	Refs    []string // of commits that are on no remote, at most 50
 	More    int      // of them
 	Stashes int      // which never are
+	Tags    []string // names that origin does not have, or has for something else
 }
 
 // TrashEntry is the record of a workspace in the trash.

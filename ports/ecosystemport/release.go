@@ -76,6 +76,9 @@ type ReleaseGit interface {
 
 	// HasTag reports whether the origin has a tag of that name. It waits at most 10 seconds.
 	HasTag(ctx context.Context, dir, tag string) (bool, error)
+	// Origin returns where a checkout's branch would be pushed to, and what of it no branch of the origin is known to have; at most so many commits. It asks
+	// nobody.
+	Origin(ctx context.Context, dir, branch string, most int) (ReleaseOrigin, error)
 	// Push pushes the branch and the tags to the origin atomically.
 	Push(ctx context.Context, dir, branch string, tags []string) error
 
@@ -84,6 +87,13 @@ type ReleaseGit interface {
 	// Records returns the files *.json of that directory, relative to the workspace root, except those that are not regular files or are too large. A missing
 	// directory has none.
 	Records(ctx context.Context, root, dir string) ([][]byte, error)
+}
+
+// ReleaseOrigin is the origin of a checkout.
+type ReleaseOrigin struct {
+	URL   string          // masked; empty: there is none
+	Ahead []ReleaseCommit // the newest of those that it lacks
+	Total int             // of them
 }
 
 // FileEdit is a file that a release writes: its old content (nil if it does not exist) and its new one.

@@ -102,6 +102,9 @@ type Clones interface {
 	Look(ctx context.Context, r ecosystem.Repo, dir string) (Checkout, error)
 	// Clone creates dir atomically and returns the commit that is checked out. dir must be absent or an empty directory.
 	Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ProgressFunc) (string, error)
+	// Unbundle fetches what a bundle that an archive wrote has more than the origin: tags whose names are free, and the branch where it only goes on from
+	// what is checked out. It returns the tags that are new, and whether the branch was moved.
+	Unbundle(ctx context.Context, r ecosystem.Repo, dir, bundle string) (tags []string, moved bool, err error)
 	// Forward fetches and fast-forwards the branch. seen is the result of Look: on its branch and without changes.
 	Forward(ctx context.Context, r ecosystem.Repo, dir string, seen Checkout, tell ProgressFunc) (Moved, error)
 	// Sweep removes what an interrupted Clone of dir left beside it.

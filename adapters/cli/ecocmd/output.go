@@ -278,6 +278,9 @@ func (g View) Workspace(a answer) {
 	if s := a.Object("spin"); s.Word("state") != "none" {
 		g.pairs(answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")
 	}
+	if len(a.Object("unpushed_releases")) > 0 {
+		g.pairs(answer{"releases": command.Plain(CommandText(a.Word("hint")))}, "releases")
+	}
 	all := a.List("repos")
 	for _, r := range all {
 		r["changes"], r["apart"] = r.Word("dirty_files"), "no upstream"
@@ -346,8 +349,18 @@ func (g View) Asked(a answer) {
 // Release shows the current version, and the commands that lead on from it.
 func (g View) Release(a answer) {
 	g.pairs(a, "version=current_version", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
+	if left := a.Texts("unpushed_records"); len(left) > 0 {
+		g.pairs(answer{"unpushed": strings.Join(left, ", ") + " is not pushed everywhere; countersign eco push pushes what is missing"}, "unpushed")
+	}
+	if broken := a.Object("interrupted"); broken != nil {
+		g.pairs(answer{"interrupted": broken.Word("tag") + ", tagged in: " + strings.Join(broken.Texts("tagged"), ", ") + "; not in: " + strings.Join(broken.Texts("missing"), ", ")}, "interrupted")
+	}
 	g.Line("")
-	g.rows(a.List("repos"), "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "changes=dirty", "problem")
+	all := a.List("repos")
+	for _, r := range all {
+		r["unpushed"] = strings.Join(r.Texts("unpushed_tags"), ", ")
+	}
+	g.rows(all, "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "changes=dirty", "unpushed", "problem")
 	for _, w := range a.List("next_versions") {
 		how, pre, _ := strings.Cut(strings.TrimPrefix(w.Word("how"), "bump "), " ")
 		command := "bump " + how

@@ -2,6 +2,7 @@ package ecogit
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +14,20 @@ import (
 )
 
 // Push implements ecosystemport.PushGit. Commits of submodules that are on no remote have git refuse, as what was pushed would be of no use.
-func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
-	ref := "refs/heads/" + branch
-	cmd := gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime,
-		Args: []string{"push", "--porcelain", "--no-progress", "--set-upstream", "--no-follow-tags", "--recurse-submodules=check", "--", "origin", ref + ":" + ref}}
+func (c *PushClient) Push(ctx context.Context, dir, branch string, names []string) (ecosystemport.Pushed, error) {
+	wanted := []string{"refs/heads/" + branch}
+	args := []string{"push", "--porcelain", "--no-progress", "--set-upstream", "--no-follow-tags", "--recurse-submodules=check"}
+	if len(names) > 0 {
+		args = append(args, "--atomic")
+	}
+	for _, name := range names {
+		wanted = append(wanted, tags+name)
+	}
+	args = append(args, "--", "origin")
+	for _, ref := range wanted {
+		args = append(args, ref+":"+ref)
+	}
+	cmd := gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime, Args: args}
 	wait := c.pause
 	for attempt := 1; ; attempt++ {
 		out, err := gitPush(ctx, dir, cmd)
@@ -26,7 +37,7 @@ func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystempor
 		if err != nil {
 			out = gitcli.Printed(err)
 		}
-		pushed := outcome(string(out), ref, err)
+		pushed := outcome(string(out), wanted, err)
 		if pushed.Status != "failed" || attempt == attempts || !pushPassing(pushed.Reason) {
 			return pushed, nil
 		}
@@ -39,25 +50,36 @@ func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystempor
 	}
 }
 
-// outcome reads what git push --porcelain printed of one branch: a flag, the refs and what came of it, with tabs between.
-func outcome(text, ref string, err error) ecosystemport.Pushed {
+// outcome reads what git push --porcelain printed of those refs, a line each: a flag, the refs and what came of it, with tabs between. One that was
+// refused is the reason for all of them.
+func outcome(text string, wanted []string, err error) ecosystemport.Pushed {
+	pushed := ecosystemport.Pushed{Status: "up_to_date"}
+	named := false
 	for _, line := range lines(text) {
 		fields := strings.SplitN(line, "\t", 3)
-		if len(fields) != 3 || !strings.HasSuffix(fields[1], ":"+ref) {
+		if len(fields) != 3 || !slices.ContainsFunc(wanted, func(ref string) bool { return strings.HasSuffix(fields[1], ":"+ref) }) {
 			continue
 		}
 		switch {
-		case fields[0] == "=":
-			return ecosystemport.Pushed{Status: "up_to_date"}
-		case fields[0] == "!" || err != nil:
-			return ecosystemport.Pushed{Status: "rejected", Reason: reason(fields[2], err)}
+		case fields[0] == "!" && strings.Contains(fields[2], "atomic push failed"): // because of another one
+			if pushed.Status != "rejected" {
+				pushed = ecosystemport.Pushed{Status: "rejected", Reason: reason(fields[2], err)}
+			}
+		case fields[0] == "!" || err != nil && fields[0] != "=":
+			why := reason(fields[2], err)
+			if _, ref, _ := strings.Cut(fields[1], ":"); strings.HasPrefix(ref, tags) {
+				why = "tag " + strings.TrimPrefix(ref, tags) + ": " + why
+			}
+			return ecosystemport.Pushed{Status: "rejected", Reason: why}
+		case fields[0] != "=" && pushed.Status != "rejected":
+			pushed.Status = "pushed"
 		}
-		return ecosystemport.Pushed{Status: "pushed"}
+		named = true
 	}
-	if err == nil {
-		return ecosystemport.Pushed{Status: "up_to_date"}
+	if !named && err != nil {
+		return ecosystemport.Pushed{Status: "failed", Reason: words(err)}
 	}
-	return ecosystemport.Pushed{Status: "failed", Reason: words(err)}
+	return pushed
 }
 
 // reason is git's summary of a refusal, and what the other side said about it.

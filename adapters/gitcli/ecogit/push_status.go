@@ -39,11 +39,16 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Worktree, ask boo
 	if err := inside(ctx, b.Dir, &status); err != nil {
 		return status, err
 	}
+	if b.Tags {
+		if status.Tags, err = localTags(ctx, b.Dir); err != nil {
+			return status, err
+		}
+	}
 	if status.Remote, err = quiet(ctx, b.Dir, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil || status.Remote == "" {
 		return status, err
 	}
 	status.Remote = gitcli.Mask(strings.ReplaceAll(status.Remote, "\n", ", ")) // git pushes to all of them
-	return status, compare(ctx, b.Dir, ask, &status)
+	return status, compare(ctx, b, ask, &status)
 }
 
 // readPush takes what git status says.
@@ -116,17 +121,31 @@ func programs(dir string) (names []string, hash string) {
 }
 
 // compare says how the branch stands to that of origin.
-func compare(ctx context.Context, dir string, ask bool, status *ecosystemport.WorktreeStatus) (err error) {
-	if status.Branch == "" {
+func compare(ctx context.Context, b ecosystemport.Worktree, ask bool, status *ecosystemport.WorktreeStatus) (err error) {
+	if status.Branch == "" && len(status.Tags) == 0 {
 		return nil
 	}
-	ref := "refs/heads/" + status.Branch
+	dir, ref := b.Dir, "refs/heads/"+status.Branch
 	if ask {
-		heads, err := remoteHeads(ctx, dir, ref)
+		wanted := []string{ref}
+		if len(status.Tags) > 0 {
+			wanted = append(wanted, tags+"*")
+		}
+		there, err := remoteHeads(ctx, dir, wanted...)
 		if ctx.Err() != nil {
 			return err
 		}
-		status.Asked, status.RemoteHead = err == nil, heads[ref]
+		if status.Asked, status.RemoteHead = err == nil, there[ref]; status.Asked && len(status.Tags) > 0 {
+			status.RemoteTags = map[string]string{}
+			for ref, object := range there {
+				if name, is := strings.CutPrefix(ref, tags); is && !strings.HasSuffix(name, "^{}") {
+					status.RemoteTags[name] = object
+				}
+			}
+		}
+	}
+	if status.Branch == "" {
+		return nil
 	}
 	tracking := "refs/remotes/origin/" + status.Branch
 	if !status.Asked {
@@ -149,6 +168,16 @@ func compare(ctx context.Context, dir string, ask bool, status *ecosystemport.Wo
 	text, err := word(ctx, dir, "rev-list", "--count", "HEAD", "--not", "--remotes=origin", "--")
 	status.Ahead, _ = strconv.Atoi(text)
 	return named(dir, err)
+}
+
+// localTags returns the tags of a repository and their objects.
+func localTags(ctx context.Context, dir string) (map[string]string, error) {
+	list, err := refs(ctx, dir, tags)
+	found := make(map[string]string, len(list))
+	for _, ref := range list {
+		found[strings.TrimPrefix(ref.Name, tags)] = ref.Object
+	}
+	return found, err
 }
 
 // remoteHeads asks origin what the refs are; no ref is all. It does not ask for long.

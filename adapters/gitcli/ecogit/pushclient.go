@@ -52,6 +52,9 @@ func gitPush(ctx context.Context, dir string, cmd gitcli.Command) ([]byte, error
 		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
 	}
 	cmd.Settings = append(cmd.Settings, gitcli.Setting{Name: "core.quotePath", Value: "false"})
+	if cmd.Protocols == gitcli.Network {
+		cmd.Settings = append(cmd.Settings, absoluteOrigin(ctx, dir)...)
+	}
 	out, err := cmd.Output(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, fault.From(ctx.Err())

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
 // releaseOrigin is the remote that releases are pushed to.
@@ -17,13 +18,31 @@ func (c *ReleaseClient) HasTag(ctx context.Context, dir, tag string) (bool, erro
 		return false, err
 	}
 	out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", releaseOrigin, tags + tag}, Timeout: releaseAskTime, Protocols: gitcli.Network,
-		Env: []string{gitcli.SSH("")}})
+		Env: []string{gitcli.SSH("")}, Settings: absoluteOrigin(ctx, dir)})
 	for line := range strings.Lines(string(out)) {
 		if _, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == tags+tag {
 			return true, nil
 		}
 	}
 	return false, err
+}
+
+// Origin implements ecosystemport.ReleaseGit.
+func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int) (ecosystemport.ReleaseOrigin, error) {
+	var found ecosystemport.ReleaseOrigin
+	t, err := openRelease(dir)
+	if err != nil {
+		return found, err
+	}
+	url, err := quiet(ctx, dir, "remote", "get-url", "--push", "--", releaseOrigin)
+	if err != nil || url == "" {
+		return found, err
+	}
+	found.URL = gitcli.Mask(url)
+	var h ecosystemport.History
+	err = sinceOrigin(ctx, t, heads+branch, most, &h)
+	found.Ahead, found.Total = h.Commits, h.Total
+	return found, namedRelease(err)
 }
 
 // Push implements ecosystemport.ReleaseGit. Tags that nobody named stay here.
@@ -37,6 +56,7 @@ func (c *ReleaseClient) Push(ctx context.Context, dir, branch string, names []st
 		refs = append(refs, tags+name+":"+tags+name)
 	}
 	_, err = own(ctx, t, gitcli.Command{Args: append([]string{"push", "--quiet", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack=git-receive-pack",
-		"--end-of-options", releaseOrigin}, refs...), Timeout: pushTime, Protocols: gitcli.Network, Env: []string{gitcli.SSH("")}})
+		"--end-of-options", releaseOrigin}, refs...), Timeout: pushTime, Protocols: gitcli.Network, Env: []string{gitcli.SSH("")},
+		Settings: absoluteOrigin(ctx, dir)})
 	return err
 }

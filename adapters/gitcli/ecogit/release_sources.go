@@ -92,11 +92,20 @@ func since(ctx context.Context, s ecosystemport.CommitRange, most int, h *ecosys
 	if err != nil {
 		return err
 	}
-	span := []string{s.Head}
+	span := []string{"--end-of-options", s.Head}
 	if s.From != "" {
 		span = append(span, "^"+s.From)
 	}
-	args := append([]string{"log", "-z", "--no-show-signature", "--no-color", "--format=%H %ct %s", "--max-count=" + strconv.Itoa(most), "--end-of-options"}, span...)
+	return history(ctx, t, span, most, h)
+}
+
+// sinceOrigin is the history of a ref that no branch of the origin is known to have.
+func sinceOrigin(ctx context.Context, t *gitcli.Tree, ref string, most int, h *ecosystemport.History) error {
+	return history(ctx, t, []string{ref, "--not", "--remotes=" + releaseOrigin}, most, h)
+}
+
+func history(ctx context.Context, t *gitcli.Tree, span []string, most int, h *ecosystemport.History) error {
+	args := append([]string{"log", "-z", "--no-show-signature", "--no-color", "--format=%H %ct %s", "--max-count=" + strconv.Itoa(most)}, span...)
 	out, err := t.Git(ctx, gitcli.Command{Args: append(args, "--"), Settings: []gitcli.Setting{{Name: "i18n.logOutputEncoding", Value: "UTF-8"}}})
 	if err != nil {
 		return err
@@ -113,7 +122,7 @@ func since(ctx context.Context, s ecosystemport.CommitRange, most int, h *ecosys
 	if h.Total = len(h.Commits); h.Total < most {
 		return nil
 	}
-	word, err := t.Word(ctx, append(append([]string{"rev-list", "--count", "--end-of-options"}, span...), "--")...)
+	word, err := t.Word(ctx, append(append([]string{"rev-list", "--count"}, span...), "--")...)
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,12 @@ func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport
 	if err != nil {
 		return found, err
 	}
+	for ref, object := range refs {
+		if name, is := strings.CutPrefix(ref, tags); is && there[ref] != object {
+			found.Tags = append(found.Tags, name)
+		}
+	}
+	slices.Sort(found.Tags)
 	missing, err := without(ctx, dir, refs, there)
 	if err == nil && len(missing) > 0 && len(there) > 0 { // origin may have them below commits that were never fetched
 		if _, err := gitPush(ctx, dir, gitcli.Command{Protocols: gitcli.Network, Timeout: netTime, Args: []string{"fetch", "--quiet", "--no-write-fetch-head", "--recurse-submodules=no", "--", "origin"}}); err != nil {
@@ -154,8 +160,9 @@ func present(ctx context.Context, dir string, heads map[string]string) (known []
 	return known, named(dir, err)
 }
 
-// Bundle implements ecosystemport.PushGit.
-func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (bool, error) {
+// Bundle implements ecosystemport.PushGit. Git leaves tags that are no objects of their own out of a bundle that does not hold their commits, so that such
+// a tag has the bundle hold everything.
+func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool, names []string) (bool, error) {
 	refs, stashes, err := tips(ctx, dir)
 	if err != nil {
 		return false, err
@@ -164,12 +171,17 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (b
 	if err := mark(ctx, dir, refs, stashes); err != nil {
 		return false, err
 	}
+	for _, name := range names {
+		if kind, err := word(ctx, dir, "cat-file", "-t", tags+name); err != nil || kind != "tag" {
+			rest = false
+		}
+	}
 	choice := []string{"--all"}
 	if rest {
 		choice = []string{"--all", "--not", "--remotes"}
 	}
 	some, err := word(ctx, dir, append([]string{"rev-list", "--max-count=1"}, choice...)...)
-	if err != nil || some == "" {
+	if err != nil || some == "" && len(names) == 0 {
 		return false, named(dir, err)
 	}
 	if err := MakeParentDir(file); err != nil {
@@ -184,6 +196,9 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool) (b
 	wanted := stashes
 	if !rest {
 		wanted = slices.AppendSeq(slices.Clone(stashes), maps.Values(refs))
+	}
+	for _, name := range names {
+		wanted = append(slices.Clone(wanted), refs[tags+name])
 	}
 	if err := covered(ctx, dir, file, wanted); err != nil {
 		_ = os.Remove(file)

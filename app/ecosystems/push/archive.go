@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
@@ -53,6 +54,7 @@ type bundle struct {
 	dir      string
 	rest     bool
 	readOnly bool
+	tags     []string // that no remote has
 }
 
 // mergedBranch is a ticket's branch that may be deleted at its remote.
@@ -83,7 +85,11 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 		return c, err
 	}
 	for _, r := range clones(f) {
-		if b, ok := c.bundleOf(r, o); ok {
+		b, ok := c.bundleOf(r, o)
+		if b.tags = c.localTags(r.Name); len(b.tags) > 0 && !ok {
+			b.Reason, ok = "tags that no remote has: "+strings.Join(b.tags, ", "), true
+		}
+		if ok {
 			c.bundles = append(c.bundles, b)
 		}
 		if o.CleanUp && !o.Offline && !r.ReadOnly {
@@ -94,6 +100,16 @@ func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c ar
 		c.bundles = append(c.bundles, bundle{BundlePlan: BundlePlan{"workspace", "its branch is deleted and is on no remote"}, dir: f.Layout.Root})
 	}
 	return c, c.checkUnsaved(f, o)
+}
+
+// localTags returns the tags of a repository that are not pushed: they name no release, or the remote has others of their names.
+func (c archiveContents) localTags(repo string) (tags []string) {
+	for _, v := range c.trees {
+		if v.Name == repo && v.Ticket == "" {
+			tags = append(append(tags, v.Local...), v.Clash...)
+		}
+	}
+	return tags
 }
 
 // root returns the workspace's own working tree.
@@ -190,6 +206,11 @@ func (c archiveContents) checkUnsaved(f runs.Ecosystem, o Options) error {
 			list = append(list, fmt.Sprintf("%s: %s (%s)", h.Repo, h.Branch, CountNoun(h.Unpushed, "commit", "commits")))
 		}
 	}
+	for _, v := range c.trees {
+		if v.Skip != "" && v.Name != "" && len(v.Tags) > 0 && !saved[v.Name] {
+			list = append(list, fmt.Sprintf("%s: %s (%s)", v.Name, strings.Join(v.Tags, ", "), v.Skip))
+		}
+	}
 	if root := c.root(); o.Cut && !saved["workspace"] && root.Skip != "" {
 		list = append(list, "workspace: "+root.Skip)
 	}
@@ -227,13 +248,16 @@ func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContent
 
 // stay refuses to remove what is nowhere else.
 func stay(f runs.Ecosystem, list []string, way string) error {
-	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, CountNoun(len(list), "branch", "branches"), list[0], way).
+	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, CountNoun(len(list), "branch or tag", "branches or tags"), list[0], way).
 		With(map[string]any{"unsaved": list})
 }
 
 func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput) (runs.Plan, error) {
 	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
 	if err != nil {
+		return runs.Plan{}, err
+	}
+	if err := s.publisher.Tidy(ctx, f); err != nil {
 		return runs.Plan{}, err
 	}
 	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, CleanUp: in.CleanUp}

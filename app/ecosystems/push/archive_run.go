@@ -66,6 +66,9 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	if err == nil {
 		err = s.recoverRun(ctx, f, j.Log)
 	}
+	if err == nil {
+		err = s.publisher.Recover(ctx, j)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -76,6 +79,9 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 	}
 	if !o.Offline {
 		if done.Push, err = s.pusher.Push(ctx, j, c.trees, o); err != nil {
+			return done, pushFailedError(f, err)
+		}
+		if err := s.deliver(ctx, j, c.trees, &done.Push); err != nil {
 			return done, pushFailedError(f, err)
 		}
 	}
@@ -133,11 +139,17 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		for _, ref := range alone.Refs {
 			list = append(list, r.Name+": "+ref)
 		}
+		saved := c.localTags(r.Name) // by a bundle
+		for _, tag := range alone.Tags {
+			if !slices.Contains(saved, tag) && !slices.Contains(alone.Refs, "refs/tags/"+tag) {
+				list = append(list, r.Name+": tag "+tag)
+			}
+		}
 		if alone.More > 0 {
 			list = append(list, fmt.Sprintf("%s: %d more", r.Name, alone.More))
 		}
-		if len(alone.Refs) == 0 {
-			j.Log("info", r.Name+": every commit is at its remote")
+		if len(alone.Refs) == 0 && len(alone.Tags) == len(saved) {
+			j.Log("info", r.Name+": every commit and tag is at its remote")
 		}
 	}
 	if root := c.root(); o.Cut && !full["workspace"] {
@@ -165,7 +177,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 			break
 		}
 		file, wrote := path.Join(s.bundles(l, jr.Entry), b.Repo+".bundle"), false
-		if wrote, err = s.Git.Bundle(ctx, b.dir, file, b.rest); wrote {
+		if wrote, err = s.Git.Bundle(ctx, b.dir, file, b.rest, b.tags); wrote {
 			bundles[b.Repo] = file
 			done.Bundles = append(done.Bundles, file)
 			j.Log("info", b.Repo+": saved in "+file)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -18,6 +20,7 @@ type DiscardPreview struct {
 	DirtyFiles      []string                  `json:"dirty_files"`
 	DirtyCount      int                       `json:"dirty_count"`
 	Stashes         int                       `json:"stashes"`
+	Tags            map[string][]string       `json:"tags,omitempty"` // of releases, by repository, that are nowhere else as far as is on record
 	RemoteUntouched bool                      `json:"remote_untouched"`
 	Trash           string                    `json:"trash"`
 	Suggestion      string                    `json:"suggestion"`
@@ -51,7 +54,16 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 		unpushed += b.Unpushed
 	}
 	preview.Stashes = h.Stashes()
+	pending, err := s.publisher.Pending(ctx, f)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	preview.Tags = pending.Tags
 	warnings := append(s.deployed(ctx, f), h.Problem...)
+	for repo, tags := range pending.Tags {
+		warnings = append(warnings, fmt.Sprintf("%s: %s is released here and not pushed; the tag goes with the workspace, and the record in the workspace root stays", repo, strings.Join(tags, ", ")))
+	}
+	slices.Sort(warnings)
 	for _, tree := range h.Strange {
 		warnings = append(warnings, "the worktree "+tree+" is not in the workspace; it stays, and works again when the ecosystem is restored")
 	}

@@ -49,8 +49,9 @@ func runUntilKilled(a []string) error {
 		d.Places = elsewhere{d.Places, a[2]}
 	}
 	d.States, d.Git, d.Trash = killStates{d.States, k}, killGit{d.Git, k}, killTrash{d.Trash, k}
+	d.Releases = killReleases{d.Releases, k}
 	if a[4] != restore {
-		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: push.Performers(d)}.Drain(context.Background(), a[0], "demo")
+		return runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: performers(d)}.Drain(context.Background(), a[0], "demo")
 	}
 	core, d, err := newCore(d, push.Entries)
 	if err != nil {
@@ -92,10 +93,10 @@ type killGit struct {
 	k *killer
 }
 
-func (s killGit) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
+func (s killGit) Push(ctx context.Context, dir, branch string, tags []string) (ecosystemport.Pushed, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.PushGit.Push(ctx, dir, branch)
+	return s.PushGit.Push(ctx, dir, branch, tags)
 }
 
 func (s killGit) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
@@ -116,10 +117,27 @@ func (s killGit) Record(ctx context.Context, dir, path, message string) error {
 	return s.PushGit.Record(ctx, dir, path, message)
 }
 
-func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool) (bool, error) {
+func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool, tags []string) (bool, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.PushGit.Bundle(ctx, dir, file, rest)
+	return s.PushGit.Bundle(ctx, dir, file, rest, tags)
+}
+
+type killReleases struct {
+	ecosystemport.ReleaseGit
+	k *killer
+}
+
+func (s killReleases) Make(ctx context.Context, step ecosystemport.ReleaseStep) error {
+	s.k.step()
+	defer s.k.step()
+	return s.ReleaseGit.Make(ctx, step)
+}
+
+func (s killReleases) Push(ctx context.Context, dir, branch string, tags []string) error {
+	s.k.step()
+	defer s.k.step()
+	return s.ReleaseGit.Push(ctx, dir, branch, tags)
 }
 
 type killTrash struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -25,6 +26,7 @@ type RepoPreview struct {
 	WillPush   bool     `json:"will_push"`
 	Hooks      []string `json:"hooks"`
 	Skipped    string   `json:"skipped_reason,omitempty"`
+	Tags       []string `json:"tags,omitempty"` // of releases, which are pushed with the branch
 }
 
 // Preview is what would be pushed (amof contract §13, tool 10).
@@ -34,6 +36,8 @@ type Preview struct {
 	WorkspaceBranch string        `json:"workspace_branch"`
 	Workspace       *RepoPreview  `json:"workspace,omitempty"`
 	Message         string        `json:"message,omitempty"`
+
+	Root *releases.RootPlan `json:"root,omitempty"` // whose records of releases get out too
 }
 
 // CountNoun returns a number with its noun in the right form.
@@ -67,7 +71,7 @@ func NewPreview(f runs.Ecosystem, trees []*WorkingTree, o Options) Preview {
 func (v *WorkingTree) shown(o Options) RepoPreview {
 	c := v.Status
 	r := RepoPreview{Name: v.Title(), Ticket: v.Ticket, Branch: c.Branch, Remote: c.Remote, Head: c.Head, Verified: c.Asked, RemoteHead: tool.NilIfZero(c.RemoteHead), Ahead: c.Ahead, DirtyFiles: []string{},
-		DirtyCount: len(c.Changes), WillCommit: v.NeedsCommit(o), WillPush: v.NeedsPush(o), Hooks: []string{}, Skipped: v.Skip}
+		DirtyCount: len(c.Changes), WillCommit: v.NeedsCommit(o), WillPush: v.NeedsPush(o), Hooks: []string{}, Skipped: v.Skip, Tags: v.Tags}
 	if v.Name != "" {
 		r.Name = v.Name
 	}
@@ -95,7 +99,10 @@ func PushWarnings(trees []*WorkingTree, o Options) (out []string) {
 		if v.NeedsPush(o) && !c.Asked {
 			out = append(out, v.Title()+": the remote did not answer; what is shown of it is what was last known")
 		}
-		if v.Skip == "" && len(c.Changes) > 0 && !o.CommitAll {
+		if len(v.Clash) > 0 {
+			out = append(out, v.Title()+": the remote has other tags of these names, which are left alone: "+strings.Join(v.Clash, ", "))
+		}
+		if v.Skip == "" && !v.Extra && len(c.Changes) > 0 && !o.CommitAll {
 			out = append(out, fmt.Sprintf("%s: %s not committed and will not be pushed; commit_all with message commits them", v.Title(), CountNoun(len(c.Changes), "file is", "files are")))
 		}
 		if hooks := v.shown(o).Hooks; len(hooks) > 0 {
@@ -120,6 +127,9 @@ func PreviewLines(p Preview) []string {
 			state = "skipped: " + r.Skipped
 		case r.WillPush:
 			state = fmt.Sprintf("%d to push", r.Ahead)
+			if len(r.Tags) > 0 {
+				state += ", with " + strings.Join(r.Tags, ", ")
+			}
 		case r.Behind == nil || *r.Behind > 0:
 			state = "behind its remote"
 		}

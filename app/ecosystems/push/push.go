@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -54,6 +55,9 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 	if err != nil {
 		return runs.Plan{}, err
 	}
+	if err := s.publisher.Tidy(ctx, f); err != nil {
+		return runs.Plan{}, err
+	}
 	o := Options{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
 	found, err := s.pusher.Status(ctx, f, o)
 	if err != nil {
@@ -69,15 +73,23 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		break // it is the same for all
 	}
 	preview := NewPreview(f, found, o)
+	if preview.Root, err = s.rootPlan(ctx, f, found); err != nil {
+		return runs.Plan{}, err
+	}
 	n := len(preview.ReposAffected)
-	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: PreviewFacts(found),
+	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: pushFactsOf(found, preview.Root),
 		Warnings: PushWarnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk:        runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}},
 		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force; with commit_all, commits everything else first.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
 	if o.CommitAll {
 		p.Risk.Reasons = append(p.Risk.Reasons, "commits what is not committed")
 	}
-	if n == 0 {
+	if r := preview.Root; r != nil {
+		preview.ReposAffected = append(preview.ReposAffected, "workspace root")
+		p.Preview, p.Explanation.Affects = preview, preview.ReposAffected
+		p.Explanation.What += " Releases that were made here get out with their tags, and the workspace root with their records."
+	}
+	if n == 0 && preview.Root == nil {
 		text := runs.AnswerText{Summary: "Found nothing to push", Details: PreviewLines(preview)}
 		p.Noop = PushAnswer{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
 			Envelope: s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, runs.SuggestAction("status", f.Layout.Name, nil))}
@@ -94,7 +106,63 @@ func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.R
 		return nil, err
 	}
 	found, err := s.pusher.Status(ctx, f, o)
-	return PreviewFacts(found), err
+	if err != nil {
+		return nil, err
+	}
+	root, err := s.rootPlan(ctx, f, found)
+	return pushFactsOf(found, root), err
+}
+
+// pushFact is what a push was confirmed from.
+type pushFact struct {
+	Fleet []PreviewFact `json:"fleet"`
+	Root  []string      `json:"root,omitempty"` // branch, remote, and the files that are written
+}
+
+func pushFactsOf(trees []*WorkingTree, root *releases.RootPlan) pushFact {
+	f := pushFact{Fleet: PreviewFacts(trees)}
+	if root != nil {
+		f.Root = append([]string{root.Branch, root.Remote}, root.Files...)
+	}
+	return f
+}
+
+// rootPlan returns what becomes of the workspace root once that is pushed: the records of the releases that are out everywhere then. It is nil where there
+// is nothing to do.
+func (s service) rootPlan(ctx context.Context, f runs.Ecosystem, trees []*WorkingTree) (*releases.RootPlan, error) {
+	pending, err := s.publisher.Pending(ctx, f)
+	if err != nil || pending.Empty() {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for _, v := range trees {
+		if v.Skip == "" {
+			out[v.Name] = append(out[v.Name], v.Tags...)
+		}
+		out[v.Name] = append(out[v.Name], v.Known...)
+	}
+	return s.publisher.RecordsPlan(ctx, f, pending.Without(out))
+}
+
+// deliver puts on record what got out of releases, and pushes the workspace root with their records.
+func (s service) deliver(ctx context.Context, j runs.Job, trees []*WorkingTree, done *PushResult) error {
+	pending, err := s.publisher.Pending(ctx, j.Found)
+	if err != nil || pending.Empty() {
+		return err
+	}
+	for _, v := range trees {
+		if v.Name == "" {
+			continue
+		}
+		if err := s.publisher.Delivered(ctx, j.Found.Layout, v.Name, v.Known); err != nil {
+			return err
+		}
+	}
+	if done.Root, err = s.publisher.DeliverRecords(ctx, j.Found, j.Log); err != nil || done.Root == nil || done.Root.Status != "failed" {
+		return err
+	}
+	done.Status = "failed"
+	return ecosystem.ErrFailed.Sayf("the workspace root, which has the records of %s, could not be pushed: %s; push again once that is mended", strings.Join(done.Root.Tags, ", "), done.Root.Reason)
 }
 
 // push carries out a confirmed push.
@@ -106,9 +174,16 @@ func (s service) push(ctx context.Context, j runs.Job) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.publisher.Recover(ctx, j); err != nil {
+		return nil, err
+	}
 	found, err := s.pusher.Status(ctx, j.Found, o)
 	if err != nil {
 		return nil, err
 	}
-	return s.pusher.Push(ctx, j, found, o)
+	done, err := s.pusher.Push(ctx, j, found, o)
+	if err == nil {
+		err = s.deliver(ctx, j, found, &done)
+	}
+	return done, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/ports"
@@ -20,6 +21,9 @@ type Pusher struct {
 	States ecosystemport.States
 	Git    ecosystemport.PushGit
 	Clock  ports.Clock
+
+	// Delivered puts on record that tags of a repository's releases got out.
+	Delivered func(ctx context.Context, l ecosystem.Layout, repo string, tags []string) error
 }
 
 const parallel = 8 // repositories that are looked at at a time
@@ -33,8 +37,13 @@ type WorkingTree struct {
 	Ticket   string
 	Want     string // the branch it is to be on; empty: any
 	Skip     string // why it is left alone; empty: it is not
+	Extra    bool   // the clone beside a ticket's worktree, for its tags alone
 	Worktree ecosystemport.Worktree
 	Status   ecosystemport.WorktreeStatus
+	Tags     []string // of releases, that origin lacks; the lowest version first
+	Clash    []string // that origin has for something else
+	Known    []string // of releases, that origin has too
+	Local    []string // other tags that origin lacks
 }
 
 // Title returns the display name of the worktree.
@@ -50,13 +59,13 @@ func (v *WorkingTree) Title() string {
 
 // NeedsCommit reports whether the push commits local changes first.
 func (v *WorkingTree) NeedsCommit(o Options) bool {
-	return o.CommitAll && v.Skip == "" && len(v.Status.Changes) > 0
+	return o.CommitAll && v.Skip == "" && !v.Extra && len(v.Status.Changes) > 0
 }
 
 // NeedsPush reports whether there are commits to push. If origin has commits that are unknown here, git decides whether the push succeeds.
 func (v *WorkingTree) NeedsPush(o Options) bool {
 	c := v.Status
-	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
+	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || len(v.Tags) > 0 || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
 }
 
 // Status returns the selected worktrees with their status. It contacts the remotes unless the options keep it offline.
@@ -82,12 +91,38 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	prefix := f.Manifest().Release.TagPrefix
 	for _, v := range trees {
+		v.sortTags(prefix)
 		if v.Skip == "" {
 			v.Skip = skipReason(v, o)
 		}
 	}
+	trees = slices.DeleteFunc(trees, func(v *WorkingTree) bool { return v.Extra && len(v.Tags) == 0 })
 	return trees, y.secrets(f, trees, o)
+}
+
+// sortTags tells the tags apart: releases by that prefix, and others. Where origin did not answer nobody knows what it lacks.
+func (v *WorkingTree) sortTags(prefix string) {
+	if !v.Status.Asked {
+		return
+	}
+	for name, object := range v.Status.Tags {
+		there, isThere := v.Status.RemoteTags[name]
+		switch isRelease := len(releases.ReleaseTags(prefix, []string{name})) > 0; {
+		case isThere && there != object:
+			v.Clash = append(v.Clash, name)
+		case isThere && isRelease:
+			v.Known = append(v.Known, name)
+		case !isThere && isRelease:
+			v.Tags = append(v.Tags, name)
+		case !isThere:
+			v.Local = append(v.Local, name)
+		}
+	}
+	releases.SortTags(prefix, v.Tags)
+	slices.Sort(v.Clash)
+	slices.Sort(v.Local)
 }
 
 // selectTrees returns the working trees that an order is about.
@@ -102,7 +137,8 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	var trees []*WorkingTree
 	active := f.State.Active()
 	for _, r := range chosen {
-		v := &WorkingTree{Name: r.Name, Worktree: ecosystemport.Worktree{Dir: path.Join(f.State.WorkspaceDir, r.Path)}}
+		clone := ecosystemport.Worktree{Dir: path.Join(f.State.WorkspaceDir, r.Path), Tags: true}
+		v := &WorkingTree{Name: r.Name, Worktree: clone}
 		switch {
 		case r.ReadOnly && slices.Contains(o.Repos, r.Name):
 			return nil, ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
@@ -110,6 +146,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 			v.Skip = "it is read-only"
 		case active != "" && !o.Whole:
 			v.useTicket(f, active)
+			trees = append(trees, &WorkingTree{Name: r.Name, Extra: true, Worktree: clone}) // releases are made in the clone
 		}
 		trees = append(trees, v)
 		if o.Whole && !r.ReadOnly {
@@ -126,7 +163,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 // useTicket makes the worktree that of a ticket.
 func (v *WorkingTree) useTicket(f runs.Ecosystem, ticket string) {
 	t := f.State.Tickets[ticket]
-	v.Ticket, v.Want, v.Worktree.Dir = ticket, t.Repos[v.Name], path.Join(t.WorktreeBase, v.Name)
+	v.Ticket, v.Want, v.Worktree = ticket, t.Repos[v.Name], ecosystemport.Worktree{Dir: path.Join(t.WorktreeBase, v.Name)}
 	if v.Want == "" {
 		v.Skip = "it is not part of ticket " + ticket
 	}
@@ -232,6 +269,8 @@ type PreviewFact struct {
 	Porcelain string `json:"porcelain,omitempty"`
 	Hooks     string `json:"hooks,omitempty"`
 	Skip      string `json:"skip,omitempty"`
+
+	Tags []string `json:"tags,omitempty"`
 }
 
 // PreviewFacts returns the facts that the preview of the worktrees is based on.
@@ -239,7 +278,7 @@ func PreviewFacts(trees []*WorkingTree) []PreviewFact {
 	out := make([]PreviewFact, len(trees))
 	for i, v := range trees {
 		c := v.Status
-		out[i] = PreviewFact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
+		out[i] = PreviewFact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip, Tags: v.Tags}
 	}
 	return out
 }

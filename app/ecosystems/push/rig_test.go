@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/push"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
@@ -94,7 +96,7 @@ func dependencies(root, home string, c *clock) push.Deps {
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
 	git := ecogit.NewPushClient(time.Millisecond)
 	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil)}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil), Releases: ecogit.NewReleaseClient()}
 }
 
 // newCore returns a core over those dependencies, and them as it uses them.
@@ -114,16 +116,21 @@ func (r *rig) open(d push.Deps) {
 	r.t.Helper()
 	var err error
 	clones := ecogit.New(ecogit.Options{Pause: 1})
-	install := workspace.InstallDeps{Grounds: clones, Clones: clones.Clones()}
+	install := workspace.InstallDeps{Grounds: clones, Clones: clones.Clones(), Trash: d.Trash}
 	r.App, r.deps, err = newCore(d, func(d push.Deps) []tool.Entry {
 		install.Deps = d.Deps
-		return append(push.Entries(d), workspace.InstallEntries(install)...)
+		return slices.Concat(push.Entries(d), workspace.InstallEntries(install), releases.Entries(releases.Deps{Deps: d.Deps, Git: d.Releases}))
 	})
 	require.NoError(r.t, err)
 	opened := r.App
 	r.t.Cleanup(func() { require.NoError(r.t, opened.Close(context.Background())) })
 	d = r.deps
-	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(push.Performers(d), workspace.Performers(install)...)}
+	r.worker = runs.Worker{QueueDeps: runs.QueueDeps{Deps: d.Deps, Watch: ecosystemfile.NewWatch(d.Runs), Audit: ecosystemrig.Known{Runs: d.Runs}}, Performers: append(performers(d), workspace.Performers(install)...)}
+}
+
+// performers carry out pushes and releases.
+func performers(d push.Deps) []runs.Performer {
+	return append(push.Performers(d), releases.Performers(releases.Deps{Deps: d.Deps, Git: d.Releases})...)
 }
 
 // call returns one as the user makes it, about demo.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -19,6 +20,8 @@ type RepoResult struct {
 	Commit    string `json:"commit,omitempty"`
 	Committed bool   `json:"committed,omitempty"` // changes were committed first
 	Reason    string `json:"reason,omitempty"`
+
+	Tags []string `json:"tags,omitempty"` // of releases, that got out with it
 }
 
 // PushResult is the result of a push.
@@ -27,6 +30,8 @@ type PushResult struct {
 	Repos  []RepoResult `json:"repos"`
 	Pushed int          `json:"pushed"`
 	Failed int          `json:"failed"`
+
+	Root *releases.RootResult `json:"root,omitempty"` // with the records of releases
 }
 
 // Push commits and pushes one repository after the other. A failure does not stop the others; the whole then fails with ecosystem.ErrFailed.
@@ -94,13 +99,19 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 	if err := (&Operation{Phase: PhaseSending, Sent: &on}).Save(ctx, y.States, j.Found.Layout); err != nil {
 		return r, err
 	}
-	pushed, err := y.Git.Push(ctx, v.Worktree.Dir, v.Status.Branch)
+	pushed, err := y.Git.Push(ctx, v.Worktree.Dir, v.Status.Branch, v.Tags)
 	if err != nil {
 		r.Status, r.Reason = "failed", ErrorMessage(err)
 		return r, err // the journal stays: nobody knows whether it arrived
 	}
 	r.Status, r.Reason = pushed.Status, pushed.Reason
-	if v.Name != "" && (r.Status == "pushed" || r.Status == "up_to_date") {
+	if out := r.Status == "pushed" || r.Status == "up_to_date"; out && len(v.Tags) > 0 {
+		r.Tags = v.Tags
+		if err := y.Delivered(ctx, j.Found.Layout, v.Name, v.Tags); err != nil {
+			return r, err
+		}
+	}
+	if v.Name != "" && !v.Extra && (r.Status == "pushed" || r.Status == "up_to_date") {
 		if err := y.record(ctx, j.Found.Layout, on); err != nil {
 			return r, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -18,6 +19,8 @@ type Deps struct {
 	runs.Deps
 	Git   ecosystemport.PushGit
 	Trash ecosystemport.Trash
+
+	Releases ecosystemport.ReleaseGit // for the tags and records of releases, which are pushed too
 }
 
 // The typed handles.
@@ -42,11 +45,13 @@ type service struct {
 	Deps
 	pusher       Pusher
 	trashManager TrashManager
+	publisher    releases.Publisher
 }
 
 func newService(d Deps) service {
-	return service{d, Pusher{States: d.States, Git: d.Git, Clock: d.Clock},
-		TrashManager{States: d.States, Git: d.Git, Trash: d.Trash, Clock: d.Clock}}
+	publisher := releases.Publisher{Deps: releases.Deps{Deps: d.Deps, Git: d.Releases}}
+	return service{d, Pusher{States: d.States, Git: d.Git, Clock: d.Clock, Delivered: publisher.Delivered},
+		TrashManager{States: d.States, Git: d.Git, Trash: d.Trash, Clock: d.Clock}, publisher}
 }
 
 // Entries returns the tools. Only users may call the last two.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -71,6 +72,9 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 	if err := d.LoadCommits(ctx, s, release.MaxSubjects); err != nil {
 		return nil, err
 	}
+	if err := d.loadNotes(ctx, dr); err != nil {
+		return nil, err
+	}
 	d.LoadFiles(ctx, s, dr.Next.String(), dr.notes)
 	stage, _ := dr.Next.Stage()
 	dr.Checks = d.Check(ctx, s, o, dr.Order.Tag, stage)
@@ -79,18 +83,55 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 
 // notes returns what a member's changelog is told.
 func (dr *Draft) notes(m *RepoState) release.Notes {
-	n := release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: m.Subjects(), More: m.History.Total - len(m.History.Commits)}
-	n.Subjects = slices.DeleteFunc(n.Subjects, func(s string) bool { return strings.HasPrefix(s, release.CommitSubject("")) })
-	return n
+	return release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: subjects(m.Notes), More: m.Notes.Total - len(m.Notes.Commits)}
 }
 
-// Subjects returns those of its commits.
-func (m *RepoState) Subjects() []string {
-	out := make([]string, 0, len(m.History.Commits))
-	for _, c := range m.History.Commits {
-		out = append(out, c.Subject)
+// subjects returns those of commits that are no releases.
+func subjects(h ecosystemport.History) []string {
+	out := make([]string, 0, len(h.Commits))
+	for _, c := range h.Commits {
+		if !strings.HasPrefix(c.Subject, release.CommitSubject("")) {
+			out = append(out, c.Subject)
+		}
 	}
 	return out
+}
+
+// loadNotes reads what changelogs and tags are told: what was committed since the current version, and for a stable release since the last stable one.
+func (d Deps) loadNotes(ctx context.Context, dr *Draft) error {
+	for _, m := range dr.Members {
+		m.Notes = m.History
+	}
+	since := dr.lastStable()
+	if dr.Next.Pre != "" || since == dr.Tag {
+		return nil
+	}
+	spans := make([]ecosystemport.CommitRange, len(dr.Members))
+	for i, m := range dr.Members {
+		spans[i] = ecosystemport.CommitRange{Dir: m.Dir, From: m.Foot.Tags[since], Head: m.Foot.Head}
+	}
+	for i, h := range d.Git.Since(ctx, spans, release.MaxSubjects) {
+		if h.Err != nil {
+			return h.Err
+		}
+		for j := range h.Commits {
+			h.Commits[j].Subject = release.PlainSubject(h.Commits[j].Subject)
+		}
+		dr.Members[i].Notes = h
+	}
+	return nil
+}
+
+// lastStable returns the tag of the highest stable version that all repositories have; empty for none.
+func (s *ReleaseState) lastStable() string {
+	var versions []map[string]release.Version
+	for _, m := range s.Members {
+		tags := release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags)))
+		maps.DeleteFunc(tags, func(_ string, v release.Version) bool { return v.Pre != "" })
+		versions = append(versions, tags)
+	}
+	tag, _, _ := release.CommonTag(versions)
+	return tag
 }
 
 // taken fails with release.ErrTag where the tag exists, naming the repositories.
@@ -128,20 +169,38 @@ func (dr *Draft) Files() []FileChange {
 	out := []FileChange{}
 	for _, m := range dr.Members {
 		below := strings.TrimPrefix(m.Dir, dr.Found.Layout.Root+"/")
-		for _, e := range m.Edits {
-			var does []string
-			for _, v := range m.Checked.Versions {
-				if v.Path == e.Path && v.Says != dr.Next.String() {
-					does = append(does, v.Says+" → "+dr.Next.String())
-				}
-			}
-			if e.Path == dr.Rules.Changelog {
-				does = append(does, "section ["+dr.Next.String()+"]")
-			}
-			out = append(out, FileChange{Path: path.Join(below, e.Path), Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
+		for _, c := range dr.fileChanges(m) {
+			out = append(out, FileChange{Path: path.Join(below, c.Path), Change: c.Change})
 		}
 	}
 	return append(out, FileChange{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
+}
+
+// fileChanges returns what the release writes in a repository, relative to it.
+func (dr *Draft) fileChanges(m *RepoState) []FileChange {
+	out := []FileChange{}
+	for _, e := range m.Edits {
+		var does []string
+		for _, v := range m.Checked.Versions {
+			if says := v.Says + " → " + dr.Next.String(); v.Path == e.Path && v.Says != dr.Next.String() && !slices.Contains(does, says) {
+				does = append(does, says)
+			}
+		}
+		if e.Path == dr.Rules.Changelog {
+			does = append(does, "section ["+dr.Next.String()+"]")
+		}
+		out = append(out, FileChange{Path: e.Path, Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
+	}
+	return out
+}
+
+// commitMessage returns the message of the commits of a release in its repositories.
+func commitMessage(o Request) string {
+	message := release.CommitSubject(o.Tag) + "\n"
+	if o.Message != "" {
+		message += "\n" + o.Message + "\n"
+	}
+	return message
 }
 
 // Facts returns what the release is made from (amof contract §14, rule 4).

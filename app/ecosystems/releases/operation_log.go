@@ -131,20 +131,26 @@ func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, l
 	return d.note(ctx, l, nil)
 }
 
-// recordPendingPush puts on record what of a release is to be pushed: from then on, the next push brings it out whatever becomes of this one.
+// recordPendingPush puts on record what of a release is on this machine alone: from then on, the next push brings it out whatever becomes of this one.
 func (d Publisher) recordPendingPush(ctx context.Context, l ecosystem.Layout, j *journal) error {
-	if !j.Push {
-		return nil
+	if !slices.ContainsFunc(j.Steps, func(s ecosystemport.ReleaseStep) bool { return s.Tag != "" }) {
+		return nil // a commit that says that something is pushed is no release
 	}
 	left, err := d.loadUnpushed(ctx, l)
 	if err != nil {
 		return err
 	}
-	for _, s := range j.Steps {
-		if s.Tag != "" && !slices.Contains(left[s.Name], s.Tag) {
-			left[s.Name] = append(left[s.Name], s.Tag)
+	add := func(repo, tag string) {
+		if !slices.Contains(left[repo], tag) {
+			left[repo] = append(left[repo], tag)
 		}
 	}
+	for _, s := range j.Steps {
+		if s.Tag != "" {
+			add(s.Name, s.Tag)
+		}
+	}
+	add(rootKey, j.Tag)
 	return d.saveUnpushed(ctx, l, left)
 }
 
@@ -184,46 +190,6 @@ func tell(log func(level, message string), left []string) {
 	for _, line := range left {
 		log("warning", line)
 	}
-}
-
-// Unpushed returns the tags that earlier pushes failed to bring out, by repository, as far as they are still here.
-func (d Publisher) Unpushed(ctx context.Context, s *ReleaseState) (map[string][]string, error) {
-	left, err := d.loadUnpushed(ctx, s.Found.Layout)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]string{}
-	for _, m := range s.Members {
-		for _, tag := range left[m.Name] {
-			if _, there := m.Foot.Tags[tag]; there {
-				out[m.Name] = append(out[m.Name], tag)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	return out, nil
-}
-
-func (d Publisher) loadUnpushed(ctx context.Context, l ecosystem.Layout) (map[string][]string, error) {
-	doc, err := d.States.Noted(ctx, l, unpushedNote)
-	left := map[string][]string{}
-	if err == nil && doc != nil && json.Unmarshal(doc, &left) != nil {
-		left = map[string][]string{} // only what would be pushed besides is lost with it
-	}
-	return left, err
-}
-
-func (d Publisher) saveUnpushed(ctx context.Context, l ecosystem.Layout, left map[string][]string) error {
-	if len(left) == 0 {
-		return d.States.Note(ctx, l, unpushedNote, nil)
-	}
-	doc, err := json.Marshal(left)
-	if err != nil {
-		return err
-	}
-	return d.States.Note(ctx, l, unpushedNote, doc)
 }
 
 // byHand returns what the user would type to push a repository.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,10 @@ type RepoPlan struct {
 	Head    string `json:"head"`
 	Commits int    `json:"commits"`
 	Commit  bool   `json:"commit"` // files are written, so that there is one
+
+	Message string       `json:"commit_message,omitempty"` // of that commit
+	Files   []FileChange `json:"files"`                    // that it writes
+	Pushes  []string     `json:"pushes,omitempty"`         // branch and tags
 }
 
 // Preview is a release that is about to be made (amof contract §13.26).
@@ -37,6 +42,7 @@ type Preview struct {
 	Repos    []RepoPlan          `json:"repos"`
 	Message  string              `json:"message,omitempty"`
 	Earlier  map[string][]string `json:"also_pushed,omitempty"` // tags that an earlier push failed to bring out
+	Root     *RootPlan           `json:"root"`                  // where the release is recorded
 	Notes    []string            `json:"notes"`
 }
 
@@ -82,16 +88,58 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 		if err := d.checkRemoteTags(ctx, dr); err != nil {
 			return runs.Plan{}, err
 		}
-		if dr.Order.Earlier, err = maker.Unpushed(ctx, dr.ReleaseState); err != nil {
-			return runs.Plan{}, err
-		}
 	}
-	p := planOf(dr)
+	pending, err := maker.Outgoing(ctx, dr.ReleaseState)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	if dr.Order.Push && len(pending.Tags) > 0 {
+		dr.Order.Earlier = pending.Tags
+	}
+	root, err := maker.releaseRoot(ctx, dr, pending)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	p := planOf(dr, root)
+	if len(pending.Tags) > 0 {
+		p.Warnings = append([]string{unpushedWarning(pending, dr.Order)}, p.Warnings...)
+	}
 	p.Tool, p.Action = in.tool, in.action
 	if p.Payload, err = json.Marshal(dr.Order); err != nil {
 		return runs.Plan{}, err
 	}
 	return p.Sealed(f)
+}
+
+// unpushedWarning says that an earlier release is on this machine alone: whoever repeats a call whose push was interrupted gets another version.
+func unpushedWarning(pending Outgoing, o Request) string {
+	var names []string
+	for _, tags := range pending.Tags {
+		for _, tag := range tags {
+			if !slices.Contains(names, tag) {
+				names = append(names, tag)
+			}
+		}
+	}
+	slices.Sort(names)
+	said := strings.Join(names, ", ") + " is released here and not pushed; amof_push_ecosystem pushes it, and this makes " + o.Tag + ", which is another version"
+	if o.Push {
+		said += ", and pushes both"
+	}
+	return said
+}
+
+// releaseRoot returns what becomes of the workspace root.
+func (d Publisher) releaseRoot(ctx context.Context, dr *Draft, pending Outgoing) (*RootPlan, error) {
+	commits, files := []string{release.CommitSubject(dr.Order.Tag)}, []string{dr.RecordPath(dr.Order.Tag)}
+	if dr.Order.Push {
+		records := append(pending.Without(dr.Order.Earlier), dr.Order.Tag)
+		for _, e := range d.pushedRecords(ctx, dr.ReleaseState, records) {
+			files = append(files, e.Path)
+		}
+		commits = append(commits, pushedSubject(records))
+	}
+	return d.RootPlan(ctx, dr.Root, dr.Found.Layout, commits, files, dr.Order.Push)
 }
 
 // readable returns a message without control characters, which neither commits nor tags take.
@@ -131,21 +179,32 @@ func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
 const askAtATime = 8
 
 // planOf returns the draft as it is shown.
-func planOf(dr *Draft) runs.Plan {
+func planOf(dr *Draft, root *RootPlan) runs.Plan {
 	name := dr.Found.Layout.Name
 	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.NewestCommits(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,
-		WillPush: dr.Order.Push, Checks: dr.Checks, Message: dr.Order.Message, Earlier: dr.Order.Earlier,
+		WillPush: dr.Order.Push, Checks: dr.Checks, Message: dr.Order.Message, Earlier: dr.Order.Earlier, Root: root,
 		Notes: []string{"hooks of the repositories are not run", "commits and tags are not signed"}}
 	affects := []string{}
+	if dr.Order.Push && !root.WillPush {
+		pv.Notes = append(pv.Notes, "the workspace root has no remote, so that the record stays on this machine")
+	}
 	for _, m := range dr.Members {
-		pv.Repos = append(pv.Repos, RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0})
+		one := RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0, Files: dr.fileChanges(m)}
+		if one.Commit {
+			one.Message = commitMessage(dr.Order)
+		}
+		if dr.Order.Push {
+			one.Pushes = append(append([]string{m.Foot.Branch}, dr.Order.Earlier[m.Name]...), dr.Order.Tag)
+		}
+		pv.Repos = append(pv.Repos, one)
 		affects = append(affects, m.Name+" ("+m.Foot.Branch+")")
 	}
+	affects = append(affects, "workspace root ("+root.Branch+")")
 	risk := runs.Risk{Level: "high", Irreversible: dr.Order.Push, Reasons: []string{"tags every repository"}}
 	what := fmt.Sprintf("Releases %s as %s: writes version files and changelogs, commits them, and tags %s", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories"))
 	if dr.Order.Push {
 		risk.Reasons = append(risk.Reasons, "writes to remotes")
-		what += ", and pushes branch and tag"
+		what += ", and pushes branch and tag, and the branch of the workspace root, which records the release"
 	}
 	stage, _ := dr.Current.Stage()
 	return runs.Plan{Summary: fmt.Sprintf("release of %s as %s (%s)", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories")), Preview: pv, Facts: dr.Facts(), Warnings: dr.Checks.Warnings,

@@ -40,6 +40,7 @@ type ReleaseResult struct {
 	Repos   []ReleasedRepo `json:"repos"`
 	Record  string         `json:"record"`
 	Pushed  bool           `json:"pushed"`
+	Root    *RootResult    `json:"root,omitempty"`   // of the push
 	Resume  []string       `json:"resume,omitempty"` // how what was not pushed can be
 	Notes   []string       `json:"notes"`
 }
@@ -139,12 +140,8 @@ func (w *job) prepare(ctx context.Context) error {
 
 // work returns the commit and the tag of a member.
 func (w *job) work(m *RepoState) ecosystemport.ReleaseWork {
-	message := release.CommitSubject(w.Order.Tag) + "\n"
-	if w.Order.Message != "" {
-		message += "\n" + w.Order.Message + "\n"
-	}
-	a := release.Annotation{Tag: w.Order.Tag, Message: w.Order.Message, Ecosystem: w.Found.Layout.Name, Previous: w.Tag, Branch: m.Foot.Branch, Subjects: m.Subjects(), Commits: m.History.Total}
-	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: message, Tag: w.Order.Tag, Annotation: a.Text(), At: w.Order.At}
+	a := release.Annotation{Tag: w.Order.Tag, Message: w.Order.Message, Ecosystem: w.Found.Layout.Name, Previous: w.Tag, Branch: m.Foot.Branch, Subjects: subjects(m.Notes), Commits: m.Notes.Total}
+	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: commitMessage(w.Order), Tag: w.Order.Tag, Annotation: a.Text(), At: w.Order.At}
 }
 
 // recorded returns what the steps will have made.
@@ -235,9 +232,7 @@ func (w *job) takeBack(ctx context.Context, cause error) (any, error) {
 	ctx = context.WithoutCancel(ctx)
 	f := fault.From(cause)
 	w.Log("error", w.Order.Tag+" is taken back: "+f.Message)
-	if w.Order.Push {
-		_ = w.forget(ctx, "")
-	}
+	_ = w.forget(ctx)
 	if err := w.undo(ctx, w.Found.Layout, w.journal, w.Log); err != nil {
 		return nil, ecosystem.ErrFailed.Sayf("%s; and not all of it could be taken back (%v); the next release begins with that", f.Message, err).Because(errors.Join(cause, err))
 	}
@@ -248,19 +243,14 @@ func (w *job) takeBack(ctx context.Context, cause error) (any, error) {
 	return w.out, f
 }
 
-// forget takes from that record what was pushed of a repository; of none, what this release had put there.
-func (w *job) forget(ctx context.Context, repo string) error {
+// forget takes this release from the record of what is not pushed.
+func (w *job) forget(ctx context.Context) error {
 	left, err := w.loadUnpushed(ctx, w.Found.Layout)
-	if err != nil {
+	if err != nil || len(left) == 0 {
 		return err
 	}
-	delete(left, repo)
-	if repo == "" {
-		for name, names := range left {
-			if left[name] = slices.DeleteFunc(names, func(tag string) bool { return tag == w.Order.Tag }); len(left[name]) == 0 {
-				delete(left, name)
-			}
-		}
+	for name, names := range left {
+		left[name] = slices.DeleteFunc(names, func(tag string) bool { return tag == w.Order.Tag })
 	}
 	return w.saveUnpushed(ctx, w.Found.Layout, left)
 }
@@ -275,7 +265,7 @@ func (w *job) pushAll(ctx context.Context) (any, error) {
 		if err == nil {
 			r.Push = "pushed"
 			w.Log("info", m.Name+": pushed "+m.Foot.Branch+" and "+strings.Join(names, ", "))
-			if err := w.forget(ctx, m.Name); err != nil {
+			if err := w.Delivered(ctx, w.Found.Layout, m.Name, names); err != nil {
 				return w.out, err
 			}
 			continue
@@ -285,39 +275,18 @@ func (w *job) pushAll(ctx context.Context) (any, error) {
 		failed = append(failed, m.Name)
 		w.out.Resume = append(w.out.Resume, byHand(m, names))
 	}
+	const resume = "amof_push_ecosystem pushes what is missing"
 	if len(failed) == 0 {
 		w.out.Pushed = true
-		return w.out, w.statePushed(ctx)
+		root, err := w.DeliverRecords(ctx, w.Found, w.Log)
+		if w.out.Root = root; err != nil || root == nil || root.Status != "failed" {
+			return w.out, err
+		}
+		w.out.Status, w.out.Resume = "failed", []string{resume}
+		return w.out, ecosystem.ErrFailed.Sayf("%s is released and pushed, but the workspace root, which has its record, could not be pushed: %s; amof_push_ecosystem does so", w.Order.Tag, root.Reason)
 	}
 	w.out.Status = "failed"
-	w.out.Resume = append([]string{"the next amof_release_bump or amof_release_promote with push pushes " + w.Order.Tag + " too"}, w.out.Resume...)
-	return w.out, ecosystem.ErrFailed.Sayf("%s is released here, but could not be pushed from %s (%s); the next release with push brings it out too, and the result says how to do it by hand",
+	w.out.Resume = append([]string{resume}, w.out.Resume...)
+	return w.out, ecosystem.ErrFailed.Sayf("%s is released here, but could not be pushed from %s (%s); amof_push_ecosystem pushes what is missing, and the result says how to do it by hand",
 		w.Order.Tag, strings.Join(failed, ", "), w.out.Repos[slices.IndexFunc(w.out.Repos, func(r ReleasedRepo) bool { return r.Push == "failed" })].Error)
-}
-
-// statePushed has the record say so.
-func (w *job) statePushed(ctx context.Context) error {
-	l := w.Found.Layout
-	was, err := w.record.Text()
-	if err != nil {
-		return err
-	}
-	w.record.Pushed = true
-	step := w.journal.Steps[len(w.journal.Steps)-1]
-	work, err := w.recording(step.New, was)
-	if err != nil {
-		return err
-	}
-	work.Message = release.CommitSubject(w.Order.Tag) + " pushed\n"
-	next, err := w.Git.Prepare(ctx, work)
-	if err != nil {
-		return err
-	}
-	if err := w.note(ctx, l, &journal{Tag: w.Order.Tag, Finish: true, Steps: []ecosystemport.ReleaseStep{next}, Record: work}); err != nil {
-		return err
-	}
-	if err := w.Git.Make(ctx, next); err != nil {
-		w.Log("warning", "the record could not be told that the release is pushed: "+fault.From(err).Message)
-	}
-	return w.note(ctx, l, nil)
 }

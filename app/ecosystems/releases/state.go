@@ -29,6 +29,7 @@ type RepoState struct {
 	Dir     string // absolute
 	Foot    ecosystemport.ReleaseBase
 	History ecosystemport.History    // since the current tag
+	Notes   ecosystemport.History    // that changelogs and tags are told
 	Edits   []ecosystemport.FileEdit // files that are written
 	Checked release.Repo
 }
@@ -274,7 +275,7 @@ func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
 // Check returns the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
 func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
-	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
+	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Empty: nextTag != "" && o.Action == "bump" && s.Tag != "" && s.Current.Pre == "" && s.Commits() == 0, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
 		_, aim.Author = d.Git.Author(ctx, s.Members[i].Dir)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
@@ -28,6 +29,8 @@ type RepoStatus struct {
 	Dirty   bool   `json:"dirty"`
 	Commits int    `json:"commits_since_tag"`
 	Problem string `json:"problem,omitempty"`
+
+	Unpushed []string `json:"unpushed_tags,omitempty"` // of releases made here, as far as is on record
 }
 
 // StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
@@ -42,7 +45,45 @@ type StatusResult struct {
 	Recent  []UnreleasedCommit `json:"recent_commits"`
 	Next    []release.Way      `json:"next_versions"`
 	Repos   []RepoStatus       `json:"repos"`
+
+	Records     []string     `json:"unpushed_records,omitempty"` // tags of releases whose records the workspace root has not pushed
+	Interrupted *Interrupted `json:"interrupted,omitempty"`
 	runs.Envelope
+}
+
+// Interrupted is a release whose making was interrupted. The next push or release finishes it if every repository has its tag, and else takes it back.
+type Interrupted struct {
+	Tag     string   `json:"tag"`
+	Tagged  []string `json:"tagged"`  // repositories that have its tag
+	Missing []string `json:"missing"` // and those that have not
+	Push    bool     `json:"push"`    // it was to be pushed
+}
+
+// interrupted returns a release that is noted as under way; nil for none.
+func (d Publisher) interrupted(ctx context.Context, f runs.Ecosystem) (*Interrupted, error) {
+	j, err := d.noted(ctx, f.Layout)
+	if err != nil || j == nil {
+		return nil, err
+	}
+	out := &Interrupted{Tag: j.Tag, Tagged: []string{}, Missing: []string{}, Push: j.Push}
+	for _, s := range j.Steps {
+		if s.Tag == "" {
+			continue
+		}
+		is, err := d.Git.Tagged(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			out.Tagged = append(out.Tagged, s.Name)
+		} else {
+			out.Missing = append(out.Missing, s.Name)
+		}
+	}
+	if len(out.Tagged)+len(out.Missing) == 0 {
+		return nil, nil // only a record that says that something is pushed
+	}
+	return out, nil
 }
 
 func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (StatusResult, error) {
@@ -58,13 +99,21 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		return StatusResult{}, err
 	}
 	d.LoadFiles(ctx, s, "", nil)
+	pending, err := Publisher(d).Outgoing(ctx, s)
+	if err != nil {
+		return StatusResult{}, err
+	}
+	broken, err := Publisher(d).interrupted(ctx, f)
+	if err != nil {
+		return StatusResult{}, err
+	}
 	stage, _ := s.Current.Stage()
 	out := StatusResult{Version: s.Current.Shown(), Tag: tool.NilIfZero(s.Tag), Stage: stage, Dirty: s.Dirty(), Drift: len(s.Differ) > 0, Branch: s.Branch(), Commits: s.Commits(),
-		Recent: s.NewestCommits(recentCommits), Next: release.Ways(s.Current)}
+		Recent: s.NewestCommits(recentCommits), Next: release.Ways(s.Current), Records: pending.Records, Interrupted: broken}
 	var details []string
 	for _, m := range s.Members {
 		s.Examine(m, "")
-		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem}
+		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem, Unpushed: pending.Tags[m.Name]}
 		for _, file := range m.Checked.Versions {
 			out.Drift = out.Drift || s.Tag != "" && file.Says != s.Current.String()
 		}
@@ -73,7 +122,16 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		if r.Dirty {
 			line += ", dirty"
 		}
+		if len(r.Unpushed) > 0 {
+			line += ", not pushed: " + strings.Join(r.Unpushed, ", ")
+		}
 		details = append(details, cmp.Or(r.Problem, line))
+	}
+	if len(pending.Records) > 0 {
+		details = append([]string{"amof_push_ecosystem pushes what is missing of " + strings.Join(pending.Records, ", ")}, details...)
+	}
+	if broken != nil {
+		details = append([]string{fmt.Sprintf("the release %s was interrupted: %d of %d repositories have its tag", broken.Tag, len(broken.Tagged), len(broken.Tagged)+len(broken.Missing))}, details...)
 	}
 	text := runs.AnswerText{Summary: fmt.Sprintf("Found %s at %s (%s), %d commits since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, out.Commits), Details: lines(details)}
 	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name, Release: s.Tag}, text, runs.AfterRelease(f.Layout.Name, current(s), out.Commits)...)

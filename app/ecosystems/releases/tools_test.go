@@ -252,7 +252,7 @@ func TestPush(t *testing.T) {
 	record, _ := release.ReadRecord([]byte(r.root.Git("show", "HEAD:ecosystems/demo/releases/v0.0.1.json")))
 	assert.True(t, record.Pushed)
 	record, _ = release.ReadRecord([]byte(r.root.Git("show", "HEAD:ecosystems/demo/releases/v0.0.1-alpha.1.json")))
-	assert.False(t, record.Pushed)
+	assert.True(t, record.Pushed)
 	assert.Empty(t, r.root.Git("status", "--porcelain"))
 	o = r.call(bump, "plan", args{"bump_type": "patch", "push": true})
 	require.NoError(t, o.Err)
@@ -288,4 +288,40 @@ func TestHooksDoNotRun(t *testing.T) {
 	}
 	r.released(bump, args{"bump_type": "patch", "push": true})
 	assert.NoFileExists(t, filepath.Join(r.top, "sprung"))
+}
+
+// TestThePlanNamesEverything: branch, commits and files of every repository and of the workspace root, and what is pushed.
+func TestThePlanNamesEverything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	r.commit("web", "src/more.txt", "feat: more")
+	r.released(bump, args{"bump_type": "patch", "pre_release": "alpha"})
+	r.commit("api", "src/last.txt", "fix: last")
+	o := r.call(promote, "plan", args{"push": true, "message": "Out."})
+	require.NoError(t, o.Err)
+	plan := object(t, o.Value)
+	assert.Contains(t, plan["warnings"].([]any)[0], "v0.0.1-alpha.1 is released here and not pushed")
+	shown := plan["preview"].(args)
+	web := shown["repos"].([]any)[1].(args)
+	assert.Equal(t, "main", web["branch"])
+	assert.Equal(t, "chore(release): v0.0.1\n\nOut.\n", web["commit_message"])
+	assert.Equal(t, []any{args{"path": "VERSION", "change": "0.0.1-alpha.1 → 0.0.1"}, args{"path": "app.json", "change": "0.0.1-alpha.1 → 0.0.1"},
+		args{"path": "CHANGELOG.md", "change": "section [0.0.1]"}}, web["files"])
+	assert.Equal(t, []any{"main", "v0.0.1-alpha.1", "v0.0.1"}, web["pushes"])
+	root := shown["root"].(args)
+	assert.Equal(t, []any{"chore(release): v0.0.1", "chore(release): v0.0.1-alpha.1, v0.0.1 pushed"}, root["commits"])
+	assert.Equal(t, []any{"ecosystems/demo/releases/v0.0.1.json", "ecosystems/demo/releases/v0.0.1-alpha.1.json"}, root["files"])
+	assert.Equal(t, r.root.Remote, root["remote"])
+	assert.Equal(t, []any{"chore(release): v0.0.1-alpha.1", "demo"}, root["also_pushed"])
+
+	out := r.released(promote, args{"push": true, "message": "Out."})
+	assert.Equal(t, "pushed", out["root"].(args)["status"])
+	assert.Equal(t, "chore(release): v0.0.1-alpha.1, v0.0.1 pushed\nchore(release): v0.0.1\nchore(release): v0.0.1-alpha.1", r.root.Git("-C", r.root.Remote, "log", "-3", "--format=%s", "main"))
+	const notes = "## [0.0.1] - 2026-01-02\n\n- feat: more\n- fix: carriage returns\n- feat: first\n\n## [0.0.1-alpha.1]"
+	assert.Contains(t, r.read(filepath.Join(r.dir("web"), "CHANGELOG.md")), notes, "everything since the last stable release")
+	assert.Contains(t, r.read(filepath.Join(r.dir("api"), "CHANGELOG.md")), "## [0.0.1] - 2026-01-02\n\n- fix: last\n")
+
+	o = r.call(bump, "plan", args{"bump_type": "patch"})
+	require.NoError(t, o.Err)
+	assert.Contains(t, string(o.Value), "nothing was committed since v0.0.1; this releases the same again")
 }

@@ -22,6 +22,8 @@ type CloneStep struct {
 	Mode   string `json:"mode"` // RO or RW
 	Path   string `json:"path"`
 	Exists bool   `json:"exists"` // something is where it would be
+
+	Bundle string `json:"bundle,omitempty"` // that the newest archive saved, whose tags and commits are brought back
 }
 
 // InstallConflict is why an installation cannot be carried out.
@@ -119,7 +121,11 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 	if err != nil {
 		return installPlan{}, err
 	}
-	pv := s.preview(f, at, g)
+	saved, err := s.saved(ctx, f)
+	if err != nil {
+		return installPlan{}, err
+	}
+	pv := s.preview(f, at, g, saved)
 	if in.Push && g.Remote != "" {
 		pv.PushTo = &g.Remote
 		pv.Steps = append(pv.Steps, fmt.Sprintf("push branch %s to %s", at.Branch, g.Remote))
@@ -154,7 +160,7 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 }
 
 // preview returns what an installation there would do.
-func (s service) preview(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) InstallPreview {
+func (s service) preview(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState, saved map[string]string) InstallPreview {
 	pv := InstallPreview{WorkspaceDir: at.Dir, Branch: at.Branch, Repos: []CloneStep{}, Steps: []string{}, Conflicts: s.conflicts(f, at, g)}
 	if g.Head == "" {
 		pv.Steps = append(pv.Steps, "make an empty first commit in "+at.Root+", which has none")
@@ -172,11 +178,27 @@ func (s service) preview(f runs.Ecosystem, at ecosystemport.InstallTarget, g eco
 		if err != nil {
 			url = ""
 		}
-		t := CloneStep{Name: r.Name, URL: url, Branch: r.Branch, Mode: r.Mode(), Path: r.Path, Exists: has(g.There, r.Path)}
+		t := CloneStep{Name: r.Name, URL: url, Branch: r.Branch, Mode: r.Mode(), Path: r.Path, Exists: has(g.There, r.Path), Bundle: saved[r.Name]}
 		pv.Repos = append(pv.Repos, t)
 		pv.Steps = append(pv.Steps, fmt.Sprintf("clone %s (%s, branch %s) to %s", r.Name, t.Mode, r.Branch, r.Path))
+		if t.Bundle != "" {
+			pv.Steps = append(pv.Steps, fmt.Sprintf("bring back what only the last archive has of %s: tags, and commits on %s, from %s", r.Name, r.Branch, t.Bundle))
+		}
 	}
 	return pv
+}
+
+// saved returns the bundles that the newest archive of the ecosystem wrote, by repository. What they hold may be nowhere else.
+func (s service) saved(ctx context.Context, f runs.Ecosystem) (map[string]string, error) {
+	_, archives, err := s.Trash.List(ctx, f.Layout)
+	if err != nil || len(archives) == 0 {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, file := range archives[0].Bundles {
+		out[strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".bundle")] = file
+	}
+	return out, nil
 }
 
 func has(list []string, s string) bool {

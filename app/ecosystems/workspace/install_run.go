@@ -151,9 +151,17 @@ func (s service) record(ctx context.Context, j runs.Job, w journal) error {
 // clone clones every repository into a directory, to the last one even when some fail, so that all that is wrong is known at once.
 func (s service) clone(ctx context.Context, j runs.Job, dir string) ([]RepoOutcome, error) {
 	repos := j.Found.Manifest().Active()
+	saved, err := s.saved(ctx, j.Found)
+	if err != nil {
+		return nil, err
+	}
 	outcomes, failed := make([]RepoOutcome, len(repos)), make([]error, len(repos))
 	each(j, len(repos), func(i int, tell ecosystemport.ProgressFunc) {
-		outcomes[i], failed[i] = s.cloneOne(ctx, repos[i], path.Join(dir, repos[i].Path), tell)
+		at := path.Join(dir, repos[i].Path)
+		outcomes[i], failed[i] = s.cloneOne(ctx, repos[i], at, tell)
+		if bundle := saved[repos[i].Name]; bundle != "" && failed[i] == nil {
+			s.unbundle(ctx, repos[i], at, bundle, &outcomes[i], tell)
+		}
 	})
 	return outcomes, failure(j, failed)
 }
@@ -171,6 +179,25 @@ func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tel
 	}
 	tell("info", "cloned at "+short(commit))
 	return RepoOutcome{Name: r.Name, Result: "cloned", Commit: commit}, nil
+}
+
+// unbundle brings back what only an archive has. That it cannot keeps nobody from working: the bundle stays where it is.
+func (s service) unbundle(ctx context.Context, r ecosystem.Repo, dir, bundle string, out *RepoOutcome, tell ecosystemport.ProgressFunc) {
+	tell = named(r.Name, tell)
+	tags, moved, err := s.Clones.Unbundle(ctx, r, dir, bundle)
+	if err != nil {
+		tell("warning", bundle+", which the last archive wrote, could not be read: "+fault.From(err).Message)
+		return
+	}
+	if len(tags) > 0 {
+		tell("info", "brought back from the last archive: "+strings.Join(tags, ", "))
+	}
+	if moved {
+		tell("info", "brought back from the last archive: commits of "+r.Branch+" that the origin does not have")
+		if seen, err := s.Clones.Look(ctx, r, dir); err == nil {
+			out.Commit = seen.Head
+		}
+	}
 }
 
 func short(commit string) string { return commit[:min(7, len(commit))] }

@@ -35,6 +35,7 @@ type InstallDeps struct {
 	Grounds ecosystemport.WorkspaceInstaller
 	Clones  ecosystemport.Clones
 	Tickets ecosystemport.TicketTrees
+	Trash   ecosystemport.Trash // which lists what archives saved
 }
 
 // InstallInput is an ecosystem to install.

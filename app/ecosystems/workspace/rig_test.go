@@ -90,7 +90,7 @@ func dependencies(t testing.TB, root, home string) workspace.InstallDeps {
 	}})
 	git := ecogit.New(ecogit.Options{Pause: 1})
 	return workspace.InstallDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Clones: git.Clones()}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Clones: git.Clones(), Trash: ecogit.NewTrash(nil)}
 }
 
 func workerOf(d workspace.InstallDeps) runs.Worker {

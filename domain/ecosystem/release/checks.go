@@ -38,6 +38,7 @@ type Target struct {
 	Current Version // 0.0.0 without one
 	NextTag string  // empty when only a stage is aimed at
 	Stage   string
+	Empty   bool     // nothing was committed since the current version
 	Strict  bool     // warnings are errors
 	Skip    bool     // what can be lived with is not checked
 	Author  error    // why nobody is known who commits
@@ -80,6 +81,7 @@ func RunChecks(aim Target, repos []Repo) Checks {
 		}
 	}
 	if !aim.Skip {
+		c.should(!aim.Empty, "", "nothing was committed since "+aim.Tag+"; this releases the same again")
 		c.should(len(differ) == 0, "all repositories have the same version", "the highest tags differ from the common "+cmp.Or(aim.Tag, "none")+": "+strings.Join(differ, ", "))
 	}
 	c.Status, c.OK = "ok", len(c.Errors) == 0
