@@ -62,6 +62,7 @@ type Release struct {
 	Repos        []string // default: all enabled ones that are not read-only
 	TagPrefix    string   // default v
 	VersionFiles []VersionFile
+	Standard     bool   // none are named: those of each repository that are known by their names count
 	Changelog    string // relative to each repository; default CHANGELOG.md
 	RecordDir    string // relative to the workspace root; default ecosystems/<name>/releases
 	Push         bool

@@ -46,7 +46,7 @@ func (r *reader) spin(o object) Spin {
 func (r *reader) release(o object, m Manifest) Release {
 	o.known("repos", "tag_prefix", "version_files", "changelog", "record_dir", "push")
 	out := Release{
-		Repos: o.released(m), TagPrefix: o.tagPrefix(), Changelog: standardChangelog, RecordDir: "ecosystems/" + m.Name + "/releases", Push: o.flag("push", false),
+		Repos: o.released(m), TagPrefix: o.tagPrefix(), Changelog: standardChangelog, RecordDir: "ecosystems/" + m.Name + "/releases", Push: o.flag("push", false), Standard: o.absent("version_files"),
 	}
 	if file, ok := o.inRepo("changelog"); ok {
 		out.Changelog = file

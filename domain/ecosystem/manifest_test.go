@@ -35,7 +35,7 @@ func TestEverythingHasItsDefault(t *testing.T) {
 		Repos: []ecosystem.Repo{{Name: "api", URL: "git@host:o/api.git", Branch: "main", Path: "repos/api", Enabled: true}},
 		Spin:  ecosystem.Spin{TimeoutSeconds: 600},
 		Release: ecosystem.Release{Repos: []string{"api"}, TagPrefix: "v", Changelog: "CHANGELOG.md",
-			RecordDir: "ecosystems/demo/releases"},
+			Standard: true, RecordDir: "ecosystems/demo/releases"},
 	}, r.Manifest)
 }
 

@@ -51,6 +51,8 @@ type ReleaseGit interface {
 	Since(ctx context.Context, spans []CommitRange, most int) []History
 	// Texts returns files of a checkout, sorted by path. It follows no links.
 	Texts(ctx context.Context, dir string, paths []string) []FileText
+	// Tracked returns those of the paths that the checkout's repository has in its index.
+	Tracked(ctx context.Context, dir string, paths []string) ([]string, error)
 	// Author returns the configured author ("Ada <ada@example.com>"). It fails with ecosystem.ErrIdentity.
 	Author(ctx context.Context, dir string) (string, error)
 	// Times returns when the tags with those names were made; missing tags are left out.

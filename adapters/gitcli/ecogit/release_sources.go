@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,6 +154,16 @@ func (c *ReleaseClient) Times(ctx context.Context, dir string, names []string) (
 		}
 	}
 	return found, nil
+}
+
+// Tracked implements ecosystemport.ReleaseGit.
+func (c *ReleaseClient) Tracked(ctx context.Context, dir string, paths []string) ([]string, error) {
+	t, err := openRelease(dir)
+	if err != nil {
+		return nil, err
+	}
+	found, err := entries(ctx, t, paths)
+	return slices.Sorted(maps.Keys(found)), namedRelease(err)
 }
 
 const maxText = 8 << 20 // bytes of a file that a release writes

@@ -1,6 +1,7 @@
 package releases
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -166,6 +167,9 @@ func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes
 				paths = append(paths, v.Path)
 			}
 		}
+		if s.Rules.Standard {
+			d.standardFiles(ctx, s, m, next)
+		}
 		if s.Rules.Changelog != "" && !slices.Contains(paths, s.Rules.Changelog) {
 			paths = append(paths, s.Rules.Changelog)
 		}
@@ -182,6 +186,36 @@ func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes
 			if string(edit.New) != string(edit.Old) {
 				m.Edits = append(m.Edits, edit)
 			}
+		}
+	}
+}
+
+// standardFiles reads the version files that are known by their names, and works out what becomes of them.
+func (d Deps) standardFiles(ctx context.Context, s *ReleaseState, m *RepoState, next string) {
+	texts, there := map[string][]byte{}, []string{}
+	for i, text := range d.Git.Texts(ctx, m.Dir, release.StandardFiles) {
+		if text.Err == nil && !text.Missing && release.StandardFiles[i] != s.Rules.Changelog {
+			texts[release.StandardFiles[i]] = text.Data
+			there = append(there, release.StandardFiles[i])
+		}
+	}
+	if len(there) == 0 {
+		return
+	}
+	tracked, err := d.Git.Tracked(ctx, m.Dir, there)
+	if err != nil {
+		m.Foot.Err = err
+		return
+	}
+	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return !slices.Contains(tracked, name) }) // what is ignored, or nobody's, is not released
+	out, was := release.SetStandard(texts, cmp.Or(next, s.Current.String()))
+	for _, name := range release.StandardFiles {
+		if out[name] == nil {
+			continue
+		}
+		m.Checked.Versions = append(m.Checked.Versions, release.File{Path: name, Says: was[name]})
+		if next != "" && string(out[name]) != string(texts[name]) {
+			m.Edits = append(m.Edits, ecosystemport.FileEdit{Path: name, Old: texts[name], New: out[name]})
 		}
 	}
 }

@@ -325,3 +325,28 @@ func TestThePlanNamesEverything(t *testing.T) {
 	require.NoError(t, o.Err)
 	assert.Contains(t, string(o.Value), "nothing was committed since v0.0.1; this releases the same again")
 }
+
+// TestStandardVersionFiles are found where the manifest names none; those that git does not track are left alone.
+func TestStandardVersionFiles(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	text := r.read(filepath.Join(r.root.Dir, "ecosystems", "demo", "ecosystem.yaml"))
+	r.manifest(text[:strings.Index(text, "release:")])
+	r.commit("api", "package.json", `{"name": "api", "version": "0.0.0", "private": true}`)
+	r.write("api", ".gitignore", "package-lock.json\n")
+	r.git("api", "add", "-A")
+	r.git("api", "commit", "-qm", "ignore")
+	r.write("api", "package-lock.json", `{"version": "0.0.0"}`)
+	r.commit("web", "Cargo.toml", "[package]\nname = \"web\"\nversion = \"0.0.0\"\n")
+	r.released(bump, args{"bump_type": "minor"})
+	assert.Equal(t, `{"name": "api", "version": "0.1.0", "private": true}`, r.git("api", "show", "v0.1.0:package.json"))
+	assert.Equal(t, `{"version": "0.0.0"}`, r.read(filepath.Join(r.dir("api"), "package-lock.json")))
+	assert.Equal(t, "[package]\nname = \"web\"\nversion = \"0.1.0\"", r.git("web", "show", "v0.1.0:Cargo.toml"))
+	assert.Equal(t, "0.1.0", r.git("web", "show", "v0.1.0:VERSION"))
+	assert.Equal(t, false, r.ask(status, nil)["version_drift"])
+	r.commit("web", "Cargo.toml", "[package]\nname = \"web\"\nversion = \"0.0.9\"\n")
+	assert.Equal(t, true, r.ask(status, nil)["version_drift"])
+	assert.Contains(t, r.ask(validate, nil)["warnings"], "web: Cargo.toml says 0.0.9, and the current version is 0.1.0")
+	r.manifest(text[:strings.Index(text, "release:")] + "release: {version_files: []}\n")
+	assert.Equal(t, false, r.ask(status, nil)["version_drift"], "the manifest says that there are none")
+}
