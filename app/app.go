@@ -235,7 +235,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if err = r.prepare(ctx); err != nil {
-		return nil, err
+		return nil, r.spent(ctx, err)
 	}
 	if err := r.subject(ctx); err != nil {
 		return nil, err

@@ -97,6 +97,22 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
+// spent returns confirm.ErrUsed instead of why no plan can be worked out, where the call brings a token along that was used: most often that is why.
+func (r *run) spent(ctx context.Context, err error) error {
+	if r.call.Token.IsZero() || ctx.Err() != nil {
+		return err
+	}
+	used := false
+	_ = r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
+		used = g.State == confirm.Spent && g.Binding.Tool == string(r.call.Tool) && g.Binding.Session == r.call.Session && g.Binding.Principal == r.call.Principal.ID
+		return nil
+	})
+	if !used {
+		return err
+	}
+	return confirm.ErrUsed.Because(err)
+}
+
 // presented returns the time at which the call's token is judged: when it is presented. A call that has waited for the user has presented it before, in time,
 // and keeps it however long that took.
 func (r *run) presented(g *confirm.Request) time.Time {

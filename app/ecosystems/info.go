@@ -35,7 +35,7 @@ var (
 	Create        = tool.Ref[CreateInput, Created]{Name: "amof_create_ecosystem"}
 	CreateJournal = tool.Ref[JournalInput, JournalAnswer]{Name: "amof_create_journal"}
 	Switch        = tool.Ref[SwitchInput, Switched]{Name: "amof_switch_ecosystem"}
-	UseAlias      = tool.Ref[UseInput, Switched]{Name: "amof_use_ecosystem"}
+	UseAlias      = tool.Ref[SwitchInput, Switched]{Name: "amof_use_ecosystem"}
 	ScopeInfo     = tool.Ref[InfoNoInput, ScopeAnswer]{Name: "amof_scope_info"}
 	ScopeBack     = tool.Ref[InfoNoInput, ScopeAnswer]{Name: "amof_scope_back"}
 	ScopeGlobal   = tool.Ref[InfoNoInput, ScopeAnswer]{Name: "amof_scope_global"}
@@ -54,7 +54,7 @@ func InfoEntries(d InfoDeps) []tool.Entry {
 	keep.Effects, keep.People = keep.Effects|policy.Write, true
 	return slices.Concat(s.looks(), []tool.Entry{
 		bind.Query(Switch, runs.SessionSpec("Switch ecosystem", "Select the ecosystem that calls of this session are about when they name none.", switchSchema), s.switchTo),
-		bind.Query(UseAlias, runs.SessionSpec("Use ecosystem", "Select an ecosystem: amof_switch_ecosystem under its older name.", useSchema), s.use),
+		bind.Query(UseAlias, runs.SessionSpec("Use ecosystem", "Select an ecosystem: amof_switch_ecosystem under its older name.", switchSchema), s.switchTo),
 		bind.Query(ScopeBack, runs.SessionSpec("Scope back", "Go back to what this session worked on before.", infoNoSchema), s.back),
 		bind.Query(ScopeGlobal, runs.SessionSpec("Scope global", "Work on no ecosystem in particular.", infoNoSchema), s.global),
 		bind.Command(Create, runs.SafeWriteSpec("Create ecosystem", "Create an ecosystem: a named manifest of several git repositories. Clones nothing; amof_install_ecosystem does.", createSchema),

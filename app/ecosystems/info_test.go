@@ -393,3 +393,25 @@ func TestGate(t *testing.T) {
 	}
 	assert.Equal(t, "s", asked.Session)
 }
+
+// TestTheOnlyEcosystemNeedsNoName, and either word selects one of several.
+func TestTheOnlyEcosystemNeedsNoName(t *testing.T) {
+	r := newRig(t)
+	r.refused("eco_no_ecosystem", describe, args{})
+	r.manifest("demo", simple("demo", "api"))
+	assert.Equal(t, "demo", r.do(describe, args{})["name"])
+	r.manifest("shop", simple("shop", "web"))
+	r.refused("eco_no_ecosystem", describe, args{})
+	for _, a := range []args{{"ecosystem": "shop"}, {"name": "demo"}, {"ecosystem": "shop", "name": "shop"}} {
+		for _, name := range []string{switchTo, alias} {
+			r.do(name, a)
+			want := a["ecosystem"]
+			if want == nil {
+				want = a["name"]
+			}
+			assert.Equal(t, want, r.do(describe, args{})["name"])
+		}
+	}
+	r.refused("eco_invalid_arguments", switchTo, args{})
+	r.refused("eco_invalid_arguments", alias, args{"ecosystem": "shop", "name": "demo"})
+}

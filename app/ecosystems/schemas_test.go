@@ -18,7 +18,6 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "createSchema", Doc: bind.SchemaOf[CreateInput]()},
 		{Name: "journalSchema", Doc: bind.SchemaOf[JournalInput]()},
 		{Name: "switchSchema", Doc: bind.SchemaOf[SwitchInput]()},
-		{Name: "useSchema", Doc: bind.SchemaOf[UseInput]()},
 		{Name: "selectSchema", Doc: bind.SchemaOf[SelectInput]()},
 		{Name: "infoNoSchema", Doc: bind.SchemaOf[InfoNoInput]()},
 	})

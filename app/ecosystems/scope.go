@@ -1,6 +1,7 @@
 package ecosystems
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -92,21 +93,24 @@ func mode(word string, standard policy.Mode) policy.Mode {
 	return m
 }
 
-// SwitchInput names an ecosystem.
+// SwitchInput names an ecosystem, under either word.
 type SwitchInput struct {
-	Ecosystem string `json:"ecosystem" jsonschema:"minLength=1,description=name of the ecosystem"`
+	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"minLength=1,description=name of the ecosystem"`
+	Name      string `json:"name,omitempty" jsonschema:"minLength=1,description=the same"`
 }
 
 // Resources returns the ecosystem.
-func (in SwitchInput) Resources() []string { return []string{in.Ecosystem} }
+func (in SwitchInput) Resources() []string { return []string{in.chosen()} }
 
-// UseInput is SwitchInput under the older word.
-type UseInput struct {
-	Name string `json:"name" jsonschema:"minLength=1,description=name of the ecosystem"`
+// Validate wants one ecosystem.
+func (in SwitchInput) Validate() error {
+	if in.chosen() == "" || in.Ecosystem != "" && in.Name != "" && in.Ecosystem != in.Name {
+		return ecosystem.ErrArguments.Sayf("name one ecosystem, as ecosystem or as name")
+	}
+	return nil
 }
 
-// Resources returns the ecosystem.
-func (in UseInput) Resources() []string { return []string{in.Name} }
+func (in SwitchInput) chosen() string { return cmp.Or(in.Ecosystem, in.Name) }
 
 // Switched says what the session works on now.
 type Switched struct {
@@ -116,11 +120,8 @@ type Switched struct {
 	runs.Envelope
 }
 
-func (s service) use(ctx context.Context, sc tool.Scope, in UseInput) (Switched, error) {
-	return s.switchTo(ctx, sc, SwitchInput{Ecosystem: in.Name})
-}
-
 func (s service) switchTo(ctx context.Context, sc tool.Scope, in SwitchInput) (Switched, error) {
+	in.Ecosystem = in.chosen()
 	if err := s.exists(ctx, in.Ecosystem); err != nil {
 		return Switched{}, err
 	}

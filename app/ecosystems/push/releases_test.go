@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/release"
 )
@@ -196,4 +197,18 @@ func TestARelativeOrigin(t *testing.T) {
 	r.root.Git("-C", r.at(), "commit", "--quiet", "--message", "new")
 	assert.Equal(t, "pushed", statuses(r.worked(shippingPush, nil))["workspace"])
 	assert.Equal(t, r.root.Git("rev-parse", "workspace/demo"), r.root.Git("-C", r.root.Remote, "rev-parse", "workspace/demo"))
+}
+
+// TestASpentTokenSaysSo also where what it was for cannot be planned any more.
+func TestASpentTokenSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	o := r.call(archive, "execute", nil)
+	require.NotNil(t, o.Issued)
+	token := args{"confirm_token": o.Issued.Token.Reveal()}
+	o = r.call(archive, "execute", token)
+	require.NoError(t, o.Err)
+	require.Equal(t, ecosystem.RunSuccess, r.drain(decoded(t, o.Value)["run_id"].(string)).Status)
+	assert.ErrorIs(t, r.call(archive, "execute", token).Err, confirm.ErrUsed)
+	assert.ErrorIs(t, r.call(archive, "execute", nil).Err, ecosystem.ErrNotInstalled)
 }

@@ -142,7 +142,7 @@ type Ecosystem struct {
 // Manifest returns what its manifest says.
 func (f Ecosystem) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
 
-// Find returns the named ecosystem, else the session's. Its manifest may have errors. What a killed run left is recovered first. It fails with
+// Find returns the named ecosystem, else the session's, else the only one that there is. Its manifest may have errors. What a killed run left is recovered first. It fails with
 // ecosystem.ErrNone and ecosystem.ErrUnknown.
 func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	if name == "" {
@@ -152,10 +152,10 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, 
 		}
 		name = f.Ecosystem
 	}
-	if name == "" {
-		return Ecosystem{}, ecosystem.ErrNone
-	}
 	root, err := d.Places.Root(ctx)
+	if err == nil && name == "" {
+		name, err = d.single(ctx, root)
+	}
 	if err != nil {
 		return Ecosystem{}, err
 	}
@@ -171,6 +171,18 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, 
 		return f, err
 	}
 	return d.FindAt(ctx, root, name)
+}
+
+// single returns the only ecosystem of a workspace root, which nobody has to select. It fails with ecosystem.ErrNone where there are none or several.
+func (d Deps) single(ctx context.Context, root string) (string, error) {
+	names, err := d.Manifests.Names(ctx, root)
+	if err == nil && len(names) != 1 {
+		err = ecosystem.ErrNone
+	}
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
 }
 
 // interrupted reports a run of the ecosystem whose process is gone: what it left would stand in the way of whatever is planned now.

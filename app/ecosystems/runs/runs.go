@@ -365,7 +365,7 @@ type RunTotals struct {
 	ByStatus    map[string]int `json:"by_status"`
 	ByEcosystem map[string]int `json:"by_ecosystem"`
 	ByAction    map[string]int `json:"by_action"`
-	Average     *int64         `json:"avg_duration_seconds"`
+	Average     *float64       `json:"avg_duration_seconds"`
 	Active      int            `json:"active"`
 	Envelope
 }
@@ -384,14 +384,14 @@ func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (RunTo
 		t.ByStatus[string(r.Status)]++
 		t.ByEcosystem[r.Ecosystem]++
 		t.ByAction[r.Action]++
-		if r.Status.Final() && r.StartedAt != nil {
+		if r.Status.Final() && r.StartedAt != nil && r.Code != string(errInterrupted.Code) { // nobody knows when one ended whose process is gone
 			spent, ended = spent+r.Duration(s.Clock.Now()), ended+1
 		} else if !r.Status.Final() {
 			t.Active++
 		}
 	}
 	if ended > 0 {
-		average := int64((spent / time.Duration(ended)).Round(time.Second) / time.Second)
+		average := (spent / time.Duration(ended)).Round(time.Millisecond).Seconds()
 		t.Average = &average
 	}
 	t.Envelope = s.Show(sc, Subject{}, AnswerText{Summary: fmt.Sprintf("Counted %d runs, %d of them active", t.Total, t.Active)})

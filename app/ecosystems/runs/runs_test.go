@@ -194,6 +194,30 @@ func TestALookMendsFirst(t *testing.T) {
 	}
 }
 
+// TestTheAverage is one of seconds and their parts, of runs whose end is known.
+func TestTheAverage(t *testing.T) {
+	r := newRig(t, "demo")
+	start := time.Now()
+	for _, took := range []time.Duration{1200 * time.Millisecond, 200 * time.Millisecond} {
+		_, err := r.deps.Runs.Change(t.Context(), r.queue("demo", "sync", 1), func(run *ecosystem.Run) error {
+			if err := run.Begin("1 1 here", start); err != nil {
+				return err
+			}
+			end := start.Add(took)
+			run.Status, run.FinishedAt = ecosystem.RunSuccess, &end
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	_, err := r.deps.Runs.Change(t.Context(), r.queue("demo", "sync", 1), func(run *ecosystem.Run) error {
+		return run.Begin("999999999 1 an-earlier-start", start.Add(-time.Hour)) // whose process is gone
+	})
+	require.NoError(t, err)
+	counted := r.call("amof_get_global_telemetry", args{})
+	assert.EqualValues(t, 3, counted["total_runs"])
+	assert.InDelta(t, 0.7, counted["avg_duration_seconds"], 0.0001)
+}
+
 // TestALookTriesOnceAnEcosystem: where somebody is at work in an ecosystem, a look at all of its runs waits for them once, and not once a run.
 func TestALookTriesOnceAnEcosystem(t *testing.T) {
 	r := newRig(t, "demo", "other")
