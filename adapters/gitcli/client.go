@@ -3,6 +3,7 @@ package gitcli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,38 @@ func (c *client) Staged(ctx context.Context, dir string, limit int) (project.Dif
 		return project.Diff{}, err
 	}
 	return reader.Diff()
+}
+
+// Changed implements projectport.Repositories.
+func (c *client) Changed(ctx context.Context, dir, ref string) ([]string, error) {
+	at, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.inTree(ctx, at, Command{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
+	if ExitOf(err) != 0 || ref == "" {
+		return nil, project.ErrArgument.Sayf("%.100q names no commit in %s; give a branch, a tag or a commit", ref, at.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, args := range [][]string{
+		{"diff", "--name-only", "-z", "--relative", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", strings.TrimSpace(string(out)), "--"},
+		{"ls-files", "--others", "--exclude-standard", "-z"},
+	} {
+		out, err := c.inTree(ctx, at, Command{Args: args})
+		if err != nil {
+			return nil, err
+		}
+		for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			if name != "" {
+				files = append(files, name)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
 }
 
 // Remote implements projectport.Repositories.

@@ -104,6 +104,7 @@ type StartedScript struct {
 	Strategy   string          `json:"toolchain_strategy"`
 	Status     string          `json:"status"`
 	Matched    bool            `json:"pattern_matched"`
+	Line       string          `json:"matched_line,omitempty"` // the first that matches
 	Initial    []string        `json:"initial_output"`
 	NextSeq    int64           `json:"nextSeq"` // the output after initial_output: sinceSeq of get_background_process_output
 	Command    string          `json:"command"`
@@ -154,24 +155,32 @@ func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (Sta
 		return StartedScript{}, err
 	}
 	p.spec.Labels = p.labels(sc)
-	state, err := s.Runner.Processes.Start(ctx, p.spec)
+	return s.startProcess(ctx, sc, p.spec, p.ready, StartedScript{ScriptName: p.command.Name, Manager: p.command.Manager, Version: p.command.Version, Strategy: p.command.Strategy, Command: p.command.Text})
+}
+
+// startProcess starts a process that runs on, and waits for what it is to print where that was asked for. about is what is known of it.
+func (s scriptService) startProcess(ctx context.Context, sc tool.Scope, spec process.Spec, until *ready, about StartedScript) (StartedScript, error) {
+	if until != nil {
+		spec.Labels[runner.LabelPattern] = until.pattern.String()
+	}
+	state, err := s.Runner.Processes.Start(ctx, spec)
 	if err != nil {
 		return StartedScript{}, err
 	}
-	b := StartedScript{Success: true, Background: true, ProcessID: state.ID, PID: state.PID, ScriptName: p.command.Name, Manager: p.command.Manager,
-		Version: p.command.Version, Strategy: p.command.Strategy, Status: runner.StatusOf(state), Command: p.command.Text, Initial: []string{},
-		Message: fmt.Sprintf("script %s runs in the background as %s; get_background_process_output reads it", p.command.Name, state.ID)}
-	if p.ready == nil {
+	b := about
+	b.Success, b.Background, b.ProcessID, b.PID, b.Status, b.Initial = true, true, state.ID, state.PID, runner.StatusOf(state), []string{}
+	b.Message = fmt.Sprintf("script %s runs in the background as %s; get_background_process_output reads it", b.ScriptName, state.ID)
+	if until == nil {
 		return b, nil
 	}
-	return s.await(ctx, sc, p, b)
+	return s.await(ctx, sc, until, b)
 }
 
 // await reads the output as it comes until a line matches, the process ends, or the time is up; a process whose time was up runs on.
-func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b StartedScript) (StartedScript, error) {
-	limited, cancel := context.WithTimeout(ctx, p.ready.within)
+func (s scriptService) await(ctx context.Context, sc tool.Scope, until *ready, b StartedScript) (StartedScript, error) {
+	limited, cancel := context.WithTimeout(ctx, until.within)
 	defer cancel()
-	sc.Progress(tool.Progress{Message: fmt.Sprintf("script %s runs (pid %d); waiting for %q", p.command.Name, b.PID, p.ready.pattern)})
+	sc.Progress(tool.Progress{Message: fmt.Sprintf("script %s runs (pid %d); waiting for %q", b.ScriptName, b.PID, until.pattern)})
 	var at process.Cursor
 	for {
 		chunk, err := s.Runner.Processes.Watch(limited, b.ProcessID, at)
@@ -183,7 +192,9 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b St
 			if len(b.Initial) < initialOutput {
 				b.Initial, b.NextSeq = append(b.Initial, lineOf(line)), line.Number
 			}
-			b.Matched = b.Matched || p.ready.pattern.MatchString(line.Text)
+			if !b.Matched && until.pattern.MatchString(line.Text) {
+				b.Matched, b.Line = true, lineOf(line)
+			}
 		}
 		if chunk.Ended {
 			state, err := s.Runner.Processes.Inspect(context.WithoutCancel(ctx), b.ProcessID)
@@ -197,17 +208,17 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b St
 			return b, nil
 		case chunk.Ended:
 			b.Success = false
-			b.Message = fmt.Sprintf("script %s ended before a line matched", p.command.Name)
-			return b, project.ErrExecutionFailed.Sayf("script %s ended (%s) before a line matched %q", p.command.Name, b.Status, p.ready.pattern).With(b)
+			b.Message = fmt.Sprintf("script %s ended before a line matched", b.ScriptName)
+			return b, project.ErrExecutionFailed.Sayf("script %s ended (%s) before a line matched %q", b.ScriptName, b.Status, until.pattern).With(b)
 		case ctx.Err() != nil:
 			b.Success = false
 			b.Message = fmt.Sprintf("nobody waits for a line any more; %s runs on", b.ProcessID)
-			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s runs on: stop_background_process ends it", p.command.Name, b.ProcessID).With(b)
+			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s runs on: stop_background_process ends it", b.ScriptName, b.ProcessID).With(b)
 		case limited.Err() != nil:
 			b.Success = false
-			b.Message = fmt.Sprintf("no line matched within %v; %s runs on", p.ready.within, b.ProcessID)
+			b.Message = fmt.Sprintf("no line matched within %v; %s runs on", until.within, b.ProcessID)
 			return b, project.ErrExecutionTimeout.Sayf("no line of script %s matched %q within %v; the process %s runs on: read it with get_background_process_output or end it with stop_background_process",
-				p.command.Name, p.ready.pattern, p.ready.within, b.ProcessID).With(b)
+				b.ScriptName, until.pattern, until.within, b.ProcessID).With(b)
 		}
 	}
 }

@@ -37,6 +37,9 @@ func Capability(d Deps) tool.Capability {
 			case RunNPMScript.Name:
 				e = runner.EitherCasing(e)
 				e.Spec.Output = bind.OutputOf(bind.Output[ScriptResult](), bind.Output[StartedScript]())
+			case RunTask.Name:
+				e = runner.EitherCasing(e)
+				e.Spec.Output = bind.OutputOf(bind.Output[TaskResult](), bind.Output[StartedScript]())
 			case GetExecution.Name:
 				e = runner.EitherCasing(e)
 				e.Spec.Output = bind.OutputOf(bind.Output[project.Execution](), bind.Output[tool.Record](), bind.Output[runner.Process]())

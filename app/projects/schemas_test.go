@@ -38,6 +38,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},
 		{Name: "runSchema", Doc: bind.SchemaOf[RunInput]()},
 		{Name: "runNPMSchema", Doc: bind.SchemaOf[RunNPMInput]()},
+		{Name: "runTaskSchema", Doc: bind.SchemaOf[RunTaskInput]()},
 		{Name: "outputSchema", Doc: bind.SchemaOf[OutputInput]()},
 		{Name: "stopSchema", Doc: bind.SchemaOf[StopInput]()},
 	})

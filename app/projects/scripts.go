@@ -23,6 +23,7 @@ var (
 	RunNPMScript     = tool.Ref[RunNPMInput, NPMScriptAnswer]{Name: "run_npm_script"}
 	ListProcesses    = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
 	GetProcessOutput = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
+	RunTask          = tool.Ref[RunTaskInput, TaskAnswer]{Name: "run_task"}
 	StopProcess      = tool.Ref[StopInput, StoppedProcess]{Name: "stop_background_process"}
 )
 
@@ -58,6 +59,8 @@ func ScriptEntries(d ScriptDeps) []tool.Entry {
 			func(ctx context.Context, _ tool.Scope, in RunNPMInput) (runPlan, error) {
 				return s.plan(ctx, "run_npm_script", in)
 			}, s.either),
+		bind.Command(RunTask, runner.ExecuteSpec(runner.CategoryScripts, "Run task", "Run one task that list_project_tasks shows (make, Taskfile, just, cargo, go, uv, Gradle … or a package.json script), in its directory or in many "+
+			"members of the workspace, in the order of their dependencies. Stops at the first that fails.", runTaskSchema), s.planTask, s.runTask),
 		bind.Query(ListProcesses, runner.ReadSpec(runner.CategoryBackground, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
 		bind.Query(GetProcessOutput, runner.ReadSpec(runner.CategoryBackground, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
 		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
@@ -105,7 +108,7 @@ func toolchainOf(f project.Facts, tools shellcmd.Toolchain) toolchain {
 		t.Volta = f.Manifest.Volta
 	}
 	if f.Corepack {
-		t.Corepack = &f.Manifest.PackageManager
+		t.Corepack = &f.Declared
 	}
 	return t
 }
@@ -225,7 +228,7 @@ func (s scriptService) bare(ctx context.Context, p runPlan, in RunNPMInput, show
 
 // look fills in the script as it is now: its command, and all that it starts.
 func (s scriptService) look(ctx context.Context, p *runPlan, name string) (projectport.Surroundings, project.Facts, error) {
-	facts, err := s.Sites.Dirs.Facts(ctx, p.site.Dir)
+	facts, err := s.Runner.Facts(ctx, p.site.Root, p.site.Dir)
 	if err != nil {
 		return projectport.Surroundings{}, facts, err
 	}

@@ -31,6 +31,8 @@ type Facts struct {
 	Manager        Manager // "" when there is none
 	ManagerVersion string  // of the packageManager field, without its hash
 	Corepack       bool    // the packageManager field names it
+	Declared       string  // the packageManager field as written, where it counts
+	DecidedBy      string  // what the manager is known by: "packageManager" or a lockfile; empty where it is npm for want of either
 	NodeVersion    string
 	Monorepo       bool
 	MonorepoTool   string
@@ -44,9 +46,24 @@ func DetectFacts(c DirContents) (Facts, error) {
 	f := Facts{Type: typeOf(c), Manifest: c.Manifest, Broken: c.Broken}
 	f.NodeVersion = nodeVersion(c)
 	f.MonorepoTool = monorepoTool(c)
-	f.Monorepo = f.MonorepoTool != "" || c.Manifest != nil && c.Manifest.Workspaces
 	err := f.manager(c)
+	if f.MonorepoTool == "" && c.Manifest != nil && c.Manifest.Workspaces { // those of package.json belong to the package manager
+		if f.MonorepoTool = string(f.Manager); !f.Manager.Known() {
+			f.MonorepoTool = string(NPM)
+		}
+	}
+	f.Monorepo = f.MonorepoTool != ""
 	return f, err
+}
+
+// Within returns the facts of a directory inside another, whose package manager counts here too where nothing of this one's own says which: a package of a workspace is
+// run by the manager of the whole, and in its version.
+func (f Facts) Within(outer Facts) Facts {
+	if f.DecidedBy == "" && outer.DecidedBy != "" && f.Manifest != nil {
+		f.Manager, f.ManagerVersion, f.Corepack = outer.Manager, outer.ManagerVersion, outer.Corepack
+		f.Declared, f.DecidedBy = outer.Declared, outer.DecidedBy
+	}
+	return f
 }
 
 func nodeVersion(c DirContents) string {
@@ -112,6 +129,7 @@ func (f *Facts) manager(c DirContents) error {
 			return ErrManifest.Sayf("package.json names %.60q as its packageManager, which is none of npm, pnpm, yarn, bun; nothing is run with it", c.Manifest.PackageManager)
 		}
 		f.Manager, f.ManagerVersion, f.Corepack = Manager(name), version, true
+		f.Declared, f.DecidedBy = c.Manifest.PackageManager, "packageManager"
 		return nil
 	}
 	for _, lock := range []struct {
@@ -119,7 +137,9 @@ func (f *Facts) manager(c DirContents) error {
 		is   Manager
 	}{{"pnpm-lock.yaml", PNPM}, {"yarn.lock", Yarn}, {"bun.lockb", Bun}, {"bun.lock", Bun}, {"package-lock.json", NPM}, {"package.json", NPM}} {
 		if c.Has(lock.file) {
-			f.Manager = lock.is
+			if f.Manager = lock.is; lock.file != "package.json" {
+				f.DecidedBy = lock.file
+			}
 			return nil
 		}
 	}

@@ -20,6 +20,9 @@ type Repositories interface {
 	// Staged returns the diff between the last commit and the index, without files that have conflicts. Its text is cut to limit bytes; 0 means
 	// project.DefaultDiffBytes. Nothing staged is an empty Diff. A repository without a worktree is project.ErrNotRepository.
 	Staged(ctx context.Context, dir string, limit int) (project.Diff, error)
+	// Changed returns the files below dir that differ from the commit that ref names, as they lie there: whether committed since or not, deleted ones and those that git does
+	// not know yet, but none that it ignores. They are paths below dir with slashes, sorted. A ref that names no commit is project.ErrArgument.
+	Changed(ctx context.Context, dir, ref string) ([]string, error)
 	// Worktrees returns every worktree of the repository, the main one first.
 	Worktrees(ctx context.Context, dir string) ([]git.Worktree, error)
 	// Remote returns the configured URL of the remote origin without credentials; empty if there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/tasks"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
@@ -105,6 +106,13 @@ type Directories interface {
 	Facts(ctx context.Context, dir string) (project.Facts, error)
 	// Surroundings returns what a process started in that directory would find on this machine.
 	Surroundings(ctx context.Context, dir string) (Surroundings, error)
+	// Tasks returns what a directory with these facts can run, as its files say. Nothing is started, and nothing outside of it is read.
+	Tasks(ctx context.Context, dir string, facts project.Facts) (tasks.List, error)
+	// Workspace returns the workspace whose top is that directory, which has these facts; one without members when it is none. Nothing is started.
+	Workspace(ctx context.Context, dir string, facts project.Facts) (tasks.Workspace, error)
+	// Program returns the path of a program that a process in the directory would be started with: on the PATH, but never one that lies in the project at root; or, for a
+	// name that begins with "./", the executable file of that name in dir. It fails with project.ErrExecutionFailed when there is none.
+	Program(ctx context.Context, root, dir, name string) (string, error)
 }
 
 // Surroundings is the environment of a process in a project: tools, settings and secrets.

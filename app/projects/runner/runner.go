@@ -48,6 +48,7 @@ const (
 	LabelClient        = "client"
 	LabelSession       = "session"
 	LabelExecution     = "execution"
+	LabelPattern       = "pattern" // of a line that says that it is ready
 	CapabilityProjects = "projects"
 )
 
@@ -97,6 +98,20 @@ func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surro
 	}
 	around.Settings = append(around.Settings, upper...)
 	return around, nil
+}
+
+// Facts returns what dir tells about the project at root, or the worktree there, that it is in. What it does not say of its package manager, the nearest directory
+// above it that does says: in a workspace the manager of the whole runs each of its packages. It fails like projectport.Directories.Facts.
+func (r Runner) Facts(ctx context.Context, root, dir string) (project.Facts, error) {
+	facts, err := r.Dirs.Facts(ctx, dir)
+	for at := dir; err == nil && facts.Manifest != nil && facts.DecidedBy == "" && at != root && within(at, root); {
+		at = path.Dir(at)
+		var outer project.Facts
+		if outer, err = r.Dirs.Facts(ctx, at); err == nil {
+			facts = facts.Within(outer)
+		}
+	}
+	return facts, err
 }
 
 // within reports whether a directory lies in another one, by spelling.
@@ -182,6 +197,15 @@ func ArgsOutside(dir string, args []string) Findings {
 		}
 	}
 	return out
+}
+
+// OneLine returns a command as a summary says it: its first line, and that there are more.
+func OneLine(command string) string {
+	first, rest, _ := strings.Cut(command, "\n")
+	if rest != "" {
+		first += " …"
+	}
+	return first
 }
 
 func clip(s string) string {

@@ -30,7 +30,7 @@ func Stems() []Stem {
 	return []Stem{
 		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Adapts: []string{frontmatter}},
 		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Adapts: []string{xSys}, Engines: []string{"adapters/gitcli"}},
-		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Adapts: []string{shellSyntax}},
+		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Adapts: []string{shellSyntax}, Engines: []string{"adapters/docedit"}},
 		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Engines: []string{"adapters/docedit"}},
 		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile"},
 	}

@@ -1,0 +1,502 @@
+package projects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/tasks"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// maxFilters bounds how members are chosen; who wants more of them names none.
+const maxFilters = 100
+
+// RunTaskInput names a task, and where it runs.
+type RunTaskInput struct {
+	Path           string   `json:"projectPath" jsonschema:"minLength=1,description=absolute path of the registered project or of a member"`
+	Task           string   `json:"task" jsonschema:"minLength=1,description=its name; or make:NAME where several have it"`
+	Members        []string `json:"members,omitempty" jsonschema:"description=run in these members: names\\, directories\\, patterns; !NAME leaves out; * is all"`
+	ChangedSince   string   `json:"changedSince,omitempty" jsonschema:"description=only in members changed since this commit\\, and those that need them"`
+	Args           []string `json:"args,omitempty" jsonschema:"description=passed on as they are"`
+	TimeoutMS      *int64   `json:"timeoutMs,omitempty" jsonschema:"description=of each; default 300000"`
+	Background     bool     `json:"runInBackground,omitempty"`
+	SuccessPattern string   `json:"successPattern,omitempty" jsonschema:"description=wait for a line matching this RE2"`
+	SuccessMS      int64    `json:"successTimeoutMs,omitempty"`
+	script         RunNPMInput
+}
+
+// Resources returns the project's path.
+func (in *RunTaskInput) Resources() []string { return []string{in.Path} }
+
+// Validate checks what does not need the project.
+func (in *RunTaskInput) Validate() error {
+	in.script = RunNPMInput{Path: in.Path, Script: in.Task, Args: in.Args, TimeoutMS: in.TimeoutMS, Background: in.Background, SuccessPattern: in.SuccessPattern, SuccessMS: in.SuccessMS}
+	if in.Background && in.many() {
+		return project.ErrArgument.Sayf("runInBackground is for one task; leave out members and changedSince, and give the member's directory as projectPath")
+	}
+	if len(in.Members) > maxFilters {
+		return project.ErrArgument.Sayf("there are %d members; at most %d are taken: use a pattern", len(in.Members), maxFilters)
+	}
+	if slices.Contains(in.Members, "") {
+		return project.ErrArgument.Sayf("a member has no name")
+	}
+	return in.script.Validate()
+}
+
+func (in *RunTaskInput) many() bool { return len(in.Members) > 0 || in.ChangedSince != "" }
+
+// taskStep is a task in one directory, ready to run.
+type taskStep struct {
+	member   string // empty for the directory that was named
+	site     runner.Site
+	task     tasks.Task
+	shown    taskShown
+	examined runner.ExamineResult
+	spec     process.Spec
+	manager  project.Manager
+	version  string
+	strategy string
+	devLike  bool
+}
+
+// taskShown is what the user sees of a task in one directory.
+type taskShown struct {
+	Directory string                   `json:"directory"` // below the root of the project
+	Task      string                   `json:"task"`
+	Command   string                   `json:"command,omitempty"`  // as the file has it
+	ReadAs    string                   `json:"read_as,omitempty"`  // the same with the runner's own variables as far as they are known
+	Needs     []neededTask             `json:"needs,omitempty"`    // that the runner starts with it
+	Pre       string                   `json:"pre,omitempty"`      // of a script
+	Post      string                   `json:"post,omitempty"`     // likewise
+	Runner    string                   `json:"runner"`             // and its version, where that is known
+	Argv      []string                 `json:"argv"`               // what is started
+	Scripts   []runner.StartedScript   `json:"scripts,omitempty"`  // of package.json, that it starts in turn
+	Settings  []project.ManagerSetting `json:"settings,omitempty"` // of package managers
+}
+
+// neededTask is a task that another starts.
+type neededTask struct {
+	Name    string `json:"name"`
+	Command string `json:"command,omitempty"`
+	ReadAs  string `json:"read_as,omitempty"`
+}
+
+// taskPlan is a task about to be run in one directory, or in several.
+type taskPlan struct {
+	runner.Plan
+	in    RunTaskInput
+	top   string
+	steps []taskStep
+	ready *ready
+}
+
+// aboutTask is what the user sees of it.
+type aboutTask struct {
+	Project    projectRef  `json:"project"`
+	Task       string      `json:"task"`
+	Background bool        `json:"background"`
+	TimeoutMS  int64       `json:"timeout_ms,omitempty"` // of each step
+	Pattern    string      `json:"success_pattern,omitempty"`
+	PatternMS  int64       `json:"success_timeout_ms,omitempty"`
+	EnvPassed  []string    `json:"env_passed,omitempty"`
+	Steps      []taskShown `json:"steps"` // in the order in which they run
+	process.Code
+	Findings runner.Findings `json:"findings,omitempty"`
+	Notes    []string        `json:"notes,omitempty"`
+}
+
+// planTask works out what running the task means now: in each directory the text that its file has, what starts it, what it starts, and what the user should know.
+func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInput) (taskPlan, error) {
+	site, err := s.Sites.Worktree(ctx, in.Path)
+	if err != nil {
+		return taskPlan{}, err
+	}
+	p := taskPlan{in: in, top: site.Dir, ready: in.script.ready}
+	timeout, err := in.script.timeout()
+	if err != nil {
+		return p, err
+	}
+	shown := aboutTask{Project: projectRef{site.Project.ID, site.Project.Name, site.Project.Path}, Task: in.Task, Background: in.Background, TimeoutMS: timeout.Milliseconds()}
+	if in.script.ready != nil {
+		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.script.ready.within.Milliseconds()
+	}
+	targets, notes, err := s.targets(ctx, site, &p)
+	if err != nil {
+		return p, err
+	}
+	shown.Notes = notes
+	var findings runner.Findings
+	for _, t := range targets {
+		one, env, err := s.step(ctx, t, in.Task, in.Args)
+		if err != nil {
+			return p, err
+		}
+		if !in.Background && (one.devLike || one.examined.DevLike != "") {
+			return p, ErrForeground.Sayf("%q (%s) runs until it is stopped; call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", in.Task, one.task.Command)
+		}
+		one.spec = process.Spec{Argv: one.shown.Argv, Dir: t.site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
+		p.steps = append(p.steps, one)
+		shown.Steps, shown.EnvPassed = append(shown.Steps, one.shown), env.Passed
+		for _, f := range slices.Concat(one.examined.Findings, optionsOf(one.task, in.Args), runner.ArgsOutside(t.site.Dir, in.Args), s.Runner.Hidden(append(one.examined.Parts(), one.shown)...)) {
+			if !slices.Contains(findings, f) {
+				findings = append(findings, f)
+			}
+		}
+	}
+	shown.Findings = findings
+	return p, s.finish(&p, site, shown)
+}
+
+// finish makes the plan out of what is shown.
+func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) error {
+	first := p.steps[0]
+	summary := fmt.Sprintf("run task %s of %s: %s", p.in.Task, site.Project.Name, runner.OneLine(first.task.Command)+spelled(p.in.Args))
+	if p.in.many() {
+		summary = fmt.Sprintf("run task %s%s in %d members of %s", p.in.Task, spelled(p.in.Args), len(p.steps), site.Project.Name)
+	}
+	assess := policy.Assessment{Strength: policy.Simple, Risk: shown.Findings.Risk(), Scope: string(site.Project.ID) + "/task/" + p.in.Task}
+	less, err := runner.NewPlan(RunTask.Name, summary, shown, assess)
+	if err != nil {
+		return err
+	}
+	for _, one := range p.steps {
+		for _, read := range one.examined.Code.Reads {
+			if !slices.Contains(shown.Reads, read) {
+				shown.Reads = append(shown.Reads, read)
+			}
+		}
+		for _, note := range one.examined.Code.NotBound {
+			if !slices.Contains(shown.NotBound, note) {
+				shown.NotBound = append(shown.NotBound, note)
+			}
+		}
+	}
+	p.Plan, err = runner.NewPlan(RunTask.Name, summary, shown, assess)
+	p.Plan = p.Plan.BoundBut(less).WithProject(site.Project.Name).Covering("task", p.in.Task, site.Project.Name)
+	return err
+}
+
+// optionsOf are findings for arguments that make takes for options of its own: some of them are code.
+func optionsOf(t tasks.Task, args []string) (out runner.Findings) {
+	for _, a := range args {
+		if t.Runner == tasks.Make && strings.HasPrefix(a, "-") {
+			out = append(out, shellcmd.Finding{Rule: "argument_option", Verdict: shellcmd.VerdictHigh, Message: "make takes this argument for an option of its own", Fragment: a})
+		}
+	}
+	return out
+}
+
+// target is a directory that the task runs in.
+type target struct {
+	member string
+	site   runner.Site
+}
+
+// targets returns where the task runs: the directory that was named, or the members that were chosen and have it, those before others that these need.
+func (s scriptService) targets(ctx context.Context, site runner.Site, p *taskPlan) (out []target, notes []string, err error) {
+	if !p.in.many() {
+		return []target{{site: site}}, nil, nil
+	}
+	find := finder{s.Runner}
+	top, w, err := find.workspace(ctx, site)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.top = top
+	chosen, err := tasks.Select(w.Members, p.in.Members)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.in.ChangedSince != "" {
+		files, err := s.Sites.Git.Changed(ctx, top, p.in.ChangedSince)
+		if err != nil {
+			return nil, nil, err
+		}
+		affected := tasks.Affected(w.Members, files)
+		chosen = slices.DeleteFunc(chosen, func(m tasks.Member) bool {
+			return !slices.ContainsFunc(affected, func(a tasks.Member) bool { return a.Dir == m.Dir })
+		})
+	}
+	ordered, circle := tasks.Ordered(chosen)
+	if len(circle) > 0 {
+		notes = append(notes, "members that need one another in a circle stand by directory: "+strings.Join(circle, ", "))
+	}
+	var without []string
+	for _, m := range ordered {
+		at := runner.Site{Project: site.Project, Dir: path.Join(top, m.Dir), Root: site.Root}
+		if at.Dir, _, err = s.Runner.Dirs.Resolve(ctx, at.Dir, []string{site.Root}); err != nil {
+			return nil, nil, err
+		}
+		found, err := find.tasks(ctx, site.Root, at.Dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := found.list.Find(p.in.Task); fault.From(err) != nil && fault.From(err).Code == project.ErrScriptNotFound.Code {
+			without = append(without, m.Name)
+			continue
+		}
+		out = append(out, target{m.Name, at})
+	}
+	if len(out) == 0 {
+		return nil, nil, noTarget(p.in, len(w.Members), len(chosen))
+	}
+	if len(without) > 0 {
+		notes = append(notes, "without this task, and so left out: "+strings.Join(without, ", "))
+	}
+	return out, notes, nil
+}
+
+// noTarget says why a task runs nowhere.
+func noTarget(in RunTaskInput, members, chosen int) error {
+	switch {
+	case members == 0:
+		return project.ErrArgument.Sayf("%s belongs to no workspace, so it has no members; list_project_tasks shows what it can run", in.Path)
+	case chosen == 0 && in.ChangedSince != "":
+		return project.ErrScriptNotFound.Sayf("no member that was chosen was changed since %.100q, so there is nothing to run", in.ChangedSince)
+	}
+	return project.ErrScriptNotFound.Sayf("none of the %d members that were chosen has a task %.100q; list_project_tasks shows what they have", chosen, in.Task)
+}
+
+// step looks at the task in one directory as it is now: its command, and all that it starts.
+func (s scriptService) step(ctx context.Context, t target, name string, args []string) (taskStep, runner.Env, error) {
+	one := taskStep{member: t.member, site: t.site}
+	found, err := finder{s.Runner}.tasks(ctx, t.site.Root, t.site.Dir)
+	if err != nil {
+		return one, runner.Env{}, err
+	}
+	if one.task, err = found.list.Find(name); err != nil {
+		if t.member != "" {
+			f := fault.From(err)
+			err = f.Sayf("member %s: %s", t.member, f.Message)
+		}
+		return one, runner.Env{}, err
+	}
+	around, err := s.Runner.Around(ctx, t.site.Root, t.site.Dir)
+	if err != nil {
+		return one, runner.Env{}, err
+	}
+	texts, err := s.command(ctx, &one, found, around, args)
+	if err != nil {
+		return one, runner.Env{}, err
+	}
+	dir := strings.TrimPrefix(strings.TrimPrefix(t.site.Dir, t.site.Root), "/")
+	if one.shown.Directory = dir; dir == "" {
+		one.shown.Directory = "."
+	}
+	script := ""
+	if one.task.Runner == tasks.Script {
+		script = one.task.Name
+	}
+	one.examined, err = s.Runner.Examine(ctx, around, runner.Command{Root: t.site.Root, Dir: t.site.Dir, Texts: texts, Managed: script != "", Script: script})
+	if err != nil {
+		return one, runner.Env{}, err
+	}
+	one.shown.Scripts, one.shown.Settings = one.examined.Scripts, one.examined.Settings
+	env, err := s.Runner.Environment(around, t.site.Project, nil)
+	return one, env, err
+}
+
+// command fills in what starts the task, and returns as shell text all that is known to run.
+func (s scriptService) command(ctx context.Context, one *taskStep, found foundTasks, around projectport.Surroundings, args []string) ([]string, error) {
+	t := one.task
+	one.shown.Task, one.shown.Command = t.ID(), t.Command
+	if t.Runner == tasks.Script {
+		c, err := shellcmd.BuildScriptCommand(found.facts, around.Tools, t.Name, args)
+		if err != nil {
+			return nil, err
+		}
+		one.manager, one.version, one.strategy, one.devLike = c.Manager, c.Version, c.Strategy, c.DevLike
+		one.shown.Pre, one.shown.Post, one.shown.Argv, one.shown.Runner = c.Pre, c.Post, c.Argv, strings.TrimSpace(string(c.Manager)+" "+c.Version)
+		text := c.Text
+		if len(args) > 0 {
+			text += " " + runner.QuoteArgs(args)
+		}
+		return []string{c.Pre, text, c.Post}, nil
+	}
+	for i, a := range args {
+		if strings.ContainsRune(a, 0) {
+			return nil, project.ErrArgument.Sayf("argument %d of task %.100q holds a NUL character, which no program can be given", i+1, t.Name)
+		}
+	}
+	program, err := s.Runner.Dirs.Program(ctx, one.site.Root, one.site.Dir, t.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	rest := slices.Clone(t.Argv[1:])
+	if t.After && len(args) > 0 {
+		rest = append(rest, "--")
+	}
+	rest = append(rest, args...)
+	one.manager, one.strategy = project.Manager(t.Runner), shellcmd.ToolchainSystem
+	one.devLike = shellcmd.LooksLongRunning(t.Name, t.Shell)
+	one.shown.Argv, one.shown.Runner = append([]string{program}, rest...), string(t.Runner)
+	texts := []string{t.Argv[0] + " " + runner.QuoteArgs(rest)}
+	if t.Usual {
+		return texts, nil
+	}
+	texts = append(texts, t.Shell)
+	if one.shown.ReadAs = readAs(t); t.Command == "" && len(t.Needs) == 0 {
+		one.shown.Command = runner.OneLine(strings.Join(append([]string{t.Argv[0]}, rest...), " "))
+	}
+	for _, need := range found.list.Needed(t) {
+		texts = append(texts, need.Shell)
+		one.shown.Needs = append(one.shown.Needs, neededTask{need.Name, need.Command, readAs(need)})
+	}
+	return texts, nil
+}
+
+// readAs returns a task's shell text where that says more than what the file has.
+func readAs(t tasks.Task) string {
+	if t.Shell == t.Command {
+		return ""
+	}
+	return t.Shell
+}
+
+// TaskStep is a task in one directory, as it was run.
+type TaskStep struct {
+	Member    string   `json:"member,omitempty"`
+	Directory string   `json:"directory"` // below the root of the project
+	Task      string   `json:"task"`
+	Runner    string   `json:"runner"`
+	Argv      []string `json:"argv"`
+	Status    string   `json:"status"` // completed, failed or skipped
+	runner.ProcessResult
+}
+
+// TaskResult is a task that was waited for, in one directory or in several.
+type TaskResult struct {
+	Success    bool       `json:"success"`
+	Background bool       `json:"background"`
+	Task       string     `json:"task"`
+	Steps      []TaskStep `json:"steps"`
+}
+
+// TaskAnswer is a task that was waited for, or one that runs on in the background. The other one is nil.
+type TaskAnswer struct {
+	Result  *TaskResult
+	Started *StartedScript
+}
+
+// MarshalJSON writes the one that there is.
+func (a TaskAnswer) MarshalJSON() ([]byte, error) {
+	if a.Started != nil {
+		return tool.Encode(a.Started)
+	}
+	return tool.Encode(a.Result)
+}
+
+// UnmarshalJSON reads the one that it is: both say whether it runs in the background.
+func (a *TaskAnswer) UnmarshalJSON(doc []byte) error {
+	var is struct {
+		Background bool `json:"background"`
+	}
+	if err := json.Unmarshal(doc, &is); err != nil {
+		return err
+	}
+	*a = TaskAnswer{}
+	if is.Background {
+		return json.Unmarshal(doc, &a.Started)
+	}
+	return json.Unmarshal(doc, &a.Result)
+}
+
+// The states of a step that was run, or not.
+const (
+	stepDone    = "completed"
+	stepFailed  = "failed"
+	stepSkipped = "skipped"
+)
+
+// runTask runs the steps that were shown, one after the other, and none behind one that failed.
+func (s scriptService) runTask(ctx context.Context, sc tool.Scope, p taskPlan) (TaskAnswer, error) {
+	if p.in.Background {
+		started, err := s.background(ctx, sc, p)
+		return TaskAnswer{Started: &started}, err
+	}
+	out := &TaskResult{Task: p.in.Task, Steps: []TaskStep{}}
+	for _, one := range p.steps {
+		out.Steps = append(out.Steps, TaskStep{Member: one.member, Directory: one.shown.Directory, Task: one.shown.Task, Runner: one.shown.Runner, Argv: one.shown.Argv, Status: stepSkipped})
+	}
+	room := sc
+	room.MaxOutput = max(runner.OutputBudget(sc)/len(p.steps), minStepOutput) * 4 / 3
+	for i, one := range p.steps {
+		what := "task " + one.task.Name
+		if one.member != "" {
+			what += " of " + one.member
+		}
+		if err := s.still(ctx, one, p.in, i > 0); err != nil {
+			return TaskAnswer{Result: out}, fault.From(err).With(out)
+		}
+		one.spec.Labels = one.labels(sc)
+		result, err := s.Runner.Wait(ctx, room, what, one.spec, func(e runner.ProcessResult) any {
+			out.Steps[i].Status, out.Steps[i].ProcessResult = stepFailed, e
+			return out
+		})
+		if err != nil {
+			out.Steps[i].Status = stepFailed
+			return TaskAnswer{Result: out}, err
+		}
+		out.Steps[i].Status, out.Steps[i].ProcessResult = stepDone, result
+		if len(p.steps) > 1 {
+			sc.Progress(tool.Progress{Done: int64(i + 1), Total: int64(len(p.steps)), Message: what + " is done"})
+		}
+	}
+	out.Success = true
+	return TaskAnswer{Result: out}, nil
+}
+
+// minStepOutput is how much output of each step is answered at least, in bytes.
+const minStepOutput = 1 << 10
+
+func (one taskStep) labels(sc tool.Scope) map[string]string {
+	return runner.Labels(one.site.Project, sc, map[string]string{runner.LabelScript: one.task.Name})
+}
+
+// still fails with project.ErrConflict when the task would not do any more what was shown. later is said of a step before which others have run, which may have made files
+// that it reads.
+func (s scriptService) still(ctx context.Context, one taskStep, in RunTaskInput, later bool) error {
+	site, err := s.Sites.Worktree(ctx, one.site.Dir)
+	if err != nil {
+		return err
+	}
+	now, _, err := s.step(ctx, target{one.member, site}, in.Task, in.Args)
+	if err != nil {
+		return err
+	}
+	same := now.examined.Same
+	if later {
+		same = now.examined.Alike
+	}
+	a, b := now.shown, one.shown
+	if site.Dir == one.site.Dir && a.Task == b.Task && a.Command == b.Command && a.ReadAs == b.ReadAs && a.Pre == b.Pre && a.Post == b.Post && slices.Equal(a.Argv, b.Argv) &&
+		slices.Equal(a.Needs, b.Needs) && same(one.examined) {
+		return nil
+	}
+	what := ""
+	if a.Command == b.Command && !same(one.examined) {
+		what = ": " + now.examined.Changed(one.examined)
+	}
+	return project.ErrConflict.Sayf("what task %s runs in %s was changed while it was about to run%s; call again to see it as it is", in.Task, one.shown.Directory, what)
+}
+
+// background starts the one step that was shown, and lets it run on.
+func (s scriptService) background(ctx context.Context, sc tool.Scope, p taskPlan) (StartedScript, error) {
+	one := p.steps[0]
+	if err := s.still(ctx, one, p.in, false); err != nil {
+		return StartedScript{}, err
+	}
+	one.spec.Labels = one.labels(sc)
+	return s.startProcess(ctx, sc, process.Spec(one.spec), p.ready, StartedScript{ScriptName: one.task.Name, Manager: one.manager, Version: one.version, Strategy: one.strategy, Command: one.task.Command})
+}

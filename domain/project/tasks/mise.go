@@ -1,0 +1,55 @@
+package tasks
+
+import "strings"
+
+// readMise lists the tasks that mise's configuration names.
+func readMise(l *List, d Documents) {
+	for _, file := range []string{"mise.toml", ".mise.toml", "mise/config.toml", ".config/mise.toml", ".config/mise/config.toml"} {
+		if !d.Has(file) {
+			continue
+		}
+		doc, err := d.Tree(file)
+		if err != nil {
+			l.unread(file, err)
+			continue
+		}
+		names, entries := branches(branch(doc, "tasks"))
+		for _, name := range names {
+			l.add(miseTask(file, name, entries[name]))
+		}
+	}
+	if dir := first(d, "mise-tasks", ".mise-tasks", "mise/tasks", ".mise/tasks", ".config/mise/tasks"); dir != "" {
+		l.note("mise's tasks that are files in %s are not listed", dir)
+	}
+}
+
+func miseTask(file, name string, v any) Task {
+	t := Task{Name: name, Runner: Mise, File: file, Argv: []string{"mise", "run", name}, After: true}
+	run := v
+	if m, is := v.(map[string]any); is {
+		run = m["run"]
+		t.Description, t.inner = leaf(m["description"]), m["hide"] == true
+		for _, field := range []string{"depends", "depends_post"} {
+			for _, need := range leaves(m[field]) {
+				need, _, _ = strings.Cut(need, " ")
+				t.Needs = append(t.Needs, need)
+			}
+		}
+		if script := leaf(m["file"]); script != "" {
+			run = script
+		}
+	}
+	commands := leaves(run)
+	list, _ := run.([]any)
+	for _, item := range list {
+		if other := leaf(branch(item, "task")); other != "" {
+			t.Needs = append(t.Needs, other)
+		}
+		t.Needs = append(t.Needs, leaves(branch(item, "tasks"))...)
+	}
+	t.Command = strings.Join(commands, "\n")
+	if t.Shell = filled(t.Command, nil); strings.HasPrefix(t.Command, "#!") && !strings.Contains(strings.SplitN(t.Command, "\n", 2)[0], "sh") {
+		t.Shell = ""
+	}
+	return t
+}

@@ -1,0 +1,233 @@
+package tasks
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/spelling"
+)
+
+// Runner is a program that carries out tasks by their names.
+type Runner string
+
+// The runners. Nothing else is ever started as one.
+const (
+	Script   Runner = "script" // package.json, by the project's package manager
+	Make     Runner = "make"
+	Taskfile Runner = "task"
+	Just     Runner = "just"
+	Mise     Runner = "mise"
+	Cargo    Runner = "cargo"
+	Go       Runner = "go"
+	UV       Runner = "uv"
+	Poetry   Runner = "poetry"
+	Hatch    Runner = "hatch"
+	Composer Runner = "composer"
+	Gradle   Runner = "gradle"
+	Maven    Runner = "mvn"
+)
+
+// runners returns every runner, those whose files name their tasks first.
+func runners() []Runner {
+	return []Runner{Script, Make, Taskfile, Just, Mise, UV, Poetry, Hatch, Composer, Cargo, Go, Gradle, Maven}
+}
+
+// The bounds of what is read of one directory.
+const (
+	maxTasks = 500
+	maxNotes = 20
+	maxNeeds = 100 // tasks that one needs, through others counted
+)
+
+// Task is something that a directory can run by its name.
+type Task struct {
+	Name        string   `json:"name"`
+	Runner      Runner   `json:"runner"`
+	File        string   `json:"file"`                  // which says so
+	Command     string   `json:"command"`               // what it runs, as the file has it
+	Description string   `json:"description,omitempty"` // the file's own
+	Needs       []string `json:"needs,omitempty"`       // tasks of the same runner that it starts
+	Usual       bool     `json:"usual,omitempty"`       // the runner knows it, and no file names it
+
+	Shell string   `json:"-"` // Command with the runner's own variables as shell text; empty where it is no shell text
+	Argv  []string `json:"-"` // what starts it, the program by its name; empty for a script of package.json
+	After bool     `json:"-"` // its own arguments stand behind "--"
+	inner bool     // it is there for other tasks alone
+}
+
+// ID returns the task's name with its runner's before it.
+func (t Task) ID() string { return string(t.Runner) + ":" + t.Name }
+
+// List is what a directory can run.
+type List struct {
+	Tasks  []Task   // by runner, then by name
+	Notes  []string // what is not in it, and why
+	hidden []Task
+}
+
+// Read returns what a directory can run, as its files say, and the facts that are known of it. A file that cannot be read is noted.
+func Read(d Documents, f project.Facts) List {
+	l := &List{}
+	if f.Manifest != nil {
+		for _, name := range f.Manifest.ScriptNames() {
+			l.add(Task{Name: name, Runner: Script, File: "package.json", Command: f.Manifest.Scripts[name], Shell: f.Manifest.Scripts[name]})
+		}
+	}
+	for _, read := range []func(*List, Documents){readMakefile, readTaskfile, readJustfile, readMise, readPyproject, readComposer, readCargo, readGo, readGradle, readMaven} {
+		read(l, d)
+	}
+	order := runners()
+	slices.SortStableFunc(l.Tasks, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Runner), slices.Index(order, b.Runner)), strings.Compare(a.Name, b.Name))
+	})
+	return *l
+}
+
+// add takes a task that can be told to its runner: one whose name could pass for an option, or cannot be shown, is left out.
+func (l *List) add(t Task) {
+	if t.Name == "" || t.Runner != Script && !callable(t.Name) {
+		return
+	}
+	if t.inner {
+		l.hidden = append(l.hidden, t)
+		return
+	}
+	if slices.ContainsFunc(l.Tasks, func(o Task) bool { return o.Runner == t.Runner && o.Name == t.Name }) {
+		return
+	}
+	if len(l.Tasks) >= maxTasks {
+		l.note("there are more tasks than the %d that are listed", maxTasks)
+		return
+	}
+	l.Tasks = append(l.Tasks, t)
+}
+
+// callable reports a name that any runner takes for a task's.
+func callable(name string) bool {
+	return len(name) <= project.MaxName && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || strings.ContainsRune("=*?\"'`$\\|&;<>(){}[]#!%", r)
+	})
+}
+
+func (l *List) note(format string, args ...any) {
+	if text := sprintf(format, args...); !slices.Contains(l.Notes, text) && len(l.Notes) < maxNotes {
+		l.Notes = append(l.Notes, text)
+	}
+}
+
+// unread notes a file that is there and cannot be read.
+func (l *List) unread(name string, err error) {
+	l.note("%s cannot be read, so its tasks are not listed: %s", name, err)
+}
+
+// Find returns the task of that name: "build", or "make:build" where several runners have one. What files name goes before what a runner knows by itself. It fails
+// with project.ErrScriptNotFound, naming those there are, or with project.ErrArgument where several have that name.
+func (l List) Find(word string) (Task, error) {
+	var named, usual []Task
+	for _, t := range l.Tasks {
+		switch {
+		case t.ID() != word && t.Name != word:
+		case t.Usual:
+			usual = append(usual, t)
+		default:
+			named = append(named, t)
+		}
+	}
+	if len(named) == 0 {
+		named = usual
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		if t, ok := l.any(word); ok {
+			return t, nil
+		}
+		return Task{}, l.missing(word)
+	}
+	var ids []string
+	for _, t := range named {
+		ids = append(ids, t.ID())
+	}
+	return Task{}, project.ErrArgument.Sayf("%.100q names more than one task; call one of: %s", word, strings.Join(ids, ", "))
+}
+
+// free is how a task of a runner may be named that no file names.
+var free = map[Runner]*regexp.Regexp{
+	Gradle: regexp.MustCompile(`^:?[A-Za-z][A-Za-z0-9_]*([:-][A-Za-z0-9_]+)*$`),
+	Maven:  regexp.MustCompile(`^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$`),
+}
+
+// any returns a task of Gradle or Maven by whatever name follows their own: their files would have to be run to list them.
+func (l List) any(word string) (Task, bool) {
+	runner, name, _ := strings.Cut(word, ":")
+	like, ok := free[Runner(runner)]
+	if !ok || !like.MatchString(name) {
+		return Task{}, false
+	}
+	for _, t := range l.Tasks {
+		if t.Runner == Runner(runner) {
+			return usual(t.Runner, t.File, name, t.Argv[0], name), true
+		}
+	}
+	return Task{}, false
+}
+
+// shown bounds a list of tasks in a message.
+const shown = 50
+
+func (l List) missing(word string) error {
+	var names []string
+	for _, t := range l.Tasks {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return project.ErrScriptNotFound.Sayf("there is no task %.100q, and no other: no file of a task runner is there that can be read", word)
+	}
+	meant, list := "", strings.Join(names[:min(len(names), shown)], ", ")
+	if near := spelling.Nearest(word, names); near != "" {
+		meant = "; did you mean " + near + "?"
+	}
+	if len(names) > shown {
+		list += sprintf(" and %d more", len(names)-shown)
+	}
+	return project.ErrScriptNotFound.Sayf("there is no task %.100q%s; there are: %s", word, meant, list)
+}
+
+// Needed returns the tasks that one starts, through others too, as far as they can be read: each once, in the order in which they are named.
+func (l List) Needed(of Task) (out []Task) {
+	seen := map[string]bool{of.Name: true}
+	var follow func(t Task)
+	follow = func(t Task) {
+		for _, name := range t.Needs {
+			if seen[name] || len(out) >= maxNeeds {
+				continue
+			}
+			seen[name] = true
+			for _, other := range slices.Concat(l.Tasks, l.hidden) {
+				if other.Runner == of.Runner && other.Name == name {
+					out = append(out, other)
+					follow(other)
+					break
+				}
+			}
+		}
+	}
+	follow(of)
+	return out
+}
+
+// usual returns a task that its runner knows by itself.
+func usual(r Runner, file, name string, argv ...string) Task {
+	return Task{Name: name, Runner: r, File: file, Usual: true, Command: strings.Join(argv, " "), Shell: strings.Join(argv, " "), Argv: argv}
+}
+
+// lines parts a file into its lines, however they end.
+func lines(text []byte) []string {
+	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+}
