@@ -32,7 +32,14 @@ func TestItemsStandBesideTheUsers(t *testing.T) {
 		"comments":  {deployment.FormatJSONC, "{\n  \"permissions\": {\n    \"allow\": [\n      \"A\", // mine\n      \"B\", // and this\n    ],\n  },\n}\n", ""},
 		"CRLF":      {deployment.FormatJSON, "{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"A\"\r\n    ]\r\n  }\r\n}\r\n", ""},
 		"one of it": {deployment.FormatJSON, "{\"permissions\": {\"allow\": [\"Read(/etc/**)\", \"B\"]}}", ""},
-		"TOML":      {deployment.FormatTOML, "[permissions]\nallow = [\"A\"]\n", ""},
+		"TOML":      {deployment.FormatTOML, "[permissions]\nallow = [\"A\"]\n", "model = \"m\"\n\n[permissions]\nallow = [\"A\", \"Bash(ls:*)\", \"Read(/etc/**)\"]\n"},
+		"TOML, lines": {deployment.FormatTOML, "[permissions]\nallow = [ # mine\n    \"A\", # first\n    'B', # second\n] # end\n",
+			"model = \"m\"\n\n[permissions]\nallow = [ # mine\n    \"A\", # first\n    'B',\n    \"Bash(ls:*)\",\n    \"Read(/etc/**)\", # second\n] # end\n"},
+		"TOML, no list":   {deployment.FormatTOML, "# mine\n[other]\na = 1\n", ""},
+		"TOML, empty":     {deployment.FormatTOML, "permissions.allow = [ ]\n", ""},
+		"TOML, CRLF":      {deployment.FormatTOML, "[permissions]\r\nallow = [\r\n  \"A\"\r\n]\r\n", ""},
+		"TOML, in a line": {deployment.FormatTOML, "permissions = { allow = [\"A\"] }\n", ""},
+		"TOML, one of it": {deployment.FormatTOML, "[permissions]\nallow = [\"Read(/etc/**)\", \"B\"]\n", ""},
 	} {
 		made, err := d.Made(c.format, []byte(c.before), ours)
 		require.NoError(t, err, name)

@@ -206,6 +206,46 @@ modules:
 	}
 }
 
+// TestPermissionsStandBesideAPersons: a module's permissions go into opencode's document as it is, and lists of Codex's settings are lists of the person's too;
+// what a module brought is taken out alone.
+func TestPermissionsStandBesideAPersons(t *testing.T) {
+	const repo = `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [base]}, none: {include_tags: [none]}}
+targets:
+  opencode: {mode: files, scope: project}
+  codex: {mode: files, scope: user}
+modules:
+  - {id: "permissions:team", type: permissions, tags: [base], targets: [opencode], source: {local_path: {path: modules/permissions}}}
+  - {id: "settings:team", type: settings, tags: [base], targets: [codex], source: {local_path: {path: modules/settings}}}
+-- modules/permissions/team.json --
+{"allow": ["Bash(make:*)"], "deny": ["Read(./.env)"]}
+-- modules/settings/codex.json --
+{"project_doc_fallback_filenames": ["CLAUDE.md", "TEAM.md"], "sandbox_workspace_write": {"writable_roots": ["/team"], "network_access": false}}
+`
+	const config = "# mine\nproject_doc_fallback_filenames = [\n  \"README.md\", # first\n  'CLAUDE.md',\n]\n\n[sandbox_workspace_write]\nwritable_roots = [\"/mine\"]\n"
+	for name, c := range map[string]struct{ before, want string }{
+		"the older shape": {"{\n  // mine\n  \"permission\": {\"bash\": {\"*\": \"ask\"}, \"webfetch\": \"deny\"}\n}\n",
+			`"permission":{"bash":{"*":"ask","make*":"allow"},"webfetch":"deny","read":{".env":"deny",".env/*":"deny"}}`},
+		"the newer shape": {"{\n  \"permissions\": [\n    {\"action\": \"*\", \"resource\": \"*\", \"effect\": \"ask\"}\n  ]\n}\n",
+			`"effect":"ask"},{"action":"read","effect":"deny","resource":".env"},{"action":"read","effect":"deny","resource":".env/*"},{"action":"shell","effect":"allow","resource":"make*"}]`},
+	} {
+		w := &world{Rig: deployrig.New(t, repo)}
+		w.version("1.2.3")
+		w.Write(w.Project, "opencode.json", c.before)
+		w.Write(w.UserHome, ".codex/config.toml", config)
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"applied":true`)
+		assert.Contains(t, strings.Join(strings.Fields(w.Read(w.Project, "opencode.json")), ""), c.want, name)
+		assert.Equal(t, strings.NewReplacer("'CLAUDE.md',", "'CLAUDE.md',\n  \"TEAM.md\",", `["/mine"]`, `["/mine", "/team"]`+"\nnetwork_access = false").Replace(config), w.Read(w.UserHome, ".codex/config.toml"), name)
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`, name)
+		assert.Contains(t, w.Must("status", `{}`), `"drift":[]`, name)
+		w.Must("deploy_apply", `{"yes":true,"profile":"none"}`)
+		assert.Equal(t, c.before, w.Read(w.Project, "opencode.json"), name)
+		assert.Equal(t, config, w.Read(w.UserHome, ".codex/config.toml"), name)
+	}
+}
+
 // TestAgentsHooksPermissionsAndStyles: each goes where its host reads it, in the host's words and beside what is there; what a host cannot take is said in
 // the plan. An edit of an agent's text leads back to its module.
 func TestAgentsHooksPermissionsAndStyles(t *testing.T) {

@@ -139,3 +139,26 @@ func (s *stage) gitFiles() []string { return []string{"/project/.git/HEAD"} }
 func visible(text string) string {
 	return strings.NewReplacer("\r", "␍", "\ufeff", "(mark)", "\t", "→").Replace(text)
 }
+
+// TestTheNewerShapeOfOpencode: a document in the words of opencode 2 gets the entry where and as opencode 2 reads it, and gives it back to the byte.
+func TestTheNewerShapeOfOpencode(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"servers":     "{\n  \"mcp\": {\n    \"servers\": {\n      \"a\": {\"type\": \"local\", \"command\": [\"a\"]}\n    }\n  }\n}\n",
+		"permissions": "{\n  // mine\n  \"permissions\": [{\"action\": \"*\", \"resource\": \"*\", \"effect\": \"ask\"}]\n}\n",
+	} {
+		s := newStage(t)
+		path := s.top + "/home/.config/opencode/opencode.json"
+		s.put(path, text)
+		require.NoError(t, os.Chmod(path, 0o600))
+		before, call := s.tree(), args{"host": "opencode"}
+		s.must(call)
+		after := s.read(path)
+		entry := strings.Join(strings.Fields(after[strings.Index(after, `"countersign"`):]), "")
+		assert.Contains(t, entry, `"disabled":false`, name)
+		assert.Contains(t, entry, `"timeout":{"catalog":86400000,"execution":86400000}`, name)
+		assert.NotContains(t, entry, "enabled", name)
+		assert.Contains(t, strings.Join(strings.Fields(after), ""), `"mcp":{"servers":{`, name)
+		s.goesAgain(call, before)
+	}
+}

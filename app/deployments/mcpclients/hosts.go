@@ -102,9 +102,21 @@ type ServersFile struct {
 	Dir     string
 	Names   []string // it may go by several; the first is its name when there is none yet
 	Format  deployment.Format
-	At      string // the key that servers stand below
+	At      []string // the keys that servers stand below
 	Dialect target.Dialect
+
+	rule target.ActiveRule // of the host's table
 }
+
+// in is the same for the document that is there, which may have another shape.
+func (d ServersFile) in(has func(key []string) bool) ServersFile {
+	l := d.rule.InDocument(has)
+	d.At, d.Dialect = l.At, l.Dialect
+	return d
+}
+
+// at is where a server stands.
+func (d ServersFile) at(name string) []string { return append(slices.Clone(d.At), name) }
 
 // Document is the host's for a scope, User or Project. It fails as the tables of agents do: without a home directory, or with one that cannot be.
 func (h Host) Document(w Locations, scope deployment.Scope) (ServersFile, error) {
@@ -113,7 +125,7 @@ func (h Host) Document(w Locations, scope deployment.Scope) (ServersFile, error)
 	if err != nil {
 		return ServersFile{}, err
 	}
-	return ServersFile{Dir: l.Dir, Names: l.Names, Format: l.Format, At: l.At[0], Dialect: l.Dialect}, nil
+	return ServersFile{Dir: l.Dir, Names: l.Names, Format: l.Format, At: l.At, Dialect: l.Dialect, rule: l}, nil
 }
 
 // Marks are directories that are there once the host has run; none where the home directory is not known.

@@ -191,7 +191,7 @@ func (s *service) byHand(k *work, l *HostStatus) error {
 	if err != nil {
 		return err
 	}
-	text, err := s.Documents.Set(k.doc.Format, nil, []deployment.Key{{Path: []string{k.doc.At, o.Name}, Value: json.RawMessage(value)}})
+	text, err := s.Documents.Set(k.doc.Format, nil, []deployment.Key{{Path: k.doc.at(o.Name), Value: json.RawMessage(value)}})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -70,7 +71,7 @@ func (s *service) choose(ctx context.Context, w Locations, d ServersFile, name s
 			best = v
 		}
 		if v.there() && len(d.Names) > 1 {
-			if all, err := s.servers(d, v); err == nil && all[name] != nil {
+			if all, err := s.servers(s.shaped(d, v), v); err == nil && all[name] != nil {
 				return v, nil
 			}
 		}
@@ -78,9 +79,17 @@ func (s *service) choose(ctx context.Context, w Locations, d ServersFile, name s
 	return best, nil
 }
 
+// shaped is where servers stand in a document, and in what words, by the shape that it has. One that does not parse has none.
+func (s *service) shaped(d ServersFile, v sight) ServersFile {
+	return d.in(func(key []string) bool {
+		values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: key}})
+		return err == nil && len(values) > 0
+	})
+}
+
 // servers are the entries in a document by name. It fails with ErrConfig, naming the file and the line, on one that does not parse.
 func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, error) {
-	values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: []string{d.At}}})
+	values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: d.At}})
 	if err != nil {
 		return nil, uneditable(v, err)
 	}
@@ -90,7 +99,7 @@ func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, err
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(values[0], &raw) != nil || raw == nil {
-		return nil, uneditable(v, deployment.ErrConfig.Sayf("%s is there and holds no servers: it is no object", d.At))
+		return nil, uneditable(v, deployment.ErrConfig.Sayf("%s is there and holds no servers: it is no object", strings.Join(d.At, ".")))
 	}
 	for name, text := range raw {
 		o, err := target.ParseObject(text)

@@ -226,6 +226,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	if k.sight, err = s.choose(ctx, k.world, k.doc, in.name()); err != nil {
 		return nil, err
 	}
+	k.doc = s.shaped(k.doc, k.sight)
 	if root := k.world.Place.ProjectRoot; in.scope() == deployment.ScopeProject && !deployment.IsBelow(root, k.sight.real, s.Here.Sep) {
 		return nil, deployment.ErrPath.Sayf("%s leads out of the project, to %s; connect for the scope user instead", k.sight.path, k.sight.real).
 			With(deployment.Details{}.AddPath("path", k.sight.path))
@@ -352,7 +353,7 @@ func (k *work) key() string {
 // edit works out the document as it should be.
 func (s *service) edit(k *work) error {
 	k.after = k.sight.data
-	top := []string{k.doc.At, k.in.name()}
+	top := k.doc.at(k.in.name())
 	if k.in.Remove {
 		if k.before == nil {
 			return nil
@@ -385,5 +386,5 @@ func (k *work) keys() (set, drop []deployment.Key, err error) {
 	if !k.ours {
 		before = nil
 	}
-	return EntryKeys([]string{k.doc.At, k.in.name()}, before, k.want, k.doc.Dialect)
+	return EntryKeys(k.doc.at(k.in.name()), before, k.want, k.doc.Dialect)
 }

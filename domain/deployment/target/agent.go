@@ -78,8 +78,12 @@ type AgentRule struct {
 	Connects bool              // only whoever connects a host goes there; nothing is deployed to it
 }
 
-// newer is where servers stand in documents that have them there already, or one of the keys.
-type newer struct{ at, keys []string }
+// newer is where servers or permissions stand in documents that have them there already, or one of the keys, and in what words.
+type newer struct {
+	at      []string
+	keys    [][]string
+	dialect Dialect
+}
 
 // ActiveRule is a rule that is in force: its scope is chosen, its option is on, and its root is a directory.
 type ActiveRule struct {
@@ -89,6 +93,17 @@ type ActiveRule struct {
 	Dir     string // absolute, native
 	Project bool   // Dir is where it is because the project root is
 	OwnOnly bool   // its option is off: it is for modules alone that have a file of their own for the agent
+	Newest  bool   // the document that is there has the newer shape: At and Dialect are those of it
+}
+
+// InDocument is the rule for the document that is there: has reports whether a key of it is there.
+func (l ActiveRule) InDocument(has func(key []string) bool) ActiveRule {
+	for _, n := range l.Newer {
+		if slices.ContainsFunc(append([][]string{n.at}, n.keys...), has) {
+			l.At, l.Dialect, l.Newest = n.at, n.dialect, true
+		}
+	}
+	return l
 }
 
 // Scope is where the rule's files go: user or project.

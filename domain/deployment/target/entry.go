@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -75,6 +76,8 @@ type Dialect struct {
 	Headers, Env     string // the keys of the headers and of the environment
 	List             bool   // command and arguments are one list
 	SaysStdio        bool   // a local server's type may be said although Stdio is empty: it is stdio, where the module says so
+	Disabled         bool   // a server that is off says disabled: true, not enabled: false
+	Limits           bool   // the time limit is an object: catalog and execution
 	NoEvents         bool   // servers that stream events the old way cannot be used
 	References       references
 }
@@ -123,7 +126,36 @@ func (d Dialect) Server(o Object) (Object, error) {
 	if name != "" {
 		out["type"] = name
 	}
-	return out, nil
+	return d.newer(out), nil
+}
+
+// newer is a server whose switch and time limit are in the dialect's words.
+func (d Dialect) newer(o Object) Object {
+	out := maps.Clone(o)
+	if on, is := o["enabled"].(bool); is && d.Disabled {
+		delete(out, "enabled")
+		out["disabled"] = !on
+	}
+	switch limit := o["timeout"].(type) {
+	case json.Number, int64, int, float64:
+		if d.Limits {
+			out["timeout"] = map[string]any{"catalog": limit, "execution": limit}
+		}
+	}
+	return out
+}
+
+// older is the way back; a limit that is not the same for both stays as it is.
+func (d Dialect) older(o Object) Object {
+	out := maps.Clone(o)
+	if off, is := o["disabled"].(bool); is && d.Disabled {
+		delete(out, "disabled")
+		out["enabled"] = !off
+	}
+	if limit, is := o["timeout"].(map[string]any); is && d.Limits && len(limit) == 2 && limit["catalog"] != nil && sameValue(limit["catalog"], limit["execution"]) {
+		out["timeout"] = limit["catalog"]
+	}
+	return out
 }
 
 func (d Dialect) command(o, out Object) {

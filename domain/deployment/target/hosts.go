@@ -139,7 +139,11 @@ func ruleOf(c []string, dialects [][]string) AgentRule {
 		if path := strings.Split(at, "/"); at != "" && i == 0 {
 			r.At = path
 		} else if at != "" {
-			r.Newer = append(r.Newer, newer{path, strings.Split(keys, ",")})
+			n := newer{at: path}
+			for _, key := range strings.Split(keys, ",") {
+				n.keys = append(n.keys, strings.Split(key, "/"))
+			}
+			r.Newer = append(r.Newer, n)
 		}
 	}
 	if r.Of != deployment.ModuleMCP {
@@ -150,11 +154,20 @@ func ruleOf(c []string, dialects [][]string) AgentRule {
 			r.Dialect = dialectOf(d)
 		}
 	}
+	for i, n := range r.Newer {
+		r.Newer[i].dialect = r.Dialect
+		for _, d := range dialects {
+			if d[1] == strings.Join(n.at, "/") {
+				r.Newer[i].dialect = dialectOf(d)
+			}
+		}
+	}
 	return r
 }
 
 func dialectOf(c []string) Dialect {
-	d := Dialect{Stdio: c[2], HTTP: c[3], SSE: c[4], URL: c[5], Events: c[6], Headers: c[7], Env: c[8], List: c[9] == "list", References: references(c[10])}
+	d := Dialect{Stdio: c[2], HTTP: c[3], SSE: c[4], URL: c[5], Events: c[6], Headers: c[7], Env: c[8], List: strings.Contains(c[9], "list"), Disabled: strings.Contains(c[9], "disabled"), Limits: strings.Contains(c[9], "limits"),
+		References: references(c[10])}
 	if d.SaysStdio = d.Stdio == "said"; d.SaysStdio {
 		d.Stdio = ""
 	}
@@ -253,6 +266,11 @@ func CheckTables() (problems []string) {
 	})
 	each("settings", settingsTable, 3, func(int, []string) {})
 	each("dialects", dialectTable, 11, func(line int, c []string) {
+		for _, word := range strings.Fields(c[9]) {
+			if c[9] != nothing && !slices.Contains([]string{"list", "disabled", "limits"}, word) {
+				say("dialects", line, "there is no way to write servers that is called %s", word)
+			}
+		}
 		if !slices.Contains([]references{ReferencesPlain, ReferencesEnv, ReferencesBraces, ReferencesByName, ReferencesNone}, references(c[10])) {
 			say("dialects", line, "there is no form of references %s", c[10])
 		}

@@ -66,7 +66,7 @@ func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 	if err != nil || d.References == ReferencesByName && len(References(was)) > 0 {
 		return no
 	}
-	back := d.plain(is)
+	back := d.plain(d.older(is))
 	now := d.neutral(was, back)
 	again, err := d.Server(now)
 	if err != nil || !sameValue(again, is) {

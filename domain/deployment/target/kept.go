@@ -144,7 +144,8 @@ func SplitHeader(markdown []byte) (head, body []byte) {
 // Described is a server in the neutral words of modules, out of those of the dialect. It fails with ErrDialect where writing it in the dialect would not
 // give the same value again.
 func (d Dialect) Described(value Object) (Object, error) {
-	out := Object{}
+	original, out := value, Object{}
+	value = d.older(value)
 	for key, v := range value {
 		switch key {
 		case "type", "command", "args", d.URL, d.Events, d.Headers, d.Env:
@@ -190,7 +191,7 @@ func (d Dialect) Described(value Object) (Object, error) {
 	if err != nil {
 		return nil, ErrDialect.Sayf("it cannot be described as modules describe servers: %v", err).Because(err)
 	}
-	if was, err := EncodeValue(value); err != nil || !equalJSON(again, was) {
+	if was, err := EncodeValue(original); err != nil || !equalJSON(again, was) {
 		return nil, ErrDialect.Sayf("it is written in a way that deploying would change")
 	}
 	return out, nil

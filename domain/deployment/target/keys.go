@@ -46,6 +46,9 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 			return nil, unusable(l.Agent, m, f.Path, ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
 		}
 		more, err := l.entries(m, name, object)
+		if err == nil && l.Style == "opencode" {
+			err = r.apart(r.Join(l.Dir, l.Path), more)
+		}
 		if errors.Is(err, ErrDialect) {
 			what := "the server"
 			if l.Of != deployment.ModuleMCP {

@@ -66,6 +66,9 @@ func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
 
 // permission are the keys of permissions: every rule a value of its list. In modules they are in the words of Claude Code.
 func (l line) permission(m Module, object Object) (out []deployment.Key, err error) {
+	if l.Style == "opencode" {
+		return l.opencodePermission(m, object)
+	}
 	for _, list := range []string{"allow", "ask", "deny"} {
 		rules, _ := object[list].([]any)
 		if len(rules) > 0 && list == "ask" && l.Style == "cursor" {

@@ -27,6 +27,7 @@ type renderer struct {
 	outside []string            // targets with files for a project, where there is none
 	common  map[string][]Module // by path: the instructions of all targets that have one file of them
 	imports map[string]string   // by path: the file beside it that says the same
+	ruling  map[string][]effect // by path: the permissions in a document whose last rule that matches holds
 }
 
 // job is what is rendered for one target.

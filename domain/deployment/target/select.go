@@ -79,17 +79,8 @@ func (l *ActiveRule) choose(n Paths, has func(string, deployment.Format, []strin
 			l.Path, there = name, true
 		}
 	}
-	for _, newer := range l.Newer {
-		if !there {
-			return
-		}
-		asked := [][]string{newer.at}
-		for _, key := range newer.keys {
-			asked = append(asked, []string{key})
-		}
-		if slices.ContainsFunc(asked, func(key []string) bool { _, found := has(n.Join(l.Dir, l.Path), l.Format, key); return found }) {
-			l.At = newer.at
-		}
+	if there {
+		*l = l.InDocument(func(key []string) bool { _, found := has(n.Join(l.Dir, l.Path), l.Format, key); return found })
 	}
 }
 

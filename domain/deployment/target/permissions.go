@@ -1,0 +1,225 @@
+package target
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// effect is a permission in the words of opencode: what happens when a tool is to be used on something that fits the pattern.
+type effect struct{ tool, pattern, effect string }
+
+// opencodePermission are the keys of permissions for opencode: in its older documents a member of the object of each tool, in newer ones an object each of one
+// list. It fails with ErrDialect on a rule that opencode has no words for, where saying less would allow more.
+func (l line) opencodePermission(m Module, object Object) (out []deployment.Key, err error) {
+	for _, list := range []string{"allow", "ask", "deny"} {
+		rules, _ := object[list].([]any)
+		for _, rule := range rules {
+			text, _ := rule.(string)
+			said, err := opencodeRule(text, list)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range said {
+				k := deployment.Key{Path: append(slices.Clone(l.At), e.tool, e.pattern), Value: json.RawMessage(quote(e.effect)), Module: m.ID}
+				if l.Newest {
+					if e.tool == "bash" {
+						e.tool = "shell"
+					}
+					k.Path, k.Item = l.At, true
+					if k.Value, err = EncodeValue(map[string]any{"action": e.tool, "resource": e.pattern, "effect": e.effect}); err != nil {
+						return nil, err
+					}
+				}
+				if !slices.ContainsFunc(out, k.Same) {
+					out = append(out, k)
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, byKey)
+	return out, nil
+}
+
+// effectOf is the permission that a key says.
+func effectOf(k deployment.Key) (e effect) {
+	if k.Item {
+		var o struct{ Action, Resource, Effect string }
+		if json.Unmarshal(k.Value, &o) == nil {
+			e = effect{o.Action, o.Resource, o.Effect}
+		}
+		return e
+	}
+	e.tool, e.pattern = k.Path[len(k.Path)-2], k.Path[len(k.Path)-1]
+	_ = json.Unmarshal(k.Value, &e.effect) // it was written as a text
+	return e
+}
+
+// apart fails with ErrDialect where two permissions of one document contradict each other on something: in Claude Code denying wins, in opencode the rule that
+// stands last, and where a rule comes to stand beside a person's own nobody decides.
+func (r *renderer) apart(path string, keys []deployment.Key) error {
+	var all []effect
+	for _, k := range keys {
+		all = append(all, effectOf(k))
+	}
+	for i, a := range all {
+		for _, b := range slices.Concat(r.ruling[path], all[:i]) {
+			if a.effect != b.effect && overlap(a.tool, b.tool) && overlap(a.pattern, b.pattern) {
+				return ErrDialect.Sayf("%s %s %s and %s %s %s, and of rules that fit the same the last one holds there, not the strictest; say what is meant with rules that do not meet", a.effect, a.tool, a.pattern, b.effect, b.tool, b.pattern)
+			}
+		}
+	}
+	if r.ruling == nil {
+		r.ruling = map[string][]effect{}
+	}
+	r.ruling[path] = append(r.ruling[path], all...)
+	return nil
+}
+
+// overlap reports two patterns, in which * is any text, that may fit the same; where that is hard to tell it says yes. A command with " *" behind it is also
+// the command without arguments.
+func overlap(a, b string) bool {
+	if bare, ok := strings.CutSuffix(a, " *"); ok && !strings.Contains(bare, "*") && overlap(bare, b) {
+		return true
+	}
+	if bare, ok := strings.CutSuffix(b, " *"); ok && !strings.Contains(bare, "*") && !strings.HasSuffix(a, " *") && overlap(a, bare) {
+		return true
+	}
+	beforeA, restA, openA := strings.Cut(a, "*")
+	beforeB, restB, openB := strings.Cut(b, "*")
+	if !openA && !openB {
+		return a == b
+	}
+	afterA, afterB := restA[strings.LastIndexByte(restA, '*')+1:], restB[strings.LastIndexByte(restB, '*')+1:]
+	begins := func(long, short string) bool { return strings.HasPrefix(long, short) }
+	ends := func(long, short string) bool { return strings.HasSuffix(long, short) }
+	switch {
+	case !openA:
+		return begins(a, beforeB) && ends(a, afterB)
+	case !openB:
+		return begins(b, beforeA) && ends(b, afterA)
+	}
+	return (begins(beforeA, beforeB) || begins(beforeB, beforeA)) && (ends(afterA, afterB) || ends(afterB, afterA))
+}
+
+// opencodeRule is a rule of Claude Code's in the words of opencode. What it allows there is never more, and what it denies or has somebody asked about never
+// less. It fails with ErrDialect where that cannot be said.
+func opencodeRule(rule, list string) ([]effect, error) {
+	bad := ErrDialect.Sayf("it has no words for %s the rule %s", list+"ing", rule)
+	tool, rest, inBrackets := strings.Cut(rule, "(")
+	pattern, closed := strings.CutSuffix(rest, ")")
+	if inBrackets != closed || inBrackets && pattern == "" {
+		return nil, bad
+	}
+	names := map[string]string{"Bash": "bash", "Read": "read", "Edit": "edit", "Write": "edit", "WebFetch": "webfetch", "WebSearch": "websearch"}
+	name := names[tool]
+	allows := list == "allow"
+	switch {
+	case strings.HasPrefix(rule, "mcp__"):
+		server, of, one := strings.Cut(strings.TrimPrefix(rule, "mcp__"), "__")
+		switch {
+		case inBrackets || server == "" || strings.ContainsAny(rule, "*? "), one && of == "":
+			return nil, bad
+		case one:
+			return []effect{{server + "_" + of, "*", list}}, nil
+		case allows: // other servers' names may begin alike
+			return nil, bad
+		}
+		return []effect{{server + "_*", "*", list}}, nil
+	case name == "", tool == "Write" && allows: // there, writing is editing
+		return nil, bad
+	case !inBrackets:
+		return []effect{{name, "*", list}}, nil
+	}
+	var patterns []string
+	switch tool {
+	case "Bash":
+		patterns = opencodeCommand(pattern, allows)
+	case "WebFetch":
+		domain, ok := strings.CutPrefix(pattern, "domain:")
+		if ok && domain != "" && !strings.ContainsAny(domain, "*?/ ") {
+			patterns = []string{"*" + domain + "*"}
+			if allows {
+				patterns = []string{"https://" + domain + "/*"}
+			}
+		}
+	case "Read", "Edit", "Write":
+		patterns = opencodePaths(pattern, allows)
+	}
+	if len(patterns) == 0 {
+		return nil, bad
+	}
+	var out []effect
+	for _, p := range patterns {
+		out = append(out, effect{name, p, list})
+	}
+	return out, nil
+}
+
+// opencodeCommand is a command's pattern: what Claude Code takes for the beginning of a command is, to be denied, the beginning of any word.
+func opencodeCommand(pattern string, allows bool) []string {
+	if pattern == "*" {
+		return []string{"*"}
+	}
+	command, open := strings.CutSuffix(pattern, ":*")
+	if !open {
+		command, open = strings.CutSuffix(pattern, " *")
+	}
+	switch {
+	case command == "" || strings.ContainsAny(command, "*?&|;<>$`\n"):
+		return nil
+	case !open:
+		return []string{command}
+	case allows:
+		return []string{command + " *"}
+	}
+	return []string{command + "*"}
+}
+
+// opencodePaths are the patterns for a path of Claude Code's, which is written as in a .gitignore; here * goes through directories.
+func opencodePaths(path string, allows bool) []string {
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "?[]{}!\\") {
+		return nil
+	}
+	below := strings.TrimPrefix(path, "./")
+	if dir, ok := strings.CutSuffix(below, "/"); ok {
+		below = dir + "/**"
+	}
+	everything, tree := below == "**" || below == "*" && !allows, false
+	if dir, ok := strings.CutSuffix(below, "/**"); ok {
+		below, tree = dir, true
+	}
+	switch {
+	case below == "" || strings.Contains("/"+below+"/", "/../"):
+		return nil
+	case everything:
+		return []string{"*"}
+	case allows && strings.Contains(below, "*"):
+		return nil
+	case allows && tree:
+		return []string{below + "/*"}
+	case allows:
+		return []string{below}
+	}
+	below = strings.TrimPrefix(below, "**/")
+	anywhere := strings.HasPrefix(path, "**/") || !strings.Contains(strings.TrimSuffix(path, "/"), "/")
+	ways := []string{below}
+	if strings.Contains(below, "/**/") {
+		ways = append(ways, strings.ReplaceAll(below, "/**/", "/"))
+	}
+	var out []string
+	for _, way := range ways {
+		way = strings.ReplaceAll(way, "**", "*")
+		for _, from := range []string{"", "*/"} {
+			if from == "" || anywhere {
+				if !tree {
+					out = append(out, from+way)
+				}
+				out = append(out, from+way+"/*")
+			}
+		}
+	}
+	return out
+}
