@@ -35,6 +35,7 @@ type Program struct {
 	ServeMCP     serve
 	ServeGateway serveGateway // may be nil
 	Web          admincmd.Machine
+	Secrets      Secrets
 
 	onReady func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
@@ -189,6 +190,10 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
+	if len(s.Argv) > 0 && s.Argv[0] == withSecretsName {
+		root.AddCommand(withSecretsCommand(p, s)) // nor does this one, behind which a host's server waits
+		return root
+	}
 	add("start", admincmd.UpCommand(s, p.Web), packcmd.TourCommand(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), mcpCommand(p, s))
 	add("work", packcmd.PackCommand(s), agentcmd.AgentsCommand(s, p.Version), admincmd.ToolsCommand(s))
 	add("projects", projectcmd.Commands(s)...)
@@ -197,7 +202,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	for _, c := range root.Commands() { // what users try first
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
 	}
-	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
+	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
 	root.SetHelpCommand(helpCommand(s))
 	addTopics(root, s)
 	root.InitDefaultCompletionCmd()

@@ -272,7 +272,7 @@ func IsCountersignEntry(o target.Object) bool {
 	name := argv[0][strings.LastIndexAny(argv[0], `/\`)+1:]
 	switch strings.TrimSuffix(strings.ToLower(name), ".exe") {
 	case ProgramName:
-		return slices.Contains(argv[1:], serveCommand)
+		return slices.Contains(argv[1:], serveCommand) && argv[1] != target.LauncherCommand
 	case ProgramName + "-mcp":
 		return true
 	}

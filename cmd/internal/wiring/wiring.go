@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/keychain"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/sshkeys"
@@ -101,7 +102,7 @@ func (b Build) Program() cli.Program {
 		version = "(devel)"
 	}
 	b.Version = version
-	return cli.Program{Version: version, Open: b.open, Web: b.web(),
+	return cli.Program{Version: version, Open: b.open, Web: b.web(), Secrets: cli.Secrets{Get: keychain.Get, How: keychain.HowToStore},
 		ServeMCP: func(ctx context.Context, d command.Core, t *command.Terminal, env func(string) string, onReady func()) error {
 			return client{d, version, onReady}.serve(ctx, t, env)
 		},

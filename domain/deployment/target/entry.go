@@ -89,7 +89,13 @@ func (d Dialect) Server(o Object) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o, err = d.translated(o); err != nil {
+	plain := o
+	if o, err = d.translated(plain); isDialect(err) && kind == stdio {
+		if by, ok := d.launched(plain); ok {
+			o, err = by, nil
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	out := Object{}

@@ -68,6 +68,9 @@ func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 	}
 	back := d.plain(d.older(is))
 	now := d.neutral(was, back)
+	if by := d.unlaunched(now); d.Launched(by) {
+		now = by
+	}
 	again, err := d.Server(now)
 	if err != nil || !sameValue(again, is) {
 		return no

@@ -184,7 +184,10 @@ func (d Dialect) Described(value Object) (Object, error) {
 			out["type"] = kind
 		}
 	}
-	if out = d.plain(out); d.References == ReferencesByName {
+	out = d.plain(out)
+	if by := d.unlaunched(out); d.Launched(by) {
+		out = by
+	} else if d.References == ReferencesByName {
 		out = unnamed(out)
 	}
 	again, err := d.Server(out)

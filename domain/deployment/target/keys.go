@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
@@ -46,6 +47,10 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 			return nil, unusable(l.Agent, m, f.Path, ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
 		}
 		more, err := l.entries(m, name, object)
+		if err == nil && l.Of == deployment.ModuleMCP && l.Dialect.Launched(object) {
+			r.warn("target " + l.Agent + " has no references of its own for the server " + name + " of module " + m.ID + ": countersign with-secrets starts it there, and takes " +
+				strings.Join(References(object), ", ") + " from its environment or the keychain; the agent has to find countersign on its PATH")
+		}
 		if err == nil && l.Style == "opencode" {
 			err = r.apart(r.Join(l.Dir, l.Path), more)
 		}

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -429,30 +430,69 @@ func TestModulesWithGlobsAreRules(t *testing.T) {
 }
 
 // TestReferencesAreEachAgentsOwn: a module refers to the environment in one way, and each agent gets it in the words that it expands. Where it has none,
-// the server is left out and the plan says so: neither the text nor a value is ever written instead.
+// Countersign resolves those of a local server's environment when it starts; any other server is left out. The plan says so: neither the text nor a value is
+// ever written instead.
 func TestReferencesAreEachAgentsOwn(t *testing.T) {
 	servers := module("mcp:s", deployment.ModuleMCP,
 		"local.json", `{"command": "srv", "env": {"TOKEN": "${TOKEN}", "MODE": "fast"}}`,
 		"remote.json", `{"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer ${TOKEN}", "X-Key": "${KEY}"}}`,
-		"renamed.json", `{"command": "srv", "env": {"API": "${TOKEN:-none}"}}`)
+		"renamed.json", `{"command": "srv", "args": ["-x"], "env": {"API": "v1 ${TOKEN:-none}", "MODE": "fast"}}`,
+		"argument.json", `{"command": "srv", "args": ["--key=${KEY:-}"]}`)
+	const resolved = `["with-secrets","--env","API=v1 @{TOKEN:-none}","--","srv","-x"]`
 	for name, want := range map[string][]string{
-		"claude_code": {`"TOKEN":"${TOKEN}"`, `"Bearer ${TOKEN}"`, `"API":"${TOKEN:-none}"`},
-		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, "", "knows no defaults"},
-		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, "", "knows no defaults"},
-		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, "", "by name alone"},
-		"zed":         {"", "", "", "no references"},
+		"claude_code": {`"TOKEN":"${TOKEN}"`, `"Bearer ${TOKEN}"`, `"API":"v1 ${TOKEN:-none}"`, `--key=${KEY:-}`},
+		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, resolved + `,"command":"countersign","env":{"MODE":"fast"}`, "", "knows no defaults"},
+		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, `"command":["countersign",` + resolved[1:] + `,"environment":{"MODE":"fast"}`, "", "knows no defaults"},
+		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, resolved + `,"command":"countersign","env":{"MODE":"fast"},"env_vars":["TOKEN"]`, "", "by name alone"},
+		"zed":         {`["with-secrets","--env","TOKEN=@{TOKEN}","--","srv"],"command":"countersign","env":{"MODE":"fast"}`, "", resolved, "", "no references"},
 	} {
 		out := with([]target.Module{servers}).set(name, deployment.ScopeProject).render(t)
 		text := describe(out)
-		for i, server := range []string{"local", "remote", "renamed"} {
+		for i, server := range []string{"local", "remote", "renamed", "argument"} {
 			assert.Equal(t, want[i] != "", strings.Contains(text, " > "+server+" = "), "%s %s", name, server)
 			assert.Contains(t, text, want[i], "%s %s", name, server)
 		}
-		if len(want) > 3 {
+		if len(want) > 4 {
 			require.NotEmpty(t, out.Warnings, name)
-			assert.Contains(t, strings.Join(out.Warnings, "\n"), want[3], name)
-			assert.NotContains(t, text, ":-none} ", name)
+			said := strings.Join(out.Warnings, "\n")
+			assert.Contains(t, said, want[4], name)
+			assert.Contains(t, said, "has no references of its own for the server renamed of module mcp:s: countersign with-secrets starts it there, and takes TOKEN from its environment or the keychain", name)
+			assert.NotContains(t, text, "${TOKEN:-none}", name)
 		}
+	}
+}
+
+// TestServersThatTheLauncherStarts: what is edited of one leads back to its module, and one that is found is described as modules describe servers.
+func TestServersThatTheLauncherStarts(t *testing.T) {
+	const text = `{"args":["-x"],"command":"srv","env":{"API":"v1 ${TOKEN:-none}","KEY":"${KEY}","MODE":"fast"}}`
+	for _, name := range []string{"zed", "codex", "cursor", "opencode"} {
+		s := with([]target.Module{module("mcp:s", deployment.ModuleMCP, "s.json", text)}).set(name, deployment.ScopeProject)
+		f := s.render(t).Files[0]
+		k := f.Part.Keys[0]
+		require.Contains(t, string(k.Value), `"KEY=@{KEY}","--","srv","-x"]`, name)
+		back, err := target.InvertKey(s.Input, f, k, json.RawMessage(strings.Replace(string(k.Value), `"-x"`, `"-y"`, 1)))
+		require.NoError(t, err)
+		if name != "codex" { // its references by name are not traced back
+			assert.Equal(t, []deployment.Key{{Path: []string{"args"}, Value: json.RawMessage(`["-y"]`)}}, back.Set, name)
+			assert.Empty(t, back.Remove, name)
+		}
+		a, _ := target.FindAgent(name)
+		l, err := a.Servers(target.ResolveContext{Place: s.Place, Paths: target.Paths{Sep: '/'}}, deployment.ScopeProject)
+		require.NoError(t, err)
+		value, err := target.ParseObject(k.Value)
+		require.NoError(t, err)
+		described, err := l.Dialect.Described(value)
+		require.NoError(t, err, name)
+		got, err := target.EncodeValue(described)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(got), name)
+	}
+	for _, text := range []string{
+		`{"command": "srv", "env": {"A": "@{B} ${C}"}}`, `{"command": "${SRV}", "env": {"A": "${C}"}}`, `{"command": "srv", "cwd": "${C}"}`, `{"command": "srv", "env": {"A=B": "${C}"}}`,
+	} {
+		out := with([]target.Module{module("mcp:s", deployment.ModuleMCP, "s.json", text)}).set("zed", deployment.ScopeProject).render(t)
+		assert.Empty(t, out.Files, text)
+		assert.Contains(t, strings.Join(out.Warnings, "\n"), "no references", text)
 	}
 }
 

@@ -65,6 +65,7 @@ const (
 	sqlite       = "modernc.org/sqlite"
 	fsnotify     = "github.com/fsnotify/fsnotify"
 	beeep        = "github.com/gen2brain/beeep"
+	goKeyring    = "github.com/zalando/go-keyring"
 	flock        = "github.com/gofrs/flock"
 	yaml         = "go.yaml.in/yaml/v4"
 	frontmatter  = "github.com/adrg/frontmatter"
@@ -215,6 +216,8 @@ func drivenRows() []Row {
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/notify"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{beeep},
 			Reason: "people are told in one package, by rules that stand in the domain, so that the library that knows each desktop stays exchangeable"},
+		{Packages: []string{"adapters/keychain"}, Std: []string{Any}, Module: inner, Modules: []string{goKeyring},
+			Reason: "the keychain of the system is read in one package, so that the library that knows each system stays exchangeable"},
 		{Packages: []string{"adapters/sshkeys"}, Std: []string{Any}, Module: inner, Modules: []string{xCrypto},
 			Reason: "ssh keys and their agent are known in one package, and what they sign is judged there"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"cmp"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// withSecretsName is the command that agent hosts start servers with whose secrets their documents cannot name.
+const withSecretsName = "with-secrets"
+
+// Secrets is where secrets are looked for that the environment does not have.
+type Secrets struct {
+	Get func(name string) (value string, found bool, err error)
+	How func(name string) string // the command that puts one there
+}
+
+// The faults of starting a server with its secrets. None of them says a value.
+var (
+	errSecretMissing = fault.New(fault.State, "secret_missing", "a secret is neither in the environment nor in the keychain")
+	errNoServer      = fault.New(fault.NotFound, "server_program_missing", "the program of the server was not found, or did not start")
+)
+
+// withSecretsCommand returns the command with-secrets, which opens no core and writes nothing.
+func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
+	var texts []string
+	c := &cobra.Command{Use: withSecretsName + " [--env NAME=TEXT]... -- COMMAND [ARG]...", Short: "Start a program with secrets in its environment", Args: cobra.ArbitraryArgs, Hidden: true,
+		Long: "Start a program whose environment has what --env says. @{NAME} in a text is the secret of that name: the variable NAME of this command's own environment, else\n" +
+			"what the keychain has under the account NAME of the service \"countersign\", else what stands behind :- in @{NAME:-default}. Deployed MCP servers are started so\n" +
+			"by agent hosts whose documents cannot refer to secrets. No value is on a command line, in a file or in a message.",
+		Example: `  countersign with-secrets --env 'GITHUB_TOKEN=@{GITHUB_TOKEN}' -- npx -y github-mcp`}
+	c.Flags().StringArrayVar(&texts, "env", nil, "a variable of the program, as NAME=TEXT")
+	c.Flags().SetInterspersed(false)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return command.Usage(cmd, "the program to start is missing; put it behind --")
+		}
+		set, err := resolved(cmd, texts, s.Lookup, p.Secrets)
+		if err != nil {
+			return err
+		}
+		program, err := exec.LookPath(args[0])
+		if err != nil {
+			return errNoServer.Sayf("there is no program %q on the PATH", args[0]).Because(err)
+		}
+		return become(program, args, set)
+	}
+	return c
+}
+
+// resolved is what --env says, with the secrets in it. All that are missing are named at once.
+func resolved(cmd *cobra.Command, texts []string, env func(string) string, keep Secrets) (set []string, err error) {
+	form := regexp.MustCompile(`@\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+	known, missing := map[string]string{}, []string{}
+	var silent error
+	secret := func(name string) string {
+		if value, asked := known[name]; asked {
+			return value
+		}
+		known[name] = env(name)
+		if known[name] == "" && keep.Get != nil {
+			value, _, err := keep.Get(name)
+			known[name], silent = value, cmp.Or(silent, err)
+		}
+		return known[name]
+	}
+	for _, text := range texts {
+		name, _, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, command.Usage(cmd, "--env takes NAME=TEXT")
+		}
+		set = append(set, form.ReplaceAllStringFunc(text, func(found string) string {
+			parts := form.FindStringSubmatch(found)
+			value := secret(parts[1])
+			if value == "" && parts[2] == "" && !slices.Contains(missing, parts[1]) {
+				missing = append(missing, parts[1])
+			}
+			return cmp.Or(value, strings.TrimPrefix(parts[2], ":-"))
+		}))
+	}
+	if len(missing) == 0 {
+		return set, nil
+	}
+	where := "neither in the environment that the host hands on nor in the keychain"
+	if silent != nil {
+		where = "not in the environment that the host hands on, and " + fault.From(silent).Message
+	}
+	hint := "set " + strings.Join(missing, ", ") + " where the host is started"
+	if keep.How != nil {
+		hint += ", or store it: " + keep.How(missing[0])
+	}
+	return nil, errSecretMissing.Sayf("%s: %s", strings.Join(missing, ", "), where).With(command.Hint(hint))
+}
+
+// merged is an environment with other values for some of its names.
+func merged(inherited, set []string) []string {
+	name := func(pair string) string { n, _, _ := strings.Cut(pair, "="); return n }
+	kept := slices.DeleteFunc(slices.Clone(inherited), func(pair string) bool {
+		return slices.ContainsFunc(set, func(other string) bool { return name(other) == name(pair) })
+	})
+	return append(kept, set...)
+}

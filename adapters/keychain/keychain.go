@@ -1,0 +1,62 @@
+// Package keychain reads secrets from the keychain of the operating system: the login keychain of macOS, the Secret Service of Linux desktops (GNOME Keyring,
+// KWallet), the Credential Manager of Windows. Nothing is ever written there.
+//
+// Its API may change at any time.
+package keychain
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/zalando/go-keyring"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Service is under which secrets stand in the keychain; their account is the name of the secret.
+const Service = "countersign"
+
+// ErrUnavailable reports a machine without a keychain, or one that did not answer; its cause says more.
+var ErrUnavailable = fault.New(fault.Unavailable, "keychain_unavailable", "no keychain answers here")
+
+// Get is the secret of that name, and whether there is one. It fails with ErrUnavailable.
+func Get(name string) (string, bool, error) {
+	if runtime.GOOS == "linux" && !sessionBus(os.Getenv) { // asking would start a bus of its own, with nothing on it
+		return "", false, ErrUnavailable.Sayf("no keychain answers here: there is no session bus (DBUS_SESSION_BUS_ADDRESS)")
+	}
+	value, err := keyring.Get(Service, name)
+	switch {
+	case errors.Is(err, keyring.ErrNotFound):
+		return "", false, nil
+	case err != nil:
+		return "", false, ErrUnavailable.Sayf("the keychain did not answer: %v", err).Because(err)
+	}
+	return value, true, nil
+}
+
+// sessionBus reports a bus of the user's session.
+func sessionBus(env func(string) string) bool {
+	if env("DBUS_SESSION_BUS_ADDRESS") != "" {
+		return true
+	}
+	dir := env("XDG_RUNTIME_DIR")
+	if dir == "" {
+		dir = filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
+	}
+	_, err := os.Stat(filepath.Join(dir, "bus"))
+	return err == nil
+}
+
+// HowToStore is the command of the operating system that puts a secret where Get finds it. It asks for the value, so that no command line has it.
+func HowToStore(name string) string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "security add-generic-password -s " + Service + " -a " + name + " -w"
+	case "windows":
+		return "cmdkey /generic:" + Service + ":" + name + " /user:" + name + " /pass"
+	}
+	return "secret-tool store --label=" + name + " service " + Service + " username " + name
+}
