@@ -264,6 +264,11 @@ modules:
   - {id: "hooks:guard", type: hooks, tags: [base], targets: [claude_code, codex, cursor], source: {local_path: {path: modules/hooks}}}
   - {id: "permissions:team", type: permissions, tags: [base], targets: [claude_code, cursor, zed], source: {local_path: {path: modules/permissions}}}
   - {id: "output_style:terse", type: output_style, tags: [base], targets: [claude_code, zed], source: {local_path: {path: modules/terse.md}}}
+  - {id: "plugins:acme", type: plugins, tags: [base], targets: [claude_code, codex], source: {local_path: {path: modules/plugins}}}
+-- modules/plugins/acme.json --
+{"marketplace": "acme", "source": "acme/plugins", "ref": "v1", "plugins": ["formatter"]}
+-- modules/plugins/own.json --
+{"marketplace": "own", "source": "https://git.example/own.git", "plugins": ["a", "b"]}
 -- modules/reviewer.md --
 ---
 name: reviewer
@@ -297,6 +302,7 @@ Be brief.
 		"target opencode does not get the agent of module agent:reviewer: it is kept within bounds by tools",
 		"target zed has no place for agents; module agent:reviewer was left out there",
 		"target zed has no place for permissions", "target zed has no place for output styles",
+		"target codex has no place for plugins; module plugins:acme was left out there",
 		"target codex cannot use of the hooks what is in guard of module hooks:guard: it is for the tools Bash",
 	} {
 		assert.Contains(t, said, part)
@@ -307,7 +313,9 @@ Be brief.
 	assert.Equal(t, "name = \"reviewer\"\ndescription = \"Reviews: diffs\"\ndeveloper_instructions = '''\nLook twice.\n'''\n", w.Read(w.Project, ".codex/agents/reviewer.toml"))
 	assert.NoFileExists(t, filepath.Join(w.Project, ".opencode/agents/reviewer.md"))
 	claude := strings.Join(strings.Fields(w.Read(w.Project, ".claude/settings.json")), "")
-	for _, part := range []string{`"PreToolUse":[{"hooks":[{"command":"./guard.sh","timeout":10,"type":"command"}],"matcher":"Bash"}]`, `"allow":["Bash(make:*)","Read(docs/**)"]`, `"deny":["Edit(.env)"]`} {
+	for _, part := range []string{`"PreToolUse":[{"hooks":[{"command":"./guard.sh","timeout":10,"type":"command"}],"matcher":"Bash"}]`, `"allow":["Bash(make:*)","Read(docs/**)"]`, `"deny":["Edit(.env)"]`,
+		`"enabledPlugins":{"a@own":true,"b@own":true,"formatter@acme":true}`, `"acme":{"source":{"ref":"v1","repo":"acme/plugins","source":"github"}}`,
+		`"own":{"source":{"source":"git","url":"https://git.example/own.git"}}`} {
 		assert.Contains(t, claude, part)
 	}
 	assert.Contains(t, strings.Join(strings.Fields(w.Read(w.Project, ".codex/hooks.json")), ""), `{"hooks":{"Stop":[{"hooks":[{"command":"notify","type":"command"}]}]}}`)

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -124,6 +125,49 @@ func (c check) permissions() error {
 			case json.Unmarshal(value, &rules) != nil || slices.Contains(rules, ""):
 				return c.refuse(name+" in "+f.Path+" is no list of rules", "write rules as text, like Bash(git status:*)", c.details(f.Path).Add("field", name).Add("expected", "list of strings"))
 			}
+		}
+		return nil
+	})
+}
+
+// Plugins are plugins of one marketplace, as a module names them: no code of theirs is in it.
+type Plugins struct {
+	Marketplace string   `json:"marketplace"`      // its name
+	Source      string   `json:"source,omitempty"` // owner/repo on GitHub, or the URL of a git repository; empty: the host knows the marketplace
+	Ref         string   `json:"ref,omitempty"`    // the branch, tag or commit of the source
+	Plugins     []string `json:"plugins"`
+}
+
+// plugins checks plugins, those of one marketplace a file.
+func (c check) plugins() error {
+	return c.documents(func(f File, object map[string]json.RawMessage) error {
+		for name := range object {
+			if !slices.Contains([]string{"marketplace", "source", "ref", "plugins"}, name) {
+				return c.refuse(f.Path+" has the key "+name, "it has marketplace, plugins, and where the marketplace is: source and ref", c.details(f.Path).Add("field", name))
+			}
+		}
+		var p Plugins
+		text, err := json.Marshal(object)
+		if err == nil {
+			err = json.Unmarshal(text, &p)
+		}
+		if err != nil {
+			return c.refuse("the values in "+f.Path+" are not what they should be: "+err.Error(), "plugins is a list of names; the others are text", c.details(f.Path).Add("error", err.Error()))
+		}
+		for _, name := range append([]string{p.Marketplace}, p.Plugins...) {
+			if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
+			}) {
+				return c.refuse(fmt.Sprintf("%q in %s is no name of a marketplace or a plugin", name, f.Path), "write letters, digits, - _ and . alone", c.details(f.Path).Add("field", "plugins"))
+			}
+		}
+		switch {
+		case len(p.Plugins) == 0:
+			return c.refuse(f.Path+" names no plugins", "list them as plugins", c.details(f.Path).Add("field", "plugins").Add("missing", []string{"plugins"}))
+		case p.Ref != "" && p.Source == "":
+			return c.refuse(f.Path+" has a ref and no source", "say where the marketplace is as source", c.details(f.Path).Add("field", "source").Add("missing", []string{"source"}))
+		case strings.ContainsFunc(p.Source+p.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) || strings.HasPrefix(p.Source, "-") || strings.HasPrefix(p.Ref, "-"):
+			return c.refuse("source or ref in "+f.Path+" is none", "write owner/repo or the URL of a git repository", c.details(f.Path).Add("field", "source"))
 		}
 		return nil
 	})

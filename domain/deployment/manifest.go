@@ -38,6 +38,7 @@ const (
 	ModuleHooks        ModuleType = "hooks"
 	ModulePermissions  ModuleType = "permissions"
 	ModuleStyle        ModuleType = "output_style"
+	ModulePlugins      ModuleType = "plugins"
 )
 
 // HookEvents are what hooks of modules can wait for.
@@ -48,7 +49,7 @@ func HookEvents() []string {
 // ModuleTypes is every module type, in the order of their listing.
 func ModuleTypes() []ModuleType {
 	return []ModuleType{ModuleInstructions, ModuleSkill, ModulePrompt, ModuleCommand, ModuleMCP, ModuleSettings,
-		ModuleAgent, ModuleHooks, ModulePermissions, ModuleStyle}
+		ModuleAgent, ModuleHooks, ModulePermissions, ModuleStyle, ModulePlugins}
 }
 
 // Scope is where a target's files go.

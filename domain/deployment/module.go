@@ -43,6 +43,8 @@ func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), fro
 		return c.hooks()
 	case ModulePermissions:
 		return c.permissions()
+	case ModulePlugins:
+		return c.plugins()
 	}
 	return c.refuse(fmt.Sprintf("there is no module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
 }

@@ -183,6 +183,22 @@ func TestSettings(t *testing.T) {
 	})
 }
 
+func TestPlugins(t *testing.T) {
+	with := func(text string) map[string]string { return map[string]string{"acme.json": text} }
+	examine(t, deployment.ModulePlugins, []example{
+		{name: "of a repository", files: with(`{"marketplace": "acme", "source": "acme/plugins", "ref": "v1.2", "plugins": ["formatter", "a.b_c-d"]}`)},
+		{name: "of a known marketplace", files: with(`{"marketplace": "acme", "plugins": ["formatter"]}`)},
+		{name: "none", words: "no .json file"},
+		{name: "no plugins", files: with(`{"marketplace": "acme"}`), words: "names no plugins", details: deployment.Details{"missing": []string{"plugins"}}},
+		{name: "no marketplace", files: with(`{"plugins": ["a"]}`), words: "no name of a marketplace"},
+		{name: "another name", files: with(`{"marketplace": "acme", "plugins": ["a@b"]}`), words: "no name of a marketplace or a plugin"},
+		{name: "a text for a list", files: with(`{"marketplace": "acme", "plugins": "a"}`), words: "not what they should be"},
+		{name: "another key", files: with(`{"marketplace": "acme", "plugins": ["a"], "run": "x"}`), words: "has the key run", details: deployment.Details{"field": "run"}},
+		{name: "a ref of nothing", files: with(`{"marketplace": "acme", "ref": "v1", "plugins": ["a"]}`), words: "a ref and no source"},
+		{name: "an option", files: with(`{"marketplace": "acme", "source": "--upload-pack=x", "plugins": ["a"]}`), words: "source or ref"},
+	})
+}
+
 func TestUnknownTypeAndReadErrors(t *testing.T) {
 	err := deployment.ValidateModule(deployment.Module{ID: "x", Type: "rule"}, nil, read, frontmatter)
 	require.ErrorIs(t, err, deployment.ErrConfig)

@@ -72,7 +72,7 @@ func (g group) candidates(ctx context.Context, command, id string) []cobra.Compl
 
 // moduleTypes are the types of modules.
 func moduleTypes() []string {
-	return []string{"instructions", "skill", "prompt", "command", "mcp", "settings", "agent", "hooks", "permissions", "output_style"}
+	return []string{"instructions", "skill", "prompt", "command", "mcp", "settings", "agent", "hooks", "permissions", "output_style", "plugins"}
 }
 
 // modules are the ids of the modules in the manifest, as score lists them.

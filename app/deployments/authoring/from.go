@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -260,6 +261,7 @@ func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInp
 			return nil, err
 		}
 		e.findings = append(e.findings, found...)
+		warnings = append(warnings, target.NoPlace(config.Manifest.Targets, m)...)
 		edits, locked, shown = append(edits, deployport.ManifestEdit{Add: &m}), append(locked, entry), append(shown, comparison{id: m.ID, after: tree})
 		data.Modules = append(data.Modules, AddedModule{ID: m.ID, Type: m.Type, Description: described[m.ID], Subdir: m.Source.Git.Subdir, Tags: append([]string{}, tags...),
 			Sum: entry.Sum, Files: entry.Manifest})
@@ -323,7 +325,7 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 			return nil, nil, tool.ErrArguments.Sayf("skills are chosen of a repository by name, and %s is another type; leave one of the two out", kind)
 		}
 		source := o.source
-		m := deployment.Module{ID: cmp.Or(strings.TrimSpace(c.ID), string(kind)+":"+strings.TrimSuffix(deployment.Source{Git: &source}.SpecName(), ".md")), Type: kind, Enabled: true,
+		m := deployment.Module{ID: cmp.Or(strings.TrimSpace(c.ID), string(kind)+":"+baseName(deployment.Source{Git: &source}.SpecName())), Type: kind, Enabled: true,
 			Source: deployment.Source{Git: &source}}
 		return []deployment.Module{m}, nil, nil
 	}
@@ -352,6 +354,11 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 		out = append(out, m)
 	}
 	return out, described, nil
+}
+
+// baseName is what a module of one file is called.
+func baseName(file string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".json")
 }
 
 // take chooses skills by name, or by where they are. Without a name there has to be just one.

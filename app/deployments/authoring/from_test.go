@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,20 @@ no frontmatter
 description: Tidy up
 ---
 Tidy.
+-- agents/critic.md --
+---
+name: critic
+description: Criticises
+---
+Be strict.
+-- hooks/guard.json --
+{"event": "stop", "command": "bell"}
+-- permissions/team.json --
+{"allow": ["Bash(make:*)"]}
+-- styles/terse.md --
+Be brief.
+-- plugins/acme.json --
+{"marketplace": "acme", "source": "acme/plugins", "ref": "v1", "plugins": ["formatter"]}
 -- node_modules/x/SKILL.md --
 not one of ours
 `
@@ -93,8 +108,16 @@ func TestAddFromARepository(t *testing.T) {
 	assert.Equal(t, []string{"skill:author skills/write"}, added(w, data), "the only one there")
 	w.Decode(w.Call("agents_add_from", yes("source", r.Remote+"#subdir=commands/tidy.md", "module_type", "command")), &data)
 	assert.Equal(t, []string{"command:tidy commands/tidy.md"}, added(w, data))
+	for of, file := range map[string]string{"agent": "agents/critic.md", "hooks": "hooks/guard.json", "permissions": "permissions/team.json", "output_style": "styles/terse.md", "plugins": "plugins/acme.json"} {
+		answer := w.Call("agents_add_from", yes("source", r.Remote+"#subdir="+file, "module_type", of))
+		w.Decode(answer, &data)
+		stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		assert.Equal(t, []string{of + ":" + stem + " " + file}, added(w, data))
+		said := strings.Join(answer.Warnings, "\n")
+		assert.Equal(t, of == "permissions" || of == "output_style" || of == "plugins", strings.Contains(said, "target codex has no place for "), "%s: %s", of, said)
+	}
 	l = w.lock()
-	assert.Len(t, l.Modules, 4)
+	assert.Len(t, l.Modules, 9)
 	for _, was := range before {
 		now, _ := l.Module(was.ID)
 		assert.Equal(t, was, now, "what was locked stays")

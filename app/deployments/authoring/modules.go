@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -49,6 +50,9 @@ func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c AddInput) (*pl
 		return nil, err
 	}
 	e.Report.Warnings = append(e.Report.Warnings, s.doubts(ctx, at, m)...)
+	if config, err := s.config(ctx, at, false); err == nil { // what is wrong with it is told by whoever reads it
+		e.Report.Warnings = append(e.Report.Warnings, target.NoPlace(config.Manifest.Targets, m)...)
+	}
 	if m.Source.Git != nil {
 		e.From = []string{m.Source.Git.URL}
 	}

@@ -120,6 +120,8 @@ func plural(of deployment.ModuleType) string {
 		return "permissions"
 	case deployment.ModuleStyle:
 		return "output styles"
+	case deployment.ModuleMCP:
+		return "MCP servers"
 	}
 	return string(of)
 }

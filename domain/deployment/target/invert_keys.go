@@ -32,8 +32,8 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 		return KeyChange{Reason: ReasonUnrelated, Message: "the module that it came from is not there"}, nil
 	}
 	m := in.Modules[at]
-	if key.Item || m.Type == deployment.ModuleHooks || m.Type == deployment.ModulePermissions {
-		return KeyChange{Reason: ReasonManagedKeys, Message: "values of a list are changed in the module that they come from"}, nil
+	if key.Item || m.Type == deployment.ModuleHooks || m.Type == deployment.ModulePermissions || m.Type == deployment.ModulePlugins {
+		return KeyChange{Reason: ReasonManagedKeys, Message: "they are changed in the module that they come from"}, nil
 	}
 	for _, l := range lines {
 		if l.Shape != ShapeKeys || l.Of != m.Type || r.Join(l.Dir, l.Path) != file.Path {

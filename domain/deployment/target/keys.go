@@ -85,6 +85,8 @@ func (l line) entries(m Module, name string, object Object) (out []deployment.Ke
 		return l.hook(m, object)
 	case deployment.ModulePermissions:
 		return l.permission(m, object)
+	case deployment.ModulePlugins:
+		return l.plugins(m, object)
 	}
 	err = l.settings(m, nil, object, &out)
 	slices.SortFunc(out, byKey)

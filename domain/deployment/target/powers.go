@@ -64,6 +64,36 @@ func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
 	return keys, err
 }
 
+// plugins are the keys of the plugins of one marketplace, in the words of Claude Code: where that is, and each plugin as one that is switched on.
+func (l line) plugins(m Module, object Object) (keys []deployment.Key, err error) {
+	var p deployment.Plugins
+	text, err := EncodeValue(object)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return nil, ErrEntry.Sayf("it names no plugins: %v", err)
+	}
+	if p.Source != "" {
+		at := map[string]any{"source": "git", "url": p.Source}
+		if owner, repo, ok := strings.Cut(p.Source, "/"); ok && owner != "" && repo != "" && !strings.ContainsAny(p.Source, ":@") && !strings.Contains(repo, "/") {
+			at = map[string]any{"source": "github", "repo": p.Source}
+		}
+		if p.Ref != "" {
+			at["ref"] = p.Ref
+		}
+		value, err := EncodeValue(map[string]any{"source": at})
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, deployment.Key{Path: []string{"extraKnownMarketplaces", p.Marketplace}, Value: value, Module: m.ID})
+	}
+	for _, name := range p.Plugins {
+		keys = append(keys, deployment.Key{Path: []string{"enabledPlugins", name + "@" + p.Marketplace}, Value: json.RawMessage("true"), Module: m.ID})
+	}
+	return keys, nil
+}
+
 // permission are the keys of permissions: every rule a value of its list. In modules they are in the words of Claude Code.
 func (l line) permission(m Module, object Object) (out []deployment.Key, err error) {
 	if l.Style == "opencode" {

@@ -497,29 +497,46 @@ func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.Module
 	}
 }
 
-// leftOut warns of servers, settings, agents, hooks, permissions and output styles that are meant for a target without a place for them. Of the other types the contract says that
-// a target takes what it knows (agentpack contract §2.7).
+// leftOut warns of servers, settings, agents, hooks, permissions, output styles and plugins that are meant for a target without a place for them. Of the other types the
+// contract says that a target takes what it knows (agentpack contract §2.7).
 func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
-	takes := func(t deployment.ModuleType) bool {
-		return slices.ContainsFunc(a.Rules, func(l AgentRule) bool { return l.Of == t })
-	}
-	for _, m := range mine[deployment.ModuleMCP] {
-		if !takes(deployment.ModuleMCP) {
-			r.warn("target " + a.Name + " has no place for MCP servers; module " + m.ID + " was left out there")
-		}
-	}
-	for _, of := range []deployment.ModuleType{deployment.ModuleAgent, deployment.ModuleHooks, deployment.ModulePermissions, deployment.ModuleStyle} {
+	for _, of := range slices.Sorted(maps.Keys(mine)) {
 		for _, m := range mine[of] {
-			if !takes(of) {
-				r.warn("target " + a.Name + " has no place for " + plural(of) + "; module " + m.ID + " was left out there")
+			if what, no := a.without(of); no {
+				r.warn("target " + a.Name + " has no place for " + what + "; module " + m.ID + " was left out there")
 			}
 		}
 	}
 	for _, m := range mine[deployment.ModuleSettings] {
-		if _, has := m.Tree.Find(a.Name + ".json"); has && !takes(deployment.ModuleSettings) {
+		if _, has := m.Tree.Find(a.Name + ".json"); has && !a.takes(deployment.ModuleSettings) {
 			r.warn("target " + a.Name + " has no place for settings; " + a.Name + ".json of module " + m.ID + " was left out")
 		}
 	}
+}
+
+// takes reports a type of modules that the agent has a place for.
+func (a agent) takes(of deployment.ModuleType) bool {
+	return slices.ContainsFunc(a.Rules, func(l AgentRule) bool { return l.Of == of })
+}
+
+// without is what the agent has no place for, in words, of the types that its absence is told of.
+func (a agent) without(of deployment.ModuleType) (what string, no bool) {
+	switch of {
+	case deployment.ModuleMCP, deployment.ModuleAgent, deployment.ModuleHooks, deployment.ModulePermissions, deployment.ModuleStyle, deployment.ModulePlugins:
+		return plural(of), !a.takes(of)
+	}
+	return "", false
+}
+
+// NoPlace says which configured targets have no place for a module that is meant for them.
+func NoPlace(targets map[string]deployment.TargetConfig, m deployment.Module) (warnings []string) {
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		a, _ := agentOf(name, targets[name])
+		if what, no := a.without(m.Type); no && m.For(name) {
+			warnings = append(warnings, "target "+name+" has no place for "+what+"; "+m.ID+" is left out there")
+		}
+	}
+	return warnings
 }
 
 // finish checks what concerns several files, names every file's root, and sorts.
