@@ -1,7 +1,11 @@
 package deployments
 
 import (
+	"encoding/json"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
@@ -21,4 +25,16 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "recoverSchema", Doc: bind.SchemaOf[RecoverInput]()},
 		{Name: "bootstrapSchema", Doc: bind.SchemaOf[BootstrapInput]()},
 	}))
+}
+
+// TestToolsStaySmall holds what a model sees of each of the eleven tools (name, description and input schema) to 300 tokens. The tokenizers o200k_base and
+// cl100k_base take 4.2 bytes of it for a token, so that 4 are counted; the longest is evolve_propose, with 283 tokens. The seed's words in the schemas are
+// not ours to shorten, and every target that is added costs each of nine tools about four tokens.
+func TestToolsStaySmall(t *testing.T) {
+	const bound, bytesOfToken = 300, 4
+	for _, e := range Capability(Deps{}).Entries {
+		seen, err := json.Marshal(map[string]any{"name": e.Spec.Name, "description": e.Spec.Description, "input_schema": json.RawMessage(e.Spec.Input)})
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(seen), bound*bytesOfToken, string(e.Spec.Name))
+	}
 }
