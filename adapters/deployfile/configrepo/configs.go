@@ -120,6 +120,8 @@ func unreadable(path string, err error) error {
 		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission", path).With(details).Because(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return deployment.ErrPathLong.Sayf("the path %s is too long for this system", path).With(details).Because(err)
+	case errors.Is(err, syscall.ELOOP), strings.HasSuffix(err.Error(), "too many links"): // the library's own error has no name
+		return deployment.ErrPath.Sayf("%s is behind links that lead in a circle; put what is meant there, without a link", path).With(details.Add("error", err.Error())).Because(err)
 	}
 	why := strings.TrimSpace(strings.ReplaceAll(err.Error(), path, ""))
 	return deployment.ErrPath.Sayf("%s cannot be read: %s", path, why).With(details.Add("error", err.Error())).Because(err)

@@ -261,7 +261,7 @@ func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInp
 			return nil, err
 		}
 		e.findings = append(e.findings, found...)
-		warnings = append(warnings, target.NoPlace(config.Manifest.Targets, m)...)
+		warnings = append(append(warnings, target.NoPlace(config.Manifest.Targets, m)...), clashing(m.ID, tree)...)
 		edits, locked, shown = append(edits, deployport.ManifestEdit{Add: &m}), append(locked, entry), append(shown, comparison{id: m.ID, after: tree})
 		data.Modules = append(data.Modules, AddedModule{ID: m.ID, Type: m.Type, Description: described[m.ID], Subdir: m.Source.Git.Subdir, Tags: append([]string{}, tags...),
 			Sum: entry.Sum, Files: entry.Manifest})
@@ -354,6 +354,15 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 		out = append(out, m)
 	}
 	return out, described, nil
+}
+
+// clashing warns of files of a module that are one file where the file system takes no account of case.
+func clashing(id string, tree deployment.Tree) []string {
+	paths := make([]string, len(tree))
+	for i, f := range tree {
+		paths[i] = f.Path
+	}
+	return planner.CaseClashes("in "+id+", ", paths)
 }
 
 // baseName is what a module of one file is called.

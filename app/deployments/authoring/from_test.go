@@ -54,6 +54,15 @@ Be strict.
 Be brief.
 -- plugins/acme.json --
 {"marketplace": "acme", "source": "acme/plugins", "ref": "v1", "plugins": ["formatter"]}
+-- twice/SKILL.md --
+---
+name: twice
+description: Two files that are one elsewhere
+---
+-- twice/README.md --
+one
+-- twice/readme.md --
+two
 -- node_modules/x/SKILL.md --
 not one of ours
 `
@@ -75,7 +84,7 @@ func TestAddFromARepository(t *testing.T) {
 
 	var list authoring.SkillsData
 	w.Decode(w.Quiet("agents_skills", args{"source": r.Remote}), &list)
-	require.Len(t, list.Skills, 3)
+	require.Len(t, list.Skills, 4)
 	assert.Equal(t, r.Head(), list.Commit)
 	assert.Equal(t, "main", list.Ref, "the branch that HEAD is on")
 	assert.Equal(t, authoring.FoundSkill{Name: "review", Description: "Review a change", Subdir: "skills/review", Files: 2, Bytes: 68}, list.Skills[1])
@@ -116,8 +125,10 @@ func TestAddFromARepository(t *testing.T) {
 		said := strings.Join(answer.Warnings, "\n")
 		assert.Equal(t, of == "permissions" || of == "output_style" || of == "plugins", strings.Contains(said, "target codex has no place for "), "%s: %s", of, said)
 	}
+	clash := w.Call("agents_add_from", yes("source", r.Remote, "skills", []string{"twice"}))
+	assert.Contains(t, strings.Join(clash.Warnings, "\n"), "in skill:twice, README.md and readme.md differ in upper and lower case alone")
 	l = w.lock()
-	assert.Len(t, l.Modules, 9)
+	assert.Len(t, l.Modules, 10)
 	for _, was := range before {
 		now, _ := l.Module(was.ID)
 		assert.Equal(t, was, now, "what was locked stays")

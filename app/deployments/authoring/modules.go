@@ -83,6 +83,7 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	if err == nil {
 		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
 		err = deployment.ValidateModule(m, tree, read, s.Compiler.Configs.Frontmatter)
+		warnings = append(warnings, clashing(m.ID, tree)...)
 	}
 	if err != nil {
 		warnings = append(warnings, m.ID+" cannot be deployed as it is: "+fault.From(err).Message)

@@ -146,18 +146,27 @@ func shared(m deployment.Module, targets map[string]deployment.TargetConfig) boo
 	return false
 }
 
-// caseClashes warns of files whose paths differ in upper and lower case alone: they are one file where the file system takes no account of case.
-func caseClashes(files []deployment.Desired) (out []string) {
+// caseClashes warns of files whose paths differ in upper and lower case alone.
+func caseClashes(files []deployment.Desired) []string {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	return CaseClashes("", paths)
+}
+
+// CaseClashes warns of paths that differ in upper and lower case alone: they are one file where the file system takes no account of case. of begins what is said.
+func CaseClashes(of string, paths []string) (out []string) {
 	const most = 20
-	known := make(map[string]string, len(files))
-	for _, f := range files {
-		lower := strings.ToLower(f.Path)
+	known := make(map[string]string, len(paths))
+	for _, path := range paths {
+		lower := strings.ToLower(path)
 		have, there := known[lower]
 		switch {
 		case !there:
-			known[lower] = f.Path
-		case have != f.Path && len(out) < most:
-			out = append(out, fmt.Sprintf("%s and %s differ in upper and lower case alone; on macOS and Windows they are one file, so rename one of them", have, f.Path))
+			known[lower] = path
+		case have != path && len(out) < most:
+			out = append(out, fmt.Sprintf("%s%s and %s differ in upper and lower case alone; on macOS and Windows they are one file, so rename one of them", of, have, path))
 		}
 	}
 	return out
