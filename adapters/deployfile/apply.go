@@ -33,6 +33,9 @@ func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func
 	if op.umask, err = h.Umask(); err != nil {
 		return "", err
 	}
+	if op.proof, err = m.proof(ctx, h); err != nil {
+		return "", err
+	}
 	op.archive = h.Vault.Begin(op.id)
 	if err := op.prepare(ctx); err != nil {
 		return "", errors.Join(err, op.archive.Abort())
@@ -57,7 +60,11 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 	}
 	m.options.Step("kept", h.Vault.File(op.id))
 	encoded := h.Encode(op.journal.Snapshot)
-	journal, err := EncodeJournal(op.journal, encoded)
+	err := op.sum(encoded)
+	var journal []byte
+	if err == nil {
+		journal, err = EncodeJournal(op.journal, encoded)
+	}
 	if err == nil {
 		err = m.options.Operations.Begin(ctx, h.Path, journal)
 	}
@@ -71,6 +78,9 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 	w := m.work(h, op.journal, forward)
 	w.Jobs, w.Ground, w.Umask, w.Done = op.jobs, op.ground, op.umask, done
 	if _, err = RunWork(ctx, w); err == nil {
+		err = m.keep(ctx, h, op.journal, forward)
+	}
+	if err == nil {
 		err = m.finish(ctx, h, op.journal, deployment.StatusApplied, encoded)
 	}
 	if err == nil {
@@ -83,6 +93,9 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 func (op *operation) giveUp(ctx context.Context, reason error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := RunWork(ctx, op.m.work(op.h, op.journal, backward))
+	if err == nil {
+		err = op.m.keep(ctx, op.h, op.journal, backward)
+	}
 	if err == nil {
 		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.m.close(ctx, op.h)), op.h.Files.File(journalName))
 	}

@@ -36,7 +36,7 @@ func (op *operation) holdings() []deployment.Root {
 
 // readLedgers reads what is owned as it is now, under the lock. What is wrong with a record was said when the plan was made.
 func (op *operation) readLedgers() error {
-	owned, err := observe.OpenOwnership(op.h.Path, op.t.Repo)
+	owned, err := observe.OpenOwnership(op.h.Path, op.t.Repo, op.proof)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (op *operation) orphans() []string {
 	var out []string
 	for _, l := range op.ledgers[:op.own] {
 		for _, f := range l.Owned {
-			if f.Owner != op.t.Owner || f.Repo != op.t.Owner.Repo(op.t.Repo) || f.Part != nil || known[f.Path] || held[f.Path] > 1 {
+			if f.Owner != op.t.Owner || f.Repo != op.t.Owner.Repo(op.t.Repo) || f.Part != nil || f.Known() == nil || known[f.Path] || held[f.Path] > 1 {
 				continue
 			}
 			if info, err := os.Lstat(f.Path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
@@ -238,7 +238,7 @@ func (op *operation) registers() ([]Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	originals, err := op.h.DecodeOriginals(before)
+	originals, err := op.h.DecodeOriginals(before, op.proof)
 	if err != nil {
 		return nil, err
 	}
@@ -264,11 +264,13 @@ func (op *operation) registers() ([]Text, error) {
 		if err != nil {
 			return nil, err
 		}
-		repositories, err := op.h.repositories()
+		repositories, err := op.h.repositories(op.proof)
 		if err != nil {
 			return nil, err
 		}
-		add(repositoriesName, before, repositoriesAfter(repositories, op.t.Repo, op.t.Place))
+		after := repositoriesAfter(repositories, op.t.Repo, op.t.Place)
+		add(repositoriesName, before, after)
+		op.same = map[string][]byte{repositoriesName: after}
 	}
 	made := op.directories()
 	if !slices.Equal(made, op.made) {

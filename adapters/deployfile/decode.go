@@ -58,7 +58,8 @@ type change struct {
 // decoded is a record that was read.
 type decoded struct {
 	deployment.Snapshot
-	Foreign bool // written by the original tool, whose contents are in directories beside the record
+	Sum     deployment.Sum // of its file
+	Foreign bool           // written by the original tool, whose contents are in directories beside the record
 }
 
 // DecodeSnapshot reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as Plain. It

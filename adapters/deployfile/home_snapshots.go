@@ -35,6 +35,7 @@ func (h *home) Load(id string) (decoded, error) {
 			With(deployment.FieldDetails("snapshot_id", id))
 	}
 	d, err := DecodeSnapshot(data)
+	d.Sum = deployment.SumOf(data)
 	if err == nil && d.ID != id {
 		err = errors.New("it is the record of " + d.ID)
 	}
@@ -45,11 +46,16 @@ func (h *home) Load(id string) (decoded, error) {
 }
 
 // DecodeOriginals reads the registry, which is never given up on: what it lists is kept for ever.
-func (h *home) DecodeOriginals(data []byte) ([]deployment.Original, error) {
+func (h *home) DecodeOriginals(data []byte, proof observe.Proof) ([]deployment.Original, error) {
 	all, err := DecodeOriginals(data)
 	if err != nil {
 		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists what stood here before deployments, so restore it from a backup",
 			h.Files.File(originalsName)).Because(err)
+	}
+	if !proof.Of(originalsName, data) {
+		for i := range all {
+			all[i].Unproven = true
+		}
 	}
 	return all, nil
 }
@@ -120,7 +126,7 @@ func (h *home) Needed(ctx context.Context, without []string) (map[deployment.Sum
 	if err != nil {
 		return nil, err
 	}
-	originals, err := h.DecodeOriginals(data)
+	originals, err := h.DecodeOriginals(data, observe.Believed()) // what nobody needs may be kept
 	if err != nil {
 		return nil, err
 	}

@@ -143,13 +143,14 @@ type original struct {
 	Link     string         `json:"link,omitempty"`
 	Snapshot string         `json:"snapshot_id"`
 	Settled  string         `json:"settled_by,omitempty"`
+	Unproven bool           `json:"unproven,omitempty"`
 }
 
 // EncodeOriginals writes the registry of originals down, sorted by path; those of one path stay in their order.
 func EncodeOriginals(all []deployment.Original) []byte {
 	out := make([]original, 0, len(all))
 	for _, o := range all {
-		entry := original{Path: o.Path, Sum: o.Sum, Size: o.Size, Link: o.Link, Snapshot: o.Snapshot, Settled: o.Settled}
+		entry := original{Path: o.Path, Sum: o.Sum, Size: o.Size, Link: o.Link, Snapshot: o.Snapshot, Settled: o.Settled, Unproven: o.Unproven}
 		if o.Kind == deployment.Regular {
 			mode := octal(o.Mode)
 			entry.Mode = &mode
@@ -168,7 +169,7 @@ func DecodeOriginals(data []byte) ([]deployment.Original, error) {
 	}
 	var out []deployment.Original
 	for _, o := range all {
-		out = append(out, deployment.Original{Path: o.Path, Seen: seen(o.Sum, o.Size, o.Mode, o.Link), Snapshot: o.Snapshot, Settled: o.Settled})
+		out = append(out, deployment.Original{Path: o.Path, Seen: seen(o.Sum, o.Size, o.Mode, o.Link), Snapshot: o.Snapshot, Settled: o.Settled, Unproven: o.Unproven})
 	}
 	return out, nil
 }

@@ -27,6 +27,10 @@ type Operations interface {
 	Known(ctx context.Context, home string, journal []byte) (bool, error)
 	// End keeps that it is over.
 	End(ctx context.Context, home string, journal []byte) error
+	// Keep keeps the list of the home's records with their sums, as operations leave it.
+	Keep(ctx context.Context, home string, sums []byte) error
+	// Kept reports whether a list is the one that was kept last, or the one before it.
+	Kept(ctx context.Context, home string, sums []byte) (last, before bool, err error)
 }
 
 // anybody believes every journal.
@@ -35,6 +39,10 @@ type anybody struct{}
 func (anybody) Begin(context.Context, string, []byte) error         { return nil }
 func (anybody) Known(context.Context, string, []byte) (bool, error) { return true, nil }
 func (anybody) End(context.Context, string, []byte) error           { return nil }
+func (anybody) Keep(context.Context, string, []byte) error          { return nil }
+func (anybody) Kept(context.Context, string, []byte) (last, before bool, err error) {
+	return true, true, nil
+}
 
 // Machine is the computer this runs on: deployport.Machine, Snapshots and Recovery. Its methods may run concurrently, here and in other
 // processes.
@@ -51,10 +59,21 @@ func NewMachine(o Options) *Machine {
 	if o.Step == nil {
 		o.Step = func(string, string) {}
 	}
+	observer := observe.NewObserver(o.Index)
 	if o.Operations == nil {
 		o.Operations = anybody{}
+	} else {
+		observer.Kept = func(ctx context.Context, home string, sums []byte) (bool, error) {
+			last, _, err := o.Operations.Kept(ctx, home, sums)
+			return last, err
+		}
 	}
-	return &Machine{observe.NewObserver(o.Index), o}
+	return &Machine{observer, o}
+}
+
+// proof tells which of a home's records operations on record wrote.
+func (m *Machine) proof(ctx context.Context, h *home) (observe.Proof, error) {
+	return observe.ReadProof(ctx, h.Path, h.Files, m.Kept)
 }
 
 // durable reports whether deployed files are to survive a crash of the machine (agentpack contract §1.2). Records, journal and vault always do.

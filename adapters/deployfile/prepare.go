@@ -21,9 +21,11 @@ type operation struct {
 	at       time.Time
 	umask    fs.FileMode
 	ledgers  []observe.RootOwnership
-	own      int    // how many of them, the first, are of roots that the transaction is made for; others may have the same files
-	records  []Text // what is owned, where that changes
-	jobs     []job  // of t.Writes, then of manifests that are taken over
+	own      int // how many of them, the first, are of roots that the transaction is made for; others may have the same files
+	proof    observe.Proof
+	same     map[string][]byte // lists that are as they should be, whoever wrote them
+	records  []Text            // what is owned, where that changes
+	jobs     []job             // of t.Writes, then of manifests that are taken over
 	ground   *observe.PathResolver
 	made     []string // directories that deployments made so far, sorted
 	madeText []byte   // as it is on disk

@@ -85,6 +85,9 @@ func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string
 	if err != nil {
 		return nil, err
 	}
+	if err := m.keep(ctx, h, *j, to); err != nil {
+		return nil, err
+	}
 	outcome := deployment.StatusApplied
 	if to == backward {
 		outcome = deployment.StatusUndone

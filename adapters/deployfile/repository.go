@@ -20,23 +20,31 @@ type repository struct {
 }
 
 // Repository implements deployport.Registry.
-func (m *Machine) Repository(_ context.Context, at deployment.Place) (string, error) {
+func (m *Machine) Repository(ctx context.Context, at deployment.Place) (string, error) {
 	h, err := OpenHome(at.Home)
 	if err != nil {
 		return "", err
 	}
 	defer h.Close()
-	known, err := h.repositories()
+	proof, err := m.proof(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	known, err := h.repositories(proof)
 	if err != nil {
 		return "", err
 	}
 	return identify(known, at), nil
 }
 
-func (h *home) repositories() ([]repository, error) {
+// repositories are those that are known. A list that no operation on record wrote makes none another's heir.
+func (h *home) repositories(proof observe.Proof) ([]repository, error) {
 	data, err := h.Document(repositoriesName)
 	if err != nil {
 		return nil, err
+	}
+	if !proof.Of(repositoriesName, data) {
+		return nil, nil
 	}
 	var known []repository
 	if err := decode(data, &known); err != nil {
@@ -88,13 +96,17 @@ func repositoriesAfter(known []repository, id string, at deployment.Place) []byt
 }
 
 // Manifests implements deployport.Registry.
-func (m *Machine) Manifests(_ context.Context, at deployment.Place) ([]deployment.Write, error) {
+func (m *Machine) Manifests(ctx context.Context, at deployment.Place) ([]deployment.Write, error) {
 	h, err := OpenHome(at.Home)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	repositories, err := h.repositories()
+	proof, err := m.proof(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	repositories, err := h.repositories(proof)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +115,7 @@ func (m *Machine) Manifests(_ context.Context, at deployment.Place) ([]deploymen
 	if err != nil {
 		return nil, err
 	}
-	owned, err := observe.OpenOwnership(h.Path, id)
+	owned, err := observe.OpenOwnership(h.Path, id, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +132,7 @@ func (m *Machine) Manifests(_ context.Context, at deployment.Place) ([]deploymen
 		beside := observe.Manifest{Target: root.Target, Root: root.Path}
 		records, _ := owned.Records(root)
 		for _, r := range records {
+			r.Files = slices.DeleteFunc(r.Files, func(f deployment.Owned) bool { return f.Sure() == nil })
 			if r.Repo == "" || r.Repo == id {
 				beside.Files, beside.GeneratedAt, beside.SnapshotID = append(beside.Files, r.Files...), r.GeneratedAt, r.SnapshotID
 			}

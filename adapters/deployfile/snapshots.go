@@ -48,12 +48,19 @@ func (m *Machine) List(ctx context.Context, path string) (all []deployment.Snaps
 }
 
 // Load implements deployport.Snapshots.
-func (m *Machine) Load(_ context.Context, path, id string) (deployment.Snapshot, error) {
+func (m *Machine) Load(ctx context.Context, path, id string) (deployment.Snapshot, error) {
 	h, err := OpenHome(path)
 	if err != nil {
 		return deployment.Snapshot{}, err
 	}
 	d, err := h.Load(id)
+	if err == nil {
+		proof, err := m.proof(ctx, h)
+		if err != nil {
+			return deployment.Snapshot{}, err
+		}
+		d.Unproven = !proof.OfSum(SnapshotFileName(id), d.Sum)
+	}
 	if errors.Is(err, deployment.ErrSnapshot) && ValidID(id) {
 		if j, wrong := h.Journal(); wrong == nil && j != nil && j.ID == id && j.Kind != deployment.KindEdit {
 			return j.Snapshot, nil
@@ -63,7 +70,7 @@ func (m *Machine) Load(_ context.Context, path, id string) (deployment.Snapshot,
 }
 
 // Originals implements deployport.Snapshots.
-func (m *Machine) Originals(_ context.Context, path string) ([]deployment.Original, error) {
+func (m *Machine) Originals(ctx context.Context, path string) ([]deployment.Original, error) {
 	h, err := OpenHome(path)
 	if err != nil {
 		return nil, err
@@ -72,7 +79,11 @@ func (m *Machine) Originals(_ context.Context, path string) ([]deployment.Origin
 	if err != nil {
 		return nil, err
 	}
-	return h.DecodeOriginals(data)
+	proof, err := m.proof(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return h.DecodeOriginals(data, proof)
 }
 
 // Blob implements deployport.Snapshots.
@@ -133,7 +144,7 @@ func (m *Machine) keepDeployed(ctx context.Context, h *home, needed map[deployme
 	if err != nil {
 		return err
 	}
-	owned, err := observe.OpenOwnership(h.Path, "")
+	owned, err := observe.OpenOwnership(h.Path, "", observe.Believed()) // what nobody needs may be kept
 	if err != nil {
 		return err
 	}

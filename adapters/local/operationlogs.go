@@ -38,6 +38,30 @@ func (j journals) Known(ctx context.Context, home string, journal []byte) (bool,
 	return open, nil
 }
 
+// records are the lists of sums of a home's records, which are kept as they follow each other.
+func (j journals) records(home string) audit.OperationLog {
+	log := j.log(home)
+	log.Tool = "deployment_records"
+	return log
+}
+
+func (j journals) Keep(ctx context.Context, home string, sums []byte) error {
+	return j.audit.Append(ctx, j.records(home).Ended(j.clock.Now(), sums))
+}
+
+func (j journals) Kept(ctx context.Context, home string, sums []byte) (last, before bool, err error) {
+	newest, err := j.audit.Search(ctx, j.records(home).Filter())
+	if err != nil {
+		return false, false, err
+	}
+	for i := range newest {
+		if _, kept := j.records(home).Judge(newest[i:i+1], sums); kept {
+			return i == 0, true, nil
+		}
+	}
+	return false, false, nil
+}
+
 func (j journals) End(ctx context.Context, home string, journal []byte) error {
 	return j.audit.Append(ctx, j.log(home).Ended(j.clock.Now(), journal))
 }

@@ -88,3 +88,26 @@ func TestJournalsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	is("three")
 }
+
+// TestRecordsOfOthers: of a home's records, only the list that was kept last counts, and the one before it is known as that.
+func TestRecordsOfOthers(t *testing.T) {
+	t.Parallel()
+	home, j := t.TempDir(), journals{memstore.New(), system.Clock{}}
+	kept := func(text string) (last, before bool) {
+		t.Helper()
+		last, before, err := j.Kept(t.Context(), home, []byte(text))
+		require.NoError(t, err)
+		return last, before
+	}
+	for _, text := range []string{"one", "two", "three"} {
+		require.NoError(t, j.Keep(t.Context(), home, []byte(text)))
+	}
+	require.NoError(t, j.Begin(t.Context(), home, []byte("a journal")), "which is another thing")
+	for text, want := range map[string][2]bool{"one": {false, false}, "two": {false, true}, "three": {true, true}, "a journal": {false, false}} {
+		last, before := kept(text)
+		assert.Equal(t, want, [2]bool{last, before}, text)
+	}
+	last, before, err := j.Kept(t.Context(), t.TempDir(), []byte("three"))
+	require.NoError(t, err)
+	assert.False(t, last || before, "another home has records of its own")
+}

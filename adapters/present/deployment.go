@@ -56,6 +56,9 @@ func Held(state, repo string) string {
 	return cmp.Or(StateWords(state), state) + ", also deployed by " + repo
 }
 
+// claimed reports a change that no operation on record is a reason for.
+func (c Change) claimed() bool { return strings.HasPrefix(c.Reason, "no operation on record ") }
+
 // Note is what people have to know of a change besides what it does: the state of the file, and whose work is concerned; often nothing.
 func (c Change) Note() string {
 	words := StateWords(c.State)
@@ -68,8 +71,14 @@ func (c Change) Note() string {
 		}
 	case "drifted_update":
 		note = "overwrites edits made since it was deployed"
+		if c.claimed() {
+			note = "overwrites a file of which only a record says that it was deployed"
+		}
 	case "drifted_delete":
 		note = "deletes a file with edits made since it was deployed"
+		if c.claimed() {
+			note = "deletes a file of which only a record says that it was deployed"
+		}
 	case "merge_update":
 		words, note = "", "adds to the file, and leaves the rest of it alone"
 	}

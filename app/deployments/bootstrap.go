@@ -64,7 +64,12 @@ func (p *bootstrapPlan) Prompt() string {
 }
 
 // Assessment is of high risk: the assets are commands that agents run.
-func (p *bootstrapPlan) Assessment() policy.Assessment { return p.handed.Assessment() }
+func (p *bootstrapPlan) Assessment() policy.Assessment {
+	if len(p.plan.Doubtful) > 0 {
+		return policy.Assessment{Risk: policy.RiskHigh}
+	}
+	return p.handed.Assessment()
+}
 
 // Idle reports a bootstrap that changes nothing.
 func (p *bootstrapPlan) Idle() bool { return p.plan.Empty() }

@@ -44,9 +44,13 @@ func (p *deployPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibi
 // TTL is how long the confirmation of a deployment may be answered.
 func (p *deployPlan) TTL() time.Duration { return TokenTTL }
 
-// Assessment is of high risk where the deployment hands power on, and asks for names where what it writes has severe findings.
+// Assessment is of high risk where the deployment hands power on, or deletes what no operation on record deployed, and asks for names where what it writes has severe findings.
 func (p *deployPlan) Assessment() policy.Assessment {
-	return planner.RaisedBy(p.findings, p.handed.Assessment())
+	handed := p.handed.Assessment()
+	if len(p.result.Plan.Doubtful) > 0 {
+		handed.Risk = policy.RiskHigh
+	}
+	return planner.RaisedBy(p.findings, handed)
 }
 
 // Target is what is typed then.

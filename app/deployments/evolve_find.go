@@ -164,7 +164,7 @@ func (e Evolver) orphans(f *found, r planner.Result, in search, wanted map[strin
 	others := r.Observed.OthersByPath()
 	for have := range r.Observed.Entries() {
 		inside := slices.ContainsFunc(r.Roots, func(root deployment.Root) bool { return root.Target == have.Target && root.Path == have.Root })
-		if have.Owner != deployment.OwnerDeploy || have.Part != nil || !inside || wanted[have.Path] || len(others[have.Path]) > 0 || in.module != "" && !slices.Contains(have.Modules, in.module) {
+		if have.Owner != deployment.OwnerDeploy || have.Sure() == nil || have.Part != nil || !inside || wanted[have.Path] || len(others[have.Path]) > 0 || in.module != "" && !slices.Contains(have.Modules, in.module) {
 			continue
 		}
 		if state := have.State(r.Observed.Files[have.Path]); state == deployment.StateConflict {

@@ -45,8 +45,13 @@ func (b *rollbackPlan) Prompt() string {
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 
-// Assessment is of high risk where what comes back hands power on.
-func (b *rollbackPlan) Assessment() policy.Assessment { return b.handed.Assessment() }
+// Assessment is of high risk where what comes back hands power on, or where no operation on record wrote down what it is.
+func (b *rollbackPlan) Assessment() policy.Assessment {
+	if b.result.Claimed {
+		return policy.Assessment{Risk: policy.RiskHigh}
+	}
+	return b.handed.Assessment()
+}
 
 // Idle reports a rollback to what is there already.
 func (b *rollbackPlan) Idle() bool { return b.result.Plan.Empty() }

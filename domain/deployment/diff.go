@@ -30,12 +30,17 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 		if now.Kind == Directory && d.Part == nil && mine.below(d.Path) {
 			now = Seen{} // what is owned in it goes, and the directory with it; whoever writes checks that nothing else is there
 		}
+		listed := have
+		have = have.Known()
 		c, differs, err := d.compare(have, now)
 		if err != nil {
 			return Plan{}, err
 		}
 		if differs {
 			c.State = others.StateOf(d, have, now)
+			if d.Merge.Claimed || d.Part != nil && d.Merge.Ours.IsZero() && have.Sure() == nil {
+				c.doubt(&p)
+			}
 			p.takeOver(c.yield(d, others[d.Path]))
 			p.Changes = append(p.Changes, c)
 		}
@@ -43,7 +48,7 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 			p.Owned = append(p.Owned, next)
 			p.Stale = p.Stale || have == nil || !next.same(have)
 		} else {
-			p.Stale = p.Stale || have != nil
+			p.Stale = p.Stale || listed != nil
 		}
 	}
 	p.inherit()
@@ -87,9 +92,28 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 	}
 	for _, have := range left {
 		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 0 {
+			if have.Known() == nil {
+				p.Forgotten = append(p.Forgotten, have.Path)
+				continue
+			}
+			if have.Sure() == nil {
+				c.doubt(p)
+			}
 			p.Changes = append(p.Changes, c)
 		}
 	}
+}
+
+// doubt has a change need adopt that only what any program can write is a reason for.
+func (c *Change) doubt(p *Plan) {
+	c.Reason, c.State = reasonClaimed, ""
+	switch c.Op {
+	case OpDelete:
+		c.Gate = DriftedDelete
+	case OpUpdate:
+		c.Gate = DriftedUpdate
+	}
+	p.Doubtful = append(p.Doubtful, c.Path)
 }
 
 // Has reports whether an entry stands in one of the roots that the plan is about; others are only looked at.

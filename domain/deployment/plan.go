@@ -48,6 +48,7 @@ const (
 	reasonGoneDrift = "no longer managed, and edited since it was deployed"
 	reasonPart      = "managed part missing"
 	reasonLink      = "a symbolic link stands there"
+	reasonClaimed   = "no operation on record deployed it: only a file says so"
 )
 
 // Change is one file's.
@@ -192,6 +193,8 @@ type Plan struct {
 	TakesOver []string
 	Taken     []Takeover    // what other config repositories own and this plan takes over
 	Beside    []Root        // that were looked at because the same files may be there
+	Forgotten []string      // paths that only a record which no operation wrote says were deployed: they stay, and are nobody's from then on
+	Doubtful  []string      // paths of changes that only files of the home, or beside the deployed ones, are a reason for, and no operation on record
 	Stale     bool          // a manifest has to be written although no file changes
 	Ways      *ResolvedDirs // where the directories really were that it was made for; another place is another plan
 }
@@ -220,14 +223,25 @@ func (s *Summary) Add(op Op) {
 // Warnings say what a plan does besides its changes, for whoever decides: which manifests it takes over, and where it meets another owner.
 func (p Plan) Warnings() []string {
 	out := p.HeldWarnings()
+	if n := len(p.Doubtful); n > 0 {
+		out = append(out, "only files that any program can write say that these were deployed, or what stood there before; the audit does not: look at each: "+some(p.Doubtful, n))
+	}
+	if n := len(p.Forgotten); n > 0 {
+		out = append(out, "the audit does not know that these were deployed, so they stay where they are and belong to no deployment any more: "+some(p.Forgotten, n))
+	}
 	if n := len(p.TakesOver); n > 0 {
-		list := strings.Join(p.TakesOver[:min(n, maxHeld)], ", ")
-		if n > maxHeld {
-			list += fmt.Sprintf(" and %d more", n-maxHeld)
-		}
-		out = append(out, "these ownership manifests are taken over into the home and removed; countersign agents manifests --write writes them again: "+list)
+		out = append(out, "these ownership manifests are taken over into the home and removed; countersign agents manifests --write writes them again: "+some(p.TakesOver, n))
 	}
 	return out
+}
+
+// some names the first of n paths.
+func some(paths []string, n int) string {
+	list := strings.Join(paths[:min(n, maxHeld)], ", ")
+	if n > maxHeld {
+		list += fmt.Sprintf(" and %d more", n-maxHeld)
+	}
+	return list
 }
 
 // Empty reports a plan that changes nothing, not even a manifest.

@@ -9,6 +9,8 @@ import (
 const (
 	reasonOriginal = "original restored"
 	reasonSnapshot = "as it was in the snapshot"
+
+	reasonOriginalClaimed = "what only a file says stood there before"
 )
 
 // SnapshotWanted is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
@@ -45,14 +47,15 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 		original, known := first[c.Path]
 		switch {
 		case known && c.Op == OpUpdate && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
-			p.Changes[i] = original.change(c.Target, OpUpdate, c.Before) // a part goes, and what is left is what the link leads to
+			p.Changes[i] = original.change(&p, c.Target, OpUpdate, c.Before) // a part goes, and what is left is what the link leads to
 			p.Changes[i].Gate = c.Gate
+		case c.Op != OpDelete && c.Reason == reasonClaimed:
 		case c.Op != OpDelete:
 			p.Changes[i].Reason = reasonSnapshot
 		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode) && c.Before.Mode.Perm() == original.Mode.Perm():
 			p.Changes[i].Op = "" // it is there already; only who owns it changes
 		case known:
-			p.Changes[i] = original.change(c.Target, OpUpdate, c.Before)
+			p.Changes[i] = original.change(&p, c.Target, OpUpdate, c.Before)
 			p.Changes[i].Gate = ManagedUpdate
 			if c.Gate.Adopts() {
 				p.Changes[i].Gate = DriftedUpdate
@@ -62,7 +65,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	for _, path := range sortedPaths(first) {
 		root, within := anyRoot(p.Roots, path)
 		if within && !changed[path] && !owned[path] && len(others[path]) == 0 && o.Files[path].Kind == Absent {
-			p.Changes = append(p.Changes, first[path].change(root.Target, OpCreate, Seen{}))
+			p.Changes = append(p.Changes, first[path].change(&p, root.Target, OpCreate, Seen{}))
 		}
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
@@ -70,8 +73,13 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	return p
 }
 
-func (o Original) change(target string, op Op, now Seen) Change {
-	return Change{Target: target, Op: op, Path: o.Path, Reason: reasonOriginal, Before: now, Mode: o.Mode, Link: o.Link,
+func (o Original) change(p *Plan, target string, op Op, now Seen) Change {
+	reason := reasonOriginal
+	if o.Unproven {
+		reason = reasonOriginalClaimed
+		p.Doubtful = append(p.Doubtful, o.Path)
+	}
+	return Change{Target: target, Op: op, Path: o.Path, Reason: reason, Before: now, Mode: o.Mode, Link: o.Link,
 		After: Content{Sum: o.Sum, Size: o.Size}}
 }
 

@@ -44,7 +44,8 @@ type Snapshot struct {
 	Managed      []Owned // all that was owned in Roots afterwards
 	Changes      []SnapshotRecord
 	RolledBackTo string
-	Lock         Sum // of the lockfile; zero when there was none
+	Lock         Sum  // of the lockfile; zero when there was none
+	Unproven     bool // no operation that is on record wrote it down, as it stands
 }
 
 // SnapshotRecord is one write of a snapshot, manifests included.

@@ -79,11 +79,12 @@ type Desired struct {
 
 // merge is what came of putting a part into the file that is there (or taking it out again).
 type merge struct {
-	Ours   Sum        // of the part as it should be; zero when it is taken out
-	Now    Sum        // of the part as it is; zero when nothing of it is there
-	Remove bool       // the part was all there was, in a file that a deployment made: the file goes
-	Theirs bool       // the part has keys that were never deployed, and the user has them with other values
-	Made   [][]string // containers that had to be made for the keys
+	Ours    Sum        // of the part as it should be; zero when it is taken out
+	Now     Sum        // of the part as it is; zero when nothing of it is there
+	Remove  bool       // the part was all there was, in a file that a deployment made: the file goes
+	Theirs  bool       // the part has keys that were never deployed, and the user has them with other values
+	Made    [][]string // containers that had to be made for the keys
+	Claimed bool       // what comes back in it is what only a file of the home says stood there
 }
 
 // FileKind is what stands at a path.
@@ -127,6 +128,33 @@ type Owned struct {
 	PartSum Sum        // of Part
 	Made    [][]string // containers made for the part's keys
 	Created bool       // the file was not there before the part was put in
+	Claim   Claim      // how much it counts
+}
+
+// Claim is how much an ownership entry counts: what no operation on record wrote may be anybody's.
+type Claim uint8
+
+// The claims, the sure one first.
+const (
+	Proven   Claim = iota // an operation that is on record wrote it
+	Beside                // it stands beside the files, in a manifest of an earlier version or of the original: it deletes and proposes nothing
+	Unproven              // it stands in the home, and no operation on record wrote it as it is: it counts for nothing, and is forgotten
+)
+
+// Sure is the entry where an operation on record wrote it, or else nil.
+func (f *Owned) Sure() *Owned {
+	if f == nil || f.Claim != Proven {
+		return nil
+	}
+	return f
+}
+
+// Known is the entry where it counts for what is written over a file, or else nil.
+func (f *Owned) Known() *Owned {
+	if f == nil || f.Claim == Unproven {
+		return nil
+	}
+	return f
 }
 
 // Original is what stood at a path before a deployment first wrote to it. It is kept for ever.
@@ -135,6 +163,7 @@ type Original struct {
 	Seen
 	Snapshot string // the first snapshot that wrote there
 	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
+	Unproven bool   // no operation that is on record wrote it down
 }
 
 // OwnershipManifest is what is recorded of a root: what the config repository that looks owns there, and what belongs to none.

@@ -153,7 +153,7 @@ func observeReadsManifests(t *testing.T, k looker) {
 	require.Len(t, o.Ledgers[0].Owned, 3, "what leaves the root is left out")
 	first := o.Ledgers[0].Owned[0]
 	assert.Equal(t, deployment.Owned{Target: "codex", Root: roots[0].Path, Path: filepath.Join(dir, "own/a"), Sum: deployment.SumOf([]byte("a")),
-		Mode: deployment.PlainMode, Modules: []string{"skill:x"}}, first)
+		Mode: deployment.PlainMode, Modules: []string{"skill:x"}, Claim: deployment.Beside}, first)
 	assert.Equal(t, deployment.SumOf([]byte("edited")), o.Files[filepath.Join(dir, "own/sub/b")].Sum, "what stands there, not what was written")
 	assert.Equal(t, deployment.Absent, o.Files[filepath.Join(dir, "own/gone")].Kind)
 	assert.NotContains(t, o.Files, filepath.Join(dir, "out"))

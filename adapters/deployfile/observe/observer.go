@@ -26,11 +26,12 @@ const (
 
 // Observer looks. It keeps nothing but the index; methods may be called from many goroutines.
 type Observer struct {
+	Kept  Kept // nil: every record of a home is believed
 	index *Index
 }
 
 // NewObserver is a Looker that asks index for sums. Saving the index is its owner's affair.
-func NewObserver(index *Index) *Observer { return &Observer{index} }
+func NewObserver(index *Index) *Observer { return &Observer{index: index} }
 
 // Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
 // first of the ledgers, l.Paths and the ledgers' other paths is reported, unless l says to go on: ErrPermission, ErrPathLong, ErrPath, or what
@@ -42,7 +43,7 @@ func (k *Observer) Observe(ctx context.Context, l deployport.Look) (deployment.O
 		paths = distinct(paths, files)
 	}
 	round := k.begin(ctx, paths, l.GoOn)
-	o, err := ledgers(ctx, l) // meanwhile
+	o, err := k.ledgers(ctx, l) // meanwhile
 	if err != nil {
 		round.stop.Store(true)
 	}
@@ -124,12 +125,19 @@ func unseen(o deployment.Observed, looked []string) (rest []string) {
 }
 
 // ledgers reads what is owned in the roots, each once; no warning comes twice.
-func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
+func (k *Observer) ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
 	var o deployment.Observed
 	if len(l.Roots) == 0 {
 		return o, nil
 	}
-	owned, err := OpenOwnership(l.Place.Home, l.Repo)
+	proof := Believed()
+	if l.Place.Home != "" {
+		var err error
+		if proof, err = ReadProof(ctx, l.Place.Home, StateOf(l.Place.Home), k.Kept); err != nil {
+			return o, err
+		}
+	}
+	owned, err := OpenOwnership(l.Place.Home, l.Repo, proof)
 	if err != nil {
 		return o, err
 	}

@@ -38,6 +38,7 @@ func ownershipPrefix(root deployment.Root) string {
 // where the home records nothing of a path.
 type Ownership struct {
 	repo  string       // who looks
+	proof Proof        // of the records
 	state *docfile.Dir // nil: no home, only what stands beside the files
 	names []string     // of the records, sorted
 	known []deployport.KnownRoot
@@ -45,12 +46,12 @@ type Ownership struct {
 }
 
 // OpenOwnership is the ownership in a home, as a config repository sees it. Without a home there is only what stands beside the files.
-func OpenOwnership(home, repo string) (*Ownership, error) {
-	o := &Ownership{repo: repo}
+func OpenOwnership(home, repo string, proof Proof) (*Ownership, error) {
+	o := &Ownership{repo: repo, proof: proof}
 	if home == "" {
 		return o, nil
 	}
-	o.state = docfile.NewDir(filepath.Join(home, "state"))
+	o.state = StateOf(home)
 	entries, err := os.ReadDir(o.state.File(OwnedDir))
 	if err != nil && !IsAbsent(err) {
 		return nil, FileFault(err, o.state.File(OwnedDir))
@@ -62,6 +63,9 @@ func OpenOwnership(home, repo string) (*Ownership, error) {
 	}
 	return o, nil
 }
+
+// StateOf is the directory of a home's records.
+func StateOf(home string) *docfile.Dir { return docfile.NewDir(filepath.Join(home, "state")) }
 
 // Record is what one config repository owns in a root.
 type Record struct{ Manifest }
@@ -94,8 +98,15 @@ func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []stri
 			warnings = append(warnings, "the ownership record "+o.state.File(name)+" cannot be used, so its files count as not deployed: "+ownershipCause(err))
 			continue
 		}
+		proven := o.proof.Of(name, data)
 		for i := range m.Files {
 			m.Files[i].Repo = m.Repo
+			if !proven {
+				m.Files[i].Claim = deployment.Unproven
+			}
+		}
+		if !proven && len(m.Files) > 0 {
+			warnings = append(warnings, "the audit knows nothing of the ownership record "+o.state.File(name)+" as it stands, so what it lists counts as not deployed; the next deployment writes it anew")
 		}
 		out = append(out, Record{m})
 	}
@@ -149,6 +160,7 @@ func (o *Ownership) Read(root deployment.Root, wants func(path string) bool) (Ro
 		if recorded[claim{f.Path, f.Owner}] {
 			continue
 		}
+		f.Claim = max(f.Claim, deployment.Beside)
 		if f.Owner != deployment.OwnerBootstrap {
 			f.Repo = whose(wants != nil && wants(f.Path))
 		}

@@ -65,7 +65,7 @@ func (o ownedIn) known(repos ...string) {
 // read is who owns what, by file, as a config repository sees it that wants the file w.
 func (o ownedIn) read(repo string) (map[string]string, observe.RootOwnership, []string) {
 	o.t.Helper()
-	all, err := observe.OpenOwnership(o.home, repo)
+	all, err := observe.OpenOwnership(o.home, repo, observe.Believed())
 	require.NoError(o.t, err)
 	got, warnings, err := all.Read(o.root, func(path string) bool { return filepath.Base(path) == "w" })
 	require.NoError(o.t, err)

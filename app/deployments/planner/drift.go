@@ -165,6 +165,9 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 		}
 		if now := r.Observed.Files[have.Path]; now.Kind != deployment.Absent {
 			state := have.State(now)
+			if have.Sure() == nil {
+				state = "" // only a file says that it was deployed
+			}
 			if part, leaves := leaving[have.Path]; leaves {
 				if state = part.State(have, now); state == deployment.StateUpToDate {
 					continue // only the user's part of it is left
@@ -203,7 +206,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 func entriesOf(ledger deployment.OwnershipManifest) map[string]*deployment.Owned {
 	out := make(map[string]*deployment.Owned, len(ledger.Owned))
 	for i := range ledger.Owned {
-		if have := &ledger.Owned[i]; have.Owner == deployment.OwnerDeploy {
+		if have := &ledger.Owned[i]; have.Owner == deployment.OwnerDeploy && have.Known() != nil {
 			out[have.Path] = have
 		}
 	}

@@ -30,6 +30,9 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 		key := [2]string{files[i].Target, files[i].Path}
 		have, managed := owned[key]
 		delete(owned, key)
+		if have.Known() == nil {
+			have, managed = deployment.Owned{}, false
+		}
 		if files[i].Part == nil {
 			continue
 		}
@@ -141,6 +144,9 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 	}
 	gone := make([]deployment.Owned, 0, len(owned))
 	for _, have := range owned {
+		if have.Known() == nil {
+			continue // no operation on record put it there
+		}
 		wanted := slices.ContainsFunc(w.Files, func(d deployment.Desired) bool { return d.Path == have.Path })
 		if !wanted && held[have.Path] == 0 || alone(have, w, o) {
 			gone = append(gone, have)
@@ -358,11 +364,12 @@ func (p Planner) overwritten(f deployment.Format, doc []byte, keys []deployment.
 // where nothing but our keys ever changed, the document gets its original bytes.
 func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte, dropped []deployment.Key, have ownedPart) ([]byte, error) {
 	format := d.Part.Format
-	original, err := p.original(ctx, have.home, have.Path)
+	original, claimed, err := p.original(ctx, have.home, have.Path)
 	if err != nil {
 		return nil, err
 	}
 	if again, err := p.Documents.Set(format, original, have.Part.Keys); err == nil && len(original) > 0 && len(d.Part.Keys) == 0 && bytes.Equal(again, doc) {
+		d.Merge.Claimed = d.Merge.Claimed || claimed
 		return original, nil
 	}
 	had, err := p.Documents.Values(format, original, dropped)
@@ -385,21 +392,24 @@ func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte,
 	if len(back) == 0 {
 		return doc, nil
 	}
+	d.Merge.Claimed = d.Merge.Claimed || claimed
 	return p.Documents.Set(format, doc, back)
 }
 
-// original is what a document was before a deployment first wrote there; nothing where there was none.
-func (p Planner) original(ctx context.Context, home, path string) ([]byte, error) {
+// original is what a document was before a deployment first wrote there; nothing where there was none. claimed says that no operation on record wrote that
+// down.
+func (p Planner) original(ctx context.Context, home, path string) (doc []byte, claimed bool, err error) {
 	all, err := p.Snapshots.Originals(ctx, home)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, o := range all {
 		if o.Path == path && o.Settled == "" && o.Kind == deployment.Regular {
-			return p.Snapshots.Blob(ctx, home, o.Sum)
+			doc, err := p.Snapshots.Blob(ctx, home, o.Sum)
+			return doc, o.Unproven, err
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // valuesSum is the sum over the keys that are there, with their values; zero when none is.

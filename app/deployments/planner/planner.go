@@ -27,6 +27,7 @@ type Result struct {
 	Files    []deployment.Desired // with parts merged, and those of parts that go
 	Roots    []deployment.Root    // those that were planned for
 	Warnings []string
+	Claimed  bool // of a way back: files that any program can write say what comes back, and no operation on record
 }
 
 // Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
@@ -184,9 +185,17 @@ func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (
 		return r, err
 	}
 	seen.Others = r.Observed.Others
+	doubtful := len(r.Plan.Doubtful)
 	r.Plan = r.Plan.Restore(originals, to, seen)
+	if len(r.Plan.Doubtful) > doubtful {
+		r.Warnings = UniqueWarnings(r.Plan.Warnings(), r.Warnings)
+	}
+	r.Claimed = len(r.Plan.Doubtful) > 0 || slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, snapshotClaimed) })
 	return r, nil
 }
+
+// snapshotClaimed begins the warning of a snapshot that no operation on record wrote down as it stands.
+const snapshotClaimed = "the audit does not know this record of a snapshot as it stands, so any program may have written what it puts back: "
 
 // before is what was owned at that snapshot.
 func (p Planner) before(ctx context.Context, at deployment.Place, to string) (deployment.Wanted, []string, error) {
@@ -202,10 +211,14 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
 		}
 		w := deployment.SnapshotWanted(s)
+		var warnings []string
+		if s.Unproven {
+			warnings = append(warnings, snapshotClaimed+s.ID)
+		}
 		if w.Repo == "" { // earlier versions and the original did not say
 			w.Repo, err = p.Registry.Repository(ctx, at)
 		}
-		return w, nil, err
+		return w, warnings, err
 	}
 	repo, err := p.Registry.Repository(ctx, at)
 	if err != nil {

@@ -340,11 +340,12 @@ func (p Planner) mergeValues(ctx context.Context, base, ours, theirs json.RawMes
 	return merged.Bytes(), nil
 }
 
-// Entries are the entries of an owner in the ownership manifests that were read, by target and path.
+// Entries are the entries of an owner in the ownership records that were read, by target and path: those that operations on record wrote, because what is
+// said of edits is passed on.
 func (r Result) Entries(owner deployment.Owner) map[[2]string]*deployment.Owned {
 	out := map[[2]string]*deployment.Owned{}
 	for have := range r.Observed.Entries() {
-		if have.Owner == owner {
+		if have.Owner == owner && have.Sure() != nil {
 			out[[2]string{have.Target, have.Path}] = have
 		}
 	}

@@ -30,8 +30,10 @@ type Rig struct {
 	Clock    *clock.Fake
 	Wired
 
-	Entries   []tool.Entry // what Must and Fails call
-	MaxOutput int          // bytes that callers take; 0 is any number
+	Audit     *Audit                  // of the machine; nil: every record is believed
+	Step      func(step, path string) // of the machine; may be nil
+	Entries   []tool.Entry            // what Must and Fails call
+	MaxOutput int                     // bytes that callers take; 0 is any number
 }
 
 // New is a rig whose config repository holds the files of a txtar archive, committed.
@@ -52,7 +54,7 @@ func New(t *testing.T, archive string) *Rig {
 
 // In works in another directory from now on.
 func (r *Rig) In(dir string) {
-	r.Wired = Wire(Wiring{Dir: dir, Clock: r.Clock, Index: filepath.Join(r.UserHome, ".cache", "deployments.idx"),
+	r.Wired = Wire(Wiring{Dir: dir, Clock: r.Clock, Audit: r.Audit, Step: r.Step, Index: filepath.Join(r.UserHome, ".cache", "deployments.idx"),
 		Env: map[string]string{"HOME": r.UserHome, "AGENTPACK_HOME": filepath.Join(r.UserHome, ".agentpack"), "AGENTPACK_MACHINE_ID": "ada"}})
 }
 
