@@ -123,6 +123,23 @@ type Repositories interface {
 	// Restore creates a worktree at dir from a backup, uncommitted changes included.
 	Restore(ctx context.Context, repo, dir, ref, branch string) error
 
+	// Work that comes back.
+
+	// Compare returns how a worktree differs from the branch that it goes back to: commits, and files as they are now, whether committed, tracked or neither.
+	// Nothing is changed. It fails with sandbox.ErrNotFound when the worktree is gone, and with sandbox.ErrBranch.
+	Compare(ctx context.Context, repo, dir string, c Compare) (Comparison, error)
+	// PlanMerge works out what moving one branch onto the work of the other would come to, without changing anything. It fails with sandbox.ErrConflicts, with
+	// sandbox.ErrBaseDirty or sandbox.ErrUncommitted for a working tree that has changes, with sandbox.ErrBranch and sandbox.ErrArguments. A plan whose Method
+	// is MergeNothing has nothing to do.
+	PlanMerge(ctx context.Context, repo string, m Merge) (MergePlan, error)
+	// MergedLines returns the lines that a plan changes, by file: at most limit bytes of them. left counts the files whose lines were left out.
+	MergedLines(ctx context.Context, repo string, p MergePlan, limit int) (files []FileLines, left int, err error)
+	// Merge does what was planned. begun is told the commit that the branch will stand on before anything is changed. It fails with sandbox.ErrMoved when either
+	// side is not where it was, and with those of PlanMerge; then nothing was changed.
+	Merge(ctx context.Context, repo string, p MergePlan, begun func(commit string) error) (MergeDone, error)
+	// FinishMerge finishes what a process that is gone had begun. What it finds in the way is kept under backup refs. A branch that has moved since stays as it is.
+	FinishMerge(ctx context.Context, repo string, p MergePlan, commit string) error
+
 	// Readying a worktree as its repository wants it.
 
 	// Include copies the ignored files that the repository's .worktreeinclude lists into dir and returns their names. It never overwrites a file.
@@ -195,6 +212,120 @@ type Backup struct {
 	Commit  string    `json:"commit"`
 	Stash   bool      `json:"stash"` // changes that were not committed
 	At      time.Time `json:"at"`
+}
+
+// Compare says what to compare a worktree with.
+type Compare struct {
+	BaseRef string   // what the sandbox was made from, as recorded
+	Base    string   // the branch that was wished for; empty for the recorded one
+	Paths   []string // to look at, from the top of the worktree; empty for all
+	Lines   int      // bytes of changed lines; 0 for none
+	Files   int      // at most; likewise Commits
+	Commits int
+}
+
+// Comparison is how a worktree differs from its base.
+type Comparison struct {
+	Base        string        `json:"base"`        // branch
+	BaseCommit  string        `json:"base_commit"` // where that stands
+	Since       string        `json:"since"`       // the last commit that both have; what is compared with
+	Branch      string        `json:"branch"`      // of the worktree; empty when detached
+	Head        string        `json:"head"`
+	Doing       string        `json:"in_progress,omitempty"` // merge, rebase, …
+	Ahead       int           `json:"ahead"`                 // commits that the base does not have
+	Behind      int           `json:"behind"`                // commits of the base that the worktree does not have
+	Commits     []CommitLine  `json:"commits"`               // newest first
+	MoreCommits int           `json:"more_commits,omitempty"`
+	FileCount   int           `json:"file_count"`
+	Added       int           `json:"lines_added"`
+	Deleted     int           `json:"lines_deleted"`
+	Files       []ChangedFile `json:"files"`
+	MoreFiles   int           `json:"more_files,omitempty"`
+	Uncommitted []string      `json:"uncommitted"` // at most sandbox.MaxChanges, porcelain lines
+	MoreChanges int           `json:"more_uncommitted,omitempty"`
+	Lines       string        `json:"diff,omitempty"` // unified
+	Cut         bool          `json:"diff_cut,omitempty"`
+}
+
+// CommitLine is a commit in a list.
+type CommitLine struct {
+	Commit  string    `json:"commit"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at"`
+	Subject string    `json:"subject"`
+}
+
+// ChangedFile is a file in a list of differences.
+type ChangedFile struct {
+	Path    string `json:"path"`
+	From    string `json:"from,omitempty"` // of a rename or copy
+	Change  string `json:"change"`         // added, changed, deleted, renamed, copied, type, conflict
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary,omitempty"`
+	Mode    string `json:"mode,omitempty"` // the new one where it changes, or is not a plain file's
+}
+
+// FileLines is a file's changed lines.
+type FileLines struct {
+	Path    string `json:"path"`
+	Unified string `json:"unified"`
+}
+
+// MergeMethod is how a branch takes over the work of another.
+type MergeMethod string
+
+// The methods. The last two are only answers.
+const (
+	MergeCommit  MergeMethod = "merge"  // a commit with both as parents, or moving forward where that suffices
+	MergeSquash  MergeMethod = "squash" // all of it as one commit
+	MergeRebase  MergeMethod = "rebase" // each commit anew, on top of the base
+	MergeForward MergeMethod = "fast_forward"
+	MergeNothing MergeMethod = "nothing"
+)
+
+// Merge says what to merge: the work of a sandbox into its base, or its base into the sandbox.
+type Merge struct {
+	Name          string // of the sandbox
+	Dir           string // its worktree
+	BaseRef       string // what it was made from, as recorded
+	Base          string // the branch that was wished for; empty for the recorded one
+	Update        bool   // the sandbox's branch is moved, and not its base
+	Method        MergeMethod
+	Message       string // of the commit, where one is made; empty for one that says what was merged
+	CommittedOnly bool   // changes that are not committed may stay behind in the sandbox
+	At            time.Time
+}
+
+// MergePlan is what a merge comes to.
+type MergePlan struct {
+	Name      string
+	Dir       string // of the sandbox's worktree
+	Update    bool
+	Method    MergeMethod
+	Branch    string // that is moved
+	Place     string // directory in which that is checked out; empty for nowhere
+	Other     string // branch that it takes from, for users
+	OtherRef  string // the same in full; empty for what the sandbox stands on
+	From      string // commit on which Branch stands
+	With      string // commit on which Other stands
+	Tree      string // ID of all files, as they will be
+	Commit    string // on which Branch will stand, where no commit is made
+	Message   string // of the commit that is made
+	By        string // whose commit that is: "A <a@example.com>"
+	Commits   []CommitLine
+	Files     []ChangedFile
+	Left      []string // changes in the sandbox that are not committed and stay behind
+	MoreLeft  int
+	Rewritten int // commits of Branch that are made anew
+	Behind    int // commits that the base's own remote has and the base does not, as far as was fetched
+	At        time.Time
+}
+
+// MergeDone is what a merge came to.
+type MergeDone struct {
+	Commit  string   // on which the branch stands
+	Backups []string // refs of commits that were rewritten
 }
 
 // Launcher starts and queries one kind of agent server; the program is opencode unless configured otherwise.

@@ -36,15 +36,37 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 
 // branches returns those of the clone and of origin, and where the former are in use. A directory that is gone uses none.
 func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, err error) {
-	t := at.Main()
-	list, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix, git.RemotesPrefix)
+	refs, _, err = branchTips(ctx, at)
 	if err != nil {
 		return refs, err
 	}
-	refs = sandbox.NewBranchRefs(list)
+	return refs, standsOn(ctx, at, &refs)
+}
+
+// standsOn adds what the clone stands on.
+func standsOn(ctx context.Context, at *gitcli.Repo, refs *sandbox.BranchRefs) (err error) {
+	t := at.Main()
+	if refs.Commit, err = Resolve(ctx, t, "HEAD"); err != nil {
+		return err
+	}
+	refs.Current, err = Branch(ctx, t)
+	return err
+}
+
+// branchTips returns the branches without what the clone stands on, and the commits of their refs.
+func branchTips(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, tips map[string]string, err error) {
+	t := at.Main()
+	list, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix, git.RemotesPrefix)
+	if err != nil {
+		return refs, nil, err
+	}
+	refs, tips = sandbox.NewBranchRefs(list), make(map[string]string, len(list))
+	for _, ref := range list {
+		tips[ref.Name] = ref.Object
+	}
 	linked, err := at.Linked()
 	if err != nil {
-		return refs, err
+		return refs, nil, err
 	}
 	for name, place := range refs.Local {
 		if l, ok := linked[filepath.Clean(place)]; ok && place != "" && !l.Exists() && !l.Has("locked") {
@@ -57,11 +79,7 @@ func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, er
 			refs.Local[name] = l.Dir
 		}
 	}
-	if refs.Commit, err = Resolve(ctx, t, "HEAD"); err != nil {
-		return refs, err
-	}
-	refs.Current, err = Branch(ctx, t)
-	return refs, err
+	return refs, tips, nil
 }
 
 // Add implements sandboxport.Repositories. Locks that other gits hold are waited for. It fails with sandbox.ErrExists when dir or the branch that is

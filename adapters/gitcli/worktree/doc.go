@@ -15,6 +15,10 @@
 //     has the form of git's own stashes, so that `git stash apply` takes it too. The tree, its index and its HEAD stay as they are
 //     meanwhile
 //   - backup_set.go, backups.go: backups under the refs of a sandbox, listed and restored
+//   - compare.go: how a worktree differs from the branch that it goes back to (Compare): commits, and files as they are now
+//   - merge.go, joiner.go: moving a branch onto the work of another (PlanMerge, Merge, FinishMerge). Trees are merged in git's object store, without a
+//     working tree; a plan's objects go to a directory of their own, so that planning stores nothing. The files are put in place first, then the branch is
+//     moved
 //   - included.go, script.go, setup.go: what a repository wants in every worktree: files that git ignores and that it lists, copied from
 //     the clone within MaxFiles and MaxBytes, and the text of its setup commands as they stand in a commit. Nothing is run, and nothing
 //     outside the two directories is read or written

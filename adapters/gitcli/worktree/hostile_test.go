@@ -85,6 +85,9 @@ func (r trap) everything() {
 		assert.NotEmpty(t, copied)
 		_, err = r.Repos.Script(t.Context(), r.Clone, "main")
 		require.NoError(t, err)
+		compared, err := r.Repos.Compare(t.Context(), r.Clone, dir, sandboxport.Compare{BaseRef: "main", Lines: 1 << 20, Files: 9})
+		require.NoError(t, err)
+		assert.Equal(t, 2, compared.FileCount)
 		if step == "reset" {
 			done, err := r.Repos.Reset(t.Context(), r.Clone, dir, sandboxport.Reset{Name: "x", At: time.Unix(1e9, 0), CleanIgnored: true})
 			require.NoError(t, err)
@@ -97,6 +100,34 @@ func (r trap) everything() {
 		require.NoError(t, r.Repos.Restore(t.Context(), r.Clone, r.At("y"), kept[0], "y"))
 		assert.Equal(t, []string{"changed\n", "new\n"}, []string{text(r.At("y"), "x.c"), text(r.At("y"), "new.c")})
 	}
+	r.merges()
+}
+
+// merges has both sides change files that have every kind of driver.
+func (r trap) merges() {
+	t, dir := r.t, r.Make("m", "")
+	commit := func(dir, name, text string) {
+		r.Put(dir, name, text)
+		r.In(dir, "-c", "core.hooksPath=/dev/null", "-c", "filter.evil.clean=", "-c", "filter.evil.process=", "-c", "filter.evil.required=false", "-c", "core.fsmonitor=", "-c", "commit.gpgSign=false", "commit", "--quiet", "--all", "--message", name)
+	}
+	commit(dir, "x.c", "one\nmore\n")
+	commit(r.Clone, "y.c", "more\ntwo\n")
+	r.Sprung()
+	for _, m := range []sandboxport.Merge{{Update: true}, {Method: sandboxport.MergeSquash}} {
+		m.Name, m.Dir, m.BaseRef, m.At = "m", dir, "main", when()
+		plan, err := r.Repos.PlanMerge(t.Context(), r.Clone, m)
+		require.NoError(t, err)
+		_, _, err = r.Repos.MergedLines(t.Context(), r.Clone, plan, 1<<20)
+		require.NoError(t, err)
+		_, err = r.Repos.Merge(t.Context(), r.Clone, plan, func(string) error { return nil })
+		require.NoError(t, err)
+	}
+	commit(dir, "x.c", "one\nmore\nof it\n")
+	commit(r.Clone, "x.c", "zero\none\nmore\n")
+	r.Sprung()
+	_, err := r.Repos.PlanMerge(t.Context(), r.Clone, sandboxport.Merge{Name: "m", Dir: dir, BaseRef: "main", At: when()})
+	require.ErrorIs(t, err, sandbox.ErrConflicts, "the repository's own way to merge these is not taken, so a person has to look")
+	assert.Equal(t, []string{"zero\none\nmore\n", "more\ntwo\n"}, []string{text(r.Clone, "x.c"), text(r.Clone, "y.c")})
 }
 
 func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {

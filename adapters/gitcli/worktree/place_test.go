@@ -1,6 +1,7 @@
 package worktree_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,3 +152,11 @@ const files = "first\n-- a.txt --\none\n-- b.txt --\nb\n-- dir/c.txt --\nc\n-- .
 
 // lines are both lists of a loss.
 func lines(l sandboxport.Loss) []string { return append(slices.Clone(l.Changes), l.Commits...) }
+
+// jsonOf is a value as a document.
+func jsonOf(t testing.TB, v any) string {
+	t.Helper()
+	doc, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(doc)
+}
