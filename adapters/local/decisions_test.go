@@ -64,6 +64,7 @@ func TestNothingChangesUnasked(t *testing.T) {
 		"agents_record", "opencode_get_deploy_key", "sandbox_restore", // make what is Countersign's own, and run nothing
 		"opencode_sandbox_create", // likewise; what it runs is asked about
 		"opencode_sandbox_delete", // takes away what is clean and merged; anything else is asked about
+		"sandbox_archive",         // likewise, and refuses anything else
 	}
 	var unasked []tool.Name
 	for _, s := range everyTool(t) {

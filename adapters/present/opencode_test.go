@@ -157,7 +157,9 @@ func opencodeWords() []string {
 		state_damaged conflict unavailable permission_denied canceled confirmation_required confirmation_pending confirmation_expired confirmation_used
 		confirmation_mismatch confirmation_denied
 
-		server_not_found server_failed request_not_found request_refused`)
+		server_not_found server_failed request_not_found request_refused
+
+		base_dirty merge_conflict uncommitted moved unmerged`)
 }
 
 // TestEveryFaultHasACodeOfTheOpencodeContract feeds the whole catalogue through the table: nothing falls out of the vocabulary, and what
@@ -198,6 +200,7 @@ func TestEverySandboxFaultIsInTheTable(t *testing.T) {
 // sandboxFaults returns the faults of the capability with the words that the contract has for them.
 func sandboxFaults() map[*fault.Error]string {
 	return map[*fault.Error]string{
+		sandbox.ErrBaseDirty: "base_dirty", sandbox.ErrConflicts: "merge_conflict", sandbox.ErrUncommitted: "uncommitted", sandbox.ErrMoved: "moved", sandbox.ErrUnmerged: "unmerged",
 		sandbox.ErrURL: "invalid_git_url", sandbox.ErrArguments: "invalid_arguments", sandbox.ErrName: "invalid_name",
 		sandbox.ErrProjectNotFound: "project_not_found", sandbox.ErrNotRunning: "project_not_running", sandbox.ErrConfiguration: "configuration_error",
 		sandbox.ErrConfig: "invalid_config", sandbox.ErrKeyNotFound: "ssh_key_not_found", sandbox.ErrKeyInvalid: "invalid_ssh_key",

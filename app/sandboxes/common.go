@@ -57,6 +57,13 @@ func DestroySpec(title, description, schema string) tool.Spec {
 	return s
 }
 
+// MergeSpec returns a tool that moves a branch onto work that is there, and runs nothing. Where only users confirm, each of its plans is asked about.
+func MergeSpec(title, description, schema string) tool.Spec {
+	s := ChangeSpec(title, description, schema)
+	s.Effects = policy.Read | policy.Write | policy.Network
+	return s
+}
+
 // ConfirmWhen returns the tool with plans that do nothing, when is when they are not: nobody is asked about those.
 func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	s.When = when
@@ -127,7 +134,11 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	case "create":
 		same = same && (shown.Tool == SandboxCreate.Name || shown.Tool == SandboxRestore.Name) && about.Name == doing.Sandbox && (box.Directory == "" || about.Directory == box.Directory)
 	case "delete":
-		same = same && shown.Tool == SandboxDelete.Name && about.Name == doing.Sandbox && (box.Directory == "" || about.Directory == box.Directory)
+		same = same && (shown.Tool == SandboxDelete.Name || shown.Tool == SandboxArchive.Name) && about.Name == doing.Sandbox && (box.Directory == "" || about.Directory == box.Directory)
+	case doingMerge:
+		same = same && shown.Tool == SandboxMerge.Name && about.Name == doing.Sandbox
+	case doingUpdate:
+		same = same && shown.Tool == SandboxUpdate.Name && about.Name == doing.Sandbox
 	default:
 		same = false
 	}

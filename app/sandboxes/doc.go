@@ -1,6 +1,6 @@
 // Package sandboxes is the toolset of sandbox projects: repositories keyed by their git URL, cloned, served by an agent server of their own, and
 // worked on in git worktrees side by side. It is the whole of the opencode contract, three tools more (opencode_get_deploy_key, opencode_detect_duplicates and
-// opencode_cleanup_orphaned), and two for users only.
+// opencode_cleanup_orphaned), four by which the work of a sandbox comes back, and two for users only.
 //
 // Capability makes the toolset. The tools of the gateway itself are in package gateway.
 //
@@ -9,10 +9,12 @@
 //   - projects (ProjectEntries in projects.go; project_start.go, project_stop.go): start (every step that is missing), status, stop, restart, destroy, list
 //   - sandboxes (SandboxEntries in sandbox_tools.go; sandbox_create.go, sandbox_delete.go): git worktrees created, listed, reset and deleted, whether the project's server runs
 //     or not; UserOnlyEntries are sandbox_backups and sandbox_restore, for users only
+//   - work that comes back (WorkEntries in sandbox_tools.go; compare.go, merge.go): sandbox_diff, sandbox_merge, sandbox_update and sandbox_archive. A plan names
+//     both sides by their commits and what comes of it by its tree, so that nothing else can be done
 //   - the gateway (GatewayManager in gateway_server.go): the one MCP server in front of all agent servers, and how it is kept running while there is a server to
 //     route to
 //   - recovery (ProjectManager in project_manager.go): it stops servers, removes projects, and finishes or undoes what a process that is gone had begun: a project
-//     that was being destroyed is destroyed, a sandbox that was being created is removed, one that was being deleted is deleted. Nothing of it is
+//     that was being destroyed is destroyed, a sandbox that was being created is removed, one that was being deleted is deleted, a merge is finished. Nothing of it is
 //     repeated for a process that still runs, and the ProjectManager starts nothing. ProjectManager.StopIdle (idle.go) stops servers that are idle for too long or use
 //     too much memory
 //   - administration (AdminEntries in admin.go; model.go): deploy keys, duplicates, orphans, and the model that servers use; it starts no server
@@ -22,7 +24,8 @@
 // Every answer is one JSON object with status; a failure has status "error", a code under error, message, and where there is a next step, suggestion.
 // The codes: project_not_found project_not_running invalid_git_url configuration_error invalid_config ssh_key_not_found invalid_ssh_key clone_failed
 // base_dir_conflict no_free_port port_in_use opencode_not_installed opencode_start_failed opencode_unhealthy opencode_auth_failed sandbox_exists
-// sandbox_not_found sandbox_dirty branch_not_found invalid_name git_failed unpushed_work gateway_failed busy timeout invalid_arguments internal.
+// sandbox_not_found sandbox_dirty branch_not_found invalid_name git_failed unpushed_work gateway_failed busy timeout invalid_arguments internal; and of the tools
+// that are not the contract's: base_dirty merge_conflict uncommitted moved unmerged.
 //
 // A project is named by its canonical URL, however it was spelled; credentials in a URL are dropped and never stored. Its clone is
 // ~/.opencode-projects/{owner}-{repo}/repo, its sandboxes are in worktrees beside it. Starting does every step that is missing, and calling again

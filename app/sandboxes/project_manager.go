@@ -199,6 +199,8 @@ func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.St
 		_, err = m.DestroyProject(ctx, f)
 	case begun && (what == "create" || what == "delete"):
 		err = m.drop(ctx, f, p.Doing.Sandbox)
+	case begun && (what == doingMerge || what == doingUpdate):
+		err = m.finishMerge(ctx, f)
 	default: // what nobody was let through to do has no work taken away either
 		err = m.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 	}

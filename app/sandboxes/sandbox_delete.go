@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -37,6 +38,7 @@ type deletePlan struct {
 	found FoundProject
 	box   sandbox.Sandbox
 	force bool
+	head  string // of an archive: the commit on which the sandbox stands whose work was found merged
 
 	finished bool // an interrupted call was about the same, and what it had begun has been done
 }
@@ -100,6 +102,15 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxDone{}, err
 	}
+	if p.head != "" { // what came in since is not merged
+		now, err := s.Repos.Compare(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Compare{BaseRef: p.box.BaseRef})
+		if err != nil {
+			return SandboxDone{}, err
+		}
+		if now.Head != p.head || len(now.Uncommitted) > 0 {
+			return SandboxDone{}, sandbox.ErrMoved.Sayf("sandbox %s has changed since it was looked at; call again", p.box.Name)
+		}
+	}
 	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
 	if err != nil {
 		return SandboxDone{}, err
@@ -112,6 +123,39 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
 	return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted", Backups: backups}, s.forget(ctx, f, p.box.Name)
+}
+
+// ArchiveInput names a sandbox whose work is merged.
+type ArchiveInput struct {
+	URL  string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Name string `json:"name" jsonschema:"minLength=1"`
+	Base string `json:"base,omitempty" jsonschema:"description=branch that has the work (default: the one it was made from)"`
+}
+
+// Resources returns the project.
+func (in ArchiveInput) Resources() []string { return []string{in.URL} }
+
+// planArchive plans the deletion of a sandbox that holds nothing but what its base has, in whatever commits. It is looked at again when it is deleted.
+func (s sandboxService) planArchive(ctx context.Context, _ tool.Scope, in ArchiveInput) (deletePlan, error) {
+	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
+	if err != nil {
+		return deletePlan{}, err
+	}
+	left, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Base: in.Base, Method: sandboxport.MergeSquash, Look: true, At: s.Clock.Now()})
+	switch {
+	case errors.Is(err, sandbox.ErrConflicts):
+		return deletePlan{}, sandbox.ErrUnmerged.Sayf("sandbox %s has work that its base branch does not have; merge it (sandbox_merge), or delete the sandbox with force", box.Name)
+	case errors.Is(err, sandbox.ErrUncommitted):
+		return deletePlan{}, sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed; commit and merge them, or delete the sandbox with force", box.Name).With(fault.From(err).Details)
+	case err != nil:
+		return deletePlan{}, err
+	case left.Method != sandboxport.MergeNothing:
+		return deletePlan{}, sandbox.ErrUnmerged.Sayf("sandbox %s changes %s that %s does not have so; merge it (sandbox_merge), or delete the sandbox with force", box.Name, counted(len(left.Files), "file"), left.Branch)
+	}
+	p := deletePlan{found: f, box: box, force: true, head: left.With}
+	p.Plan, err = NewPlan(SandboxArchive.Name, fmt.Sprintf("archive sandbox %s of %s: %s has its work", box.Name, f.Project.Name, left.Branch), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name,
+		"directory": box.Directory, "branch": box.Branch, "branch_goes": box.CreatedBranch, "merged_into": left.Branch, "head": left.With}, ConfirmOptions{})
+	return p, err
 }
 
 // ResetInput names a sandbox to reset.

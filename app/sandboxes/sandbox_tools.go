@@ -21,6 +21,10 @@ var (
 	SandboxList    = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
 	SandboxDelete  = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
 	SandboxReset   = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
+	SandboxDiff    = tool.Ref[DiffInput, SandboxComparison]{Name: "sandbox_diff"}
+	SandboxMerge   = tool.Ref[MergeInput, SandboxMerged]{Name: "sandbox_merge"}
+	SandboxUpdate  = tool.Ref[UpdateInput, SandboxMerged]{Name: "sandbox_update"}
+	SandboxArchive = tool.Ref[ArchiveInput, SandboxDone]{Name: "sandbox_archive"}
 	SandboxRestore = tool.Ref[RestoreInput, SandboxCreated]{Name: "sandbox_restore"}
 	SandboxBackups = tool.Ref[URLInput, BackupList]{Name: "sandbox_backups"}
 )
@@ -39,6 +43,19 @@ func SandboxEntries(d Deps) []tool.Entry {
 		bind.Query(SandboxList, ReadSpec("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
 		bind.Command(SandboxDelete, PlanConfirmsWhen(DestroySpec("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
 		bind.Command(SandboxReset, DestroySpec("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
+	}
+}
+
+// WorkEntries returns the tools by which the work of a sandbox comes back. They are not the seed's.
+func WorkEntries(d Deps) []tool.Entry {
+	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
+	return []tool.Entry{
+		bind.Query(SandboxDiff, ReadSpec("Compare sandbox", "Compare a sandbox with its base branch: commits, changed files and lines, also uncommitted and untracked.", diffSchema), s.diff),
+		bind.Command(SandboxMerge, ConfirmWhen(MergeSpec("Merge sandbox", "Merge a sandbox's commits into its base branch. Refused on conflicts (sandbox_update first) and over uncommitted changes. "+
+			"The plan has every commit and file; a person approves.", mergeSchema), "unless there is nothing to merge"), s.planMerge, s.merge),
+		bind.Command(SandboxUpdate, ConfirmWhen(MergeSpec("Update sandbox", "Merge the base branch into a sandbox, or rebase the sandbox onto it. Conflicts are listed and nothing is changed: run git merge in the sandbox, resolve and commit.",
+			updateSchema), "unless there is nothing to merge"), s.planUpdate, s.merge),
+		bind.Command(SandboxArchive, PlanConfirmsWhen(DestroySpec("Archive sandbox", "Delete a sandbox whose work its base branch has. Its commits are kept under a backup ref. One with other work is refused.", archiveSchema), ""), s.planArchive, s.delete),
 	}
 }
 

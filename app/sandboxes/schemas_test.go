@@ -22,6 +22,10 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "sandboxUrlSchema", Doc: bind.SchemaOf[URLInput]()},
 		{Name: "deleteSchema", Doc: bind.SchemaOf[DeleteInput]()},
 		{Name: "resetSchema", Doc: bind.SchemaOf[ResetInput]()},
+		{Name: "diffSchema", Doc: bind.SchemaOf[DiffInput]()},
+		{Name: "mergeSchema", Doc: bind.SchemaOf[MergeInput]()},
+		{Name: "updateSchema", Doc: bind.SchemaOf[UpdateInput]()},
+		{Name: "archiveSchema", Doc: bind.SchemaOf[ArchiveInput]()},
 		{Name: "restoreSchema", Doc: bind.SchemaOf[RestoreInput]()},
 	})
 }

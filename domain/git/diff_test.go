@@ -10,11 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-func records(text ...string) []byte { return []byte(strings.Join(text, "\x00") + "\x00") }
+func zeroed(text ...string) []byte { return []byte(strings.Join(text, "\x00") + "\x00") }
 
 func TestParseDiff(t *testing.T) {
 	t.Parallel()
-	files, err := git.ParseDiff(records(":100644 100755 1111111 2222222 M", "a\tb\n", ":000000 100644 0000000 3333333 A", "new.bin", ":100644 100644 4444444 5555555 R090", "old", "moved",
+	files, err := git.ParseDiff(zeroed(":100644 100755 1111111 2222222 M", "a\tb\n", ":000000 100644 0000000 3333333 A", "new.bin", ":100644 100644 4444444 5555555 R090", "old", "moved",
 		":000000 000000 0000000 0000000 U", "torn", ":100644 100644 1111111 0000000 M", "torn", "3\t1\ta\tb\n", "-\t-\tnew.bin", "1\t1\t", "old", "moved", "5\t0\ttorn"))
 	require.NoError(t, err)
 	assert.Equal(t, []git.FileDiff{
@@ -26,8 +26,8 @@ func TestParseDiff(t *testing.T) {
 	none, err := git.ParseDiff(nil)
 	require.NoError(t, err)
 	assert.Empty(t, none)
-	for _, odd := range [][]byte{records(":100644 M", "a"), records(":100644 100644 1 2 M"), records("x"), records("1\t2\tunknown"), records("1\t2\t", "from"),
-		records(":100644 100644 1 2 M", "a", "x\t2\ta")} {
+	for _, odd := range [][]byte{zeroed(":100644 M", "a"), zeroed(":100644 100644 1 2 M"), zeroed("x"), zeroed("1\t2\tunknown"), zeroed("1\t2\t", "from"),
+		zeroed(":100644 100644 1 2 M", "a", "x\t2\ta")} {
 		_, err := git.ParseDiff(odd)
 		require.ErrorIs(t, err, git.ErrOutput, "%q", odd)
 	}
@@ -36,14 +36,14 @@ func TestParseDiff(t *testing.T) {
 func TestParseMergeTree(t *testing.T) {
 	t.Parallel()
 	tree := strings.Repeat("ab", 20)
-	m, err := git.ParseMergeTree(records(tree, "a", "b", "", "1", "a", "Auto-merging", "Auto-merging a\n", "1", "a", "CONFLICT (contents)", "CONFLICT (content): in a\n",
+	m, err := git.ParseMergeTree(zeroed(tree, "a", "b", "", "1", "a", "Auto-merging", "Auto-merging a\n", "1", "a", "CONFLICT (contents)", "CONFLICT (content): in a\n",
 		"2", "b", "c", "CONFLICT (rename/delete)", "b was renamed\n"))
 	require.NoError(t, err)
 	assert.Equal(t, git.MergedTree{Tree: tree, Files: []string{"a", "b"}, Conflicts: []git.Conflict{{Kind: "contents", Paths: []string{"a"}}, {Kind: "rename/delete", Paths: []string{"b", "c"}}}}, m)
 	m, err = git.ParseMergeTree([]byte(tree + "\x00"))
 	require.NoError(t, err)
 	assert.Equal(t, git.MergedTree{Tree: tree}, m)
-	for _, odd := range [][]byte{nil, records("tree"), records(tree, "a", "", "x", "a"), records(tree, "", "9", "a", "k", "m")} {
+	for _, odd := range [][]byte{nil, zeroed("tree"), zeroed(tree, "a", "", "x", "a"), zeroed(tree, "", "9", "a", "k", "m")} {
 		_, err := git.ParseMergeTree(odd)
 		require.ErrorIs(t, err, git.ErrOutput, "%q", odd)
 	}

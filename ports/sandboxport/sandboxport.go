@@ -6,6 +6,7 @@ package sandboxport
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/git"
@@ -266,6 +267,24 @@ type ChangedFile struct {
 	Mode    string `json:"mode,omitempty"` // the new one where it changes, or is not a plain file's
 }
 
+// Line returns it in one line, for users.
+func (f ChangedFile) Line() string {
+	line := f.Change + " " + f.Path
+	if f.From != "" {
+		line = f.Change + " " + f.From + " → " + f.Path
+	}
+	switch {
+	case f.Binary:
+		line += " (binary)"
+	case f.Added+f.Deleted > 0:
+		line += fmt.Sprintf(" (+%d -%d)", f.Added, f.Deleted)
+	}
+	if word := map[string]string{"100755": "executable", "100644": "no longer executable", "120000": "a link", "160000": "a submodule"}[f.Mode]; word != "" {
+		line += ", " + word
+	}
+	return line
+}
+
 // FileLines is a file's changed lines.
 type FileLines struct {
 	Path    string `json:"path"`
@@ -293,6 +312,7 @@ type Merge struct {
 	Update        bool   // the sandbox's branch is moved, and not its base
 	Method        MergeMethod
 	Message       string // of the commit, where one is made; empty for one that says what was merged
+	Look          bool   // only whether there is something to merge: the working tree of the branch may have changes
 	CommittedOnly bool   // changes that are not committed may stay behind in the sandbox
 	At            time.Time
 }

@@ -52,7 +52,7 @@ func labels() map[string]string {
 
 // apart returns the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
 func apart() []string {
-	return []string{"changes", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count"}
+	return []string{"changes", "commits", "changed_files", "not_merged", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count"}
 }
 
 // row is a label with what stands behind it (line) or below it (below).

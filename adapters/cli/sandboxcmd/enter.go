@@ -40,20 +40,29 @@ func (g sandboxGroup) enter() *cobra.Command {
 			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
 		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := g.place(cmd.Context(), args)
+		to, err := g.there(cmd.Context(), args)
 		if err != nil {
 			return err
-		}
-		if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
-			return errNoDirectory.Sayf("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
-				With(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
 		}
 		if g.JSON {
 			return g.PrintJSON(to)
 		}
-		return g.become(to)
+		return g.become(to, []string{cmp.Or(g.Lookup("SHELL"), "/bin/sh")})
 	}
 	return c
+}
+
+// there is place, of a sandbox whose directory is there.
+func (g sandboxGroup) there(ctx context.Context, args []string) (place, error) {
+	to, err := g.place(ctx, args)
+	if err != nil {
+		return to, err
+	}
+	if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
+		return to, errNoDirectory.Sayf("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
+			With(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
+	}
+	return to, nil
 }
 
 // place returns the sandbox that somebody named.
@@ -82,15 +91,18 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
 }
 
-// become has the user's shell take the place of this process, so that nothing stands between it and the terminal.
-func (g sandboxGroup) become(to place) error {
-	named := cmp.Or(g.Lookup("SHELL"), "/bin/sh")
-	program, err := exec.LookPath(named)
+// become has a program take the place of this process, so that nothing stands between it and the terminal: the user's shell when it is argv alone.
+func (g sandboxGroup) become(to place, argv []string) error {
+	shell := len(argv) == 1 && argv[0] == cmp.Or(g.Lookup("SHELL"), "/bin/sh")
+	program, err := exec.LookPath(argv[0])
 	if err == nil {
 		program, err = filepath.Abs(program) // of the directory that is about to be left
 	}
-	if err != nil {
-		return errNoShell.Sayf("SHELL is %q, and there is no such program", named).With(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
+	switch {
+	case err != nil && shell:
+		return errNoShell.Sayf("SHELL is %q, and there is no such program", argv[0]).With(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
+	case err != nil:
+		return errNoShell.Sayf("there is no program %q on the PATH", argv[0]).With(command.Hint("name one with its path; one in the sandbox is ./NAME")).Because(err)
 	}
 	if err := g.Close(); err != nil {
 		return err
@@ -98,8 +110,10 @@ func (g sandboxGroup) become(to place) error {
 	if err := os.Chdir(to.Directory); err != nil {
 		return errNoDirectory.Sayf("nobody can go to %s: %v", to.Directory, err)
 	}
-	g.Note("sandbox %s of %s, branch %s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch))
-	err = syscall.Exec(program, []string{program}, environment(os.Environ(), to))
+	if shell {
+		g.Note("sandbox %s of %s, branch %s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch))
+	}
+	err = syscall.Exec(program, argv, environment(os.Environ(), to))
 	return errNoShell.Sayf("%s did not start: %v", program, err).Because(err)
 }
 

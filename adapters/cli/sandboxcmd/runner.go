@@ -92,6 +92,7 @@ func hint(f *fault.Error) command.Hint {
 		"sandbox_not_found":              "countersign sandbox ls shows the sandboxes, countersign sandbox restore the work that was kept",
 		"sandbox_exists":                 "countersign sandbox enter goes there; another name makes another one",
 		"sandbox_dirty":                  "commit and push it, or repeat with --force: it is kept, and countersign sandbox restore brings it back",
+		"sandbox_merge_conflict":         "countersign sandbox diff shows the sandbox's side; countersign sandbox update brings the base's side in once they are resolved",
 		"sandbox_unpushed_work":          "push it, or repeat with --force: then it is gone for good, and the project's name has to be typed",
 		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is made: countersign sandbox key URL shows it",
 		"sandbox_busy":                   "wait until it is over; countersign sandbox orphans settles what a dead process left",

@@ -3,6 +3,7 @@ package sandboxcmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -49,15 +50,28 @@ func (v view) standing() string {
 }
 
 func (g group) status() *cobra.Command {
-	c := &cobra.Command{Use: "status [URL]", Short: "Show a project with its server, or all of them", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "status [URL] [NAME]", Short: "Show a project with its server, all of them, or a sandbox against its base", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is well. Without URL all projects are shown, and all servers\n" +
-			"are asked at once.",
-		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop"}
+			"are asked at once. With NAME it is that sandbox: commits ahead and behind of its base branch, changed files, and what is not committed.",
+		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop\n  countersign sandbox status acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return g.statusOfAll(cmd.Context())
 		}
+		boxes := sandboxGroup{g.Runner}
+		if len(args) == 2 {
+			url, name, err := g.Subject(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return boxes.compared(cmd.Context(), url, name, nil, comparing{stat: true}, boxes.drawStanding)
+		}
 		url, err := g.URL(cmd.Context(), args[0])
+		if errors.Is(err, ErrUnknown) { // a sandbox of the project one stands in can be named alone
+			if here, nowhere := g.URL(cmd.Context(), ""); nowhere == nil {
+				return boxes.compared(cmd.Context(), here, args[0], nil, comparing{stat: true}, boxes.drawStanding)
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,9 @@ func (c *Client) PlanMerge(ctx context.Context, repo string, m sandboxport.Merge
 	if err != nil || p.Method == sandboxport.MergeNothing {
 		return p.MergePlan, err
 	}
-	p.Files = changedFiles(changes)
+	if p.Files = changedFiles(changes); m.Look {
+		return p.MergePlan, nil
+	}
 	return p.MergePlan, p.free(changes)
 }
 
@@ -117,6 +119,7 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 		return nil, err
 	}
 	remote := tips[git.RemotesPrefix+base.Name]
+	p.looked = m.Look
 	if m.Update {
 		err = p.update(ctx, status, base, tips[base.Ref], remote, m.Base == "")
 	} else {

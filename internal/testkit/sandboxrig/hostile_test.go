@@ -47,7 +47,10 @@ func newMachine(t *testing.T) *machine {
 	m := &machine{Rig: sandboxrig.New(t), t: t}
 	m.url, m.clone = m.Project("shop", map[string]string{".gitattributes": attributes, "a.txt": "one\n"})
 	m.clone = filepath.Join(m.clone, "repo")
-	m.Do("opencode_sandbox_create", args{"git_url": m.url, "name": "one"})
+	m.Git(m.clone, "branch", "late")
+	box := m.Do("opencode_sandbox_create", args{"git_url": m.url, "name": "one"})["worktree"].(args)["directory"].(string)
+	m.Write(box, "a.txt", "one\ntwo\n")
+	m.Git(box, "commit", "-q", "-a", "-m", "two")
 	_, m.shop = m.Origin("site", map[string]string{".gitattributes": attributes, "a.txt": "one\n", "package.json": `{"name":"site"}`})
 
 	_, m.ground = m.Origin("ground", map[string]string{".gitattributes": attributes})
@@ -192,6 +195,7 @@ func TestNoToolRunsWhatARepositoryNames(t *testing.T) {
 		{"output", reads, []args{{"action": "diff", "id": m.pack}}, nil},
 
 		{"opencode_sandbox_list", reads, []args{shop}, nil}, {"opencode_sandbox_create", changes, []args{shop, {"name": "two"}}, nil},
+		{"sandbox_diff", reads, []args{shop, {"name": "one"}}, nil}, {"sandbox_update", changes, []args{shop, {"name": "one", "from": "late"}}, nil}, {"sandbox_merge", changes, []args{shop, {"name": "one", "method": "squash"}}, nil},
 		{"opencode_sandbox_reset", changes, []args{shop, {"name": "one"}}, nil}, {"opencode_sandbox_delete", changes, []args{shop, {"name": "one"}}, nil},
 		{"opencode_project_destroy", changes, []args{shop}, nil},
 	} {

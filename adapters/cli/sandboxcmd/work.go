@@ -1,0 +1,273 @@
+package sandboxcmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// comparing says what to compare a sandbox with.
+type comparing struct {
+	base string
+	stat bool
+}
+
+// compare adds the flag and the call that diff, log and status of a sandbox share. Paths stand behind "--".
+func (g sandboxGroup) compare(c *cobra.Command, how *comparing, draw func(context.Context, sandboxes.SandboxComparison) error) *cobra.Command {
+	c.Flags().StringVar(&how.base, "base", "", "branch to compare with (default: the one the sandbox was made from)")
+	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
+	c.ValidArgsFunction = g.CompleteSandbox
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		named := args
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			named = args[:at]
+		}
+		return command.Args(1, 2)(cmd, named)
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		var paths []string
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args, paths = args[:at], args[at:]
+		}
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		return g.compared(cmd.Context(), url, name, paths, *how, draw)
+	}
+	return c
+}
+
+func (g sandboxGroup) compared(ctx context.Context, url, name string, paths []string, how comparing, draw func(context.Context, sandboxes.SandboxComparison) error) error {
+	call := command.Arguments{"git_url": url, "name": name}.Set("base", how.base)
+	if len(paths) > 0 {
+		call["paths"] = paths
+	}
+	if how.stat {
+		call["stat"] = true
+	}
+	var shown error
+	err := command.CallAndShow(ctx, g.Runner, sandboxes.SandboxDiff.Name, call, func(found sandboxes.SandboxComparison) { shown = draw(ctx, found) })
+	if err != nil {
+		return err
+	}
+	return shown
+}
+
+func (g sandboxGroup) diff() *cobra.Command {
+	how := &comparing{}
+	c := &cobra.Command{Use: "diff [URL] NAME [-- PATH…]", Short: "Show what a sandbox changes against its base branch",
+		Long: "Show the lines that a sandbox changes against the last commit that it shares with its base branch: committed, uncommitted and untracked. What the base has\n" +
+			"got since is left out. Files that git ignores are not looked at.",
+		Example: "  countersign sandbox diff acme-shop fix-login\n  countersign sandbox diff acme-shop fix-login --stat\n  countersign sandbox diff acme-shop fix-login -- src/login"}
+	c.Flags().BoolVar(&how.stat, "stat", false, "files and counts only")
+	return g.compare(c, how, func(ctx context.Context, d sandboxes.SandboxComparison) error {
+		if d.FileCount == 0 {
+			g.Note("nothing differs from %s", command.Plain(d.Base))
+		}
+		if how.stat {
+			g.drawFiles(d)
+			return nil
+		}
+		if err := g.Page(ctx, g.Terminal.Diff(d.Lines)); err != nil {
+			return fault.From(err)
+		}
+		if d.Cut {
+			g.Note("the rest is left out: %d files in all; name paths behind --, or use git diff %.12s in %s", d.FileCount, d.Since, command.Plain(d.Directory))
+		}
+		return nil
+	})
+}
+
+func (g sandboxGroup) log() *cobra.Command {
+	return g.compare(&cobra.Command{Use: "log [URL] NAME", Short: "List the commits that a sandbox has and its base branch does not",
+		Long:    "List the commits that a sandbox has and its base branch does not, newest first.",
+		Example: "  countersign sandbox log acme-shop fix-login"}, &comparing{stat: true}, func(_ context.Context, d sandboxes.SandboxComparison) error {
+		for _, c := range d.Commits {
+			g.Line("%.10s  %s  %s  %s", c.Commit, c.At.Local().Format(time.DateTime), command.Plain(c.Author), command.Plain(c.Subject))
+		}
+		if d.MoreCommits > 0 {
+			g.Note("… and %d more", d.MoreCommits)
+		}
+		if d.Ahead == 0 {
+			g.Note("no commits that %s does not have", command.Plain(d.Base))
+		}
+		return nil
+	})
+}
+
+// drawStanding shows where a sandbox stands against its base.
+func (g sandboxGroup) drawStanding(_ context.Context, d sandboxes.SandboxComparison) error {
+	branch := d.Branch
+	if branch == "" {
+		branch = "none, at " + d.Head[:min(len(d.Head), 12)]
+	}
+	standing := fmt.Sprintf("%d commits ahead, %d behind", d.Ahead, d.Behind)
+	g.Pairs(command.Pair{Name: "sandbox", Value: d.Name + " of " + d.Project}, command.Pair{Name: "branch", Value: branch}, command.Pair{Name: "base", Value: d.Base + " (" + standing + ")"},
+		command.Pair{Name: "directory", Value: d.Directory}, command.Pair{Name: "in progress", Value: d.Doing})
+	g.drawFiles(d)
+	for _, line := range d.Uncommitted {
+		g.Line("  not committed  %s", command.Plain(line))
+	}
+	if d.MoreChanges > 0 {
+		g.Note("… and %d more that are not committed", d.MoreChanges)
+	}
+	switch {
+	case len(d.Uncommitted) > 0:
+		g.Note("next: commit it in %s", command.Plain(d.Directory))
+	case d.Ahead > 0:
+		g.Note("next: countersign sandbox merge %s %s", command.Plain(d.Project), command.Plain(d.Name))
+	case d.Behind > 0:
+		g.Note("next: countersign sandbox update %s %s", command.Plain(d.Project), command.Plain(d.Name))
+	}
+	return nil
+}
+
+func (g sandboxGroup) drawFiles(d sandboxes.SandboxComparison) {
+	for _, f := range d.Files {
+		g.Line("  %s", command.Plain(f.Line()))
+	}
+	if d.MoreFiles > 0 {
+		g.Note("… and %d more files", d.MoreFiles)
+	}
+	if d.FileCount > 0 {
+		g.Line("  %d files, %d lines added, %d deleted", d.FileCount, d.Added, d.Deleted)
+	}
+}
+
+func (g sandboxGroup) merge() *cobra.Command {
+	var squash, rebase, committed, archive bool
+	var into, message string
+	c := &cobra.Command{Use: "merge [URL] NAME", Short: "Merge a sandbox's work into its base branch, after you approved commits and files", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Merge a sandbox's commits into the branch that it was made from, or into another local one. The plan names every commit and file and shows the lines;\n" +
+			"exactly that is merged, or nothing when either side has moved since. Conflicts are found beforehand and refused with the files, and so is a base whose\n" +
+			"working tree has changes. Nothing that the repository names is run: no hooks, filters or merge programs. The commit is not signed.\n\n" +
+			"Without --squash or --rebase the base is moved forward where that suffices, and else gets a merge commit.",
+		Example: "  countersign sandbox merge acme-shop fix-login\n  countersign sandbox merge acme-shop fix-login --squash --message Login --archive"}
+	c.Flags().BoolVar(&squash, "squash", false, "all of it as one commit")
+	c.Flags().BoolVar(&rebase, "rebase", false, "each commit anew on top of the base")
+	c.Flags().StringVar(&into, "into", "", "local branch to merge into (default: the one the sandbox was made from)")
+	c.Flags().StringVarP(&message, "message", "m", "", "of the commit that is made")
+	c.Flags().BoolVar(&committed, "committed-only", false, "merge what is committed, and leave other changes in the sandbox")
+	c.Flags().BoolVar(&archive, "archive", false, "delete the sandbox afterwards; its commits are kept as a backup")
+	c.MarkFlagsMutuallyExclusive("squash", "rebase")
+	_ = c.RegisterFlagCompletionFunc("into", cobra.NoFileCompletions) // the flag is there, and is registered once
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		method := ""
+		switch {
+		case squash:
+			method = "squash"
+		case rebase:
+			method = "rebase"
+		}
+		call := command.Arguments{"git_url": url, "name": name}.Set("method", method).Set("into", into).Set("message", message)
+		if committed {
+			call["committed_only"] = true
+		}
+		if err := command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxMerge.Name, call, g.drawMerged); err != nil || !archive {
+			return err
+		}
+		return g.archived(cmd.Context(), command.Arguments{"git_url": url, "name": name}.Set("base", into))
+	}
+	return c
+}
+
+func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
+	if m.Method == "nothing" {
+		g.Line("nothing to do: %s has everything that %s has", command.Plain(m.Branch), command.Plain(m.Other))
+		return
+	}
+	g.Line("%s stands on %.12s, with %d commits and %d files of %s", command.Plain(m.Branch), m.Commit, m.Commits, m.Files, command.Plain(m.Other))
+	g.drawBackups(m.Backups)
+	back := fmt.Sprintf("git branch --force %s %.12s", m.Branch, m.Previous)
+	if m.Place != "" {
+		back = fmt.Sprintf("git -C %s reset --keep %.12s", m.Place, m.Previous)
+	}
+	g.Note("to go back: %s", command.Plain(back))
+}
+
+func (g sandboxGroup) update() *cobra.Command {
+	var rebase bool
+	var from string
+	c := &cobra.Command{Use: "update [URL] NAME", Short: "Bring what the base branch has got since into a sandbox", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Merge the base branch into a sandbox, or rebase the sandbox onto it. The remote is asked for news first; where it is ahead of the base, its branch is\n" +
+			"taken. Conflicts are refused with the files, and nothing is changed. Commits that a rebase makes anew are kept as a backup.",
+		Example: "  countersign sandbox update acme-shop fix-login\n  countersign sandbox update acme-shop fix-login --rebase"}
+	c.Flags().BoolVar(&rebase, "rebase", false, "make the sandbox's own commits anew, on top of the base")
+	c.Flags().StringVar(&from, "from", "", "branch to take from (default: the one the sandbox was made from, or its remote)")
+	_ = c.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions) // the flag is there, and is registered once
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := command.Arguments{"git_url": url, "name": name}.Set("from", from)
+		if rebase {
+			call["method"] = "rebase"
+		}
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxUpdate.Name, call, g.drawMerged)
+	}
+	return c
+}
+
+func (g sandboxGroup) archive() *cobra.Command {
+	var base string
+	c := &cobra.Command{Use: "archive [URL] NAME", Short: "Delete a sandbox whose work is merged; its commits are kept", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Delete a sandbox whose work its base branch has, in whatever commits, and the branch that was made for it. Its commits are kept as a backup, which\n" +
+			"countersign sandbox restore brings back. A sandbox with other work is refused.",
+		Example: "  countersign sandbox archive acme-shop fix-login"}
+	c.Flags().StringVar(&base, "base", "", "branch that has the work (default: the one the sandbox was made from)")
+	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		return g.archived(cmd.Context(), command.Arguments{"git_url": url, "name": name}.Set("base", base))
+	}
+	return c
+}
+
+func (g sandboxGroup) archived(ctx context.Context, call command.Arguments) error {
+	return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxArchive.Name, call, func(s struct {
+		Project string   `json:"project"`
+		Backups []string `json:"backup_refs"`
+	}) {
+		g.Line("archived sandbox %s of %s", command.Plain(fmt.Sprint(call["name"])), command.Plain(s.Project))
+		g.drawBackups(s.Backups)
+	})
+}
+
+func (g sandboxGroup) exec() *cobra.Command {
+	c := &cobra.Command{Use: "exec [URL] NAME -- COMMAND [ARGUMENT…]", Short: "Run a command in a sandbox, with its ports and names as variables",
+		Long: "Run a command in a sandbox's directory, with what it leased as variables (countersign help sandboxes). The command takes this one's place: its exit code\n" +
+			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox.",
+		Example: "  countersign sandbox exec acme-shop fix-login -- npm test"}
+	c.ValidArgsFunction = g.CompleteSandbox
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		at := cmd.ArgsLenAtDash()
+		if at < 0 || at == len(args) {
+			return command.Usage(cmd, "the command to run is missing; it stands behind --")
+		}
+		return command.Args(1, 2)(cmd, args[:at])
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		at := cmd.ArgsLenAtDash()
+		to, err := g.there(cmd.Context(), args[:at])
+		if err != nil {
+			return err
+		}
+		return g.become(to, args[at:])
+	}
+	return c
+}

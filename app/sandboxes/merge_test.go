@@ -1,0 +1,158 @@
+package sandboxes_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
+)
+
+const (
+	sandboxDiff    = "sandbox_diff"
+	sandboxMerge   = "sandbox_merge"
+	sandboxUpdate  = "sandbox_update"
+	sandboxArchive = "sandbox_archive"
+)
+
+// worked returns a project with a sandbox "one" that has a commit of its own.
+func worked(t *testing.T) (r *sandboxrig.Rig, repo, box string, one sandboxArgs) {
+	t.Helper()
+	r, url, dir := started(t, map[string]string{"a.txt": "one\n"})
+	one = sandboxArgs{"git_url": url, "name": "one"}
+	box = made(t, r.Do(sandboxCreate, one))["directory"].(string)
+	r.Write(box, "a.txt", "one\ntwo\n")
+	r.Git(box, "commit", "-q", "-a", "-m", "second line")
+	return r, filepath.Join(dir, "repo"), box, one
+}
+
+// with returns arguments and more of them.
+func with(in sandboxArgs, more sandboxArgs) sandboxArgs {
+	out := sandboxArgs{}
+	for _, part := range []sandboxArgs{in, more} {
+		for k, v := range part {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// TestWorkComesBack: an agent's work is compared, merged as it was planned, and its sandbox archived; the archive comes back.
+func TestWorkComesBack(t *testing.T) {
+	r, repo, box, one := worked(t)
+	r.Write(box, "rough.txt", "rough\n")
+	found := r.Do(sandboxDiff, one)
+	assert.Equal(t, []any{"main", 1.0, 2.0, []any{"?? rough.txt"}}, []any{found["base"], found["ahead"], found["file_count"], found["uncommitted"]})
+	assert.Contains(t, found["diff"], "+two\n")
+	assert.Contains(t, found["diff"], "+rough\n")
+	assert.NotContains(t, r.Do(sandboxDiff, with(one, sandboxArgs{"stat": true})), "diff")
+	assert.EqualValues(t, 1, r.Do(sandboxDiff, with(one, sandboxArgs{"paths": []string{"a.txt"}}))["file_count"])
+
+	r.Refused("sandbox_uncommitted", sandboxMerge, one)
+	in := with(one, sandboxArgs{"committed_only": true, "method": "squash", "message": "Two lines"})
+	o := r.Ask(sandboxMerge, in)
+	require.NotNil(t, o.Issued)
+	assert.Equal(t, policy.Preview, o.Issued.Strength)
+	for _, want := range []string{"second line", "changed a.txt (+1 -0)", "?? rough.txt", "Two lines", "hooks"} {
+		assert.Contains(t, string(o.Issued.Plan), want)
+	}
+	asked := r.New(sandboxMerge, in)
+	asked.Person = true
+	o = r.Call(t.Context(), asked)
+	require.NotNil(t, o.Issued)
+	assert.Contains(t, string(o.Issued.Exhibit), `+two`, "a person sees the lines")
+	main := r.Git(repo, "rev-parse", "main")
+	done := r.Do(sandboxMerge, in)
+	assert.Equal(t, []any{"squash", "main", main, r.Git(repo, "rev-parse", "main")}, []any{done["method"], done["branch"], done["previous"], done["commit"]})
+	assert.Equal(t, []string{"Two lines", "one\ntwo\n", main}, []string{r.Git(repo, "log", "-1", "--format=%s"), r.Read(repo, "a.txt"), r.Git(repo, "rev-parse", "main^")})
+	o = r.Ask(sandboxMerge, with(in, sandboxArgs{"method": "squash"}))
+	require.NoError(t, o.Err, "nobody is asked about nothing")
+
+	r.Refused("sandbox_uncommitted", sandboxArchive, one)
+	require.NoError(t, os.Remove(filepath.Join(box, "rough.txt")))
+	o = r.Ask(sandboxArchive, one)
+	require.NoError(t, o.Err, "its work is on main, though in another commit")
+	assert.NoDirExists(t, box)
+	assert.Empty(t, r.Git(repo, "for-each-ref", "refs/heads/sandbox"))
+	kept := r.ByPerson(backups, sandboxArgs{"git_url": one["git_url"]})["backups"].([]any)
+	require.Len(t, kept, 1)
+	r.ByPerson(restore, sandboxArgs{"git_url": one["git_url"], "ref": kept[0].(sandboxArgs)["ref"]})
+	assert.Equal(t, "second line", r.Git(box, "log", "-1", "--format=%s"))
+}
+
+// TestApprovedMergeIsTheOneThatWasShown: when either side moves, an approval does not cover what there is now.
+func TestApprovedMergeIsTheOneThatWasShown(t *testing.T) {
+	r, repo, box, one := worked(t)
+	for name, move := range map[string]func(){
+		"the sandbox": func() { r.Git(box, "commit", "-q", "--allow-empty", "-m", "slipped in") },
+		"the base":    func() { r.Git(repo, "commit", "-q", "--allow-empty", "-m", "late") },
+	} {
+		o := r.Ask(sandboxMerge, one)
+		require.NotNil(t, o.Issued, name)
+		move()
+		main := r.Git(repo, "rev-parse", "main")
+		o = r.Ask(sandboxMerge, with(one, sandboxArgs{"confirm_token": o.Issued.Token.Reveal()}))
+		require.Error(t, o.Err, name)
+		assert.Equal(t, main, r.Git(repo, "rev-parse", "main"), name)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(repo, "a.txt"), []byte("mine\n"), 0o600))
+	f := r.Refused("sandbox_base_dirty", sandboxMerge, one)
+	assert.Contains(t, f.Message, "git stash")
+	r.Git(repo, "commit", "-q", "-a", "-m", "mine")
+	f = r.Refused("sandbox_merge_conflict", sandboxMerge, one)
+	assert.Contains(t, f.Message, "a.txt")
+	r.Refused("sandbox_merge_conflict", sandboxUpdate, one)
+	assert.Equal(t, "mine\n", r.Read(repo, "a.txt"))
+}
+
+// TestUpdateFetches: what others have pushed is what an update brings.
+func TestUpdateFetches(t *testing.T) {
+	r, _, box, one := worked(t)
+	work := filepath.Join(r.Top, "works", "shop")
+	r.Write(work, "afar.txt", "afar\n")
+	r.Git(work, "add", "-A")
+	r.Git(work, "commit", "-q", "-m", "afar")
+	r.Git(work, "push", "-q", "origin", "main")
+	done := r.Do(sandboxUpdate, with(one, sandboxArgs{"method": "rebase"}))
+	assert.Equal(t, []any{"rebase", "sandbox/one", "origin/main"}, []any{done["method"], done["branch"], done["other"]})
+	assert.Len(t, done["backup_refs"], 1)
+	assert.Equal(t, []string{"afar\n", "second line"}, []string{r.Read(box, "afar.txt"), r.Git(box, "log", "-1", "--format=%s")})
+}
+
+// TestKilledUpdate: a process that is killed before, or between, its two steps leaves an update that the next call finishes; one that nobody was let through to
+// make is not finished.
+func TestKilledUpdate(t *testing.T) {
+	r, repo, box, one := worked(t)
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	r.Write(filepath.Join(r.Home, "bin"), "git", "#!/bin/sh\nif [ -e '"+r.Top+"/kill' ] && case \" $* \" in *\" $(cat '"+r.Top+"/kill') \"*) true;; *) false;; esac; then kill -9 $PPID; exit 1; fi\nexec "+git+" \"$@\"\n")
+	require.NoError(t, os.Chmod(filepath.Join(r.Home, "bin", "git"), 0o755))
+	t.Setenv("PATH", filepath.Join(r.Home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for i, step := range []string{"read-tree", "update-ref"} {
+		late := strings.Repeat("late\n", i+1)
+		r.Write(repo, "late.txt", late)
+		r.Git(repo, "add", "-A")
+		r.Git(repo, "commit", "-q", "-m", "late")
+		r.Write(r.Top, "kill", step)
+		before := r.Git(box, "rev-parse", "HEAD")
+		require.Error(t, r.Elsewhere(tool.Name(sandboxUpdate), one).Wait(), "it was killed")
+		require.NoError(t, os.Remove(filepath.Join(r.Top, "kill")))
+		require.Equal(t, before, r.Git(box, "rev-parse", "HEAD"))
+		o := r.Ask(sandboxUpdate, one)
+		require.NoError(t, o.Err)
+		assert.Equal(t, []string{late, "", "Merge main into sandbox/one"}, []string{r.Read(box, "late.txt"), r.Git(box, "status", "--porcelain"), r.Git(box, "log", "-1", "--format=%s")})
+	}
+	r.Git(repo, "commit", "-q", "--allow-empty", "-m", "latest")
+	head := r.Git(box, "rev-parse", "HEAD")
+	r.Edit("doing", map[string]any{"what": "update", "sandbox": "one", "owner": "999999999 1 an-earlier-start", "since": "2026-01-02T03:04:05Z", "call_id": "forged", "undo": r.Git(repo, "rev-parse", "main"),
+		"plan": `{"tool":"sandbox_update","summary":"s","context":{"git_url":"` + one["git_url"].(string) + `","name":"one","method":"fast_forward","branch":"sandbox/one","takes_from":"main","from":"` + head + `"}}`})
+	r.Refused("sandbox_unmerged", sandboxArchive, one)
+	assert.Equal(t, head, r.Git(box, "rev-parse", "HEAD"), "the audit knows no such call")
+}
