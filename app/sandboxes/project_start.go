@@ -97,19 +97,8 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 		return ProjectStarted{}, err
 	}
 	defer release()
-	if now, err := s.manager.Project(ctx, f); err != nil {
+	if f, err = s.recorded(ctx, f, plan.key); err != nil {
 		return ProjectStarted{}, err
-	} else if p, known := now.Projects[f.URL.String()]; known {
-		f.Project, f.Known, f.State = p, true, now
-		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
-	} else if f.Known { // an interrupted destroy was finished just now, and nothing of what was recorded may come back
-		f.State = now
-		f = s.anew(f)
-	}
-	if plan.key != "" {
-		f.Project.SSHKey = plan.key
-	} else if written, err := s.Homes.Settings(ctx, f.Project.Name); err == nil {
-		f = keyed(f, written)
 	}
 	if f.Known && f.Project.Server.Status == sandbox.Running {
 		return s.alreadyRunning(ctx, f)
@@ -135,6 +124,28 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 		return ProjectStarted{}, err
 	}
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
+}
+
+// recorded returns the project as it is recorded now, after what was interrupted in it was finished or undone, with the key that it is to be reached with. It is
+// called by who holds the project.
+func (s service) recorded(ctx context.Context, f FoundProject, key string) (FoundProject, error) {
+	now, err := s.manager.Project(ctx, f)
+	if err != nil {
+		return f, err
+	}
+	if p, known := now.Projects[f.URL.String()]; known {
+		f.Project, f.Known, f.State = p, true, now
+		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
+	} else if f.Known { // an interrupted destroy was finished just now, and nothing of what was recorded may come back
+		f.State = now
+		f = s.anew(f)
+	}
+	if key != "" {
+		f.Project.SSHKey = key
+	} else if written, err := s.Homes.Settings(ctx, f.Project.Name); err == nil {
+		f = keyed(f, written)
+	}
+	return f, nil
 }
 
 // keyed returns the project with the key that its settings file names: the user may have edited it, and what stands there wins (opencode contract §5.3).

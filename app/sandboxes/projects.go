@@ -14,6 +14,7 @@ import (
 // The typed handles.
 var (
 	ProjectStart   = tool.Ref[StartInput, ProjectStarted]{Name: "opencode_project_start"}
+	ProjectClone   = tool.Ref[StartInput, ProjectStarted]{Name: "sandbox_project_clone"}
 	ProjectStatus  = tool.Ref[URLInput, ProjectView]{Name: "opencode_project_status"}
 	ProjectStop    = tool.Ref[URLInput, ProjectDone]{Name: "opencode_project_stop"}
 	ProjectRestart = tool.Ref[URLInput, ProjectStarted]{Name: "opencode_project_restart"}

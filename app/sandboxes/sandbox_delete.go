@@ -197,11 +197,16 @@ func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInp
 		return resetPlan{}, err
 	}
 	asks := ConfirmOptions{}
+	summary := fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name)
+	if len(losses) > 0 {
+		asks.Strength = policy.Preview
+		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
+	}
 	if in.CleanIgnored {
 		asks.Strength = policy.Preview // ignored files are nowhere else, and no ref can keep them
 	}
 	p := resetPlan{found: f, box: box, input: in}
-	p.Plan, err = NewPlan(SandboxReset.Name, fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name),
+	p.Plan, err = NewPlan(SandboxReset.Name, summary,
 		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "branch": box.Branch, "clean_ignored": in.CleanIgnored, "kept_under_backup_refs": losses}, asks)
 	return p, err
 }

@@ -16,5 +16,5 @@ const Contract tool.Contract = "opencode.v1"
 // Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute,
-		Entries: slices.Concat(ProjectEntries(d), SandboxEntries(d), WorkEntries(d), UserOnlyEntries(d), GatewayEntries(d), AdminEntries(d))}
+		Entries: slices.Concat(ProjectEntries(d), ProjectUserOnlyEntries(d), SandboxEntries(d), WorkEntries(d), UserOnlyEntries(d), GatewayEntries(d), AdminEntries(d))}
 }

@@ -61,6 +61,47 @@ func (g group) start() *cobra.Command {
 	return c
 }
 
+// clone makes the clone of a repository that no project has yet, and reports whether there is one now.
+func (d Runner) clone(ctx context.Context, url, key string, shown func(started)) error {
+	return command.CallAndShow(ctx, d, sandboxes.ProjectClone.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key), shown)
+}
+
+func (g group) clone() *cobra.Command {
+	var key string
+	c := &cobra.Command{Use: "clone URL", Short: "Clone a repository as a project, without an agent server", Args: command.Args(1, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Clone a repository as a project, so that sandboxes can be made of it. No agent server is started, and none needs to be installed; countersign sandbox start\n" +
+			"does that, with the gateway in front of it.\n\n" +
+			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
+		Example: "  countersign sandbox clone git@github.com:acme/shop.git\n  countersign sandbox clone ~/src/shop"}
+	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		url, err := g.URL(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if key != "" && !strings.HasPrefix(key, "~") {
+			if key, err = filepath.Abs(key); err != nil {
+				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
+			}
+		}
+		return g.Runner.clone(ctx, url, key, func(s started) { g.drawCloned(ctx, s) })
+	}
+	return c
+}
+
+func (g group) drawCloned(ctx context.Context, s started) {
+	for _, w := range s.Warnings {
+		g.Note("warning: %s", command.Plain(w))
+	}
+	if s.Status == statusWaiting {
+		g.drawWaiting(ctx, s)
+		return
+	}
+	g.Line("cloned %s: %s", command.Plain(s.Project), command.Plain(s.BaseDir))
+	g.Note("no agent server: countersign sandbox start %s runs one, with the gateway in front of it", command.Plain(s.Project))
+}
+
 func (g group) drawStarted(ctx context.Context, s started) {
 	for _, w := range s.Warnings {
 		g.Note("warning: %s", command.Plain(w))

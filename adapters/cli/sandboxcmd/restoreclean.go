@@ -58,7 +58,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 		if ref, err = g.resolveBackup(ctx, url, ref); err != nil {
 			return err
 		}
-		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name), g.drawCreated)
+		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name), func(c created) { g.drawCreated(cmd.Context(), c) })
 	}
 	return c
 }

@@ -23,7 +23,8 @@ func Command(s *command.Shell) *cobra.Command {
 		"Sandboxes work without the agent server's program.\n\n" +
 		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
 		"be left out."
-	c.Example = `  countersign sandbox init                                      once: the settings file, with secrets of its own
+	c.Example = `  countersign sandbox create ~/src/shop fix-login               clones it first; needs no agent server
+  countersign sandbox init                                      once: the settings file of agent servers, with secrets of its own
   countersign sandbox start git@github.com:acme/shop.git
   countersign sandbox create acme-shop fix-login --run "npm ci"
   countersign sandbox enter acme-shop fix-login`
@@ -34,7 +35,7 @@ func Command(s *command.Shell) *cobra.Command {
 			c.AddCommand(below)
 		}
 	}
-	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
+	add("projects", g.clone(), g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
 	add("boxes", commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
 	s.Documented(c, present.Opencode)

@@ -1,7 +1,9 @@
 package sandboxcmd
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
+
+// ErrNoClone reports a repository that could not be cloned for a sandbox.
+var ErrNoClone = fault.New(fault.State, "sandbox_clone_waits", "the repository cannot be reached yet")
 
 // statusPartial is the status of what was done in part (opencode contract §13).
 const statusPartial = "partial"
@@ -39,6 +44,7 @@ func (g sandboxGroup) create() *cobra.Command {
 	var branch, run string
 	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
+			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
 			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n\n" +
 			"Exit code 1: the sandbox is there, and its set-up or --run failed.",
 		Example: `  countersign sandbox create acme-shop fix-login
@@ -52,9 +58,35 @@ func (g sandboxGroup) create() *cobra.Command {
 			return err
 		}
 		call := command.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", run)
-		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxCreate.Name, call, g.drawCreated))
+		if err := g.known(cmd.Context(), url); err != nil {
+			return err
+		}
+		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxCreate.Name, call, func(c created) { g.drawCreated(cmd.Context(), c) }))
 	}
 	return c
+}
+
+// known has the repository cloned where no project has it yet: a sandbox needs no agent server. Its answer is no part of the command's.
+func (g sandboxGroup) known(ctx context.Context, url string) error {
+	var all sandboxes.ProjectListing
+	if !g.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &all) || slices.ContainsFunc(all.Projects, func(p sandboxes.ProjectItem) bool { return p.URL == url }) {
+		return nil
+	}
+	var v struct {
+		Status string `json:"status"`
+	}
+	if !g.Quietly(ctx, sandboxes.ProjectStatus.Name, command.Arguments{"git_url": url}, &v) || v.Status != statusNotFound {
+		return nil
+	}
+	var s started
+	if _, err := g.Ask(ctx, sandboxes.ProjectClone.Name, command.Arguments{"git_url": url}, &s); err != nil {
+		return err
+	}
+	if s.Status == statusWaiting {
+		return ErrNoClone.Sayf("%s cannot be reached with the key that was made for it yet (%s)", url, s.ErrorDetail).With(command.Hint("countersign sandbox clone " + url + " shows the key to register"))
+	}
+	g.Note("cloned %s", command.Plain(s.Project))
+	return nil
 }
 
 // misnamed is the refusal of a name that no sandbox can have, in words: the schema's is a pattern, and leaves the name out.
@@ -71,7 +103,7 @@ func misnamed(name string, err error) error {
 	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
 }
 
-func (g sandboxGroup) drawCreated(c created) {
+func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
 	g.Line("sandbox %s of %s on branch %s: %s", command.Plain(c.Worktree.Name), command.Plain(c.Project), command.Plain(c.Worktree.Branch), command.Plain(c.Worktree.Directory))
 	g.Pairs(command.Pair{Name: "copied", Value: strings.Join(c.Copied, ", ")}, command.Pair{Name: "leased", Value: leased(c.Leases)})
 	for _, n := range []string{c.Note, c.Warning} {
@@ -89,6 +121,14 @@ func (g sandboxGroup) drawCreated(c created) {
 	if c.Status == statusPartial {
 		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
 		return
+	}
+	var all sandboxes.ProjectListing
+	if g.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &all) {
+		for _, p := range all.Projects {
+			if p.Name == c.Project && !p.Running {
+				g.Note("no agent server runs: countersign sandbox start %s adds one, with the gateway in front of it", command.Plain(c.Project))
+			}
+		}
 	}
 	g.Note("next: countersign sandbox enter %s %s", command.Plain(c.Project), command.Plain(c.Worktree.Name))
 }
