@@ -313,6 +313,27 @@ func (b *StateStore) Noted(ctx context.Context, l ecosystem.Layout, name string)
 	return doc, nil
 }
 
+// Notes implements ecosystemport.States.
+func (b *StateStore) Notes(ctx context.Context, l ecosystem.Layout, dir string) ([]string, error) {
+	if err := cmp.Or(ctx.Err(), checkNote(dir)); err != nil {
+		return nil, err
+	}
+	if owner, err := owner(l.State); err != nil || owner != "" && owner != l.Root {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(l.State, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ecosystem.ErrState.Sayf("%s cannot be read; mend it, or move it away", filepath.Join(l.State, dir)).Because(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
 // checkNote fails for a name that is not one path element or two, or that the state itself has: a defect of the caller.
 func checkNote(name string) error {
 	if !fs.ValidPath(name) || strings.Count(name, "/") > 1 || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.ContainsRune(name, 0) ||

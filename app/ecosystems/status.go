@@ -61,7 +61,8 @@ type StatusAnswer struct {
 	Spin       EnvironmentStatus         `json:"spin"`
 	Hint       string                    `json:"hint,omitempty"`
 
-	UnpushedReleases map[string][]string `json:"unpushed_releases,omitempty"` // tags by repository, as far as is on record
+	Environments     []runs.RecordedEnvironment `json:"environments,omitempty"`      // that are deployed, or in between; the default one is spin too
+	UnpushedReleases map[string][]string        `json:"unpushed_releases,omitempty"` // tags by repository, as far as is on record
 	runs.Envelope
 }
 
@@ -72,6 +73,9 @@ func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		return StatusAnswer{}, err
 	}
 	out := StatusAnswer{Repos: []RepoStatus{}, LastPushed: map[string]ecosystem.Push{}, Spin: s.spun(ctx, f.Layout)}
+	if out.Environments, err = s.Environments(ctx, f.Layout); err != nil {
+		return StatusAnswer{}, err
+	}
 	seen := runs.Observations{Ecosystem: f.Layout.Name, Invalid: !f.Loaded.Manifest.Valid(), Installed: f.State.Installed(), Ticket: f.State.Active()}
 	if !seen.Installed {
 		out.Hint = f.Layout.Name + " is not installed; amof_install_ecosystem makes its workspace and clones its repositories"

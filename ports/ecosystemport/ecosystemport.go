@@ -71,6 +71,8 @@ type States interface {
 	Note(ctx context.Context, l ecosystem.Layout, name string, doc []byte) error
 	// Noted returns such a document, or nil.
 	Noted(ctx context.Context, l ecosystem.Layout, name string) ([]byte, error)
+	// Notes returns the names of the documents whose first path element is dir, without it, sorted.
+	Notes(ctx context.Context, l ecosystem.Layout, dir string) ([]string, error)
 }
 
 // Runs keeps the records and logs of all runs of the user, within the limits of package ecosystem and without secrets.

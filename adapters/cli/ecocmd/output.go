@@ -275,9 +275,11 @@ func (g View) Workspace(a answer) {
 		w["status"] = w.Word("status") + " (commits of " + w.Word("workspace_branch") + " are on no remote)"
 	}
 	g.pairs(w, "ecosystem", "workspace=workspace_dir", "branch=workspace_branch", "status", "changes=dirty_files", "ticket=active_ticket", "problem")
-	if s := a.Object("spin"); s.Word("state") != "none" {
-		g.pairs(answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")
+	var deployed []string
+	for _, e := range a.List("environments") {
+		deployed = append(deployed, e.Word("environment")+" "+e.Word("state")+" "+e.Word("since"))
 	}
+	g.pairs(answer{"environments": strings.Join(deployed, ", ")}, "environments")
 	if len(a.Object("unpushed_releases")) > 0 {
 		g.pairs(answer{"releases": command.Plain(CommandText(a.Word("hint")))}, "releases")
 	}
@@ -333,6 +335,7 @@ func (g View) Environment(a answer) {
 		g.pairs(answer{"value": value}, name+"=value")
 	}
 	g.rows(a.List("services"), "service=repo", "status", "pid", "started=started_at", "command", "log")
+	g.rows(a.List("others"), "also=environment", "state", "since")
 }
 
 // Asked shows what a provisioner said of itself.

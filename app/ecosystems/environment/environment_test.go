@@ -161,9 +161,15 @@ func TestNoop(t *testing.T) {
 	preview := object(t, r.say(deploy, args{"mode": "plan"}).Value)["preview"].(args)
 	assert.Equal(t, "history", preview["estimate_source"])
 	assert.Positive(t, preview["estimated_duration_seconds"])
+	rec, log = r.done(deploy, args{"environment": "staging"})
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	rec, log = r.done(destroy, nil)
 	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.NoFileExists(t, mark)
+	others := object(t, r.say(status, nil, person).Value)["others"].([]any)
+	require.Len(t, others, 1, "what is deployed elsewhere is told of")
+	assert.Equal(t, "staging", others[0].(args)["environment"])
+	assert.Equal(t, "deployed", others[0].(args)["state"])
 }
 
 // TestChangedSince: what was confirmed is done, and nothing else.

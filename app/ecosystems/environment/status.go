@@ -40,6 +40,8 @@ type StatusAnswer struct {
 	Healthy      *bool             `json:"healthy"` // whether every service runs; null where none is looked after
 	Interrupted  bool              `json:"interrupted"`
 	Error        string            `json:"error,omitempty"`
+
+	Others []runs.RecordedEnvironment `json:"others,omitempty"` // environments that are deployed too, or in between
 	runs.Envelope
 }
 
@@ -64,6 +66,11 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 	if err := s.services(ctx, &a, st); err != nil {
 		return a, err
 	}
+	all, err := s.Environments(ctx, f.Layout)
+	if err != nil {
+		return a, err
+	}
+	a.Others = slices.DeleteFunc(all, func(e runs.RecordedEnvironment) bool { return e.Environment == a.Environment })
 	a.Interrupted = st.State.Passing() && !s.underWay(ctx, st.RunID)
 	a.Envelope = s.Show(sc, runs.Subject{Ecosystem: a.Ecosystem}, a.text(), a.next()...)
 	return a, nil
@@ -124,6 +131,9 @@ func (a StatusAnswer) text() runs.AnswerText {
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Outputs)) {
 		text.Details = append(text.Details, key+" = "+a.Outputs[key])
+	}
+	for _, e := range a.Others {
+		text.Details = append([]string{"also: environment " + e.Environment + " is " + e.State}, text.Details...)
 	}
 	text.Details = text.Details[:min(len(text.Details), most)]
 	return text

@@ -212,3 +212,20 @@ func TestASpentTokenSaysSo(t *testing.T) {
 	assert.ErrorIs(t, r.call(archive, "execute", token).Err, confirm.ErrUsed)
 	assert.ErrorIs(t, r.call(archive, "execute", nil).Err, ecosystem.ErrNotInstalled)
 }
+
+// TestEveryEnvironmentIsWarnedOf before its workspace goes, whatever it is called.
+func TestEveryEnvironmentIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	for name, state := range map[string]string{"default": "none", "staging": "deployed", "demo-2": "failed"} {
+		require.NoError(t, r.deps.States.Note(t.Context(), r.found().Layout, ecosystem.StateKey(name), []byte(`{"environment":"`+name+`","state":"`+state+`"}`)))
+	}
+	for _, name := range []string{archive, discard} {
+		o := r.call(name, "plan", nil)
+		require.NoError(t, o.Err)
+		said := string(o.Value)
+		assert.Contains(t, said, "the environment staging is deployed, and may run")
+		assert.Contains(t, said, "the environment demo-2 is failed, and may run")
+		assert.NotContains(t, said, "the environment default")
+	}
+}

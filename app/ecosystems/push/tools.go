@@ -2,7 +2,6 @@ package push
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -109,12 +108,15 @@ func (s service) recoverRun(ctx context.Context, f runs.Ecosystem, log func(leve
 	return ClearOperation(ctx, s.States, f.Layout)
 }
 
-// deployed warns of an environment that runs in what is to be removed.
+// deployed warns of the environments that may run in what is to be removed, whatever they are called.
 func (s service) deployed(ctx context.Context, f runs.Ecosystem) []string {
-	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.StateKey(ecosystem.DefaultEnvironment))
-	var now ecosystem.EnvironmentState
-	if err != nil || json.Unmarshal(doc, &now) != nil || now.State != ecosystem.PhaseDeployed {
-		return nil
+	all, err := s.Environments(ctx, f.Layout)
+	if err != nil {
+		return []string{"the environments cannot be looked at, and may run in the directories that are removed: " + ErrorMessage(err)}
 	}
-	return []string{"the environment " + ecosystem.DefaultEnvironment + " is deployed, and may run in the directories that are removed; amof_spin_destroy takes it down first"}
+	var out []string
+	for _, e := range all {
+		out = append(out, "the environment "+e.Environment+" is "+e.State+", and may run in the directories that are removed; amof_spin_destroy takes it down first")
+	}
+	return out
 }
