@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/commands"
 	"github.com/countersign-dev/countersign/app/ecosystems/environment"
 	"github.com/countersign-dev/countersign/app/ecosystems/push"
 	"github.com/countersign-dev/countersign/app/ecosystems/releases"
@@ -126,6 +127,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash, Releases: a.releases},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Git: a.releases},
+		Commanding: commands.Deps{Deps: b, Surveyor: a.surveyor, Git: a.releases, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}, Inherited: a.finder.Inherited},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}
 }
 

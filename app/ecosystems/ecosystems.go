@@ -3,6 +3,7 @@ package ecosystems
 import (
 	"slices"
 
+	"github.com/countersign-dev/countersign/app/ecosystems/commands"
 	"github.com/countersign-dev/countersign/app/ecosystems/environment"
 	"github.com/countersign-dev/countersign/app/ecosystems/push"
 	"github.com/countersign-dev/countersign/app/ecosystems/releases"
@@ -27,6 +28,7 @@ type Deps struct {
 	Shipping   push.Deps
 	Spinning   environment.Deps
 	Releasing  releases.Deps
+	Commanding commands.Deps
 	Running    runs.QueueDeps
 	Control    []tool.Entry // the control tools under the amof contract's names
 }
@@ -34,11 +36,11 @@ type Deps struct {
 // Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, InfoEntries(d.Browsing), workspace.InstallEntries(d.Installing),
-		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), runs.Entries(d.Running),
+		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), commands.Entries(d.Commanding), runs.Entries(d.Running),
 		[]tool.Entry{policyEntry(d.Basis)})}
 }
 
 // Performers carry out the runs of these tools.
 func Performers(d Deps) []runs.Performer {
-	return slices.Concat(workspace.Performers(d.Installing), push.Performers(d.Shipping), environment.Performers(d.Spinning), releases.Performers(d.Releasing))
+	return slices.Concat(workspace.Performers(d.Installing), push.Performers(d.Shipping), environment.Performers(d.Spinning), releases.Performers(d.Releasing), commands.Performers(d.Commanding))
 }

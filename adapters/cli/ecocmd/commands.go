@@ -1,6 +1,7 @@
 package ecocmd
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -42,7 +43,7 @@ func (g *group) create() *cobra.Command {
 		}
 		return g.do(cmd.Context(), "amof_create_ecosystem", command.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), func(a answer) {
 			g.prose(a)
-			g.Note("next: countersign eco use %s, so that commands need not name it, and then countersign eco install", command.Plain(args[0]))
+			g.Note("next: countersign eco install (where there are several ecosystems, countersign eco use %s selects this one)", command.Plain(args[0]))
 		})
 	}
 	return c
@@ -142,6 +143,37 @@ func (g *group) sync() *cobra.Command {
 	var repos []string
 	c := g.changing("sync", "Bring the repositories up to date, by fast-forward alone", "amof_sync_ecosystem", func(a command.Arguments) { set(a, "repos", repos) })
 	return shown(g.repoFlag(c, &repos), "sync", "sync shop --repo api")
+}
+
+func (g *group) exec() *cobra.Command {
+	var repos []string
+	var dirty bool
+	var changed string
+	var parallel, timeout int
+	c := &cobra.Command{Use: "exec [--repos A,B] [--dirty] [--changed REF] -- PROGRAM [ARG...]", Short: "Run a program in several repositories", Args: cobra.MinimumNArgs(1),
+		Long: "Run a program in the repositories: in each one's worktree of the active ticket, else in its clone. No shell is added; sh -c '...' is one. Each line of output " +
+			"stands behind the name of its repository; the exit code is 1 when the program failed anywhere."}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a := g.about(nil).Set("changed", changed)
+		set(a, "repos", repos)
+		set(a, "command", args)
+		on(a, map[string]bool{"dirty": dirty})
+		for name, n := range map[string]int{"parallel": parallel, "timeout_seconds": timeout} {
+			if n != 0 {
+				a[name] = n
+			}
+		}
+		return g.do(cmd.Context(), "ecosystem_exec", a, nil)
+	}
+	f := c.Flags()
+	f.SetInterspersed(false) // what follows the program is its own
+	f.StringSliceVar(&repos, "repos", nil, "only these repositories")
+	f.BoolVar(&dirty, "dirty", false, "only those with changes that are not committed")
+	f.StringVar(&changed, "changed", "", "only those with commits or changes since this ref")
+	f.IntVar(&parallel, "parallel", 0, "how many at a time (default 4)")
+	f.IntVar(&timeout, "timeout", 0, "seconds that each may take (default 600)")
+	g.completed(c, "repos", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
+	return shown(g.running(c), "exec -- git status --short", "exec --changed origin/main --parallel 2 -- go test ./...")
 }
 
 func (g *group) push() *cobra.Command {

@@ -440,7 +440,7 @@ func (g View) Results(result answer) {
 			delete(r, "commit")
 		}
 	}
-	g.rows(all, "repository", "ticket", "branch", "commit", "result", "status", "action", "reason", "problem", "error")
+	g.rows(all, "repository", "ticket", "branch", "commit", "result", "status", "exit=exit_code", "action", "reason", "problem", "error")
 	for name, value := range result.Object("outputs") {
 		g.pairs(answer{"value": value}, name+"=value")
 	}
