@@ -23,15 +23,15 @@ func statesFacts(t *testing.T, open openDirectories) {
 		"nothing":       {nil, project.Facts{}},
 		"go":            {[]string{"go.mod", "go.work", "README.md"}, project.Facts{Type: "go", Monorepo: true, MonorepoTool: "go"}},
 		"rust before":   {[]string{"Cargo.toml", "package.json = {}"}, project.Facts{Type: "rust", Manager: project.NPM}},
-		"next and pnpm": {[]string{`package.json = {"dependencies":{"react":"1","next":"1"},"engines":{"node":">=20"}}`, "pnpm-lock.yaml"}, project.Facts{Type: "nextjs", Manager: project.PNPM, NodeVersion: ">=20"}},
+		"next and pnpm": {[]string{`package.json = {"dependencies":{"react":"1","next":"1"},"engines":{"node":">=20"}}`, "pnpm-lock.yaml"}, project.Facts{Type: "nextjs", Manager: project.PNPM, DecidedBy: "pnpm-lock.yaml", NodeVersion: ">=20"}},
 		"a directory":   {[]string{"package.json = {}", "src-tauri/"}, project.Facts{Type: "tauri", Manager: project.NPM}},
 		"field first": {[]string{`package.json = {"packageManager":"yarn@4.1.0+sha224.abc"}`, "pnpm-lock.yaml"},
-			project.Facts{Type: "node", Manager: project.Yarn, ManagerVersion: "4.1.0", Corepack: true}},
+			project.Facts{Type: "node", Manager: project.Yarn, ManagerVersion: "4.1.0", Corepack: true, Declared: "yarn@4.1.0+sha224.abc", DecidedBy: "packageManager"}},
 		"nvmrc":           {[]string{".nvmrc =   v20.1.0 \r\nmore\n", ".node-version = 18"}, project.Facts{NodeVersion: "v20.1.0"}},
 		"node-version":    {[]string{".nvmrc = \n\n", ".node-version = 18"}, project.Facts{NodeVersion: "18"}},
 		"nvmrc of bytes":  {[]string{".nvmrc = \x00\xff\x1b[2J"}, project.Facts{}},
 		"nvmrc elsewhere": {[]string{".nvmrc -> /etc/hostname"}, project.Facts{}},
-		"workspaces":      {[]string{`package.json = {"workspaces":["packages/*"]}`}, project.Facts{Type: "node", Manager: project.NPM, Monorepo: true}},
+		"workspaces":      {[]string{`package.json = {"workspaces":["packages/*"]}`}, project.Facts{Type: "node", Manager: project.NPM, Monorepo: true, MonorepoTool: "npm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := grow(t, land(t), c.entries...)

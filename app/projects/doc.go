@@ -1,10 +1,12 @@
 // Package projects is the toolset of registered projects: looking at them and at git, running scripts, background processes, workflows, step
-// templates, stored actions and webhooks. It is the whole of the packageflow contract: 18 tools that read, 5 that run something, 3 that store something.
+// templates, stored actions and webhooks. It is the whole of the packageflow contract: 18 tools that read, 5 that run something, 3 that store something; and of two more, which list and run tasks of other
+// kinds than package.json scripts.
 //
 // Capability makes the toolset for agents, WorkbenchCapability the one whose tools only users may call.
 //
 //   - projects and git, read only: project_info.go, git.go
 //   - package.json scripts and the background processes that come of them: scripts.go, npm.go, processes.go
+//   - tasks of Makefiles and the like, and workspaces: tasks.go, run_task.go
 //   - stored actions, their rules and executions, and triggering webhooks and programs: actions.go, trigger.go, call_history.go
 //   - tools for users only (AdminEntries in project_admin.go, action_admin.go, workflow_admin.go): registering projects and their settings, changing and deleting
 //     workflows, actions, rules and templates, and letting requests from outside start a workflow. They belong to the command line and the console;

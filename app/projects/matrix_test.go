@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// world is one of everything, and for each of the 26 tools arguments that it takes, every one of them set.
+// world is one of everything, and for each of the 28 tools arguments that it takes, every one of them set.
 type world struct {
 	*projectrig.Rig
 	core *projectrig.Core
@@ -33,6 +33,9 @@ func newWorld(t *testing.T) world {
 	d := r.OpenCore(nil)
 	repo := gitfixture.New(t, shop)
 	id := string(d.Register(repo.Dir))
+	whole := gitfixture.New(t, "first\n-- package.json --\n{\"workspaces\":[\"one\"]}\n-- one/package.json --\n{\"name\":\"one\",\"scripts\":{\"build\":\"sh build.sh\"}}\n-- one/build.sh --\necho built")
+	r.Write(whole.Dir, "one/new.js", "")
+	d.Register(whole.Dir)
 	server, _ := hooks(t)
 	d.ByPerson("project_change", map[string]any{"project": id, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{strings.TrimPrefix(server.URL, "http://")}})
 	hook := d.ByPerson("action_save", map[string]any{"type": "webhook", "name": "tell", "project": id, "webhook": map[string]any{"url": server.URL + "/hook"}})["id"]
@@ -44,7 +47,7 @@ func newWorld(t *testing.T) world {
 	type args = map[string]any
 	project, tree := args{"project_path": repo.Dir}, args{"worktree_path": repo.Dir}
 	return world{Rig: r, core: d, args: map[tool.Name]map[string]any{
-		"list_projects": {"query": "clone"}, "get_project": {"path": repo.Dir}, "list_project_scripts": project, "list_worktrees": project, "get_git_status": project,
+		"list_projects": {"query": "clone"}, "get_project": {"path": repo.Dir}, "list_project_scripts": project, "list_project_tasks": project, "list_worktrees": project, "get_git_status": project,
 		"get_staged_diff": project, "get_worktree_status": tree, "get_git_diff": tree,
 		"list_workflows": {"project_id": id}, "get_workflow": {"workflow_id": flow},
 		"list_step_templates": {"category": "git", "query": "log", "include_builtin": true},
@@ -54,6 +57,7 @@ func newWorld(t *testing.T) world {
 		"list_background_processes": {}, "get_background_process_output": {"processId": process, "tailLines": 5, "sinceSeq": 0},
 		"run_script":              {"script_name": "build", "project_path": repo.Dir},
 		"run_npm_script":          {"projectPath": repo.Dir, "scriptName": "build", "args": []string{"x"}, "timeoutMs": 60000, "runInBackground": true, "successPattern": "built", "successTimeoutMs": 20000},
+		"run_task":                {"projectPath": whole.Dir, "task": "build", "members": []string{"one"}, "changedSince": "HEAD", "args": []string{"x"}, "timeoutMs": 60000, "runInBackground": true, "successPattern": "built", "successTimeoutMs": 20000},
 		"run_workflow":            {"workflow_id": flow, "project_path": repo.Dir},
 		"trigger_webhook":         {"webhook_id": hook, "payload": args{"a": 1}, "variables": map[string]string{"b": "c"}},
 		"stop_background_process": {"processId": process, "force": true},
@@ -63,7 +67,7 @@ func newWorld(t *testing.T) world {
 	}}
 }
 
-// tools returns the 26, by name.
+// tools returns the 28, by name.
 func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	t.Helper()
 	specs := map[tool.Name]tool.Spec{}
@@ -73,7 +77,7 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 		}
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(w.args)), slices.Collect(maps.Keys(specs)))
-	require.Len(t, specs, 26)
+	require.Len(t, specs, 28)
 	return specs
 }
 
@@ -86,7 +90,7 @@ func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[st
 	})
 }
 
-// TestDecisions calls each tool under each level with each setting of its own: 312 decisions (packageflow-security contract §3.3).
+// TestDecisions calls each tool under each level with each setting of its own: 336 decisions (packageflow-security contract §3.3).
 func TestDecisions(t *testing.T) {
 	w := newWorld(t)
 	levels := []policy.Level{policy.ReadOnly, policy.ExecuteWithConfirm, policy.FullAccess}
@@ -120,7 +124,7 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 312, decided)
+	assert.Equal(t, 336, decided)
 }
 
 // TestAutoApproval answers what the level alone asks, for the tools it lists, and nothing of high risk.

@@ -41,8 +41,8 @@ func InfoEntries(d InfoDeps) []tool.Entry {
 		bind.Query(ListProjects, runner.ReadSpec(runner.CategoryProjects, "List projects", "List the registered projects with type, package manager and current branch.", infoListSchema), s.list),
 		bind.Query(GetProject, runner.ReadSpec(runner.CategoryProjects, "Get project", "Show a registered project: scripts, type, package manager, Node version, git remote and branch, workflows.", pathSchema), s.get),
 		bind.Query(ListScripts, runner.ReadSpec(runner.CategoryProjects, "List project scripts", "List the scripts in a project's package.json with their commands.", projectSchema), s.scripts),
-		bind.Query(ListTasks, runner.ReadSpec(runner.CategoryProjects, "List project tasks", "List what a project's directory can run besides package.json scripts (Makefile, Taskfile, justfile, mise, Cargo, Go, pyproject, composer, Gradle, Maven), "+
-			"and the members of its workspace with theirs. Runs nothing.", projectSchema), s.tasks),
+		bind.Query(ListTasks, runner.ReadSpec(runner.CategoryProjects, "List project tasks", "List what a directory can run besides package.json scripts, and its workspace's members. "+
+			"Reads Makefile, Taskfile, justfile, mise, Cargo, Go, pyproject, composer, Gradle and Maven files; runs nothing.", projectSchema), s.tasks),
 		bind.Query(ListWorktrees, runner.ReadSpec(runner.CategoryWorktrees, "List worktrees", "List the git worktrees of a registered project.", projectSchema), s.worktrees),
 		bind.Query(GitStatus, runner.ReadSpec(runner.CategoryWorktrees, "Git status", "Show a project's branch and its staged, modified, untracked and conflicted files.", projectSchema), s.status),
 		bind.Query(StagedDiff, runner.ReadSpec(runner.CategoryWorktrees, "Staged diff", "Show the diff of what is staged in a project, with a summary.", projectSchema), s.staged),

@@ -24,14 +24,14 @@ const maxFilters = 100
 
 // RunTaskInput names a task, and where it runs.
 type RunTaskInput struct {
-	Path           string   `json:"projectPath" jsonschema:"minLength=1,description=absolute path of the registered project or of a member"`
-	Task           string   `json:"task" jsonschema:"minLength=1,description=its name; or make:NAME where several have it"`
-	Members        []string `json:"members,omitempty" jsonschema:"description=run in these members: names\\, directories\\, patterns; !NAME leaves out; * is all"`
-	ChangedSince   string   `json:"changedSince,omitempty" jsonschema:"description=only in members changed since this commit\\, and those that need them"`
-	Args           []string `json:"args,omitempty" jsonschema:"description=passed on as they are"`
-	TimeoutMS      *int64   `json:"timeoutMs,omitempty" jsonschema:"description=of each; default 300000"`
+	Path           string   `json:"projectPath"`
+	Task           string   `json:"task" jsonschema:"minLength=1,description=or make:NAME"`
+	Members        []string `json:"members,omitempty" jsonschema:"description=names or patterns; !NAME leaves out"`
+	ChangedSince   string   `json:"changedSince,omitempty" jsonschema:"description=a commit"`
+	Args           []string `json:"args,omitempty"`
+	TimeoutMS      *int64   `json:"timeoutMs,omitempty"`
 	Background     bool     `json:"runInBackground,omitempty"`
-	SuccessPattern string   `json:"successPattern,omitempty" jsonschema:"description=wait for a line matching this RE2"`
+	SuccessPattern string   `json:"successPattern,omitempty"`
 	SuccessMS      int64    `json:"successTimeoutMs,omitempty"`
 	script         RunNPMInput
 }
@@ -42,9 +42,6 @@ func (in *RunTaskInput) Resources() []string { return []string{in.Path} }
 // Validate checks what does not need the project.
 func (in *RunTaskInput) Validate() error {
 	in.script = RunNPMInput{Path: in.Path, Script: in.Task, Args: in.Args, TimeoutMS: in.TimeoutMS, Background: in.Background, SuccessPattern: in.SuccessPattern, SuccessMS: in.SuccessMS}
-	if in.Background && in.many() {
-		return project.ErrArgument.Sayf("runInBackground is for one task; leave out members and changedSince, and give the member's directory as projectPath")
-	}
 	if len(in.Members) > maxFilters {
 		return project.ErrArgument.Sayf("there are %d members; at most %d are taken: use a pattern", len(in.Members), maxFilters)
 	}
@@ -135,7 +132,9 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 	if err != nil {
 		return p, err
 	}
-	shown.Notes = notes
+	if shown.Notes = notes; in.Background && len(targets) > 1 {
+		return p, project.ErrArgument.Sayf("runInBackground is for one member, and %d were chosen; name one", len(targets))
+	}
 	var findings runner.Findings
 	for _, t := range targets {
 		one, env, err := s.step(ctx, t, in.Task, in.Args)
@@ -162,7 +161,10 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) error {
 	first := p.steps[0]
 	summary := fmt.Sprintf("run task %s of %s: %s", p.in.Task, site.Project.Name, runner.OneLine(first.task.Command)+spelled(p.in.Args))
-	if p.in.many() {
+	switch {
+	case p.in.many() && len(p.steps) == 1:
+		summary = fmt.Sprintf("run task %s%s in %s of %s", p.in.Task, spelled(p.in.Args), first.member, site.Project.Name)
+	case p.in.many():
 		summary = fmt.Sprintf("run task %s%s in %d members of %s", p.in.Task, spelled(p.in.Args), len(p.steps), site.Project.Name)
 	}
 	assess := policy.Assessment{Strength: policy.Simple, Risk: shown.Findings.Risk(), Scope: string(site.Project.ID) + "/task/" + p.in.Task}

@@ -59,8 +59,8 @@ func ScriptEntries(d ScriptDeps) []tool.Entry {
 			func(ctx context.Context, _ tool.Scope, in RunNPMInput) (runPlan, error) {
 				return s.plan(ctx, "run_npm_script", in)
 			}, s.either),
-		bind.Command(RunTask, runner.ExecuteSpec(runner.CategoryScripts, "Run task", "Run one task that list_project_tasks shows (make, Taskfile, just, cargo, go, uv, Gradle … or a package.json script), in its directory or in many "+
-			"members of the workspace, in the order of their dependencies. Stops at the first that fails.", runTaskSchema), s.planTask, s.runTask),
+		bind.Command(RunTask, runner.ExecuteSpec(runner.CategoryScripts, "Run task", "Run a task of list_project_tasks, like make or cargo tasks. "+
+			"With members or changedSince: in those members of a workspace, dependencies first, until one fails.", runTaskSchema), s.planTask, s.runTask),
 		bind.Query(ListProcesses, runner.ReadSpec(runner.CategoryBackground, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
 		bind.Query(GetProcessOutput, runner.ReadSpec(runner.CategoryBackground, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
 		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),

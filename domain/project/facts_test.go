@@ -187,7 +187,7 @@ func TestMonorepos(t *testing.T) {
 		f, err := project.DetectFacts(found(t, manifest))
 		require.NoError(t, err)
 		assert.Equal(t, want, f.Monorepo, manifest)
-		assert.Empty(t, f.MonorepoTool)
+		assert.Equal(t, map[bool]string{true: "npm"}[want], f.MonorepoTool, manifest)
 	}
 }
 

@@ -61,6 +61,31 @@ func (d Runner) Scripts(ctx context.Context, word, begun string) []cobra.Complet
 	return out
 }
 
+// runnable completes what the project named by word can run: scripts of package.json, and tasks of the directory.
+func (d Runner) runnable(ctx context.Context, word, begun string) []cobra.Completion {
+	out := d.Scripts(ctx, word, begun)
+	dir, err := d.Dir(ctx, word)
+	var found taskList
+	if err != nil || !d.Quietly(ctx, "list_project_tasks", command.Arguments{"project_path": dir}, &found) {
+		return out
+	}
+	count := map[string]int{}
+	for _, t := range found.Tasks {
+		count[t.Name]++
+	}
+	for _, t := range found.Tasks {
+		name := t.Name
+		if count[name] > 1 {
+			name = t.Runner + ":" + name
+		}
+		if t.Runner != "script" {
+			text, _, _ := strings.Cut(t.Command, "\n")
+			out = command.Offer(out, name, text, begun)
+		}
+	}
+	return out
+}
+
 // Workflows completes workflows by name and id.
 func (d Runner) Workflows(ctx context.Context, begun string) []cobra.Completion {
 	return d.offers(ctx, workflows(), begun)

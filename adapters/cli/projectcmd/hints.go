@@ -20,7 +20,7 @@ func hint(f *fault.Error) command.Hint {
 	return map[fault.Code]command.Hint{
 		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list shows those that are registered",
 		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
-		"script_not_found":             "countersign project scripts shows those there are",
+		"script_not_found":             "countersign project tasks shows those there are",
 		"project_script_never_ends":    "countersign run --background SCRIPT, then countersign logs -f and countersign stop",
 		"workflow_not_found":           "countersign workflow list shows those there are",
 		"action_not_found":             "countersign action list shows those there are",
@@ -37,6 +37,8 @@ func hint(f *fault.Error) command.Hint {
 func commandText(message string) string {
 	return strings.NewReplacer("does not lead to a directory inside a registered project; list_projects shows those there are", "is in no registered project", "call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
+		"call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
+		"list_project_tasks", "countersign project tasks", "runInBackground is", "--background is",
 		"add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
 		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
 	).Replace(message)

@@ -16,21 +16,29 @@ const pollLive = 300 * time.Millisecond
 // live shows on a terminal what a script prints while it is waited for. The zero live shows nothing.
 type live struct {
 	g     group
-	ids   chan string // of the process, once it runs
+	ids   chan begun // processes that run, one after the other
 	over  chan struct{}
 	tasks sync.WaitGroup
 	next  int64
 	lines bool // some were shown
 	lost  bool // not all of them
+
+	titled bool // each process is named first
 }
 
-// watch begins to show what the script prints that runs next, when the output is a terminal.
-func (g group) watch(ctx context.Context) *live {
-	l := &live{g: g}
+// begun is a process that runs, and what it is.
+type begun struct{ id, what string }
+
+// maxBegun is how many processes may have begun that are not shown yet.
+const maxBegun = 1000
+
+// watch begins to show what the scripts print that run next, when the output is a terminal.
+func (g group) watch(ctx context.Context, titled bool) *live {
+	l := &live{g: g, titled: titled}
 	if g.JSON || !g.Drawn() {
 		return l
 	}
-	l.ids, l.over = make(chan string, 1), make(chan struct{})
+	l.ids, l.over = make(chan begun, maxBegun), make(chan struct{})
 	l.tasks.Go(func() { l.run(context.WithoutCancel(ctx)) })
 	return l
 }
@@ -40,11 +48,11 @@ func (l *live) progress() func(tool.Progress) {
 	if l.ids == nil {
 		return nil
 	}
-	named := regexp.MustCompile(`\bruns as (run_[0-9a-f]+)\b`)
+	named := regexp.MustCompile(`^(.*) runs as (run_[0-9a-f]+)\b`)
 	return func(p tool.Progress) {
 		if m := named.FindStringSubmatch(p.Message); m != nil {
 			select {
-			case l.ids <- m[1]:
+			case l.ids <- begun{m[2], m[1]}:
 			default:
 			}
 		}
@@ -64,29 +72,44 @@ func (l *live) end() bool {
 	return l.lines
 }
 
+// run shows one process after the other, each to its end.
 func (l *live) run(ctx context.Context) {
-	var id string
-	select {
-	case id = <-l.ids:
-	case <-l.over: // it may have told its name just before it ended
+	for {
+		var one begun
 		select {
-		case id = <-l.ids:
-		default:
-			return
+		case one = <-l.ids:
+		case <-l.over: // it may have told its name just before it ended
+			select {
+			case one = <-l.ids:
+			default:
+				return
+			}
 		}
+		if l.titled {
+			l.g.Note("%s:", command.Plain(one.what))
+		}
+		l.next = 0
+		l.follow(ctx, one.id)
 	}
+}
+
+// follow shows what a process prints until it has ended, or everything has.
+func (l *live) follow(ctx context.Context, id string) {
 	every := time.NewTicker(pollLive)
 	defer every.Stop()
 	for ended := false; ; {
-		more, ok := l.show(ctx, id)
+		state, ok := l.show(ctx, id)
 		switch {
 		case !ok && ended:
 			l.lost = true
 			return
-		case more:
+		case state.More:
 			continue
 		case ended:
 			return
+		case ok && state.Status != statusRunning: // what it printed last was there before that was so
+			ended = true
+			continue
 		}
 		select {
 		case <-l.over:
@@ -97,14 +120,13 @@ func (l *live) run(ctx context.Context) {
 }
 
 // show asks for what was printed since, and reports whether there is more, and whether it could be asked.
-func (l *live) show(ctx context.Context, id string) (more, ok bool) {
+func (l *live) show(ctx context.Context, id string) (part output, ok bool) {
 	o, err := l.g.Send(ctx, "get_background_process_output", command.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
-	var part output
 	if err != nil || command.DecodeAnswer(o, &part) != nil {
-		return false, false
+		return part, false
 	}
 	l.lost = l.lost || part.Dropped > 0
 	l.lines = l.lines || len(part.Lines) > 0
 	l.next = part.Next
-	return part.More, l.g.lines(part.Lines) == nil
+	return part, l.g.lines(part.Lines) == nil
 }

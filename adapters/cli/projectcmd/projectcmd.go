@@ -27,7 +27,7 @@ func Commands(s *command.Shell) []*cobra.Command {
 }
 
 func (g group) project() *cobra.Command {
-	c := command.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.status(), g.diff(), g.worktrees())
+	c := command.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.tasks(), g.members(), g.status(), g.diff(), g.worktrees())
 	c.Long = "Register projects and look at them. Agents see registered projects alone, and nothing outside their directories.\n\n" +
 		"Where a command takes [PROJECT] (a name, an id or a directory) and none is named, it is about the one you stand in."
 	c.Example = `  countersign project add

@@ -2,6 +2,7 @@ package projectcmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // wish is how a script is to be run.
@@ -18,27 +20,37 @@ type wish struct {
 	timeout    time.Duration
 	until      string
 	within     time.Duration
+	members    []string
+	since      string
 }
 
 func (g group) run() *cobra.Command {
 	var w wish
-	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: command.Args(0, -1),
-		Long: "Run a package.json script with the project's package manager, after showing the real command. What stands behind -- is passed on to the script.\n" +
+	c := &cobra.Command{Use: "run TASK [-- ARGS...]", Short: "Run a script or another task of a project, after showing its command", Args: command.Args(0, -1),
+		Long: "Run a package.json script with the project's package manager, or another task that countersign project tasks lists, after showing the real command. What stands\n" +
+			"behind -- is passed on to it. Where several files have a task of that name, make:NAME says which.\n" +
+			"With --member or --changed-since it runs in many members of the workspace, those before others that these need, and stops at the first that fails.\n" +
 			"On a terminal what it prints is shown line by line, elsewhere when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
 			"Exit code 1: the script failed; its own exit code is in the message.",
 		Example: `  countersign run test
   countersign run test -- --watch=false
+  countersign run make:test
+  countersign run build --member 'packages/*' --member '!docs'
+  countersign run test --changed-since main
   countersign run dev --until "ready in"`}
 	g.ProjectFlag(c, &w.project, "name, id or directory of the project (default: the one you stand in)")
 	c.Flags().BoolVarP(&w.background, "background", "b", false, "let it run on, and print its id")
 	c.Flags().DurationVar(&w.timeout, "timeout", 0, "stop it after so long (default 5m; in the background never)")
 	c.Flags().StringVar(&w.until, "until", "", "in the background: wait until a line it prints matches this regular expression")
 	c.Flags().DurationVar(&w.within, "within", 0, "how long --until waits (default 30s)")
+	c.Flags().StringArrayVarP(&w.members, "member", "m", nil, "run in members of the workspace: a name, a directory or a pattern; !NAME leaves one out, '*' is all; may be repeated")
+	c.Flags().StringVar(&w.since, "changed-since", "", "run in the members that changed since this commit, and those that need them")
+	_ = c.RegisterFlagCompletionFunc("member", g.completeMember) // the flag is there, and is registered once
 	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return g.Scripts(cmd.Context(), w.project, begun), cobra.ShellCompDirectiveNoFileComp
+		return g.runnable(cmd.Context(), w.project, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -49,10 +61,22 @@ func (g group) run() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if w.background {
-			return g.begin(cmd.Context(), call)
+		tool, wait := tool.Name("run_npm_script"), g.wait
+		if w.many() {
+			dir, err := g.Dir(cmd.Context(), w.project)
+			if err != nil {
+				return err
+			}
+			call = taskArguments(call, dir, w)
+			tool, wait = "run_task", g.runTask
+		} else if dir, ok := g.taskDir(cmd.Context(), w, args[0]); ok {
+			call = taskArguments(call, dir, w)
+			tool, wait = "run_task", g.runTask
 		}
-		return g.wait(cmd.Context(), call)
+		if w.background {
+			return g.begin(cmd.Context(), tool, args[0], call)
+		}
+		return wait(cmd.Context(), call)
 	}
 	return c
 }
@@ -61,14 +85,14 @@ func (g group) run() *cobra.Command {
 func (g group) unnamed(cmd *cobra.Command, project string) error {
 	missing := command.Args(1, -1)(cmd, nil)
 	var names []string
-	for _, s := range g.Scripts(cmd.Context(), project, "") {
+	for _, s := range g.runnable(cmd.Context(), project, "") {
 		name, _, _ := strings.Cut(string(s), "\t")
 		names = append(names, name)
 	}
 	if len(names) == 0 {
 		return missing
 	}
-	return fault.From(missing).With(command.Hint("the scripts are: " + strings.Join(names, ", ")))
+	return fault.From(missing).With(command.Hint("there are: " + strings.Join(names, ", ")))
 }
 
 func (g group) runArguments(ctx context.Context, w wish, args []string) (command.Arguments, error) {
@@ -103,7 +127,7 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (command
 
 // wait runs a script to its end and then prints what it printed.
 func (g group) wait(ctx context.Context, call command.Arguments) error {
-	l := g.watch(ctx)
+	l := g.watch(ctx, false)
 	o, err := g.Send(ctx, "run_npm_script", call, l.progress())
 	shown := l.end()
 	var r ProgramResult
@@ -127,9 +151,10 @@ func (g group) wait(ctx context.Context, call command.Arguments) error {
 }
 
 // begin starts a script in the background.
-func (g group) begin(ctx context.Context, call command.Arguments) error {
-	o, err := g.Send(ctx, "run_npm_script", call, nil)
+func (g group) begin(ctx context.Context, name tool.Name, what string, call command.Arguments) error {
+	o, err := g.Send(ctx, name, call, nil)
 	var b struct {
+		Line    string   `json:"matched_line"`
 		ID      string   `json:"process_id"`
 		PID     int      `json:"pid"`
 		Initial []string `json:"initial_output"`
@@ -147,8 +172,11 @@ func (g group) begin(ctx context.Context, call command.Arguments) error {
 		return err
 	}
 	g.printed(b.Initial)
+	if b.Line != "" && !slices.Contains(b.Initial, b.Line) {
+		g.printed([]string{b.Line})
+	}
 	g.Line("%s", b.ID)
-	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", command.Plain(call["scriptName"].(string)), b.PID, b.ID, b.ID)
+	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", command.Plain(what), b.PID, b.ID, b.ID)
 	return nil
 }
 

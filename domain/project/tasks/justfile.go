@@ -69,9 +69,7 @@ func readJustfile(l *List, d Documents) {
 			if asks { // whoever approves the plan has been asked
 				at.Argv = []string{"just", "--yes", r[1]}
 			}
-			for _, need := range justNeed.FindAllString(r[3], -1) {
-				at.Needs = append(at.Needs, need)
-			}
+			at.Needs = append(at.Needs, justNeed.FindAllString(r[3], -1)...)
 		}
 		about, private, asks = "", false, false
 	}

@@ -16,6 +16,12 @@ var (
 	shellName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
+// The bounds of what variables of a makefile come to: how deep they name one another, and bytes in all.
+const (
+	maxExpand   = 8
+	maxExpanded = 1 << 20
+)
+
 // computed stands in shell text for what a runner computes.
 const computed = "${COMPUTED}"
 
@@ -24,6 +30,7 @@ type makefile struct {
 	vars  map[string]string
 	rules []*makeRule
 	phony map[string]bool
+	spent int // bytes that variables came to
 }
 
 // makeRule is the recipe of a target.
@@ -244,7 +251,8 @@ func (m *makefile) value(name string, r *makeRule, depth int) string {
 	if command, ok := strings.CutPrefix(name, "shell "); ok {
 		return "$(" + m.shell(command, r, depth+1) + ")"
 	}
-	if v, set := m.vars[name]; set && depth < 5 {
+	if v, set := m.vars[name]; set && depth < maxExpand && m.spent < maxExpanded {
+		m.spent += 1 + len(v)
 		return m.shell(v, r, depth+1)
 	}
 	switch {
