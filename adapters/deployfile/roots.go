@@ -27,9 +27,13 @@ func (op *operation) knownRoots(before []byte) ([]byte, error) {
 	if err != nil || op.t.Kind != deployment.KindDeploy && op.t.Kind != deployment.KindBootstrap {
 		return before, err
 	}
-	added := false
-	for _, f := range op.t.Owned {
-		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: cmp.Or(op.t.Repo, canonical(op.t.Place.Repo))}
+	repo, added := op.t.Repo, false
+	if repo == "" {
+		repo = canonical(op.t.Place.Repo)
+	}
+	for i := range op.t.Owned {
+		f := &op.t.Owned[i]
+		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: repo}
 		if deployment.IsBelow(op.t.Place.ProjectRoot, f.Root, '/') {
 			r.Project = op.t.Place.ProjectRoot
 		}

@@ -2,6 +2,7 @@ package configrepo
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -31,6 +32,14 @@ func Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
 	case !closed:
 		return nil, true, badMatter("the front matter is not closed by a line ---")
 	}
+	if fields, plain := plainMatter(string(text)); plain {
+		return fields, true, nil
+	}
+	return matterFields(text)
+}
+
+// matterFields are the fields of front matter as YAML has them.
+func matterFields(text []byte) (fields map[string]any, found bool, err error) {
 	fields = map[string]any{}
 	root, err := yamlcodec.Parse(text, yamlcodec.Options{FirstLine: matterStart, MaxBytes: MaxFrontmatter})
 	switch {
@@ -68,4 +77,50 @@ func matter(rest []byte) (text []byte, closed bool) {
 func badMatter(format string, args ...any) *fault.Error {
 	bad := deployment.ErrConfig.Sayf(format, args...)
 	return bad.With(deployment.FieldDetails("error", bad.Message))
+}
+
+// plainMatter reads front matter as almost all skills and commands have it, lines of a name and a plain text, and gives up on everything else:
+// thousands of them are read for each plan, and YAML takes a hundred times as long.
+func plainMatter(text string) (map[string]any, bool) {
+	fields := map[string]any{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		if _, again := fields[name]; !ok || again || len(name) > maxPlainName || !plainWord(name) || !plainText(value) {
+			return nil, false
+		}
+		fields[name] = value
+	}
+	return fields, len(fields) > 0
+}
+
+const maxPlainName = 100
+
+// plainWord reports letters, and - or _ between them, that stand for themselves.
+func plainWord(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !letter(c) && (i == 0 || c != '-' && c != '_') {
+			return false
+		}
+	}
+	return plainText(s)
+}
+
+// plainText reports text in one line that YAML takes for just that, without quotes: it begins with a letter, and is no word that means something else.
+func plainText(s string) bool {
+	if s == "" || !letter(s[0]) || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	if strings.Contains(s, ": ") || strings.Contains(s, " #") {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf":
+		return false
+	}
+	return true
 }
