@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,8 +47,27 @@ type Program struct {
 type serve func(ctx context.Context, d command.Core, streams *command.Terminal, env func(string) string, onReady func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
-// kilobytes each.
-const garbage = 400
+// kilobytes each. What works on tens of thousands of files gives it up: from muchInUse bytes on the heap is collected as Go has it.
+const (
+	garbage   = 400
+	muchInUse = 6 << 20
+)
+
+// collectMore sets GOGC anew after each collection, by what is in use.
+func collectMore(now int) {
+	runtime.AddCleanup(new([16]byte), func(now int) {
+		use := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(use)
+		percent := garbage
+		if use[0].Value.Kind() == metrics.KindUint64 && use[0].Value.Uint64() > muchInUse {
+			percent = 100
+		}
+		if percent != now {
+			debug.SetGCPercent(percent)
+		}
+		collectMore(percent)
+	}, now)
+}
 
 // Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
 // one ends the process at once.
@@ -58,6 +79,7 @@ func Main(p Program, args []string) int {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
+		collectMore(garbage)
 	}
 	return Run(ctx, p, command.OS(), args)
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
@@ -33,11 +34,31 @@ const chunk = 256
 // Files reads the files of modules: the half of deployport.Sources that needs no git.
 type Files struct {
 	index *observe.Index
-	limit int // files of one tree
+	limit int      // files of one tree
+	bases sync.Map // config repositories, each to where it was last found to be
+}
+
+// resolve is a config repository's path with its links resolved. Every module asks; as long as the same directory stands there, it is what it was.
+func (f *Files) resolve(repo string) (string, error) {
+	now, err := os.Stat(repo)
+	if err != nil {
+		return "", err
+	}
+	if known, ok := f.bases.Load(repo); ok {
+		real := known.(string)
+		if there, err := os.Lstat(real); err == nil && os.SameFile(there, now) {
+			return real, nil
+		}
+	}
+	real, err := filepath.EvalSymlinks(repo)
+	if err == nil {
+		f.bases.Store(repo, real)
+	}
+	return real, err
 }
 
 // NewFiles reads files whose sums an index remembers. It is the caller who saves the index.
-func NewFiles(index *observe.Index) *Files { return &Files{index, MaxFiles} }
+func NewFiles(index *observe.Index) *Files { return &Files{index: index, limit: MaxFiles} }
 
 // Local implements deployport.Sources: the tree of a directory or file below the config repository.
 func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
@@ -46,7 +67,7 @@ func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (
 		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.FieldDetails("source", source).AddPath("path", filepath.Join(at.Repo, source)))
 	}
 	full := filepath.Join(at.Repo, filepath.FromSlash(clean))
-	resolved, info, err := within(at.Repo, full)
+	resolved, info, err := f.within(at.Repo, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path in %s", full, deployment.ManifestFile).
@@ -77,8 +98,8 @@ func (f *Files) Tree(ctx context.Context, dir string) (deployment.Tree, error) {
 }
 
 // within resolves the links of a path and makes sure that it stays below root.
-func within(root, full string) (resolved string, info fs.FileInfo, err error) {
-	base, err := filepath.EvalSymlinks(root)
+func (f *Files) within(root, full string) (resolved string, info fs.FileInfo, err error) {
+	base, err := f.resolve(root)
 	if err != nil {
 		return "", nil, located(full, err)
 	}

@@ -30,7 +30,14 @@ func NewOverlays(files *Files) *Overlays { return &Overlays{files} }
 
 // Candidates implements deployport.Overlays.
 func (o *Overlays) Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error) {
+	if _, err := os.Lstat(overlayParent(at, scope)); absent(err) {
+		return nil, ctx.Err() // most scopes have no overlays at all
+	}
 	return candidates(ctx, dirs(at, id, scope))
+}
+
+func overlayParent(at deployment.Place, scope deployment.OverlayScope) string {
+	return at.Repo + string(filepath.Separator) + filepath.FromSlash(at.OverlayParent(scope))
 }
 
 // candidates are those of the directories, which have one parent, at which something stands.
@@ -60,7 +67,7 @@ func absent(err error) bool {
 // dirs are the places at which a module's overlay may stand; the first is where one is made. A module whose bare identifier is that of
 // the directory which holds the machines' overlays has none under that name.
 func dirs(at deployment.Place, id string, scope deployment.OverlayScope) []string {
-	parent := filepath.Join(at.Repo, filepath.FromSlash(at.OverlayParent(scope)))
+	parent := filepath.Clean(overlayParent(at, scope))
 	machines := filepath.Dir(filepath.Join(at.Repo, filepath.FromSlash(at.OverlayParent(deployment.MachineScope))))
 	var out []string
 	for _, name := range deployment.OverlayNames(id) {
@@ -81,7 +88,7 @@ func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, sc
 		return l, err
 	}
 	l.Dir, l.Exists = there[0], true
-	resolved, info, err := within(at.Repo, l.Dir)
+	resolved, info, err := o.files.within(at.Repo, l.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, unreadable(l.Dir, err)
@@ -117,7 +124,7 @@ func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, sc
 // below is the tree of a directory in an overlay's reserved part; none where it is not there.
 func (o *Overlays) below(ctx context.Context, dir, sub string) (deployment.Tree, error) {
 	full := filepath.Join(dir, filepath.FromSlash(sub))
-	resolved, info, err := within(dir, full)
+	resolved, info, err := o.files.within(dir, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, nil

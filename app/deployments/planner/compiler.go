@@ -254,6 +254,12 @@ func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Mo
 		return out, nil, err
 	}
 	for _, scope := range deployment.OverlayScopes() {
+		if there, err := c.Overlays.Candidates(ctx, s.Place, m.ID, scope); err != nil || len(there) == 0 {
+			if err != nil {
+				return out, nil, err
+			}
+			continue
+		}
 		layer, err := c.Overlays.Layer(ctx, s.Place, m.ID, scope)
 		if err != nil {
 			return out, nil, err
