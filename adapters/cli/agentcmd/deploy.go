@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -102,8 +100,8 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	var asked *tool.Issued
 	yes := g.Yes || g.PeopleApprove(ctx)
 	if yes {
-		o, err := g.Glance(ctx, "deploy", nil)   // only the token is wanted
-		if errors.Is(err, deployment.ErrAdopt) { // more than it lists
+		o, err := g.Glance(ctx, "deploy", nil) // only the token is wanted
+		if mustAdopt(err) {                    // more than it lists
 			o, err = g.Query(ctx, "deploy", nil)
 		}
 		if err != nil {
@@ -124,6 +122,12 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	return g.Tell(cmd, o, nil)
 }
 
+// mustAdopt says whether a deployment was refused because it would overwrite or delete what somebody else wrote.
+func mustAdopt(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Code == "deployment_adopt_required"
+}
+
 // redeem applies the plan that the token was given for. Under approval by users only there is none, and the shell asks.
 func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arguments, most int) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
@@ -142,7 +146,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 		most, query = maxOutput, g.Query
 	}
 	o, err := query(ctx, "deploy", nil)
-	if errors.Is(err, deployment.ErrAdopt) && most < maxOutput { // more than a page of what somebody wrote
+	if mustAdopt(err) && most < maxOutput { // more than a page of what somebody wrote
 		o, err = g.Query(ctx, "deploy", nil)
 	}
 	if err != nil {

@@ -21,10 +21,11 @@ type Runner struct {
 
 // here begins a command in the config repository of this one.
 func (d Runner) here() string {
-	if d.flags.repo == "" {
-		return "countersign agents "
+	group := "countersign agents "
+	if d.flags.repo != "" {
+		group += "--repo " + d.flags.repo + " "
 	}
-	return "countersign agents --repo " + d.flags.repo + " "
+	return group
 }
 
 // flags are those that every command of the group takes.
