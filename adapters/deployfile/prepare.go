@@ -338,7 +338,7 @@ func (op *operation) keep(f deployment.Owned) (fine bool, err error) {
 		return true, op.keepWhole(f.Path)
 	}
 	kept, err := op.archive.Has(f.Sum)
-	if kept || err != nil {
+	if kept || err != nil || slices.Contains(op.t.Left, f.Path) {
 		return true, observe.FileFault(err, op.h.Vault.Dir())
 	}
 	data, found, err := observe.ReadFile(f.Path)

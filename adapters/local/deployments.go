@@ -78,6 +78,7 @@ func (p deploymentParts) authoring() tool.Capability {
 		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Registry: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
 		authoring.OverlayEntries(authoring.OverlayDeps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: docedit.Differ{}, Clock: clock}),
+		deployments.UneditedEntries(p.deps),
 		deployments.BootstrapEntries(boot),
 		authoring.PolicyEntries(authoring.PolicyDeps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
 	)

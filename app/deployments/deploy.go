@@ -106,6 +106,11 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, 
 	if err != nil {
 		return nil, err
 	}
+	return s.planned(ctx, sc, state, result, adopt)
+}
+
+// planned is a deployment that was worked out.
+func (s *service) planned(ctx context.Context, sc tool.Scope, state planner.State, result planner.Result, adopt bool) (*deployPlan, error) {
 	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)

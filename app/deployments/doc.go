@@ -39,6 +39,7 @@
 // The tools of MaintenanceEntries (maintenance.go) that change something need yes first of all (deployment.ErrYes); dry_run shows the data that would
 // come out and writes nothing.
 //
+//   - agents_deploy_unedited (unedited.go) deploys what is nobody's own work, and lists what it leaves alone: {…what deploy_apply answers, left}
 //   - agents_manifests_write (manifests.go) writes ownership manifests beside the files, which earlier versions and the original read
 //   - agents_doctor_fix (agentpack contract §5.7; doctor_fix.go) puts the line .agentpack.manifest*.json once into the .gitignore of every git worktree that
 //     is deployed into and does not ignore manifests. Data: doctor's, with gitignore_fixes: [{repo_root, gitignore_path, updated}].

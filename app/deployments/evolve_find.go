@@ -117,6 +117,7 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 		}
 		one := drifted{DriftedFile: target.DriftedFile{Input: input, File: *d}, have: entries[[2]string{d.Target, d.Path}]}
 		now := r.Observed.Files[d.Path]
+		one.mode = one.have != nil && d.Part == nil && one.have.IsModeEdited(now)
 		one.state, one.others = others.StateOf(d, one.have, now), others
 		holder, shared := others.Holder(d, one.have, now)
 		switch {
@@ -180,7 +181,11 @@ type drifted struct {
 	have   *deployment.Owned
 	state  deployment.FileState
 	others deployment.Others
+	mode   bool // whether it may be executed was changed here
 }
+
+// modeOnly is what is said of a file in which no text was edited.
+const modeOnly = "only whether it may be executed was changed; change that in the module, or countersign agents deploy --apply --adopt sets it back"
 
 // takeOver is how a file of another config repository becomes this one's.
 const takeOver = "countersign agents deploy --apply --adopt takes it over"
@@ -234,6 +239,9 @@ func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merg
 		f.open(d, in, open)
 	}
 	if merged.IsTaken() {
+		if d.mode {
+			f.skip(d, in, reasonMode, modeOnly)
+		}
 		return nil
 	}
 	d.Actual = merged.Text
@@ -277,7 +285,7 @@ func (e Evolver) invert(ctx context.Context, f *found, d drifted, in search, mer
 		f.skip(d, in, reasonMultiParts, "only text outside the sections of the modules was changed")
 		return nil
 	case len(inverse.Edits) == 0 && len(merged.Open) == 0:
-		f.skip(d, in, reasonMode, "only whether it may be executed was changed; change that in the module")
+		f.skip(d, in, reasonMode, modeOnly)
 		return nil
 	}
 	for _, edit := range inverse.Edits {

@@ -58,6 +58,24 @@ func (in ApplyInput) Validate() error {
 	return cmp.Or(in.PlanInput.Validate(), planner.Approved(in.Yes, in.DryRun))
 }
 
+// UneditedInput is the arguments of agents_deploy_unedited.
+type UneditedInput struct {
+	planner.EditInput
+	Profile string `json:"profile,omitempty" jsonschema_description:"Profile (default: default)."`
+	Target  string `json:"target,omitempty" jsonschema_description:"One target, or all of them (default: all)."`
+	Machine string `json:"machine,omitempty" jsonschema_description:"Machine id."`
+}
+
+// Selection is all of it.
+func (in UneditedInput) Selection() planner.Selection {
+	return planner.Selected(planner.Selection{Repo: in.Repo, Profile: in.Profile, Target: in.Target, Machine: in.Machine})
+}
+
+// Validate knows the targets, and asks for yes.
+func (in UneditedInput) Validate() error {
+	return cmp.Or(planner.CheckTarget(in.Target), in.EditInput.Validate())
+}
+
 // RollbackInput is the arguments of rollback.
 type RollbackInput struct {
 	planner.RepoInput

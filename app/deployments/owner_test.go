@@ -86,7 +86,7 @@ func newOwners(t *testing.T) *owners {
 // Use makes the tools of where the rig works now.
 func (o *owners) Use() {
 	d := deployments.Deps{Compiler: o.Compiler, Planner: o.Planner, Recovery: o.Machine, Differ: docedit.Differ{}, History: o.Git, Remote: o.Git, Clock: o.Clock}
-	o.Entries = append(deployments.Capability(d).Entries, deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: o.Compiler, Machine: o.Machine, Snapshots: o.Machine,
+	o.Entries = append(append(deployments.Capability(d).Entries, deployments.UneditedEntries(d)...), deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: o.Compiler, Machine: o.Machine, Snapshots: o.Machine,
 		Recovery: o.Machine, Registry: o.Machine, Events: configrepo.NewEvents(), Clock: o.Clock, Doctor: deployments.DoctorQuery(d)})...)
 }
 

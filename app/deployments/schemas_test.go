@@ -23,6 +23,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "pruneSchema", Doc: bind.SchemaOf[PruneInput]()},
 		{Name: "recordSchema", Doc: bind.SchemaOf[RecordInput]()},
 		{Name: "recoverSchema", Doc: bind.SchemaOf[RecoverInput]()},
+		{Name: "uneditedSchema", Doc: bind.SchemaOf[UneditedInput]()},
 		{Name: "bootstrapSchema", Doc: bind.SchemaOf[BootstrapInput]()},
 	}))
 }

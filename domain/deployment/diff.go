@@ -184,6 +184,8 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
 	case now.Kind == Link:
 		c.Gate, c.Reason = DriftedUpdate, reasonLink
+	case now.Sum == have.Sum && have.IsModeEdited(now):
+		c.Gate, c.Reason = DriftedUpdate, reasonModeEdit
 	case now.Sum == have.Sum && now.Sum == d.Content.Sum:
 		c.Gate, c.Reason = ManagedUpdate, reasonMode
 	case now.Sum == have.Sum, d.Taken:
@@ -261,10 +263,15 @@ func (have *Owned) goodbye(now Seen) (Change, bool) {
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
 		return c, false
 	}
-	if now.Sum != have.Sum || now.Kind == Link {
+	if now.Sum != have.Sum || now.Kind == Link || have.IsModeEdited(now) {
 		c.Gate, c.Reason = DriftedDelete, reasonGoneDrift
 	}
 	return c, true
+}
+
+// IsModeEdited reports a file that is executable, and was not when it was deployed, or the other way round. What stands beside the files may not say how it was.
+func (f *Owned) IsModeEdited(now Seen) bool {
+	return f.Claim == Proven && now.Kind == Regular && ModeOf(now.Mode) != ModeOf(f.Mode)
 }
 
 // BestRoot is the root of the target that lies deepest above the path, or false when none does (agentpack contract §2.6). sep is the

@@ -44,6 +44,7 @@ const (
 	reasonUnmanaged = "would overwrite unmanaged existing file"
 	reasonGone      = "no longer managed"
 	reasonMode      = "mode differs"
+	reasonModeEdit  = "its mode was changed since it was deployed"
 	reasonDrifted   = "edited since it was deployed"
 	reasonGoneDrift = "no longer managed, and edited since it was deployed"
 	reasonPart      = "managed part missing"
@@ -193,6 +194,7 @@ type Plan struct {
 	TakesOver []string
 	Taken     []Takeover    // what other config repositories own and this plan takes over
 	Beside    []Root        // that were looked at because the same files may be there
+	Left      []Change      // what is not done because the files are somebody's own work (LeaveEdited)
 	Forgotten []string      // paths that only a record which no operation wrote says were deployed: they stay, and are nobody's from then on
 	Doubtful  []string      // paths of changes that only files of the home, or beside the deployed ones, are a reason for, and no operation on record
 	Stale     bool          // a manifest has to be written although no file changes
@@ -288,6 +290,9 @@ func (p Plan) Hash() canon.Hash {
 	b = appendText(b, p.Profile)
 	b = append(b, `,"summary":`...)
 	b = appendJSON(b, p.Summary())
+	if len(p.Left) > 0 {
+		b = appendJSON(append(b, `,"left":`...), p.leftAlone())
+	}
 	if len(p.TakesOver) > 0 {
 		b = appendJSON(append(b, `,"takes_over":`...), p.TakesOver)
 	}

@@ -81,6 +81,7 @@ type Transaction struct {
 	Owned        []Owned    // all that Owner owns in Roots afterwards
 	Taken        []Takeover // what other config repositories own there, and lose
 	Beside       []Root     // other roots that the plan looked at: who owns what there has to be known
+	Left         []string   // files that are somebody's own work, and stay as they are
 	TakesOver    []string   // manifests beside the files that go into the home's records and are removed
 	Lock         Sum
 	RolledBackTo string
@@ -91,7 +92,7 @@ type Transaction struct {
 
 // Transaction is the plan as writes.
 func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
-	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, Taken: p.Taken, Beside: p.Beside, TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
+	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, Taken: p.Taken, Beside: p.Beside, Left: p.leftAlone(), TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
 	done := map[string]bool{} // two targets may want one file, which is written once
 	roots := map[place]string{}
 	for _, f := range p.Owned {

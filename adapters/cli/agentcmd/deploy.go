@@ -18,10 +18,14 @@ import (
 )
 
 func (g group) deploy() *cobra.Command {
-	var apply, adopt bool
+	var apply, adopt, leave bool
 	var all *bool
 	c := g.Command("deploy", "Show a deployment, and with --apply carry out exactly what was shown", func(cmd *cobra.Command, _ []string) error {
 		switch {
+		case leave && adopt:
+			return g.Misused(cmd, "--leave-edited contradicts --adopt")
+		case leave:
+			return g.deployUnedited(cmd, apply, *all)
 		case !apply || g.DryRun():
 			return g.rehearse(cmd, apply, *all)
 		case g.JSON:
@@ -31,8 +35,29 @@ func (g group) deploy() *cobra.Command {
 	})
 	c.Flags().BoolVar(&apply, "apply", false, "carry it out, once you said yes to what it shows")
 	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
+	c.Flags().BoolVar(&leave, "leave-edited", false, "leave the files alone that --adopt would overwrite, and deploy the rest")
 	all = listAll(c)
 	return g.Scoped(c)
+}
+
+// deployUnedited deploys what is nobody's own work, and says what it leaves alone.
+func (g group) deployUnedited(cmd *cobra.Command, apply, all bool) error {
+	g.flags.dryRun = g.flags.dryRun || !apply
+	_, err := g.Alter(cmd, change{Tool: "agents_deploy_unedited", Draw: func(data json.RawMessage, done bool) error {
+		p, err := DecodeData[present.Plan](data)
+		switch {
+		case err != nil:
+			return err
+		case done:
+			return g.Screen().Deployed(data)
+		}
+		g.Screen().Directories(p, g.Project())
+		g.Screen().Changes(p, all)
+		g.Screen().Findings(p.Findings)
+		g.Screen().Total(p.Summary)
+		return nil
+	}, Idle: HasReason("no_changes")})
+	return err
 }
 
 // after is what to run once a plan was looked at: never what would overwrite somebody's work.
@@ -87,7 +112,7 @@ func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 		} else if !p.Summary.Empty() {
 			g.Screen().Next([]string{after(p)})
 			if len(p.Adoptions()) > 0 {
-				g.Note("deploy --apply --adopt overwrites them all the same, and keeps what was there in a snapshot")
+				g.Note("deploy --apply --leave-edited leaves them alone and deploys the rest; --adopt overwrites them all the same, and keeps what was there in a snapshot")
 			}
 		}
 		return nil

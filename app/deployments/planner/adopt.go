@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func AdoptError(adoptions []deployment.Change) error {
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample)
 	if counts[deployment.DriftedUpdate]+counts[deployment.DriftedDelete] > 0 {
-		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back")
+		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back; countersign agents deploy --apply --leave-edited deploys the rest")
 	}
 	return deployment.ErrAdopt.Sayf("%s", what).With(details)
 }
@@ -55,6 +56,38 @@ func byHolder(adoptions []deployment.Change) string {
 		return fmt.Sprintf("%d files (%s …) belong to the config repository %s, which wants them otherwise", len(adoptions), adoptions[0].Path, holders[0])
 	}
 	return fmt.Sprintf("%d files (%s …) belong to the config repositories %s, which want them otherwise", len(adoptions), adoptions[0].Path, named(holders))
+}
+
+// LeftWarnings says which files a plan leaves alone, why, and how to decide about them.
+func LeftWarnings(p deployment.Plan) (out []string) {
+	var edited, own []string
+	held := map[string][]string{}
+	for _, c := range p.Left {
+		switch {
+		case c.Holder != "":
+			held[c.Holder] = append(held[c.Holder], c.Path)
+		case c.Gate == deployment.AdoptUpdate:
+			own = append(own, c.Path)
+		default:
+			edited = append(edited, c.Path)
+		}
+	}
+	const overwrite = "countersign agents deploy --apply --adopt overwrites or deletes"
+	if len(edited) > 0 {
+		out = append(out, "edited here, and left as they are: "+named(sorted(edited))+"; countersign agents evolve propose takes the edits into the config repository, and "+overwrite+" them")
+	}
+	if len(own) > 0 {
+		out = append(out, "not written by a deployment, and left as they are: "+named(sorted(own))+"; countersign agents import takes files over, and "+overwrite+" them")
+	}
+	for _, repo := range slices.Sorted(maps.Keys(held)) {
+		out = append(out, "owned by the config repository "+repo+", and left as they are: "+named(sorted(held[repo]))+"; countersign agents deploy --apply --adopt takes them over")
+	}
+	return out
+}
+
+func sorted(paths []string) []string {
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // maxEdited is how many files a warning names.

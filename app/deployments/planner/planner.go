@@ -34,6 +34,15 @@ type Result struct {
 // more are looked at too, so that nothing is left behind in them. A file that was edited here is guarded, unless the config repository says all of the
 // edit already.
 func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
+	return p.deploy(ctx, s, func(plan deployment.Plan, _ deployment.Observed) deployment.Plan { return plan })
+}
+
+// DeployUnedited is Deploy without what would overwrite or delete somebody's own work.
+func (p Planner) DeployUnedited(ctx context.Context, s State) (Result, error) {
+	return p.deploy(ctx, s, deployment.Plan.LeaveEdited)
+}
+
+func (p Planner) deploy(ctx context.Context, s State, narrow func(deployment.Plan, deployment.Observed) deployment.Plan) (Result, error) {
 	w, err := p.wanted(ctx, s)
 	if err != nil {
 		return Result{}, err
@@ -45,6 +54,9 @@ func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 	}
 	if err == nil {
 		err = p.sumLeft(ctx, s.Place.Home, &r.Plan)
+	}
+	if err == nil {
+		r.Plan = narrow(r.Plan, r.Observed)
 	}
 	r.Warnings = append(r.Warnings, r.Plan.Warnings()...)
 	if err != nil || !slices.ContainsFunc(r.Plan.Changes, func(c deployment.Change) bool { return c.Op == deployment.OpDelete }) {

@@ -355,16 +355,21 @@ func (r Result) Entries(owner deployment.Owner) map[[2]string]*deployment.Owned 
 // findTaken marks the files whose edits the config repository says already: they are written like any that was not edited. It reports whether there are
 // any. What cannot be merged stays guarded.
 func (p Planner) findTaken(ctx context.Context, home string, r *Result) bool {
-	conflicts := map[[2]string]bool{}
+	if !slices.ContainsFunc(r.Plan.Changes, func(c deployment.Change) bool { return c.State == deployment.StateConflict }) {
+		return false // what almost all are
+	}
+	conflicts, entries := map[[2]string]bool{}, r.Entries(r.Plan.Owner)
 	for _, c := range r.Plan.Changes {
 		if c.State == deployment.StateConflict && c.Op == deployment.OpUpdate && c.Before.Kind == deployment.Regular {
+			if have := entries[[2]string{c.Target, c.Path}]; have != nil && have.Part == nil && have.IsModeEdited(c.Before) {
+				continue // the config repository knows nothing of that
+			}
 			conflicts[[2]string{c.Target, c.Path}] = true
 		}
 	}
 	if len(conflicts) == 0 {
 		return false
 	}
-	entries := r.Entries(r.Plan.Owner)
 	taken := make([]bool, len(r.Files))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
