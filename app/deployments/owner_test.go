@@ -193,7 +193,7 @@ func TestTwoProjectsOfOneRepository(t *testing.T) {
 	assert.Contains(t, o.plans(o.Repo.Dir), `"summary":{"create":4,"delete":0,"update":0}`, "what is the user's is there already")
 	o.deploys(o.Repo.Dir, "")
 	assert.Equal(t, first, o.everything(), "the first project is as it was")
-	o.back(o.Repo.Dir, "initial")
+	assert.Contains(t, o.back(o.Repo.Dir, "initial"), "/home/.claude/commands stays as it is: the project /project deploys there too; it goes when that one goes back")
 	assert.Equal(t, first, o.everything())
 	assert.Equal(t, []string{configrepo.MarkerFile}, slicesOf(o.Tree(other)))
 }

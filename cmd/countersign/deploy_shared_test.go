@@ -23,7 +23,7 @@ func TestProjectsThatShareAHome(t *testing.T) {
 	second.deploys(nil)
 	e := second.ask("rollback", args{"to": "initial", "yes": true})
 	e.answer(t)
-	assert.Contains(t, fmt.Sprint(e.Warnings), "another project deploys there too")
+	assert.Regexp(t, `stays as it is: the project \S+ deploys there too`, fmt.Sprint(e.Warnings))
 	assert.Equal(t, alone, withoutManifests(s.deployed()), "the first project and the home are as if there had been no second")
 	assert.NoFileExists(t, filepath.Join(other, "AGENTS.md"))
 	first.does("rollback", args{"to": "initial", "yes": true})

@@ -249,13 +249,18 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 		if k.Repo != repo {
 			continue
 		}
-		shared := k.Project == "" && others[deployment.Root{Target: k.Target, Path: k.Path}]
+		projects := others[deployment.Root{Target: k.Target, Path: k.Path}]
+		shared := k.Project == "" && len(projects) > 0
 		if (k.Project == "" || k.Project == at.ProjectRoot) && !shared {
 			w.Roots = append(w.Roots, deployment.Root{Target: k.Target, Path: k.Path})
 			w.Targets = append(w.Targets, k.Target)
 		}
 		if shared {
-			warnings = append(warnings, k.Path+" stays as it is: another project deploys there too; it goes when the last of them goes back to the beginning")
+			who := "the project " + projects[0] + " deploys there too; it goes when that one goes back to the beginning"
+			if len(projects) > 1 {
+				who = "the projects " + named(projects) + " deploy there too; it goes when the last of them goes back to the beginning"
+			}
+			warnings = append(warnings, k.Path+" stays as it is: "+who)
 		}
 	}
 	slices.Sort(w.Targets)
@@ -263,8 +268,9 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 	return w, warnings, nil
 }
 
-// others are the roots that deployments of the config repository from other projects looked at, and that these projects have not gone back from.
-func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (map[deployment.Root]bool, []string, error) {
+// others are the roots that deployments of the config repository from other projects looked at, and that these projects have not gone back from; each with
+// these projects, sorted.
+func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (map[deployment.Root][]string, []string, error) {
 	all, warnings, err := p.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return nil, nil, err
@@ -283,14 +289,16 @@ func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (
 			byProject[s.ProjectRoot] = roots
 		}
 	}
-	out := map[deployment.Root]bool{}
-	for project, roots := range byProject {
+	out := map[deployment.Root][]string{}
+	for _, project := range slices.Sorted(maps.Keys(byProject)) {
 		health, err := p.Machine.Check(ctx, deployment.Root{Path: project})
 		if err != nil {
 			return nil, nil, err
 		}
 		if health.Exists { // one that was deleted needs nothing any more
-			maps.Copy(out, roots)
+			for root := range byProject[project] {
+				out[root] = append(out[root], project)
+			}
 		}
 	}
 	return out, warnings, nil
