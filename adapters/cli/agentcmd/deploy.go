@@ -112,7 +112,8 @@ func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 		} else if !p.Summary.Empty() {
 			g.Screen().Next([]string{after(p)})
 			if len(p.Adoptions()) > 0 {
-				g.Note("deploy --apply --leave-edited leaves them alone and deploys the rest; --adopt overwrites them all the same, and keeps what was there in a snapshot")
+				g.Note("deploy --apply --leave-edited leaves them alone and deploys the rest")
+				g.Note("deploy --apply --adopt overwrites them all the same, and keeps what was there in a snapshot")
 			}
 		}
 		return nil
