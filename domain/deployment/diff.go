@@ -215,6 +215,8 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 		if have != nil {
 			c.Gate = DriftedUpdate
 		}
+	case d.shrinks(have, c.Before):
+		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
 	case d.Merge.Now.IsZero():
 		c.Gate, c.Reason = MergeUpdate, reasonPart
 	case have == nil, d.Merge.Theirs:
@@ -244,7 +246,7 @@ func (d *Desired) owned(have *Owned, now Seen, w Wanted) (Owned, bool) {
 	}
 	next.PartSum, next.Made, next.Created = d.Merge.Ours, d.Merge.Made, now.Kind == Absent
 	if have != nil {
-		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created
+		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created || d.shrinks(have, now)
 	}
 	return next, !d.Merge.Ours.IsZero()
 }

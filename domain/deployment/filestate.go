@@ -73,6 +73,9 @@ func (s Seen) version(wanted FileVersion, mode fs.FileMode) FileVersion {
 
 // State is how a wanted file, or the part of one, stands; have is its entry in an ownership manifest, or nil.
 func (d *Desired) State(have *Owned, now Seen) (state FileState) {
+	if d.shrinks(have, now) {
+		return StateChangedUpstream // the whole file was wanted, and now a part of it is
+	}
 	if d.Part != nil {
 		var deployed FileVersion
 		if have != nil {
@@ -94,6 +97,11 @@ func (d *Desired) State(have *Owned, now Seen) (state FileState) {
 		return StateChangedUpstream
 	}
 	return state
+}
+
+// shrinks reports a block that is wanted where the whole file was deployed, and stands as it was: nobody else's is in it.
+func (d *Desired) shrinks(have *Owned, now Seen) bool {
+	return d.Part != nil && d.Part.Format == FormatMarkdown && have != nil && have.Part == nil && now.Kind == Regular && now.Sum == have.Sum
 }
 
 // State is how a whole file stands that was deployed and is not wanted any more.

@@ -16,9 +16,13 @@ import (
 // mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
 // was to go on, so does this: a file that cannot be merged with is told in o.Unread.
 func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployment.Observed) ([]deployment.Desired, error) {
-	owned := map[[2]string]deployment.Owned{}
+	owned, whole := map[[2]string]deployment.Owned{}, map[[2]string]deployment.Sum{}
 	for have := range o.Entries() {
-		if have.Part != nil && have.Owner == w.Owner && have.Repo == w.Owner.Repo(w.Repo) && w.Has(*have) {
+		switch {
+		case have.Owner != w.Owner || have.Repo != w.Owner.Repo(w.Repo) || !w.Has(*have):
+		case have.Part == nil:
+			whole[[2]string{have.Target, have.Path}] = have.Sum
+		default:
 			owned[[2]string{have.Target, have.Path}] = *have
 		}
 	}
@@ -38,14 +42,14 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 		}
 		files[i].Part = withLabel(*files[i].Part, have.Part, o, files[i].Path, w.Repo)
 		kept := slices.Concat(others(files[i].Target, files[i].Path, w, o), keysOf(theirs[files[i].Path]))
-		if err := p.merge(ctx, docs, ownedPart{have, managed, w.Binding.Home, kept, theirs}, &files[i]); err != nil && !passedOver(ctx, o, files[i].Path, err) {
+		if err := p.merge(ctx, docs, ownedPart{have, managed, w.Binding.Home, kept, theirs, whole[key]}, &files[i]); err != nil && !passedOver(ctx, o, files[i].Path, err) {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
 		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format, Label: have.Part.Label}}
 		kept := slices.Concat(others(have.Target, have.Path, w, o), keysOf(theirs[have.Path]))
-		if err := p.merge(ctx, docs, ownedPart{have, true, w.Binding.Home, kept, theirs}, &d); err == nil {
+		if err := p.merge(ctx, docs, ownedPart{have, true, w.Binding.Home, kept, theirs, deployment.Sum{}}, &d); err == nil {
 			files = append(files, d)
 		} else if !passedOver(ctx, o, d.Path, err) {
 			return nil, err
@@ -180,7 +184,11 @@ func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *d
 	var merged []byte
 	var err error
 	if d.Part.Format == deployment.FormatMarkdown {
-		merged, err = mergeBlock(d, at.disk)
+		doc := at.disk
+		if !have.whole.IsZero() && deployment.SumOf(doc) == have.whole { // all of it is ours, and becomes the block
+			doc = nil
+		}
+		merged, err = mergeBlock(d, doc)
 	} else {
 		merged, err = p.mergeKeys(ctx, d, at, have)
 	}
@@ -240,6 +248,7 @@ type ownedPart struct {
 	home    string
 	others  []deployment.Key // of other targets and other config repositories in the same document
 	theirs  deployment.Others
+	whole   deployment.Sum   // of the file as it was deployed before only a part of it was wanted; zero where it was not
 }
 
 // keysOf are the keys of entries.
