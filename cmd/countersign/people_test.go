@@ -43,7 +43,16 @@ func (w *workshop) atTerminal(typed string, arguments ...string) (seen string, c
 // typedAt runs a command at a terminal of its own, at which the user types that.
 func typedAt(t testing.TB, cmd *exec.Cmd, typed string) (seen string, code int) {
 	t.Helper()
+	return typedOn(t, cmd, typed, 0)
+}
+
+// typedOn is typedAt with a terminal of so many lines, and 160 columns; 0 is one that does not know.
+func typedOn(t testing.TB, cmd *exec.Cmd, typed string, lines uint16) (seen string, code int) {
+	t.Helper()
 	person, program := openTerminal(t)
+	if lines > 0 {
+		require.NoError(t, unix.IoctlSetWinsize(int(person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: lines, Col: 160}))
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // what has no controlling terminal is no user
 	require.NoError(t, cmd.Start())
