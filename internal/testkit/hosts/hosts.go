@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -86,7 +87,10 @@ func welcomed(home, project string) error {
 
 // trusted is past the same with Codex.
 func trusted(home, project string) error {
-	f, err := os.OpenFile(filepath.Join(home, ".codex", "config.toml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(home, ".codex", "config.toml"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -98,11 +102,20 @@ func trusted(home, project string) error {
 func settled(name string, values object) error {
 	settings := object{}
 	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte("{}"), os.MkdirAll(filepath.Dir(name), 0o700)
+	}
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &settings); err != nil {
 		return err
+	}
+	if had, ok := settings["projects"].(object); ok { // trusted before
+		if more, ok := values["projects"].(object); ok {
+			maps.Copy(had, more)
+			values["projects"] = had
+		}
 	}
 	maps.Copy(settings, values)
 	if text, err = json.MarshalIndent(settings, "", "  "); err != nil {

@@ -20,9 +20,16 @@ import (
 )
 
 func main() {
+	if strings.HasSuffix(filepath.Base(os.Args[0]), "-mcp") { // a server that the hosts of the two laptops start
+		if err := serveMCP(os.Stdin, os.Stdout, strings.Join(os.Args[1:], "")); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	exe := flag.String("countersign", "countersign", "the program")
 	dir := flag.String("dir", ".", "an empty directory for homes and projects, below no Git work tree")
 	packages := flag.Bool("packages", false, "only print what npm has to install")
+	onlyLaptops := flag.Bool("laptops", false, "only the story of two laptops")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: hosts [flags] [HOST...]")
 		flag.PrintDefaults()
@@ -39,7 +46,7 @@ func main() {
 		}
 		return
 	}
-	failed, err := try(*exe, *dir, chosen)
+	failed, err := try(*exe, *dir, chosen, *onlyLaptops)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -49,7 +56,7 @@ func main() {
 }
 
 // try has each host do each job, over stdin and stdout and over HTTP, and says how many of them went wrong.
-func try(exe, dir string, chosen []host) (failed int, err error) {
+func try(exe, dir string, chosen []host, onlyLaptops bool) (failed int, err error) {
 	m, err := newModel()
 	if err != nil {
 		return 0, err
@@ -57,6 +64,16 @@ func try(exe, dir string, chosen []host) (failed int, err error) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tOVER\tJOB\tANSWERED IN\tRESULT")
 	for _, h := range chosen {
+		result := "as promised"
+		if err := laptops(exe, filepath.Join(dir, h.name+"-laptops"), h, m); err != nil {
+			failed++
+			result = "BROKEN: " + strings.SplitN(err.Error(), "\n", 2)[0]
+			fmt.Fprintf(os.Stderr, "%s, two laptops: %v\n", h.name, err)
+		}
+		fmt.Fprintf(table, "%s\tstdio\ttwo laptops\tterminal\t%s\n", h.name, result)
+		if onlyLaptops {
+			continue
+		}
 		for _, over := range []string{"stdio", "HTTP"} {
 			wrong, err := tryOver(exe, dir, h, over, m, table)
 			if failed += wrong; err != nil {

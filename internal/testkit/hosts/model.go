@@ -31,6 +31,7 @@ type model struct {
 	heard  bool     // a request has come
 	told   []string // the results that the latest request carried
 	odd    []string // what a host wanted and could not have
+	all    []byte   // every request since play
 }
 
 // done is what the model says after the last step.
@@ -51,7 +52,7 @@ func newModel() (*model, error) {
 func (m *model) play(steps ...step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.steps, m.heard, m.told, m.odd = steps, false, nil, nil
+	m.steps, m.heard, m.told, m.odd, m.all = steps, false, nil, nil, nil
 }
 
 // asked reports whether a host has asked for a turn.
@@ -73,6 +74,13 @@ func (m *model) complaints() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.odd)
+}
+
+// everything returns every text in the requests since play.
+func (m *model) everything() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return string(m.all)
 }
 
 // A reply is one turn of the model: a tool call, or a text.
@@ -209,6 +217,12 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q request
 	if err == nil && r.Method == http.MethodPost {
 		_ = json.Unmarshal(body, &q) // what cannot be read offers no tools, and gets a text
+	}
+	var whole any
+	if json.Unmarshal(body, &whole) == nil {
+		m.mu.Lock()
+		m.all = append(append(m.all, flat(whole)...), '\n')
+		m.mu.Unlock()
 	}
 	turn := func() reply { return m.next(offers(q.Tools, ""), q.results()) }
 	switch path := r.URL.Path; {
