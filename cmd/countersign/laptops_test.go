@@ -205,6 +205,7 @@ func (m *machine) begins(origin string, profiles map[string]string) {
 	assert.Contains(t, m.does("init", "--from", origin), "next: countersign agents preview --diff\n")
 	for _, project := range []string{"shop", "blog"} {
 		m.in(project)
+		assert.Contains(t, m.does("status"), "countersign agents --profile "+profiles[project]+" has what is for the project too", "who has just cloned it is told")
 		m.profile = profiles[project]
 		assert.Contains(t, m.does("preview", "--diff"), "create  ", project)
 		if project == "shop" {

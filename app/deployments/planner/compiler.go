@@ -98,8 +98,18 @@ func (c Compiler) Load(ctx context.Context, r Request) (State, error) {
 		return s, err
 	}
 	s.Warnings = slices.Clone(s.Config.Warnings)
+	s.Warnings = append(s.Warnings, otherProfile(s)...)
 	s.Targets, err = target.SelectTargets(s.Config.Manifest.Targets, r.Target)
 	return s, err
+}
+
+// otherProfile says that the project has a profile of its own, as importing makes them, where none was chosen: what is for the project alone is in that one.
+func otherProfile(s State) []string {
+	own := deployment.ProjectTag(s.Place.ProjectID)
+	if _, there := s.Config.Manifest.Profiles[own]; !there || !s.Place.Marked || s.Place.Only == deployment.ScopeUser || s.Request.Profile != deployment.DefaultProfile {
+		return nil
+	}
+	return []string{"this project has a profile of its own, and the profile " + s.Request.Profile + " was chosen: countersign agents --profile " + own + " has what is for the project too"}
 }
 
 // Compile is Load, and then every selected module composed, validated and rendered. Warnings gathered before a failure come back with
