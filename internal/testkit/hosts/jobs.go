@@ -67,7 +67,7 @@ func jobs(d *trial) []job {
 	script := func(name string) []step {
 		return []step{{"run_script", given(object{"project_path": d.project, "script_name": name})}}
 	}
-	deployed := []string{"AGENTS.md", ".agentpack.manifest.codex.json", "~/.codex/AGENTS.md"}
+	deployed := []string{"AGENTS.md", "~/.codex/AGENTS.md"}
 	workflow := func(results []string) string { return found(`(wf-[0-9a-f-]{36})`, results) }
 	deploy := job{name: "deploy, deploy_apply", asks: []string{"deploy_apply"}, shows: "+# Working agreements", changes: deployed, says: `"applied": ?true`, steps: []step{
 		{"deploy", given(object{})},

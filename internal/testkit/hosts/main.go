@@ -3,7 +3,8 @@
 // Command hosts tests real agent hosts, over stdio and over HTTP with the server of countersign up, with a scripted model on this machine. They request what
 // needs an approval: a deployment and its rollback, a script, a workflow. Approvals are given at a pseudo-terminal, in the console in a headless browser, in
 // the host's own view, and in countersign approvals, the last two in tmux. It compares the files on disk, the answers to the host and the audit log with what
-// is promised, prints a table, and exits with 1 if a promise is broken.
+// is promised, prints a table, and exits with 1 if a promise is broken. Before that it sets up two laptops for each host, and compares what the host finds of
+// somebody's artefacts at each step from one to the other and back.
 //
 // It is not part of the CI gate, because the hosts are other projects' programs and change daily. .ci/hosts installs them and starts it.
 package main
