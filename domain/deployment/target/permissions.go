@@ -24,6 +24,12 @@ func (l line) opencodePermission(m Module, object Object) (out []deployment.Key,
 			}
 			for _, e := range said {
 				k := deployment.Key{Path: append(slices.Clone(l.At), e.tool, e.pattern), Value: json.RawMessage(quote(e.effect)), Module: m.ID}
+				switch whole := e.tool == "webfetch" || e.tool == "websearch"; { // of which the older documents take no patterns
+				case whole && !l.Newest && e.pattern != "*":
+					return nil, ErrDialect.Sayf("it has no words for the rule %s: %s is allowed or denied as a whole there", text, e.tool)
+				case whole && !l.Newest:
+					k.Path = k.Path[:len(k.Path)-1]
+				}
 				if l.Newest {
 					if e.tool == "bash" {
 						e.tool = "shell"
@@ -52,7 +58,9 @@ func effectOf(k deployment.Key) (e effect) {
 		}
 		return e
 	}
-	e.tool, e.pattern = k.Path[len(k.Path)-2], k.Path[len(k.Path)-1]
+	if e.tool, e.pattern = k.Path[1], "*"; len(k.Path) > 2 {
+		e.pattern = k.Path[2]
+	}
 	_ = json.Unmarshal(k.Value, &e.effect) // it was written as a text
 	return e
 }

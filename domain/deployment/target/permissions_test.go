@@ -45,7 +45,7 @@ func TestPermissionsOfOpencode(t *testing.T) {
 		{"deny", "Read(.env)", "read > */.env\nread > */.env/*\nread > .env\nread > .env/*"}, {"deny", "Edit(./.env)", "edit > .env\nedit > .env/*"},
 		{"deny", "Write(secrets/**)", "edit > secrets/*"}, {"deny", "Read(**/*.pem)", "read > *.pem\nread > *.pem/*\nread > */*.pem\nread > */*.pem/*"},
 		{"deny", "Edit(a/**/b)", "edit > a/*/b\nedit > a/*/b/*\nedit > a/b\nedit > a/b/*"},
-		{"allow", "WebFetch(domain:go.dev)", `webfetch > https://go.dev/*`}, {"deny", "WebFetch(domain:go.dev)", `webfetch > *go.dev*`}, {"ask", "WebSearch", `websearch > *`},
+		{"deny", "WebFetch", `webfetch`}, {"ask", "WebSearch", `websearch`},
 		{"allow", "mcp__github__get_issue", `github_get_issue > *`}, {"deny", "mcp__github", `github_* > *`},
 	} {
 		rules, warnings := rulesOf(t, false, `{"`+c.list+`": ["`+c.rule+`"]}`)
@@ -54,7 +54,7 @@ func TestPermissionsOfOpencode(t *testing.T) {
 		assert.Empty(t, warnings)
 	}
 	for list, rules := range map[string][]string{
-		"allow": {"Write(main.go)", "Read(src/*.ts)", "Read(~/notes)", "Read(//etc/hosts)", "Read(/a)", "Read(../a)", "Bash(* --help)", "Bash(a && b)", "mcp__github", "mcp__github__*", "Task", "Bash()", "Bash(a", "WebFetch(domain:*.go.dev)"},
+		"allow": {"WebFetch(domain:go.dev)", "Write(main.go)", "Read(src/*.ts)", "Read(~/notes)", "Read(//etc/hosts)", "Read(/a)", "Read(../a)", "Bash(* --help)", "Bash(a && b)", "mcp__github", "mcp__github__*", "Task", "Bash()", "Bash(a", "WebFetch(domain:*.go.dev)"},
 		"deny":  {"Read(~/.ssh/**)", "Read(//etc/**)", "Bash(rm -?f *)", "Bash(a | b)", "Task(x)", "Read(a[bc])", "", "WebFetch(domain:)"},
 	} {
 		for _, rule := range rules {
@@ -66,11 +66,15 @@ func TestPermissionsOfOpencode(t *testing.T) {
 		}
 	}
 
-	rules, warnings := rulesOf(t, true, `{"allow": ["Bash(go test:*)", "Read"], "deny": ["Bash(rm:*)"]}`)
+	rules, warnings := rulesOf(t, true, `{"allow": ["Bash(go test:*)", "Read", "WebFetch(domain:go.dev)"], "deny": ["Bash(rm:*)"]}`)
 	assert.Empty(t, warnings)
 	assert.Equal(t, `+ permissions = {"action":"read","effect":"allow","resource":"*"}
 + permissions = {"action":"shell","effect":"allow","resource":"go test *"}
-+ permissions = {"action":"shell","effect":"deny","resource":"rm*"}`, rules)
++ permissions = {"action":"shell","effect":"deny","resource":"rm*"}
++ permissions = {"action":"webfetch","effect":"allow","resource":"https://go.dev/*"}`, rules)
+	rules, warnings = rulesOf(t, true, `{"deny": ["WebFetch(domain:evil.example)"]}`)
+	assert.Empty(t, warnings)
+	assert.Equal(t, `+ permissions = {"action":"webfetch","effect":"deny","resource":"*evil.example*"}`, rules)
 }
 
 // TestPermissionsOfOpencodeThatMeet: there the last rule that fits holds; rules that contradict each other are left out, whichever modules they are of.
@@ -84,6 +88,7 @@ func TestPermissionsOfOpencodeThatMeet(t *testing.T) {
 		"without arguments": {[]string{`{"deny": ["Bash(make)"]}`, `{"allow": ["Bash(make:*)"]}`}, true},
 		"everything":        {[]string{`{"ask": ["Bash"]}`, `{"allow": ["Bash(ls)"]}`}, true},
 		"a tool's server":   {[]string{`{"deny": ["mcp__a"]}`, `{"allow": ["mcp__a__b"]}`}, true},
+		"a tool":            {[]string{`{"deny": ["WebFetch"]}`, `{"allow": ["WebFetch"]}`}, true},
 		"endings":           {[]string{`{"allow": ["Read(a/**)"]}`, `{"deny": ["Read(*.pem)"]}`}, true},
 		"the same":          {[]string{`{"deny": ["Bash(git:*)"]}`, `{"deny": ["Bash(git push:*)"]}`}, false},
 		"others":            {[]string{`{"allow": ["Bash(git status:*)", "Bash(gitk:*)"], "deny": ["Bash(git push:*)", "Read(.env)"]}`}, false},
