@@ -57,6 +57,7 @@ func opencodeCodes() map[fault.Code]string {
 
 		// Those of the command line, which has them alone.
 		"sandbox_clone_waits":       "clone_failed",
+		"sandbox_request_failed":    "unavailable",
 		"sandbox_directory_missing": "sandbox_not_found",
 		"sandbox_log_unreadable":    "unavailable",
 		"sandbox_name_unknown":      "project_not_found",

@@ -25,6 +25,8 @@ var (
 	SandboxMerge   = tool.Ref[MergeInput, SandboxMerged]{Name: "sandbox_merge"}
 	SandboxUpdate  = tool.Ref[UpdateInput, SandboxMerged]{Name: "sandbox_update"}
 	SandboxArchive = tool.Ref[ArchiveInput, SandboxDone]{Name: "sandbox_archive"}
+	SandboxPush    = tool.Ref[PushInput, SandboxPushed]{Name: "sandbox_push"}
+	SandboxApply   = tool.Ref[ApplyInput, SandboxApplied]{Name: "sandbox_apply"}
 	SandboxRestore = tool.Ref[RestoreInput, SandboxCreated]{Name: "sandbox_restore"}
 	SandboxBackups = tool.Ref[URLInput, BackupList]{Name: "sandbox_backups"}
 )
@@ -55,6 +57,7 @@ func WorkEntries(d Deps) []tool.Entry {
 			"The plan has every commit and file; a person approves.", mergeSchema), "unless there is nothing to merge"), s.planMerge, s.merge),
 		bind.Command(SandboxUpdate, ConfirmWhen(MergeSpec("Update sandbox", "Merge the base branch into a sandbox, or rebase the sandbox onto it. Conflicts are listed and nothing is changed: run git merge in the sandbox, resolve and commit.",
 			updateSchema), "unless there is nothing to merge"), s.planUpdate, s.merge),
+		bind.Command(SandboxPush, ConfirmWhen(MergeSpec("Push sandbox", "Push a sandbox's branch to its remote, with the page that opens a pull request. A person approves remote, branch and commits.", pushSchema), "unless the remote has it"), s.planPush, s.push),
 		bind.Command(SandboxArchive, PlanConfirmsWhen(DestroySpec("Archive sandbox", "Delete a sandbox whose work its base branch has. Its commits are kept under a backup ref. One with other work is refused.", archiveSchema), ""), s.planArchive, s.delete),
 	}
 }
@@ -65,6 +68,7 @@ func UserOnlyEntries(d Deps) []tool.Entry {
 	entries := []tool.Entry{
 		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
 		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
+		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Put a sandbox's changes into another working tree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}
 	for i := range entries {
 		entries[i].Spec.People = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"path"
 	"strings"
 	"unicode"
@@ -181,4 +182,31 @@ func DeployKeysURL(u git.URL) string {
 		return ""
 	}
 	return "https://" + u.Host() + "/" + u.Path() + page
+}
+
+// PullRequestURL returns the page of the repository's host on which a branch is proposed for another one, empty when that is not known.
+func PullRequestURL(u git.URL, base, branch string) string {
+	at := "https://" + u.Host() + "/" + u.Path()
+	switch host := u.Host(); {
+	case u.IsLocal():
+		return ""
+	case host == "github.com" || strings.HasPrefix(host, "github."):
+		return at + "/compare/" + escapedPath(base) + "..." + escapedPath(branch) + "?expand=1"
+	case host == "gitlab.com" || strings.HasPrefix(host, "gitlab."):
+		return at + "/-/merge_requests/new?" + url.Values{"merge_request[source_branch]": {branch}, "merge_request[target_branch]": {base}}.Encode()
+	case host == "bitbucket.org":
+		return at + "/pull-requests/new?" + url.Values{"source": {branch}, "dest": {base}}.Encode()
+	case host == "codeberg.org" || strings.HasPrefix(host, "gitea.") || strings.HasPrefix(host, "forgejo."):
+		return at + "/compare/" + escapedPath(base) + "..." + escapedPath(branch)
+	}
+	return ""
+}
+
+// escapedPath is a branch as a path of a URL has it.
+func escapedPath(branch string) string {
+	parts := strings.Split(branch, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
 }

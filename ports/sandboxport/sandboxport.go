@@ -141,6 +141,16 @@ type Repositories interface {
 	// FinishMerge finishes what a process that is gone had begun. What it finds in the way is kept under backup refs. A branch that has moved since stays as it is.
 	FinishMerge(ctx context.Context, repo string, p MergePlan, commit string) error
 
+	// PlanPush works out what pushing a branch to origin would send; an empty one is the branch of the worktree in dir. It uses no network: what origin has is
+	// what was fetched last.
+	PlanPush(ctx context.Context, repo, dir, branch string) (PushPlan, error)
+	// Push sends the planned commit. It fails with sandbox.ErrMoved when the remote's branch has moved since.
+	Push(ctx context.Context, repo string, a Access, p PushPlan) error
+	// Patch returns how a worktree differs from its base as a patch that Apply takes: at most limit bytes, or sandbox.ErrArguments.
+	Patch(ctx context.Context, repo, dir string, c Compare, limit int) ([]byte, error)
+	// Apply puts a patch into the working tree in dir, all of it or nothing. check only says whether it fits. It fails with sandbox.ErrConflicts, naming the files.
+	Apply(ctx context.Context, dir string, patch []byte, check bool) error
+
 	// Readying a worktree as its repository wants it.
 
 	// Include copies the ignored files that the repository's .worktreeinclude lists into dir and returns their names. It never overwrites a file.
@@ -340,6 +350,15 @@ type MergePlan struct {
 	Rewritten int // commits of Branch that are made anew
 	Behind    int // commits that the base's own remote has and the base does not, as far as was fetched
 	At        time.Time
+}
+
+// PushPlan is what a push sends.
+type PushPlan struct {
+	Branch   string
+	Commit   string       // on which the branch stands
+	Old      string       // on which origin's stands, as last fetched; empty for a new one
+	Commits  []CommitLine // that no branch of origin has, newest first
+	Replaced int          // commits of origin's branch that the push takes off it
 }
 
 // MergeDone is what a merge came to.

@@ -19,6 +19,7 @@ func commandText(message string) string {
 		"opencode_sandbox_delete", "countersign sandbox rm",
 		"opencode_sandbox_reset", "countersign sandbox reset",
 		"or merge what is committed alone (committed_only)", "or merge what is committed alone (--committed-only)",
+		"or call again with force: true to replace them", "or repeat with --force to replace them",
 		"sandbox_merge", "countersign sandbox merge",
 		"sandbox_update", "countersign sandbox update",
 		"delete the sandbox with force", "countersign sandbox rm --force",

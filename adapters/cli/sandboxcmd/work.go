@@ -22,19 +22,9 @@ type comparing struct {
 func (g sandboxGroup) compare(c *cobra.Command, how *comparing, draw func(context.Context, sandboxes.SandboxComparison) error) *cobra.Command {
 	c.Flags().StringVar(&how.base, "base", "", "branch to compare with (default: the one the sandbox was made from)")
 	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
-	c.ValidArgsFunction = g.CompleteSandbox
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		named := args
-		if at := cmd.ArgsLenAtDash(); at >= 0 {
-			named = args[:at]
-		}
-		return command.Args(1, 2)(cmd, named)
-	}
+	c.ValidArgsFunction, c.Args = g.CompleteSandbox, beforeDash
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		var paths []string
-		if at := cmd.ArgsLenAtDash(); at >= 0 {
-			args, paths = args[:at], args[at:]
-		}
+		args, paths := parted(cmd, args)
 		url, name, err := g.Subject(cmd.Context(), args)
 		if err != nil {
 			return err

@@ -18,37 +18,44 @@ import (
 
 // Compare implements sandboxport.Repositories. Files that are not tracked are seen through a copy of the index: the tree's own stays as it is.
 func (c *Client) Compare(ctx context.Context, repo, dir string, o sandboxport.Compare) (sandboxport.Comparison, error) {
-	at, err := c.open(repo)
+	d, err := c.looked(ctx, repo, dir, o)
 	if err != nil {
 		return sandboxport.Comparison{}, err
+	}
+	err = d.files(ctx)
+	return d.Comparison, err
+}
+
+// looked is a comparison without its files.
+func (c *Client) looked(ctx context.Context, repo, dir string, o sandboxport.Compare) (*comparison, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return nil, err
 	}
 	t, err := sandboxTree(at, dir)
 	if err != nil {
-		return sandboxport.Comparison{}, err
+		return nil, err
 	}
-	refs, err := branches(ctx, at)
+	refs, tips, err := branchTips(ctx, at)
+	if err == nil {
+		err = standsOn(ctx, at, &refs)
+	}
 	if err != nil {
-		return sandboxport.Comparison{}, err
+		return nil, err
 	}
 	status, err := t.Status(ctx, "all")
 	if err != nil {
-		return sandboxport.Comparison{}, err
+		return nil, err
 	}
-	d := comparison{t: t, status: status, options: o, Comparison: sandboxport.Comparison{Branch: status.Branch, Head: status.Head, Doing: t.Operation(), Uncommitted: []string{},
+	d := &comparison{t: t, status: status, options: o, Comparison: sandboxport.Comparison{Branch: status.Branch, Head: status.Head, Doing: t.Operation(), Uncommitted: []string{},
 		Commits: []sandboxport.CommitLine{}, Files: []sandboxport.ChangedFile{}}}
 	base, err := refs.Base(d.Branch, o.BaseRef, o.Base)
 	if err != nil {
-		return sandboxport.Comparison{}, err
+		return nil, err
 	}
-	d.Base = base.Name
+	d.Base, d.BaseCommit = base.Name, tips[base.Ref]
 	d.Uncommitted, d.MoreChanges = changeLines(status.Changes)
-	if d.BaseCommit, err = Resolve(ctx, t, base.Ref); err != nil {
-		return sandboxport.Comparison{}, err
-	}
-	if err := d.commits(ctx); err != nil {
-		return sandboxport.Comparison{}, err
-	}
-	return d.Comparison, d.files(ctx)
+	return d, d.commits(ctx)
 }
 
 // sandboxTree returns the worktree in dir. It fails with sandbox.ErrNotFound when there is none, and for the clone itself.
@@ -145,6 +152,11 @@ func commitLines(ctx context.Context, t *gitcli.Tree, base, head string, limit i
 	if err != nil {
 		return nil, err
 	}
+	return parseLines(out)
+}
+
+// parseLines reads commits in lineFormat.
+func parseLines(out []byte) ([]sandboxport.CommitLine, error) {
 	commits := []sandboxport.CommitLine{}
 	fields := strings.Split(string(out), "\x00")
 	for ; len(fields) > 4; fields = fields[4:] {

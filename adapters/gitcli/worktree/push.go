@@ -1,0 +1,83 @@
+package worktree
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// PlanPush implements sandboxport.Repositories.
+func (c *Client) PlanPush(ctx context.Context, repo, dir, branch string) (sandboxport.PushPlan, error) {
+	var p sandboxport.PushPlan
+	at, err := c.open(repo)
+	if err != nil {
+		return p, err
+	}
+	refs, tips, err := branchTips(ctx, at)
+	if err != nil {
+		return p, err
+	}
+	if p.Branch = branch; branch == "" {
+		t, err := sandboxTree(at, dir)
+		if err != nil {
+			return p, err
+		}
+		if p.Branch, err = Branch(ctx, t); err != nil {
+			return p, err
+		}
+		if p.Branch == "" {
+			return p, sandbox.ErrArguments.Sayf("the sandbox stands on no branch that could be pushed; check one out there with git switch")
+		}
+	}
+	if _, err := git.ParseBranch(p.Branch); err != nil {
+		return p, sandbox.ErrArguments.Sayf("branch %.80q cannot be pushed: %v", p.Branch, err).Because(err)
+	}
+	if _, ok := refs.Local[p.Branch]; !ok {
+		return p, sandbox.ErrBranch.Sayf("the clone has no branch %.80q", p.Branch).With(sandbox.MissingBranch{Branch: p.Branch, Near: []string{}})
+	}
+	p.Commit, p.Old = tips[git.HeadsPrefix+p.Branch], tips[git.RemotesPrefix+p.Branch]
+	if p.Old == p.Commit {
+		return p, nil
+	}
+	out, err := at.Main().Git(ctx, gitcli.Command{Args: []string{"rev-list", "--no-commit-header", "--encoding=UTF-8", "--topo-order", lineFormat, p.Commit, "--not", "--remotes=origin", "--"}, Limit: manyCommits})
+	if err != nil {
+		return p, err
+	}
+	if p.Commits, err = parseLines(out); err != nil || p.Old == "" {
+		return p, err
+	}
+	_, p.Replaced, err = apart(ctx, at.Main(), p.Commit, p.Old)
+	return p, err
+}
+
+// Push implements sandboxport.Repositories. Unlike other commands of sandboxes it uses the user's credential helpers: it is for what a person approved.
+func (c *Client) Push(ctx context.Context, repo string, a sandboxport.Access, p sandboxport.PushPlan) error {
+	r, err := address(a)
+	if err != nil {
+		return err
+	}
+	at, err := c.open(repo)
+	if err != nil {
+		return err
+	}
+	t := at.Main()
+	ref := git.HeadsPrefix + p.Branch
+	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack=git-receive-pack"}
+	if p.Replaced > 0 {
+		args = append(args, "--force-with-lease="+ref+":"+p.Old)
+	}
+	_, err = gitcli.Command{Dir: t.Dir, Machine: true, Protocols: r.protocols, Timeout: longTime, Settings: []gitcli.Setting{{Name: "core.quotePath", Value: "false"}},
+		Env: []string{"GIT_DIR=" + t.Admin, "GIT_COMMON_DIR=" + t.Common, "GIT_WORK_TREE=" + t.Dir, "GIT_LFS_SKIP_SMUDGE=1", r.ssh}, Args: append(args, "--", r.url, p.Commit+":"+ref)}.Output(ctx)
+	if err != nil {
+		if said := string(gitcli.Printed(err)); strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
+			return sandbox.ErrMoved.Sayf("%s has commits on %s that are not known here; call again to see them", r.identity, p.Branch).Because(err)
+		}
+		return failed(sandbox.ErrGit, "cannot be pushed to", r, err)
+	}
+	_, err = t.Word(ctx, "update-ref", "-m", "countersign: push", git.RemotesPrefix+p.Branch, p.Commit)
+	return err
+}

@@ -1,0 +1,103 @@
+package sandboxes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// maxPatch is how many bytes a patch may have.
+const maxPatch = 32 << 20
+
+// ApplyInput names a sandbox whose changes are to be put into another working tree.
+type ApplyInput struct {
+	URL       string   `json:"git_url" jsonschema:"minLength=1"`
+	Name      string   `json:"name" jsonschema:"minLength=1"`
+	Directory string   `json:"directory" jsonschema:"minLength=1,description=absolute path of a git working tree"`
+	Base      string   `json:"base,omitempty"`
+	Paths     []string `json:"paths,omitempty"`
+}
+
+// Resources returns the project.
+func (in ApplyInput) Resources() []string { return []string{in.URL} }
+
+// SandboxApplied is changes that were put into a working tree.
+type SandboxApplied struct {
+	Status    string `json:"status"`
+	Project   string `json:"project"`
+	URL       string `json:"git_url"`
+	Name      string `json:"name"`
+	Directory string `json:"directory"`
+	Files     int    `json:"files"`
+	Message   string `json:"message"`
+}
+
+type applyPlan struct {
+	Plan
+	found FoundProject
+	input ApplyInput
+	patch []byte
+	files int
+	lines string
+}
+
+// Exhibit is the patch as far as it fits.
+func (p applyPlan) Exhibit(context.Context) (any, error) {
+	type file struct {
+		Root    string `json:"root"`
+		Path    string `json:"path"`
+		Unified string `json:"unified"`
+	}
+	return map[string]any{"files": []file{{p.input.Directory, "", p.lines}}}, nil
+}
+
+// planApply reads the patch, which also has what is not committed, and finds out whether it fits.
+func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInput) (applyPlan, error) {
+	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
+	if err != nil {
+		return applyPlan{}, err
+	}
+	what := sandboxport.Compare{BaseRef: box.BaseRef, Base: in.Base, Paths: in.Paths, Files: maxDiffFiles, Commits: 1, Lines: maxMergeLines}
+	found, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what)
+	if err != nil {
+		return applyPlan{}, err
+	}
+	p := applyPlan{found: f, input: in, files: found.FileCount, lines: found.Lines}
+	if p.patch, err = s.Repos.Patch(ctx, f.Layout.Repo, box.Directory, what, maxPatch); err != nil {
+		return p, err
+	}
+	if found.MoreFiles > 0 {
+		return p, sandbox.ErrArguments.Sayf("%d files are more than a patch may have (%d); name paths, or merge the branch instead", found.FileCount, maxDiffFiles)
+	}
+	if err := s.Repos.Apply(ctx, in.Directory, p.patch, true); err != nil {
+		return p, err
+	}
+	sum := sha256.Sum256(p.patch)
+	files := make([]string, 0, len(found.Files))
+	for _, file := range found.Files {
+		files = append(files, file.Line())
+	}
+	notes := []string{"the changes are put into the files and are not committed; the index stays as it is"}
+	if found.Cut {
+		notes = append(notes, "not all lines fit here: countersign sandbox diff shows them")
+	}
+	p.Plan, err = NewPlan(SandboxApply.Name, fmt.Sprintf("put the changes of sandbox %s of %s into %s: %s", box.Name, f.Project.Name, in.Directory, counted(len(files), "file")),
+		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": in.Directory, "since": found.Since, "changed_files": files, "patch_sha256": hex.EncodeToString(sum[:]), "notes": notes},
+		ConfirmOptions{Strength: policy.Preview, Nothing: len(p.patch) == 0})
+	return p, err
+}
+
+func (s sandboxService) apply(ctx context.Context, _ tool.Scope, p applyPlan) (SandboxApplied, error) {
+	out := SandboxApplied{Status: "success", Project: p.found.Project.Name, URL: p.found.URL.String(), Name: p.input.Name, Directory: p.input.Directory, Files: p.files, Message: "there was nothing to apply"}
+	if p.Idle() {
+		return out, nil
+	}
+	out.Message = "the changes are in the files, not committed"
+	return out, s.Repos.Apply(ctx, p.input.Directory, p.patch, false)
+}
