@@ -31,6 +31,7 @@ func TestSandboxesInABrowser(t *testing.T) {
 	look("/sandboxes/-/upkeep", "upkeep", "1 projects")
 	look(at+"/log", "log", "opencode.log")
 	look(at, "project", "1 changed")
+	look(at+"/work/fix-login", "work", "only here.txt")
 	p.Dark(true)
 	look(at, "project dark", "healthy")
 	p.Dark(false)

@@ -57,9 +57,17 @@ func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b
 func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	var rows []ui.Node
 	for i, b := range all {
-		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalText(b.Branch), state(b), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
+		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), state(b), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
 	}
 	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
+}
+
+// titled returns the sandbox's name; it leads to its work where that was made here.
+func titled(of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
+	if !recorded(b) || b.Prunable {
+		return ui.OptionalText(b.Name)
+	}
+	return ui.LinkTo(workPath(of, b.Name), ui.Printable(b.Name))
 }
 
 // more returns where the sandbox is, and what it has leased for itself.

@@ -55,7 +55,7 @@ func TestNothingThereYet(t *testing.T) {
 	for _, path := range []string{"/sandboxes/none", "/sandboxes/none/log", "/sandboxes/none/cleaned", "/sandboxes/%2e%2e", "/sandboxes/%3Cb%3E"} {
 		assert.Equal(t, http.StatusNotFound, b.web.Open(path).See("no project of this name").Status, path)
 	}
-	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean"} {
+	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean", "merge", "update", "push", "archive"} {
 		assert.Equal(t, http.StatusNotFound, b.web.Send("/sandboxes/none/"+path, nil).Status, path)
 	}
 }
@@ -167,6 +167,28 @@ func TestSandboxes(t *testing.T) {
 	b.web.Get(at).Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
 	b.web.Get(at).Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
 	b.web.Send(at+"/delete", url.Values{"box": {"nothing"}}).Settled().See("no sandbox \"nothing\"")
+}
+
+// TestWorkComesBack: what a sandbox changes is seen, and merged after the very commits, files and lines were approved; then it is archived.
+func TestWorkComesBack(t *testing.T) {
+	b := newBench(t)
+	at, origin, dir := b.project("shop")
+	tree := b.Do("opencode_sandbox_create", map[string]any{"git_url": origin, "name": "fix"})["worktree"].(map[string]any)["directory"].(string)
+	b.Write(tree, "<i>.txt", "work <b>\n")
+	b.Git(tree, "add", "-A")
+	b.Git(tree, "commit", "-q", "-m", "Fix <em> it")
+	b.Write(tree, "rough.txt", "rough\n")
+	b.web.Get(at).See("fix").Safe("<em>")
+	page := b.web.Get(at+"/work/fix").See("Fix <em> it", "added <i>.txt (+1 -0)", "work <b>", "?? rough.txt", "1 commit ahead, 0 behind", "rough").Safe("<em>").Safe("<i>").Safe("<b>").Sound()
+	page.Press("Merge sandbox fix").Settled().See("code sandbox_uncommitted", "rough.txt")
+	page.Press("Merge sandbox fix", "method", "squash", "message", "Fixed", "committed_only", "true").See("merge sandbox/fix into main", "Fix <em> it", "work <b>").Safe("<em>").Approve().See("Merge sandbox fix: done")
+	assert.Equal(t, "Fixed", b.Git(filepath.Join(dir, "repo"), "log", "-1", "--format=%s", "main"))
+	require.NoError(t, os.Remove(filepath.Join(tree, "rough.txt")))
+	page = b.web.Get(at + "/work/fix").See("1 commit ahead, 1 behind")
+	page.Press("Rebase sandbox fix").Settled().See("Update sandbox fix: done")
+	b.web.Get(at + "/work/fix").See("Nothing differs from the base").Press("Archive sandbox fix").Settled().See("Archive sandbox fix: done")
+	assert.NoDirExists(t, tree)
+	assert.Equal(t, http.StatusNotFound, b.web.Open(at+"/work/fix").Status)
 }
 
 // TestCleanUp takes what is clean and old, and nothing else, also when work comes to it at the last moment.

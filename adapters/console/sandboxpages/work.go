@@ -1,0 +1,125 @@
+package sandboxpages
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/sandboxes"
+)
+
+// workPath returns the page of a sandbox's work.
+func workPath(of sandboxes.ProjectItem, box string) string {
+	return at(of.Name, "/work/"+url.PathEscape(box))
+}
+
+// work shows what a sandbox changes against its base, and what can be done with it.
+func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		var d sandboxes.SandboxComparison
+		if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxDiff.Name, ui.Args{"git_url": of.URL, "name": r.PathValue("box")}.Set("base", r.URL.Query().Get("base")), &d); err != nil {
+			s.Fail(w, v, err)
+			return
+		}
+		s.Show(w, r, v, ui.Page{Title: "Work in " + ui.Printable(d.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: []string{"ai-tool-result"},
+			Body: []ui.Node{standing(d), uncommitted(d), integrating(v, of, d), commitTable(d), fileTable(d), lines(d)}})
+	})
+}
+
+func standing(d sandboxes.SandboxComparison) ui.Node {
+	return ui.Facts(ui.Fact{Name: "Branch", Value: ui.OptionalText(d.Branch)}, ui.Fact{Name: "Base", Value: ui.OptionalText(d.Base)},
+		ui.Fact{Name: "Against the base", Value: ui.Text(fmt.Sprintf("%s ahead, %d behind", ui.Count(d.Ahead, "commit", "commits"), d.Behind))},
+		ui.Fact{Name: "Changes", Value: ui.Text(fmt.Sprintf("%s, %d lines added, %d deleted", ui.Count(d.FileCount, "file", "files"), d.Added, d.Deleted))},
+		ui.Fact{Name: "In progress", Value: ui.OptionalText(d.Doing)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(d.Directory)})
+}
+
+func uncommitted(d sandboxes.SandboxComparison) ui.Node {
+	if len(d.Uncommitted) == 0 {
+		return nil
+	}
+	more := ""
+	if d.MoreChanges > 0 {
+		more = fmt.Sprintf("\n… and %d more", d.MoreChanges)
+	}
+	return ui.Notice(ui.Warn, ui.P(ui.Text("Not committed, so that a merge does not take it:")), ui.CodeBlock("changes that are not committed", ui.Printable(strings.Join(d.Uncommitted, "\n")+more)))
+}
+
+// integrating returns the forms that merge, update, push and archive. Each shows its plan first.
+func integrating(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxComparison) ui.Node {
+	called := ui.Printable(d.Name)
+	box := ui.Hidden("box", d.Name)
+	return ui.Part("Bring it back", ui.P(ui.Text("A merge and a push show what they would do and ask first; an archive takes only what is merged.")),
+		ui.Disclosure("Merge into "+ui.Printable(d.Base), true, ui.PostForm(v, at(of.Name, "/merge"), box,
+			ui.SelectField("merge-method", "method", "How", "", ui.Choice{Value: "", Text: "move forward, or a merge commit"}, ui.Choice{Value: "squash", Text: "all of it as one commit"}, ui.Choice{Value: "rebase", Text: "each commit anew on top"}),
+			ui.Field("merge-into", "into", "Into (empty: "+ui.Printable(d.Base)+")", ""), ui.Field("merge-message", "message", "Message of the commit (empty: made from the work)", ""),
+			ui.CheckboxField("merge-committed", "committed_only", "Leave what is not committed in the sandbox", false), ui.SubmitButton("Merge", ui.Aria("label", "Merge sandbox "+called)))),
+		ui.Div(ui.Class("buttons"), ui.ActionForm(v, at(of.Name, "/update"), "Update", "sandbox "+called, box), ui.ActionForm(v, at(of.Name, "/update"), "Rebase", "sandbox "+called, box, ui.Hidden("method", "rebase")),
+			ui.ActionForm(v, at(of.Name, "/push"), "Push", "sandbox "+called, box), ui.ActionForm(v, at(of.Name, "/archive"), "Archive", "sandbox "+called, box)))
+}
+
+func commitTable(d sandboxes.SandboxComparison) ui.Node {
+	var rows []ui.Node
+	for _, c := range d.Commits {
+		rows = append(rows, ui.Row(ui.OptionalCode(c.Commit[:min(len(c.Commit), 12)]), ui.OptionalText(c.Subject), ui.OptionalText(c.Author), ui.When(c.At)))
+	}
+	if d.MoreCommits > 0 {
+		rows = append(rows, ui.Row(nil, ui.Text(fmt.Sprintf("… and %d more", d.MoreCommits)), nil, nil))
+	}
+	return ui.Part("Commits", ui.DataTable("commits that the base does not have", []string{"Commit", "Subject", "Author", "When"}, rows, "None that the base does not have."))
+}
+
+func fileTable(d sandboxes.SandboxComparison) ui.Node {
+	var rows []ui.Node
+	for _, f := range d.Files {
+		rows = append(rows, ui.Row(ui.OptionalText(f.Line())))
+	}
+	if d.MoreFiles > 0 {
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprintf("… and %d more", d.MoreFiles))))
+	}
+	return ui.Part("Files", ui.DataTable("changed files", []string{"File"}, rows, "Nothing differs from the base."))
+}
+
+func lines(d sandboxes.SandboxComparison) ui.Node {
+	if d.Lines == "" {
+		return nil
+	}
+	body := ui.Group{ui.Diff("lines that the sandbox changes", ui.Printable(d.Lines))}
+	if d.Cut {
+		body = append(body, ui.P(ui.Text("The rest is left out here; countersign sandbox diff takes paths.")))
+	}
+	return ui.Part("Lines", body)
+}
+
+func (s *section) merge(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Merge sandbox " + ui.Printable(name), Tool: sandboxes.SandboxMerge.Name, Back: workPath(of, name),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("method", r.PostFormValue("method")).Set("into", r.PostFormValue("into")).Set("message", r.PostFormValue("message")).
+				Flag("committed_only", r.PostFormValue("committed_only"))})
+	})
+}
+
+func (s *section) update(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Update sandbox " + ui.Printable(name), Tool: sandboxes.SandboxUpdate.Name, Back: workPath(of, name),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("method", r.PostFormValue("method"))})
+	})
+}
+
+func (s *section) push(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Push sandbox " + ui.Printable(name), Tool: sandboxes.SandboxPush.Name, Back: workPath(of, name), Args: ui.Args{"git_url": of.URL, "name": name}})
+	})
+}
+
+func (s *section) archive(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Archive sandbox " + ui.Printable(name), Tool: sandboxes.SandboxArchive.Name, Back: at(of.Name, ""), Args: ui.Args{"git_url": of.URL, "name": name}})
+	})
+}
