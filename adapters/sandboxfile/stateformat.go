@@ -195,5 +195,6 @@ func (w *writer) sandbox(b sandbox.Sandbox) {
 	w.put("created_branch", b.CreatedBranch)
 	w.optional("start_command", b.StartCommand != "", b.StartCommand)
 	w.optional("leases", len(b.Leases) > 0, b.Leases)
+	w.optional("review", len(b.Review) > 0, b.Review)
 	w.optional("preparing", b.Preparing != "", b.Preparing)
 }

@@ -1,6 +1,6 @@
 // Package sandboxes is the toolset of sandbox projects: repositories keyed by their git URL, cloned, served by an agent server of their own, and
 // worked on in git worktrees side by side. It is the whole of the opencode contract, three tools more (opencode_get_deploy_key, opencode_detect_duplicates and
-// opencode_cleanup_orphaned), four by which the work of a sandbox comes back, and two for users only.
+// opencode_cleanup_orphaned), six by which the work of a sandbox comes back, and some for users only.
 //
 // Capability makes the toolset. The tools of the gateway itself are in package gateway.
 //
@@ -9,7 +9,8 @@
 //   - projects (ProjectEntries in projects.go; project_start.go, project_stop.go): start (every step that is missing), status, stop, restart, destroy, list
 //   - sandboxes (SandboxEntries in sandbox_tools.go; sandbox_create.go, sandbox_delete.go): git worktrees created, listed, reset and deleted, whether the project's server runs
 //     or not; UserOnlyEntries are sandbox_backups and sandbox_restore, for users only
-//   - work that comes back (WorkEntries in sandbox_tools.go; compare.go, merge.go): sandbox_diff, sandbox_merge, sandbox_update and sandbox_archive. A plan names
+//   - work that comes back (WorkEntries in sandbox_tools.go; compare.go, merge.go, push.go, apply.go, review.go): sandbox_diff, sandbox_review, sandbox_merge, sandbox_update, sandbox_push and
+//     sandbox_archive. A plan names
 //     both sides by their commits and what comes of it by its tree, so that nothing else can be done
 //   - the gateway (GatewayManager in gateway_server.go): the one MCP server in front of all agent servers, and how it is kept running while there is a server to
 //     route to

@@ -26,6 +26,8 @@ var (
 	SandboxUpdate  = tool.Ref[UpdateInput, SandboxMerged]{Name: "sandbox_update"}
 	SandboxArchive = tool.Ref[ArchiveInput, SandboxDone]{Name: "sandbox_archive"}
 	SandboxPush    = tool.Ref[PushInput, SandboxPushed]{Name: "sandbox_push"}
+	SandboxReview  = tool.Ref[BoxInput, ReviewComments]{Name: "sandbox_review"}
+	SandboxComment = tool.Ref[CommentInput, ReviewComments]{Name: "sandbox_comment"}
 	SandboxApply   = tool.Ref[ApplyInput, SandboxApplied]{Name: "sandbox_apply"}
 	SandboxRestore = tool.Ref[RestoreInput, SandboxCreated]{Name: "sandbox_restore"}
 	SandboxBackups = tool.Ref[URLInput, BackupList]{Name: "sandbox_backups"}
@@ -53,6 +55,7 @@ func WorkEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
 		bind.Query(SandboxDiff, ReadSpec("Compare sandbox", "Compare a sandbox with its base branch: commits, changed files and lines, also uncommitted and untracked.", diffSchema), s.diff),
+		bind.Query(SandboxReview, ReadSpec("Review comments", "List what people said of a sandbox's work: comments by file and line, open and settled. Read it before going on with the work.", reviewSchema), s.review),
 		bind.Command(SandboxMerge, ConfirmWhen(MergeSpec("Merge sandbox", "Merge a sandbox's commits into its base branch. Refused on conflicts (sandbox_update first) and over uncommitted changes. "+
 			"The plan has every commit and file; a person approves.", mergeSchema), "unless there is nothing to merge"), s.planMerge, s.merge),
 		bind.Command(SandboxUpdate, ConfirmWhen(MergeSpec("Update sandbox", "Merge the base branch into a sandbox, or rebase the sandbox onto it. Conflicts are listed and nothing is changed: run git merge in the sandbox, resolve and commit.",
@@ -68,6 +71,7 @@ func UserOnlyEntries(d Deps) []tool.Entry {
 	entries := []tool.Entry{
 		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
 		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
+		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Say something of a sandbox's work, for the agent that works in it, or settle a comment.", commentSchema), s.planComment, s.comment),
 		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Put a sandbox's changes into another working tree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}
 	for i := range entries {

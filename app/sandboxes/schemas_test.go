@@ -25,6 +25,8 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "diffSchema", Doc: bind.SchemaOf[DiffInput]()},
 		{Name: "mergeSchema", Doc: bind.SchemaOf[MergeInput]()},
 		{Name: "updateSchema", Doc: bind.SchemaOf[UpdateInput]()},
+		{Name: "reviewSchema", Doc: bind.SchemaOf[BoxInput]()},
+		{Name: "commentSchema", Doc: bind.SchemaOf[CommentInput]()},
 		{Name: "pushSchema", Doc: bind.SchemaOf[PushInput]()},
 		{Name: "applySchema", Doc: bind.SchemaOf[ApplyInput]()},
 		{Name: "archiveSchema", Doc: bind.SchemaOf[ArchiveInput]()},

@@ -75,6 +75,7 @@ type Sandbox struct {
 	CreatedBranch bool              `json:"created_branch"` // the branch was made for it, and goes with it
 	StartCommand  string            `json:"start_command,omitempty"`
 	Leases        map[string]string `json:"leases,omitempty"`    // variable → port or name that nobody else has
+	Review        []Comment         `json:"review,omitempty"`    // what people said of its work
 	Preparing     string            `json:"preparing,omitempty"` // owner that runs its set-up; one that is gone has not finished it
 }
 

@@ -46,3 +46,15 @@ func TestBase(t *testing.T) {
 	_, err = sandbox.BranchRefs{Local: map[string]string{"sandbox/a": ""}}.Base("sandbox/a", "sandbox/a", "")
 	require.ErrorIs(t, err, sandbox.ErrBranch)
 }
+
+func TestComments(t *testing.T) {
+	t.Parallel()
+	all := sandbox.AddComment(nil, sandbox.Comment{Path: "a.go", Line: 3, Text: "why"})
+	all = sandbox.AddComment(all, sandbox.Comment{Path: "b.go", Text: "hm"})
+	settled, err := sandbox.Settle(all, 1)
+	require.NoError(t, err)
+	assert.Equal(t, []any{1, 2, true, false, false, "a.go:3", "b.go", ""}, []any{settled[0].Number, settled[1].Number, settled[0].Done, settled[1].Done, all[0].Done, all[0].Place(), all[1].Place(), sandbox.Comment{}.Place()})
+	assert.Equal(t, 3, sandbox.AddComment(all[1:], sandbox.Comment{})[1].Number)
+	_, err = sandbox.Settle(all, 7)
+	require.ErrorIs(t, err, sandbox.ErrArguments)
+}

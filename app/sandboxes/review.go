@@ -1,0 +1,152 @@
+package sandboxes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/relpath"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// The limits of a review.
+const (
+	maxComments    = 200     // of a sandbox
+	maxCommentText = 4 << 10 // bytes
+)
+
+// BoxInput names a sandbox.
+type BoxInput struct {
+	URL  string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Name string `json:"name" jsonschema:"minLength=1"`
+}
+
+// Resources returns the project.
+func (in BoxInput) Resources() []string { return []string{in.URL} }
+
+// ReviewComments is what people have said of a sandbox's work.
+type ReviewComments struct {
+	Status    string            `json:"status"`
+	Project   string            `json:"project"`
+	URL       string            `json:"git_url"`
+	Name      string            `json:"name"`
+	Directory string            `json:"directory"`
+	Open      int               `json:"open"`
+	Comments  []sandbox.Comment `json:"comments"`
+}
+
+// Reviewed has it looked through for what a reader would not see.
+func (ReviewComments) Reviewed() {}
+
+func (s sandboxService) review(ctx context.Context, _ tool.Scope, in BoxInput) (ReviewComments, error) {
+	f, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return ReviewComments{}, err
+	}
+	box, err := must(f, in.Name)
+	return reviewOf(f, box), err
+}
+
+func reviewOf(f FoundProject, box sandbox.Sandbox) ReviewComments {
+	out := ReviewComments{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Comments: box.Review}
+	if out.Comments == nil {
+		out.Comments = []sandbox.Comment{}
+	}
+	for _, c := range box.Review {
+		if !c.Done {
+			out.Open++
+		}
+	}
+	return out
+}
+
+// CommentInput is something to say of a sandbox's work, or a comment that is settled.
+type CommentInput struct {
+	URL  string `json:"git_url" jsonschema:"minLength=1"`
+	Name string `json:"name" jsonschema:"minLength=1"`
+	Path string `json:"path,omitempty" jsonschema:"description=file it is about, from the top of the sandbox"`
+	Line int    `json:"line,omitempty" jsonschema:"minimum=1"`
+	Text string `json:"text,omitempty"`
+	Done int    `json:"done,omitempty" jsonschema:"minimum=1,description=number of a comment that is settled"`
+}
+
+// Resources returns the project.
+func (in CommentInput) Resources() []string { return []string{in.URL} }
+
+type commentPlan struct {
+	Plan
+	found FoundProject
+	box   sandbox.Sandbox
+	input CommentInput
+	head  string
+}
+
+func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in CommentInput) (commentPlan, error) {
+	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
+	if err != nil {
+		return commentPlan{}, err
+	}
+	in.Text = strings.TrimSpace(in.Text)
+	p := commentPlan{found: f, box: box, input: in}
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name}
+	if in.Done > 0 {
+		if _, err := sandbox.Settle(box.Review, in.Done); err != nil {
+			return p, err
+		}
+		shown["done"] = in.Done
+		p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("settle comment %d on sandbox %s of %s", in.Done, box.Name, f.Project.Name), shown, ConfirmOptions{})
+		return p, err
+	}
+	switch _, wrong := relpath.Parse(in.Path); {
+	case in.Text == "":
+		return p, sandbox.ErrArguments.Sayf("a comment needs a text")
+	case len(in.Text) > maxCommentText:
+		return p, sandbox.ErrArguments.Sayf("a comment may have %d KiB; this one has %d bytes", maxCommentText>>10, len(in.Text))
+	case len(box.Review) >= maxComments:
+		return p, sandbox.ErrArguments.Sayf("sandbox %s has %d comments already; settled ones go with the sandbox", box.Name, maxComments)
+	case in.Path == "" && in.Line > 0:
+		return p, sandbox.ErrArguments.Sayf("a line needs a file that it is in")
+	case in.Path != "" && wrong != nil:
+		return p, sandbox.ErrArguments.Sayf("%.80q is no file of the sandbox: %v", in.Path, wrong)
+	}
+	now, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, sandboxport.Compare{BaseRef: box.BaseRef})
+	if err != nil {
+		return p, err
+	}
+	p.head = now.Head
+	shown["text"], shown["at_commit"] = in.Text, p.head
+	about := "sandbox " + box.Name
+	if in.Path != "" {
+		about = sandbox.Comment{Path: in.Path, Line: in.Line}.Place()
+		shown["about"] = about
+	}
+	shown["notes"] = []string{"agents that work in the sandbox read it (sandbox_review)"}
+	// It is a prompt to another agent, as a message through the gateway is.
+	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("comment on %s of %s", about, f.Project.Name), shown, ConfirmOptions{Strength: policy.Simple, Risk: policy.RiskHigh})
+	return p, err
+}
+
+func (s sandboxService) comment(ctx context.Context, _ tool.Scope, p commentPlan) (ReviewComments, error) {
+	var wrong error
+	var after sandbox.Sandbox
+	err := s.manager.Change(ctx, p.found, func(now *sandbox.Project) {
+		box, is := now.Sandboxes[sandbox.SandboxKey(p.box.Name)]
+		if !is {
+			wrong = sandbox.ErrNotFound.Sayf("sandbox %s was deleted meanwhile", p.box.Name)
+			return
+		}
+		if p.input.Done > 0 {
+			box.Review, wrong = sandbox.Settle(box.Review, p.input.Done)
+		} else {
+			box.Review = sandbox.AddComment(box.Review, sandbox.Comment{Path: p.input.Path, Line: p.input.Line, Text: p.input.Text, At: s.Clock.Now().UTC(), Commit: p.head})
+		}
+		now.Sandboxes[sandbox.SandboxKey(p.box.Name)], after = box, box
+	})
+	if err == nil {
+		err = wrong
+	}
+	return reviewOf(p.found, after), err
+}

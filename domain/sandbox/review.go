@@ -1,0 +1,47 @@
+package sandbox
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Comment is what a person said of a sandbox's work.
+type Comment struct {
+	Number int       `json:"number"` // from 1, never given twice in a sandbox
+	Path   string    `json:"path,omitempty"`
+	Line   int       `json:"line,omitempty"`
+	Text   string    `json:"text"`
+	At     time.Time `json:"at"`
+	Commit string    `json:"commit,omitempty"` // on which the sandbox stood
+	Done   bool      `json:"done,omitempty"`
+}
+
+// Place returns the file and line, empty for all of the work.
+func (c Comment) Place() string {
+	if c.Line > 0 {
+		return c.Path + ":" + strconv.Itoa(c.Line)
+	}
+	return c.Path
+}
+
+// AddComment returns the comments with one more, numbered.
+func AddComment(all []Comment, c Comment) []Comment {
+	for _, old := range all {
+		c.Number = max(c.Number, old.Number)
+	}
+	c.Number++
+	return append(slices.Clone(all), c)
+}
+
+// Settle returns the comments with that one done, or ErrArguments.
+func Settle(all []Comment, number int) ([]Comment, error) {
+	all = slices.Clone(all)
+	for i := range all {
+		if all[i].Number == number {
+			all[i].Done = true
+			return all, nil
+		}
+	}
+	return nil, ErrArguments.Sayf("the sandbox has no comment %d", number)
+}
