@@ -104,7 +104,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 		h.atClose = waiting.Close
 	}
 	runs := a.files.Runs()
-	states := appruns.AuditedStates{States: a.files.States(), Audit: core.Audit, Clock: core.Clock, Operations: []string{push.OperationNote, workspace.OperationNote, releases.OperationNote}}
+	states := appruns.AuditedStates{States: a.files.States(), Audit: core.Audit, Clock: core.Clock, Operations: []string{push.OperationNote, workspace.OperationNote, workspace.MergeNote, releases.OperationNote}}
 	b := appruns.Deps{Places: a.files, Manifests: a.files, States: states, Runs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
 		Clock: core.Clock, UUIDs: system.IDs{},
 		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
@@ -123,7 +123,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
 		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Trash: a.trash, Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
-		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
+		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor, Merges: a.tickets, Pushes: a.pushes},
 		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash, Releases: a.releases},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
 		Releasing:  releases.Deps{Deps: b, Git: a.releases},

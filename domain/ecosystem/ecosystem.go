@@ -42,7 +42,8 @@ type Repo struct {
 	Enabled  bool
 	Include  []string
 	Exclude  []string
-	Run      string // what the built-in provisioner "local" starts; empty is nothing
+	After    []string // depends_on: repositories whose work has to be in before this one's
+	Run      string   // what the built-in provisioner "local" starts; empty is nothing
 }
 
 // Spin is the inline provisioner of a manifest: shell commands, empty where there is none (amof contract §20.5).
@@ -93,6 +94,30 @@ func (m Manifest) Choose(names []string) ([]Repo, error) {
 		return all, nil
 	}
 	return slices.DeleteFunc(all, func(r Repo) bool { return !slices.Contains(names, r.Name) }), nil
+}
+
+// InOrder returns repositories behind those that they depend on, and in the manifest's order else.
+func InOrder(repos []Repo) []Repo {
+	out := make([]Repo, 0, len(repos))
+	placed := map[string]bool{}
+	for _, r := range repos { // what is not among them is not waited for
+		placed[r.Name] = false
+	}
+	for len(out) < len(repos) {
+		before := len(out)
+		for _, r := range repos {
+			waits := slices.ContainsFunc(r.After, func(name string) bool { done, among := placed[name]; return among && !done && name != r.Name })
+			if !placed[r.Name] && !waits {
+				placed[r.Name] = true
+				out = append(out, r)
+				break
+			}
+		}
+		if len(out) == before { // a circle, which no valid manifest has
+			return repos
+		}
+	}
+	return out
 }
 
 // RepoNames returns the names of repositories, in their order.

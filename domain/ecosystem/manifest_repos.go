@@ -34,17 +34,55 @@ func (r *reader) repos(top object) []Repo {
 		top.doubt("repos", "add a repository: - {name: api, url: …}", "there is no repository")
 	}
 	repos := make([]Repo, 0, len(entries))
+	var taken []object
 	for _, o := range entries {
 		repo, ok := repoOf(o)
 		if ok && o.apart(repo, repos) {
-			repos = append(repos, repo)
+			repos, taken = append(repos, repo), append(taken, o)
 		}
+	}
+	for i := range repos {
+		taken[i].dependencies(&repos[i], repos)
+	}
+	if len(repos) > 1 && circular(repos) {
+		top.wrong("repos", "take one of them out of depends_on", "repositories depend on each other in a circle, so that none of them can come first")
 	}
 	return repos
 }
 
+// dependencies reads what a repository depends on: other repositories of the ecosystem.
+func (o object) dependencies(repo *Repo, all []Repo) {
+	if o.absent("depends_on") {
+		return
+	}
+	o.texts("depends_on", func(at, name string) {
+		switch {
+		case name == repo.Name:
+			o.wrong(at, "remove it", "%s cannot depend on itself", manifestClip(name))
+		case !slices.ContainsFunc(all, func(r Repo) bool { return r.Name == name }):
+			o.wrong(at, "name one of: "+strings.Join(RepoNames(all), ", "), "%q is no repository of this ecosystem", manifestClip(name))
+		case !slices.Contains(repo.After, name):
+			repo.After = append(repo.After, name)
+		}
+	})
+}
+
+// circular reports repositories that wait for each other.
+func circular(repos []Repo) bool {
+	left := slices.Clone(repos)
+	for {
+		rest := slices.DeleteFunc(slices.Clone(left), func(r Repo) bool {
+			return !slices.ContainsFunc(r.After, func(name string) bool { return slices.ContainsFunc(left, func(o Repo) bool { return o.Name == name }) })
+		})
+		if len(rest) == len(left) {
+			return len(left) > 0
+		}
+		left = rest
+	}
+}
+
 func repoOf(o object) (Repo, bool) {
-	o.known("name", "url", "branch", "path", "readonly", "enabled", "include", "exclude", "run")
+	o.known("name", "url", "branch", "path", "readonly", "enabled", "include", "exclude", "run", "depends_on")
 	repo := Repo{
 		Name: o.text("name"), URL: o.url(), Branch: o.branch(), ReadOnly: o.flag("readonly", false), Enabled: o.flag("enabled", true),
 		Include: o.patterns("include", false), Exclude: o.patterns("exclude", false), Run: o.prose("run", maxProse),

@@ -328,6 +328,37 @@ func (g View) Ticket(a answer) {
 	g.Step("%s", command.Plain(CommandText(summary)))
 }
 
+// Finished shows what became of a ticket's branches.
+func (g View) Finished(a answer) {
+	all := a.List("repos")
+	for _, r := range all {
+		r["conflicts"] = strings.Join(r.Texts("conflicts"), ", ")
+		r["result"] = r.Word("result") + r.Word("action")
+		if c := r.Word("commit"); c != "" {
+			r["commit"] = c[:min(12, len(c))]
+		}
+	}
+	g.rows(all, "repository=name", "branch", "base", "commits=commits_total", "behind", "result", "commit", "conflicts", "problem")
+	g.Step("%s", command.Plain(CommandText(a.Object("_text").Word("summary"))))
+}
+
+// Proposals shows the pages of pull and merge requests, and the commands that open them.
+func (g View) Proposals(a answer) {
+	all := a.List("repos")
+	if len(all) == 0 {
+		g.Note("no repository has commits of this ticket")
+	}
+	for _, r := range all {
+		if r.Word("pushed") == "" {
+			r["problem"] = strings.TrimPrefix(r.Word("problem")+"; not pushed yet: countersign eco push", "; ")
+		}
+		if argv := r.Texts("command"); len(argv) > 0 {
+			r["command"] = "countersign eco exec --repos " + r.Word("name") + " -- " + strings.Join(argv, " ")
+		}
+	}
+	g.rows(all, "repository=name", "branch", "base", "commits", "page=url", "command", "problem")
+}
+
 // Environment shows an environment and its services.
 func (g View) Environment(a answer) {
 	g.pairs(a, "ecosystem", "environment", "state", "since", "provisioner", "healthy", "interrupted", "error")

@@ -36,9 +36,55 @@ func (g *group) tickets() []*cobra.Command {
 	end.Flags().StringVar(&cleanup, "cleanup", "", "what else goes: local (worktrees and branches) or all (branches at the remotes, too)")
 	_ = end.RegisterFlagCompletionFunc("cleanup", cobra.FixedCompletions([]cobra.Completion{"none", "local", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	end.Flags().BoolVar(&force, "force", false, "also with work that is nowhere else; it is kept under refs")
-	return []*cobra.Command{shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
+	return []*cobra.Command{g.ticketSync(), g.ticketMerge(), g.ticketRequests(), shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
 		shown(g.ofTicket("switch", "Work on another ticket; main leaves tickets", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
 		shown(end, "ticket end PROJ-12", "ticket end PROJ-12 --cleanup local")}
+}
+
+// ofActive returns a command [TICKET], about the active one where none is named.
+func (g *group) ofActive(use, short string) *cobra.Command {
+	return &cobra.Command{Use: use + " [TICKET]", Short: short, Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.ticketIDs)}
+}
+
+func (g *group) aboutTicket(args []string) command.Arguments {
+	a := g.about(nil)
+	if len(args) > 0 {
+		a["ticket_id"] = args[0]
+	}
+	return a
+}
+
+func (g *group) ticketSync() *cobra.Command {
+	c := g.ofActive("sync", "Rebase a ticket's branches on their bases, as those are at origin now")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return g.do(cmd.Context(), "ecosystem_ticket_sync", g.aboutTicket(args), g.Finished)
+	}
+	return shown(g.dry(c), "ticket sync", "ticket sync PROJ-12 --dry-run")
+}
+
+func (g *group) ticketMerge() *cobra.Command {
+	var squash, push bool
+	var message string
+	c := g.ofActive("merge", "Merge a ticket's branches into their bases, in the order of dependencies")
+	c.Long = "Merge a ticket's branches into their bases: repositories that others name in depends_on first. Nothing is begun where one conflicts; where a push fails, the " +
+		"rest waits, and the same command goes on."
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a := g.aboutTicket(args).Set("message", message)
+		on(a, map[string]bool{"squash": squash, "push": push})
+		return g.do(cmd.Context(), "ecosystem_ticket_merge", a, g.Finished)
+	}
+	c.Flags().BoolVar(&squash, "squash", false, "one commit a repository")
+	c.Flags().BoolVar(&push, "push", false, "push each base branch once it is merged")
+	c.Flags().StringVarP(&message, "message", "m", "", "of the commits that are made")
+	return shown(g.dry(c), "ticket merge --dry-run", "ticket merge PROJ-12 --squash --push")
+}
+
+func (g *group) ticketRequests() *cobra.Command {
+	c := g.ofActive("pr", "Show where a ticket's branches become pull or merge requests")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return g.look(cmd.Context(), "ecosystem_ticket_pr", g.aboutTicket(args), g.Proposals)
+	}
+	return shown(c, "ticket pr", "exec -- gh pr create --fill")
 }
 
 func (g *group) environments() []*cobra.Command {

@@ -15,6 +15,9 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "syncSchema", Doc: bind.SchemaOf[SyncInput]()},
 		{Name: "listSchema", Doc: bind.SchemaOf[runs.EcosystemInput]()},
 		{Name: "startSchema", Doc: bind.SchemaOf[StartInput]()},
+		{Name: "syncTicketSchema", Doc: bind.SchemaOf[FinishInput]()},
+		{Name: "mergeSchema", Doc: bind.SchemaOf[MergeInput]()},
+		{Name: "proposalSchema", Doc: bind.SchemaOf[ProposalInput]()},
 		{Name: "switchSchema", Doc: bind.SchemaOf[SwitchInput]()},
 		{Name: "endSchema", Doc: bind.SchemaOf[EndInput]()},
 	})

@@ -22,14 +22,19 @@ type TicketDeps struct {
 	runs.Deps
 	Work     ecosystemport.TicketWork
 	Surveyor ecosystemport.Surveyor
+	Merges   ecosystemport.TicketMerges
+	Pushes   ecosystemport.PushGit
 }
 
 // The typed handles.
 var (
-	ListTickets  = tool.Ref[runs.EcosystemInput, TicketList]{Name: "amof_ticket_list"}
-	StartTicket  = tool.Ref[StartInput, TicketResult]{Name: "amof_ticket_start"}
-	SwitchTicket = tool.Ref[SwitchInput, TicketResult]{Name: "amof_ticket_switch"}
-	EndTicket    = tool.Ref[EndInput, TicketResult]{Name: "amof_ticket_end"}
+	ListTickets   = tool.Ref[runs.EcosystemInput, TicketList]{Name: "amof_ticket_list"}
+	StartTicket   = tool.Ref[StartInput, TicketResult]{Name: "amof_ticket_start"}
+	SwitchTicket  = tool.Ref[SwitchInput, TicketResult]{Name: "amof_ticket_switch"}
+	EndTicket     = tool.Ref[EndInput, TicketResult]{Name: "amof_ticket_end"}
+	SyncTicket    = tool.Ref[FinishInput, FinishResult]{Name: "ecosystem_ticket_sync"}
+	MergeTicket   = tool.Ref[MergeInput, FinishResult]{Name: "ecosystem_ticket_merge"}
+	ProposeTicket = tool.Ref[ProposalInput, Proposals]{Name: "ecosystem_ticket_pr"}
 )
 
 // mainTicket is the name of no ticket: switching to it leaves the active one.
@@ -44,7 +49,13 @@ func TicketEntries(d TicketDeps) []tool.Entry {
 	end.Class, end.Effects, end.Anew = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
 	change := runs.SafeWriteSpec("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
 	change.When = "unless it is the active one"
+	sync := runs.DangerousSpec(policy.Simple, "Sync ticket", "Rebase a ticket's branches on their bases as those are at origin now. A branch that conflicts stays as it is.", syncTicketSchema)
+	merge := runs.DangerousSpec(policy.Preview, "Merge ticket", "Merge a ticket's branches into their bases, repositories that others depend on first. Nothing is begun where one conflicts.", mergeSchema)
+	sync.When, merge.When = "unless there is nothing to do", "unless there is nothing to do"
 	return []tool.Entry{
+		bind.Command(SyncTicket, sync, s.planSync, s.syncTicket),
+		bind.Command(MergeTicket, merge, s.planMerge, s.mergeTicket),
+		bind.Query(ProposeTicket, runs.ReadSpec("Ticket requests", "List the pages on which a ticket's branches become pull or merge requests, and the commands that open them.", proposalSchema), s.proposals),
 		bind.Query(ListTickets, runs.ReadSpec("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
 		bind.Command(StartTicket, runs.SafeWriteSpec("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
 		bind.Command(SwitchTicket, change, s.planSwitch, s.change),

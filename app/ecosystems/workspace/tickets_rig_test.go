@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,7 +142,8 @@ func ticketDependencies(root, home string) workspace.TicketDeps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork})
 	return workspace.TicketDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: idle{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicketClient(system.Clock{}), Surveyor: ecogit.NewSurveyor()}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicketClient(system.Clock{}), Surveyor: ecogit.NewSurveyor(),
+		Merges: ecogit.NewTicketClient(system.Clock{}), Pushes: ecogit.NewPushClient(time.Millisecond)}
 }
 
 // idle are workers that nothing here needs.
@@ -164,7 +166,7 @@ func newCore(d workspace.TicketDeps) (*app.App, error) {
 func (r *ticketRig) call(name, mode string, in ticketArgs) tool.Outcome {
 	r.t.Helper()
 	all := ticketArgs{"ecosystem": "demo"}
-	if name != list {
+	if name != list && name != proposals {
 		all["mode"] = mode
 	}
 	for k, v := range in {

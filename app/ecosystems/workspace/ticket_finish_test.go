@@ -1,0 +1,210 @@
+package workspace_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+const (
+	syncTicket = "ecosystem_ticket_sync"
+	merge      = "ecosystem_ticket_merge"
+	proposals  = "ecosystem_ticket_pr"
+)
+
+// work commits a file in a directory, and returns the commit.
+func (r *ticketRig) work(dir, file, text string) string {
+	r.t.Helper()
+	require.NoError(r.t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
+	r.root.Git("-C", dir, "add", "--all")
+	r.root.Git("-C", dir, "commit", "--quiet", "--message", "work on "+file)
+	return r.root.Git("-C", dir, "rev-parse", "HEAD")
+}
+
+// elsewhere pushes a commit to the origin of a repository, as a colleague does.
+func (r *ticketRig) elsewhere(name, file, text string) string {
+	r.t.Helper()
+	o := r.origins[name]
+	head := r.work(o.Dir, file, text)
+	o.Git("push", "--quiet", "origin", "main")
+	return head
+}
+
+// finish returns what came of a confirmed call, by repository.
+func (r *ticketRig) finish(name string, in ticketArgs) (map[string]workspace.FinishRepo, tool.Outcome) {
+	r.t.Helper()
+	o := r.confirmed(name, in)
+	by := map[string]workspace.FinishRepo{}
+	if o.Err == nil {
+		for _, one := range read[workspace.FinishResult](r.t, o.Value).Repos {
+			by[one.Name] = one
+		}
+	}
+	return by, o
+}
+
+// TestTicketSync rebases on what origin has now, leaves alone what conflicts, and says what it would do beforehand.
+func TestTicketSync(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	o := r.call(syncTicket, "execute", nil)
+	require.NoError(t, o.Err)
+	assert.True(t, read[workspace.FinishResult](t, o.Value).Noop, "nothing to do, nothing to ask")
+
+	mine := r.work(r.tree("T-1", "api"), "mine.txt", "mine")
+	r.work(r.tree("T-1", "web"), "web.txt", "mine")
+	theirs := r.elsewhere("api", "theirs.txt", "theirs")
+	r.elsewhere("web", "web.txt", "theirs")
+	plan := r.call(syncTicket, "plan", nil)
+	require.NoError(t, plan.Err)
+	assert.Contains(t, string(plan.Value), `"action":"rebase"`)
+	assert.Equal(t, mine, r.root.Git("-C", r.tree("T-1", "api"), "rev-parse", "HEAD"), "a plan changes nothing")
+
+	before := r.root.Git("-C", r.tree("T-1", "web"), "rev-parse", "HEAD")
+	_, o = r.finish(syncTicket, nil)
+	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
+	assert.Contains(t, o.Err.Error(), "have both changed web.txt")
+	assert.Equal(t, theirs, r.root.Git("-C", r.tree("T-1", "api"), "rev-parse", "HEAD~1"), "the others are done")
+	assert.Equal(t, "mine", r.root.Git("-C", r.tree("T-1", "api"), "show", "HEAD:mine.txt"))
+	assert.FileExists(t, filepath.Join(r.tree("T-1", "api"), "theirs.txt"))
+	assert.Equal(t, "feature/T-1", r.branch(r.tree("T-1", "api")))
+	assert.Equal(t, before, r.root.Git("-C", r.tree("T-1", "web"), "rev-parse", "HEAD"))
+	assert.Empty(t, r.root.Git("-C", r.tree("T-1", "web"), "status", "--porcelain"))
+	assert.Len(t, strings.Split(r.root.Git("-C", r.clone("web"), "worktree", "list"), "\n"), 2, "nothing is left of the attempt")
+
+	plan = r.call(syncTicket, "plan", nil)
+	require.NoError(t, plan.Err)
+	assert.Contains(t, string(plan.Value), "web: both sides have changed web.txt", "which is known beforehand once it is here")
+	require.NoError(t, os.WriteFile(filepath.Join(r.tree("T-1", "web"), "web.txt"), []byte("dirty"), 0o644))
+	o = r.call(syncTicket, "execute", nil)
+	require.Error(t, o.Err)
+	assert.Nil(t, o.Issued, "nobody is asked about what cannot be")
+	assert.Contains(t, o.Err.Error(), "changes that are not committed (web.txt)")
+}
+
+// TestTicketMerge merges in the order of dependencies, all of it checked first, and goes on where it was stopped.
+func TestTicketMerge(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	text, err := os.ReadFile(filepath.Join(r.root.Dir, "ecosystems", "demo", "ecosystem.yaml"))
+	require.NoError(t, err)
+	r.manifest(strings.Replace(string(text), "branch: main, readonly: false}", "branch: main, depends_on: [web]}", 1))
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	head := r.work(r.tree("T-1", "web"), "mine.txt", "web")
+	r.work(r.tree("T-1", "api"), "api.txt", "ours")
+	r.work(r.clone("api"), "api.txt", "another")
+	o := r.call(merge, "execute", ticketArgs{"push": true})
+	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
+	assert.Contains(t, o.Err.Error(), "api: both sides have changed api.txt; ecosystem_ticket_sync rebases it; nothing was changed")
+	assert.NotEqual(t, head, r.root.Git("-C", r.clone("web"), "rev-parse", "main"))
+
+	r.root.Git("-C", r.clone("api"), "reset", "--quiet", "--hard", "origin/main")
+	r.work(r.clone("api"), "other.txt", "another")
+	hook := filepath.Join(r.origins["web"].Remote, "hooks", "pre-receive")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not today >&2\nexit 1\n"), 0o755))
+	plan := r.call(merge, "plan", ticketArgs{"push": true})
+	require.NoError(t, plan.Err)
+	assert.Contains(t, string(plan.Value), `"order":["web","api"]`)
+	_, o = r.finish(merge, ticketArgs{"push": true})
+	require.Error(t, o.Err)
+	assert.Contains(t, o.Err.Error(), "main is merged here, and its push was rejected")
+	assert.Equal(t, head, r.root.Git("-C", r.clone("web"), "rev-parse", "main"))
+	assert.NotContains(t, r.root.Git("-C", r.clone("api"), "log", "--format=%s", "main"), "Merge", "what depends on it waits")
+
+	require.NoError(t, os.Remove(hook))
+	done, o := r.finish(merge, ticketArgs{"push": true})
+	require.NoError(t, o.Err)
+	assert.Equal(t, "pushed", done["web"].Result)
+	assert.Equal(t, "pushed", done["api"].Result)
+	for _, name := range []string{"web", "api"} {
+		assert.Equal(t, r.root.Git("-C", r.clone(name), "rev-parse", "main"), r.origins[name].Git("-C", r.origins[name].Remote, "rev-parse", "main"))
+		assert.Empty(t, r.root.Git("-C", r.clone(name), "status", "--porcelain"))
+	}
+	assert.Equal(t, "Merge feature/T-1", r.root.Git("-C", r.clone("api"), "log", "-1", "--format=%s", "main"))
+	assert.Equal(t, "ours", r.root.Git("-C", r.clone("api"), "show", "main:api.txt"))
+	again, o := r.finish(merge, ticketArgs{"push": true})
+	require.NoError(t, o.Err)
+	assert.Equal(t, "none", again["api"].Action)
+
+	r.work(r.tree("T-1", "web"), "more.txt", "1")
+	r.work(r.tree("T-1", "web"), "more.txt", "2")
+	_, o = r.finish(merge, ticketArgs{"ticket_id": "T-1", "squash": true, "message": "One thing"})
+	require.NoError(t, o.Err)
+	assert.Equal(t, "One thing\nwork on mine.txt", r.root.Git("-C", r.clone("web"), "log", "-2", "--format=%s", "main"))
+	r.work(r.tree("T-1", "api"), "late.txt", "y")
+	id := r.call(merge, "execute", nil)
+	require.NotNil(t, id.Issued)
+	r.work(r.tree("T-1", "api"), "later.txt", "y")
+	o = r.call(merge, "execute", ticketArgs{"confirm_token": id.Issued.Token.Reveal()})
+	require.Error(t, o.Err, "another plan than the one that was confirmed")
+}
+
+// cutOff is a merge whose process goes once it has begun, before its branch moves.
+type cutOff struct{ ecosystemport.TicketMerges }
+
+func (c cutOff) Merge(ctx context.Context, t ecosystemport.TicketTree, head, base, message string, squash bool, begun func(ecosystemport.MergeStep) error) (string, error) {
+	return c.TicketMerges.Merge(ctx, t, head, base, message, squash, func(step ecosystemport.MergeStep) error {
+		return cmp.Or(begun(step), errors.New("the process is gone"))
+	})
+}
+
+// TestTicketMergeCutOff is finished by whoever comes next.
+func TestTicketMergeCutOff(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1", "repos": []string{"api"}})
+	r.work(r.tree("T-1", "api"), "mine.txt", "mine")
+	r.work(r.clone("api"), "other.txt", "other")
+	was := r.root.Git("-C", r.clone("api"), "rev-parse", "main")
+	broken := r.deps
+	broken.Merges = cutOff{r.deps.Merges}
+	core, err := newCore(broken)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, core.Close(context.Background())) })
+	whole := r.App
+	r.App = core
+	_, o := r.finish(merge, nil)
+	require.Error(t, o.Err)
+	assert.Equal(t, was, r.root.Git("-C", r.clone("api"), "rev-parse", "main"))
+	r.App = whole
+	o = r.call(merge, "plan", nil)
+	require.NoError(t, o.Err)
+	assert.Equal(t, "Merge feature/T-1", r.root.Git("-C", r.clone("api"), "log", "-1", "--format=%s", "main"))
+	assert.Empty(t, r.root.Git("-C", r.clone("api"), "status", "--porcelain"))
+	_, o = r.finish(merge, nil)
+	require.NoError(t, o.Err)
+	assert.True(t, read[workspace.FinishResult](t, o.Value).Noop)
+}
+
+// TestTicketRequests names the pages where the host is known, and says what is not pushed.
+func TestTicketRequests(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	r.work(r.tree("T-1", "api"), "x.txt", "x")
+	r.root.Git("-C", r.tree("T-1", "api"), "push", "--quiet", "origin", "feature/T-1")
+	r.work(r.tree("T-1", "web"), "x.txt", "x")
+	r.root.Git("-C", r.clone("web"), "remote", "set-url", "origin", "https://www.github.invalid/acme/web.git")
+	o := r.call(proposals, "", nil)
+	require.NoError(t, o.Err)
+	found := read[workspace.Proposals](t, o.Value)
+	require.Len(t, found.Repos, 2)
+	assert.True(t, found.Repos[0].Pushed)
+	assert.Contains(t, found.Repos[0].Problem, "its host is not known by name")
+	assert.False(t, found.Repos[1].Pushed)
+	assert.Equal(t, "https://www.github.invalid/acme/web/compare/main...feature/T-1?expand=1", found.Repos[1].Page)
+	assert.Equal(t, []string{"gh", "pr", "create", "--fill", "--base", "main", "--head", "feature/T-1"}, found.Repos[1].Command)
+}

@@ -1,0 +1,43 @@
+package git
+
+import (
+	"net/url"
+	"strings"
+)
+
+// ProposalPage returns the page on which a host of repositories opens a pull or merge request of a branch into another; empty for a local path, and for a host
+// that is not known by its name.
+func (u URL) ProposalPage(base, branch string) string {
+	if u.IsZero() || u.IsLocal() || u.host == "" {
+		return ""
+	}
+	top := "https://" + u.host + "/" + u.path
+	query := func(page string, pairs ...string) string {
+		values := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			values.Set(pairs[i], pairs[i+1])
+		}
+		return top + page + "?" + values.Encode()
+	}
+	compare := top + "/compare/" + refPath(base) + "..." + refPath(branch)
+	switch labels := "." + u.host; {
+	case strings.Contains(labels, ".github."):
+		return compare + "?expand=1"
+	case strings.Contains(labels, ".gitlab."):
+		return query("/-/merge_requests/new", "merge_request[source_branch]", branch, "merge_request[target_branch]", base)
+	case u.host == "bitbucket.org":
+		return query("/pull-requests/new", "source", branch, "dest", base)
+	case u.host == "codeberg.org", strings.Contains(labels, ".gitea."), strings.Contains(labels, ".forgejo."):
+		return compare
+	}
+	return ""
+}
+
+// refPath returns a branch as a path of a URL has it.
+func refPath(branch string) string {
+	parts := strings.Split(branch, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}
