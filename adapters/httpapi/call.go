@@ -80,7 +80,11 @@ func show(x *Exchange, out tool.Outcome) {
 			h.Set("Retry-After", strconv.FormatInt(seconds, 10))
 		}
 	}
-	x.Write(status, "application/json", doc.Body)
+	body := doc.Body
+	if out.Spec.Contract == present.Packageflow {
+		body = present.WithConfirmation(body, out)
+	}
+	x.Write(status, "application/json", body)
 }
 
 // retryAfter is after how many seconds to try again, where the fault says so.

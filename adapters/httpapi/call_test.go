@@ -284,7 +284,7 @@ func TestABlockedToolIsDenied(t *testing.T) {
 	assert.Equal(t, map[string]any{"verdict": "deny", "rule": "tool_blocked", "mode": "execute", "strength": "simple"}, d.get(200, "GET /api/v1/tools/wipe", "", "")["decision"])
 }
 
-// TestATokenGoesBackToTheCaller where policy has the host ask: in a header, because packageflow's envelope has no place for it. Where only users
+// TestATokenGoesBackToTheCaller where policy has the host ask: in a header, and beside what packageflow's envelope has. Where only users
 // confirm, nobody gets one.
 func TestATokenGoesBackToTheCaller(t *testing.T) {
 	s := home(t, nil)
@@ -292,6 +292,10 @@ func TestATokenGoesBackToTheCaller(t *testing.T) {
 	require.Equal(t, http.StatusPreconditionRequired, r.status)
 	token := r.header.Get("X-Confirm-Token")
 	require.NotEmpty(t, token)
+	asked := s.get(http.StatusPreconditionRequired, "POST /api/v1/tools/create_workflow", `{"name":"build"}`, "")
+	assert.NotEmpty(t, asked["confirmation"].(map[string]any)["confirm_token"], "the body has what its error speaks of")
+	assert.Equal(t, `create workflow "build"`, asked["confirmation"].(map[string]any)["prompt"])
+	assert.NotContains(t, asked["confirmation"].(map[string]any)["plan"], "context", "which stands beside it")
 	v := s.get(200, "GET /api/v1/confirmations/"+r.header.Get("X-Confirmation-Id"), "", "")
 	assert.Equal(t, "create workflow \"build\"", v["prompt"])
 	assert.Equal(t, true, v["own"])

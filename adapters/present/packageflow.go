@@ -73,6 +73,19 @@ func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	return Document{Text: string(doc), Object: doc, Body: Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }
 
+// WithConfirmation returns an envelope of packageflow.v1 with the confirmation that its call asks for, if it does: over HTTP its error speaks of a token, and nothing else in
+// the body has that.
+func WithConfirmation(envelope json.RawMessage, o tool.Outcome) json.RawMessage {
+	var e Envelope
+	if o.Issued == nil || json.Unmarshal(envelope, &e) != nil {
+		return envelope
+	}
+	return Object(struct {
+		Envelope
+		Confirmation *confirmation `json:"confirmation"`
+	}{e, packageflowConfirmation(o)})
+}
+
 // packageflowMeta returns what the contract says about a result beside the result.
 func packageflowMeta(o tool.Outcome) json.RawMessage {
 	return Object(struct {
@@ -136,7 +149,18 @@ func packageflowConfirmation(o tool.Outcome) *confirmation {
 	c := confirmationOf(o.Issued)
 	c.Tool, c.About, c.Arguments = o.Issued.Tool, o.Spec.Description, o.Issued.Args
 	c.Context, c.Risk = ContextOf(o.Issued.Plan), o.Issued.Risk
+	c.Plan = withoutContext(c.Plan)
 	return c
+}
+
+// withoutContext returns a plan without the context that stands beside it.
+func withoutContext(plan json.RawMessage) json.RawMessage {
+	var own map[string]json.RawMessage
+	if json.Unmarshal(plan, &own) != nil || !isObject(own["context"]) {
+		return plan
+	}
+	delete(own, "context")
+	return Object(own)
 }
 
 // ContextOf returns what a dialog shows of a plan: its own context where it has one that is an object, else all of it (packageflow-security

@@ -35,8 +35,6 @@ func (s adminService) actionEntries() []tool.Entry {
 	}
 }
 
-func isEmpty(err error) bool { return errors.Is(err, project.ErrEmpty) }
-
 // SaveActionInput is an action. Exactly the config of its type is given.
 type SaveActionInput struct {
 	ID          string                  `json:"id,omitempty" jsonschema:"description=of the action to replace"`

@@ -34,7 +34,7 @@ func TestReadingOn(t *testing.T) {
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "build.sh", `i=1; while [ $i -le 3000 ]; do echo "line $i"; i=$((i+1)); [ $((i % 250)) = 0 ] && sleep 0.02; done; exit 0`)
 	began := inBackground(d, dir, "build", map[string]any{"successPattern": "^line 30$"})
-	assert.Equal(t, true, began["pattern_matched"])
+	assert.Equal(t, []any{true, "[stdout] line 30"}, []any{began["pattern_matched"], began["matched_line"]})
 	lines := began["initial_output"].([]any)
 	require.Len(t, lines, 20)
 	since := began["nextSeq"]
@@ -63,8 +63,11 @@ func TestReadingMuch(t *testing.T) {
 	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	r.Write(dir, "build.sh", `awk 'BEGIN { for (i = 1; i <= 12000; i++) printf "%05d %500s|\n", i, "x" }' >&2; echo complete >&2`)
+	assert.Empty(t, inBackground(d, dir, "check", nil)["matched_line"])
 	id := inBackground(d, dir, "build", map[string]any{"successPattern": "complete"})["process_id"]
 	r.Soon(func() bool { return processes(t, d)[0]["status"] == "completed" }, "it has printed everything")
+	all := processes(t, d)
+	assert.Equal(t, []any{true, nil}, []any{all[0]["patternMatched"], all[1]["patternMatched"]}, "whoever lists it, and of nothing that nobody waited for")
 	o := d.Ask("get_background_process_output", map[string]any{"processId": id, "tailLines": 2000})
 	require.Empty(t, code(o))
 	assert.False(t, o.Truncated)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/projects/runner"
@@ -35,11 +37,31 @@ func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (Proce
 	out := ProcessList{Processes: []runner.Process{}}
 	for _, state := range states {
 		if s.ours(state) {
-			out.Processes = append(out.Processes, runner.ProcessOf(state))
+			p := runner.ProcessOf(state)
+			p.Matched = s.matched(ctx, state)
+			out.Processes = append(out.Processes, p)
 		}
 	}
 	out.Total = len(out.Processes)
 	return out, err
+}
+
+// matched reports whether a line of a process matched the pattern that its starter waited for. It is nil where nobody waited for one, and where the line may be among those that
+// are not kept any more.
+func (s scriptService) matched(ctx context.Context, state process.State) *bool {
+	pattern, err := regexp.Compile(state.Labels[runner.LabelPattern])
+	if err != nil || state.Labels[runner.LabelPattern] == "" {
+		return nil
+	}
+	chunk, err := s.Runner.Processes.Output(ctx, state.ID, 0)
+	if err != nil {
+		return nil
+	}
+	found := slices.ContainsFunc(chunk.Lines, func(l process.Line) bool { return pattern.MatchString(l.Text) })
+	if !found && chunk.Dropped > 0 {
+		return nil
+	}
+	return &found
 }
 
 // readable returns the process with that ID if its output may be read: one in the background, or one that this session waits for.

@@ -106,6 +106,13 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	if err != nil {
 		return out, err
 	}
+	known := make(map[project.ID]project.Facts, len(all))
+	for i, p := range all {
+		facts, err := s.Sites.Dirs.Facts(ctx, p.Path)
+		if err == nil || errors.Is(err, project.ErrManifest) {
+			known[p.ID], all[i].Description = facts, describe(p, facts)
+		}
+	}
 	all = slices.DeleteFunc(all, func(p project.Project) bool { return !p.Matches(in.Query) })
 	slices.SortStableFunc(all, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
@@ -125,7 +132,7 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	heads := s.Sites.Git.Heads(ctx, dirs)
 	for i, p := range all {
 		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: tool.NilIfZero(p.Description), WorkflowCount: count[p.ID]}
-		if facts, err := s.Sites.Dirs.Facts(ctx, p.Path); err == nil || errors.Is(err, project.ErrManifest) {
+		if facts, ok := known[p.ID]; ok {
 			item.ProjectType, item.PackageManager = tool.NilIfZero(facts.Type), tool.NilIfZero(facts.Manager)
 		}
 		if heads[i].Err == nil {
@@ -135,6 +142,14 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	}
 	out.Total = len(out.Projects)
 	return out, ctx.Err()
+}
+
+// describe returns what a project is: in its user's words, else in those of its package.json as far as they could have been the user's.
+func describe(p project.Project, facts project.Facts) string {
+	if p.Description != "" || facts.Manifest == nil || project.CheckText("description", facts.Manifest.Description, project.MaxDescription) != nil {
+		return p.Description
+	}
+	return strings.TrimSpace(facts.Manifest.Description)
 }
 
 // ProjectDetail is all about one project.
@@ -173,7 +188,7 @@ func (s infoService) get(ctx context.Context, _ tool.Scope, in PathInput) (Proje
 	if err != nil && !errors.Is(err, project.ErrManifest) {
 		return ProjectDetail{}, err
 	}
-	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: tool.NilIfZero(p.Description), PackageManager: tool.NilIfZero(facts.Manager),
+	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: tool.NilIfZero(describe(p, facts)), PackageManager: tool.NilIfZero(facts.Manager),
 		ManagerVersion: tool.NilIfZero(facts.ManagerVersion), Scripts: map[string]string{}, ProjectType: tool.NilIfZero(facts.Type), NodeVersion: tool.NilIfZero(facts.NodeVersion),
 		Monorepo: facts.Monorepo, MonorepoTool: tool.NilIfZero(facts.MonorepoTool)}
 	if facts.Manifest != nil {

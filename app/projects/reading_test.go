@@ -94,3 +94,22 @@ func TestAlwaysForTheSessionLeavesFilesToTheAgent(t *testing.T) {
 	r.Write(dir, "package.json", strings.Replace(r.Read(dir, "package.json"), "sh go.sh", "sh inner.sh", 1))
 	assert.Equal(t, "CONFIRMATION_PENDING", code(d.Ask("run_script", args)))
 }
+
+// TestAProjectIsDescribedByItsPackage where its user has said nothing: in lists, in searches and by itself.
+func TestAProjectIsDescribedByItsPackage(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.OpenCore(nil)
+	dir, _ := d.Project("shop", "-- package.json --\n{\"description\": \" Sells apples \"}")
+	assert.Equal(t, "Sells apples", d.Do("get_project", map[string]any{"path": dir})["description"])
+	list := func(query string) []any {
+		return d.Do("list_projects", map[string]any{"query": query})["projects"].([]any)
+	}
+	require.Len(t, list("APPLES"), 1)
+	assert.Equal(t, "Sells apples", list("apples")[0].(map[string]any)["description"])
+	d.ByPerson("project_change", map[string]any{"project": dir, "description": "my shop"})
+	assert.Equal(t, "my shop", d.Do("get_project", map[string]any{"path": dir})["description"])
+	assert.Empty(t, list("apples"))
+	r.Write(dir, "package.json", `{"description": "a\u001b[2Jb"}`)
+	d.ByPerson("project_change", map[string]any{"project": dir, "description": ""})
+	assert.Nil(t, d.Do("get_project", map[string]any{"path": dir})["description"], "control characters are no description")
+}

@@ -68,9 +68,9 @@ func ScriptEntries(d ScriptDeps) []tool.Entry {
 	return entries
 }
 
-// stopping starts nothing and reaches no network.
+// stopping starts nothing and reaches no network, and what has ended stays as it is.
 func stopping(s tool.Spec) tool.Spec {
-	s.Effects = policy.Read | policy.Exec
+	s.Effects, s.Idempotent = policy.Read|policy.Exec, true
 	return s
 }
 

@@ -198,24 +198,15 @@ func (s adminService) planAddTrigger(ctx context.Context, _ tool.Scope, in AddTr
 			if err := w.Insert(n, in.Order, s.Clock.Now()); err != nil {
 				return err
 			}
-			_, err := project.ExpandWorkflow(w, func(id string) (*project.Workflow, error) {
+			return project.CheckTriggers(w, func(id string) (*project.Workflow, error) {
 				if id == w.ID {
 					return w, nil
 				}
 				return load(id)
 			})
-			return ignoreEmpty(err)
 		}, policy.None})
 	p.nodeID = n.ID
 	return p, err
-}
-
-// ignoreEmpty lets a workflow without steps be started by another: it may get some.
-func ignoreEmpty(err error) error {
-	if isEmpty(err) {
-		return nil
-	}
-	return err
 }
 
 // SetWebhookInput is where the end of runs is told. An empty URL ends that.

@@ -142,6 +142,9 @@ func TestWorkflowsThatNeverEnd(t *testing.T) {
 	assert.ErrorContains(t, o.Err, "a → b → a")
 	assert.Equal(t, []any{a, b, a}, details(o)["cyclePath"])
 	assert.Equal(t, "INVALID_ARGUMENT", code(add(a, a)))
+	behind, empty := flowed(d, "behind", of), flowed(d, "empty", of)
+	require.NoError(t, add(behind, empty).Err, "it may get steps")
+	assert.Equal(t, "INVALID_ARGUMENT", code(add(behind, behind)), "behind one without steps too")
 	assert.Equal(t, "WORKFLOW_NOT_FOUND", code(add(a, "none")))
 	chain := a
 	for i := range 4 {

@@ -70,6 +70,12 @@ func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	return s
 }
 
+// Repeatable returns the tool, as one that changes nothing further when it is called once more.
+func Repeatable(s tool.Spec) tool.Spec {
+	s.Idempotent = true
+	return s
+}
+
 // PlanConfirmsWhen returns a tool whose plans say themselves whether users are asked, and when that is, in words: what it makes is Countersign's own.
 func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	s.Human, s.When = policy.None, when

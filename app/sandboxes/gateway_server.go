@@ -35,7 +35,7 @@ func GatewayEntries(d Deps) []tool.Entry {
 	return []tool.Entry{
 		bind.Query(GatewayStatus, ReadSpec("Gateway status", "Show the global MCP tool (the gateway in front of all projects' servers).", noSchema), g.status),
 		bind.Command(GatewayRestart, ChangeSpec("Restart gateway", "Restart the global MCP tool; refused while no project is active.", noSchema), g.planRestart, g.restart),
-		bind.Command(GatewayStop, ChangeSpec("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema), g.planStop, g.stop),
+		bind.Command(GatewayStop, Repeatable(ChangeSpec("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema)), g.planStop, g.stop),
 	}
 }
 

@@ -36,10 +36,10 @@ type service struct {
 func ProjectEntries(d Deps) []tool.Entry {
 	s := service{Deps: d, gateway: GatewayManager{Deps: d}, manager: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
-		bind.Command(ProjectStart, ConfirmWhen(ChangeSpec("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
-			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already"), s.planStart, s.start),
+		bind.Command(ProjectStart, Repeatable(ConfirmWhen(ChangeSpec("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
+			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already")), s.planStart, s.start),
 		bind.Query(ProjectStatus, ReadSpec("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
-		bind.Command(ProjectStop, ConfirmWhen(ChangeSpec("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run"), s.planStop, s.stop),
+		bind.Command(ProjectStop, Repeatable(ConfirmWhen(ChangeSpec("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run")), s.planStop, s.stop),
 		bind.Command(ProjectRestart, ChangeSpec("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
 		bind.Command(ProjectDestroy, ConfirmWhen(DestroySpec("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
 			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), "unless there is no such project"), s.planDestroy, s.destroy),

@@ -25,11 +25,18 @@ type Cycle struct {
 // with ErrEmpty, with ErrCycle, whose details are Cycle, with ErrDepth, with project.ErrArgument beyond MaxSteps, or with load's error.
 func ExpandWorkflow(w *Workflow, load func(id string) (*Workflow, error)) ([]ExpandedStep, error) {
 	left := MaxSteps
-	return expand(w, load, []*Workflow{w}, &left)
+	return expand(w, load, []*Workflow{w}, &left, false)
 }
 
-func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workflow, left *int) ([]ExpandedStep, error) {
-	if len(w.Nodes) == 0 {
+// CheckTriggers is ExpandWorkflow for a workflow that is still being put together: it, and those that it starts, may have no steps yet.
+func CheckTriggers(w *Workflow, load func(id string) (*Workflow, error)) error {
+	left := MaxSteps
+	_, err := expand(w, load, []*Workflow{w}, &left, true)
+	return err
+}
+
+func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workflow, left *int, empty bool) ([]ExpandedStep, error) {
+	if len(w.Nodes) == 0 && !empty {
 		return nil, ErrEmpty.Sayf("workflow %q has no steps; add_workflow_step adds one", w.Name)
 	}
 	if *left -= len(w.Nodes); *left < 0 { // five levels of two hundred triggers each would never end
@@ -46,7 +53,7 @@ func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workf
 			if err := admit(chain, child); err != nil {
 				return nil, err
 			}
-			if s.Steps, err = expand(child, load, append(slices.Clone(chain), child), left); err != nil {
+			if s.Steps, err = expand(child, load, append(slices.Clone(chain), child), left, empty); err != nil {
 				return nil, err
 			}
 			s.Child = child

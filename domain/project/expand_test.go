@@ -97,6 +97,15 @@ func TestExpandRefusesWhatCannotRun(t *testing.T) {
 	require.ErrorIs(t, err, project.ErrWorkflowNotFound)
 }
 
+// TestTriggersAreCheckedBeforeThereAreSteps: what has none yet hides nothing that stands behind it.
+func TestTriggersAreCheckedBeforeThereAreSteps(t *testing.T) {
+	s := stock(map[string]string{"none": "", "outer": "1 >none", "self": ">none >self", "lost": ">none >gone"})
+	require.NoError(t, project.CheckTriggers(s["none"], s.load))
+	require.NoError(t, project.CheckTriggers(s["outer"], s.load))
+	require.ErrorIs(t, project.CheckTriggers(s["self"], s.load), project.ErrCycle)
+	require.ErrorIs(t, project.CheckTriggers(s["lost"], s.load), project.ErrWorkflowNotFound)
+}
+
 // TestExpandIsBounded: two hundred triggers on each of five levels would be 320 thousand million steps.
 func TestExpandIsBounded(t *testing.T) {
 	wide := func(target string) string { return strings.Repeat(" >"+target, project.MaxNodes) }

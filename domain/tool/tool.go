@@ -37,6 +37,7 @@ type Spec struct {
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
+	Idempotent  bool            // calling it once more with the same arguments changes nothing further; of one that only reads that is so anyway
 	AtOnce      bool            // where users approve, its first call answers with the question and a token that names the plan (amof contract); the repeated call waits
 	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
 	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability

@@ -63,11 +63,11 @@ func (e *Endpoint) open(x *exchange) {
 		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "an array cannot open a session")
 		return
 	}
-	if !e.sessions.Reserve() {
+	if !e.sessions.Reserve(x.visitor.Credential) {
 		x.refuse(SessionsFull)
 		return
 	}
-	defer e.sessions.Unreserve()
+	defer e.sessions.Unreserve(x.visitor.Credential)
 	x.request.Opened = func(s *mcp.ServerSession) { e.opened(x, s) }
 	x.forward(e.stateful, x.body)
 }

@@ -11,6 +11,7 @@ const (
 	defaultMax  = 1000
 	defaultIdle = 30 * time.Minute
 	defaultEach = 256
+	defaultOwn  = 250
 )
 
 // maxNamed is how many sessions without a connection one owner has. The one that was used longest ago gives way to another.
@@ -21,6 +22,7 @@ type SessionTableOptions struct {
 	Max   int            // sessions at a time; zero is defaultMax
 	Idle  time.Duration  // after which one ends that nobody uses; zero is defaultIdle, less is never
 	Each  int            // requests of one session at a time; zero is defaultEach
+	Own   int            // sessions of one owner at a time that have a connection; zero is defaultOwn
 	Ended func(*Session) // called once for each session that is over, when nothing of it runs any more; may be nil
 }
 
@@ -31,7 +33,7 @@ type SessionTable struct {
 	mu    sync.Mutex
 	open  map[string]*Session
 	named map[name]*Session
-	held  int // places kept for sessions that are about to open
+	held  map[string]int // places kept for sessions that are about to open, by owner
 	over  bool
 	alive int             // sessions that are not over
 	empty []chan struct{} // closed when none is
@@ -84,10 +86,13 @@ func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable 
 	if o.Each <= 0 {
 		o.Each = defaultEach
 	}
+	if o.Own <= 0 {
+		o.Own = defaultOwn
+	}
 	if o.Ended == nil {
 		o.Ended = func(*Session) {}
 	}
-	t := &SessionTable{opts: o, life: life, open: map[string]*Session{}, named: map[name]*Session{}}
+	t := &SessionTable{opts: o, life: life, open: map[string]*Session{}, named: map[name]*Session{}, held: map[string]int{}}
 	context.AfterFunc(life, t.endAll)
 	return t
 }
@@ -96,25 +101,55 @@ func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable 
 func (t *SessionTable) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.open) + len(t.named) + t.held
+	return t.count()
 }
 
-// Reserve keeps a place for a session that is about to open, and reports whether there is one. Give gives it back, opened or not.
-func (t *SessionTable) Reserve() bool {
+// count is Len; t.mu is held.
+func (t *SessionTable) count() int {
+	n := len(t.open) + len(t.named)
+	for _, held := range t.held {
+		n += held
+	}
+	return n
+}
+
+// Reserve keeps a place for a session of that owner that is about to open, and reports whether there is one. An owner who has as many as one may have loses the one that was
+// used longest ago, unless all are in use: nobody uses up what others need. Unreserve gives it back, opened or not.
+func (t *SessionTable) Reserve(owner string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || len(t.open)+len(t.named)+t.held >= t.opts.Max {
+	if t.over {
 		return false
 	}
-	t.held++
+	own := t.held[owner]
+	var oldest *Session
+	for _, s := range t.open {
+		if s.Owner == owner {
+			own++
+			oldest = older(oldest, s)
+		}
+	}
+	if own >= t.opts.Own {
+		if oldest == nil || !oldest.leaveIdle() {
+			return false
+		}
+		t.forget(oldest)
+		go oldest.close()
+	}
+	if t.count() >= t.opts.Max {
+		return false
+	}
+	t.held[owner]++
 	return true
 }
 
-// Unreserve gives back what Hold held.
-func (t *SessionTable) Unreserve() {
+// Unreserve gives back what Reserve kept for that owner.
+func (t *SessionTable) Unreserve(owner string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.held--
+	if t.held[owner]--; t.held[owner] == 0 {
+		delete(t.held, owner)
+	}
 }
 
 // Open adds a session with an id, which ends with its connection.
@@ -212,7 +247,7 @@ func (t *SessionTable) Named(owner, client string, known func() SessionInfo) (*S
 // room reports whether there is room for one more session without a connection, after the least recently used of them has given way when there was
 // none. An owner's own gives way first.
 func (t *SessionTable) room(owner string) bool {
-	own, full := 0, len(t.open)+len(t.named)+t.held >= t.opts.Max
+	own, full := 0, t.count() >= t.opts.Max
 	var oldest, oldestOwn *Session
 	for _, s := range t.named {
 		if s.Owner == owner {

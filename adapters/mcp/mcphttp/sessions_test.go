@@ -121,21 +121,43 @@ func TestEnds(t *testing.T) {
 	stream.LeaveStream()
 }
 
+// TestNobodyUsesUpTheSessions: an owner who has as many as one may have loses the oldest idle one to the next, and is refused while all are in use. Others are let in.
+func TestNobodyUsesUpTheSessions(t *testing.T) {
+	all, ended := table(t, mcphttp.SessionTableOptions{Max: 10, Own: 2})
+	open(all, "1")
+	l := open(all, "2")
+	_, v := all.Enter("1", "ann") // and goes on
+	require.Equal(t, mcphttp.SessionEntered, v)
+	require.True(t, all.Reserve("ann"))
+	assert.Equal(t, "of 2", next(t, ended))
+	assert.EqualValues(t, 1, l.closed.Load(), "its connection is closed")
+	assert.Nil(t, all.Find("2", "ann"))
+	assert.False(t, all.Reserve("ann"), "one in use, and one about to open")
+	assert.True(t, all.Reserve("bob"))
+	all.Unreserve("bob")
+	all.Unreserve("ann")
+	require.True(t, all.Reserve("ann"))
+	all.Unreserve("ann")
+	s, _ := all.Enter("1", "ann")
+	s.Leave()
+	s.Leave()
+}
+
 func TestSessionBounds(t *testing.T) {
 	all, ended := table(t, mcphttp.SessionTableOptions{Max: 3, Each: 2})
 	open(all, "1")
-	require.True(t, all.Reserve())
-	require.True(t, all.Reserve())
-	require.False(t, all.Reserve(), "a place that is kept counts")
+	require.True(t, all.Reserve("ann"))
+	require.True(t, all.Reserve("ann"))
+	require.False(t, all.Reserve("ann"), "a place that is kept counts")
 	assert.Equal(t, 3, all.Len())
-	all.Unreserve()
+	all.Unreserve("ann")
 	s, v := named(all, "ann", "x")
 	require.Equal(t, mcphttp.SessionEntered, v)
 	_, v = named(all, "bob", "y")
 	assert.Equal(t, mcphttp.SessionsFull, v, "who is busy does not make room")
-	all.Unreserve()
+	all.Unreserve("ann")
 	s.Leave()
-	require.True(t, all.Reserve())
+	require.True(t, all.Reserve("ann"))
 	_, v = named(all, "bob", "y")
 	require.Equal(t, mcphttp.SessionEntered, v, "who is idle does")
 	assert.Equal(t, "ann/x", next(t, ended))
@@ -149,7 +171,7 @@ func TestSessionBounds(t *testing.T) {
 	assert.Equal(t, mcphttp.SessionEntered, v)
 	two.Leave()
 	two.Leave()
-	all.Unreserve()
+	all.Unreserve("ann")
 	y, _ := named(all, "bob", "y")
 	y.Leave()
 	y.Leave()
@@ -254,7 +276,7 @@ func TestClosing(t *testing.T) {
 	s.Leave()
 	require.NoError(t, all.Close(context.Background()))
 	assert.EqualValues(t, 21, over.Load())
-	assert.False(t, all.Reserve())
+	assert.False(t, all.Reserve("ann"))
 	_, v := named(all, "ann", "x")
 	assert.Equal(t, mcphttp.SessionsFull, v)
 	l := open(all, "late")
@@ -276,9 +298,9 @@ func TestRaces(t *testing.T) {
 			for j := range 200 {
 				switch id := fmt.Sprint(i, j/10); j % 10 {
 				case 0:
-					if all.Reserve() {
+					if all.Reserve("ann") {
 						open(all, id)
-						all.Unreserve()
+						all.Unreserve("ann")
 					}
 				case 9:
 					if s := all.Find(id, "ann"); s != nil {

@@ -95,7 +95,7 @@ func newDemo() *demo {
 		{Name: "meet", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "gate", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "count", Class: policy.ClassRead, Effects: policy.Read},
-		{Name: "note", Class: policy.ClassScratch, Effects: policy.Read | policy.Write},
+		{Name: "note", Class: policy.ClassScratch, Effects: policy.Read | policy.Write, Idempotent: true},
 		{Name: "mutate", Class: policy.ClassWrite, Effects: policy.Read | policy.Write},
 		{Name: "destroy", Class: policy.ClassDangerous, Effects: policy.Delete | policy.Network},
 		{Name: "program", Class: policy.ClassWrite, Effects: policy.Exec},

@@ -158,13 +158,13 @@ func describe(spec tool.Spec) *mcp.Tool {
 	return t
 }
 
-// hints returns the four annotations, derived from the class alone (product rules: hints by class). Hosts skip
+// hints returns the four annotations, derived from the class and, of one that changes something, from whether it does so twice (product rules: hints by class). Hosts skip
 // their own approval on them, so none is ever left to a default.
 func hints(spec tool.Spec) *mcp.ToolAnnotations {
 	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.CarriesOut
 	open := spec.Effects&(policy.Network|policy.Exec) != 0 || spec.CarriesOut
 	read := spec.Class == policy.ClassRead && !spec.CarriesOut
 	return &mcp.ToolAnnotations{
-		Title: spec.Title, ReadOnlyHint: read, IdempotentHint: read, DestructiveHint: &destructive, OpenWorldHint: &open,
+		Title: spec.Title, ReadOnlyHint: read, IdempotentHint: read || spec.Idempotent && !spec.CarriesOut, DestructiveHint: &destructive, OpenWorldHint: &open,
 	}
 }

@@ -22,7 +22,7 @@ type Process struct {
 	Command     string     `json:"command"`
 	Client      string     `json:"client,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
-	Matched     *bool      `json:"patternMatched"` // nobody keeps whether a line matched that its starter waited for: null
+	Matched     *bool      `json:"patternMatched"` // whether a line matched that its starter waited for; null where none was, or where that cannot be told
 }
 
 // ProcessOf returns a process of this capability as lists show it.
